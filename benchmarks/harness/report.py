@@ -1,0 +1,87 @@
+"""Turns the rows of a case into a table: plain, or Markdown."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.case import Case
+    from harness.measure import Row
+
+HEADINGS = ("implementation", "time", "spread", "minpy / it", "target", "")
+NOTHING = "-"
+NOISY = 0.1
+
+
+def format_seconds(seconds: float | None) -> str:
+    """Three significant digits in the unit that suits."""
+    if seconds is None:
+        return NOTHING
+    units = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
+    unit, size = next(((unit, size) for unit, size in units if seconds >= size), units[-1])
+    value = seconds / size
+    decimals = 0 if value >= 100 else 1 if value >= 10 else 2
+    return f"{value:.{decimals}f} {unit}"
+
+
+def ratio(minpy: Row | None, other: Row) -> float | None:
+    """The median over the rounds of minpy's time by the other's in the same round."""
+    if minpy is None or not minpy.rounds or not other.rounds:
+        return None
+    return statistics.median(mine / theirs for mine, theirs in zip(minpy.rounds, other.rounds, strict=True))
+
+
+def _verdict(value: float | None, target: float | None) -> str:
+    if value is None or target is None:
+        return ""
+    return "ok" if value <= target else "MISSED"
+
+
+def _cells(case: Case, rows: dict[str, Row]) -> list[tuple[str, ...]]:
+    minpy = rows.get("minpy")
+    table: list[tuple[str, ...]] = []
+    for name, row in sorted(rows.items(), key=lambda item: item[0] != "minpy"):
+        spread = NOTHING if row.spread is None else f"±{row.spread:.0%}"
+        if name == "minpy":
+            value, target = row.median, case.limit
+            shown, bound = "", "" if target is None else f"<= {format_seconds(target)}"
+        else:
+            value, target = ratio(minpy, row), case.targets.get(name)
+            shown = NOTHING if value is None else f"{value:.3f}"
+            bound = "" if target is None else f"<= {target:g}"
+        verdict = "FAILED" if row.failed else _verdict(value, target)
+        table.append((name, format_seconds(row.median), spread, shown, bound, verdict))
+    return table
+
+
+def _notes(rows: dict[str, Row]) -> list[str]:
+    """Why an implementation is not there, and whether the numbers were too restless to trust."""
+    absent = [f"{row.name}: {row.problem.strip().splitlines()[-1]}" for row in rows.values() if _is_absent(row)]
+    noisy = [row.name for row in rows.values() if (row.spread or 0.0) > NOISY]
+    return absent + ([f"noisy: {', '.join(noisy)}; measure again on an idle machine"] if noisy else [])
+
+
+def _is_absent(row: Row) -> bool:
+    return bool(row.problem.strip()) and not row.failed
+
+
+def table(name: str, case: Case, rows: dict[str, Row], markdown: bool) -> str:
+    """The table of one case."""
+    lines = [HEADINGS, *_cells(case, rows)]
+    if markdown:
+        rule = ("---", *["---:"] * 4, "---")
+        body = ["| " + " | ".join(line) + " |" for line in (lines[0], rule, *lines[1:])]
+        return "\n".join([f"### `{name}`", "", case.title, "", *body, *(f"\n- {note}" for note in _notes(rows)), ""])
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    body = ["  " + _aligned(line, widths) for line in lines]
+    return "\n".join([f"{name}: {case.title}", *body, *(f"  ({note})" for note in _notes(rows)), ""])
+
+
+def _aligned(line: tuple[str, ...], widths: list[int]) -> str:
+    """The cells of one line: the first and the last to the left, numbers to the right."""
+    name, *numbers, verdict = (
+        cell.ljust(width) if position in (0, len(line) - 1) else cell.rjust(width)
+        for position, (cell, width) in enumerate(zip(line, widths, strict=True))
+    )
+    return "  ".join([name, *numbers, verdict]).rstrip()

@@ -1,0 +1,243 @@
+"""Imperative differentiation: `record`, `backward`, `grad`, with MXNet's semantics.
+
+Examples
+--------
+>>> import minpy as mx
+>>> x = mx.nd.array([1, 2, 3])
+>>> x.attach_grad()
+>>> with mx.autograd.record():
+...     y = (x * x).sum()
+>>> y.backward()
+>>> x.grad
+<BLANKLINE>
+[2. 4. 6.]
+<NDArray 3 @cpu(0)>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core import tape
+from minpy.core.array import Array
+from minpy.core.errors import ArgumentError, NotRecordedError, describe
+from minpy.core.state import Scope, state
+from minpy.function import Function
+from minpy.ndarray.ndarray import NDArray, mark_variable
+
+__all__ = [
+    "Function",
+    "backward",
+    "grad",
+    "is_recording",
+    "is_training",
+    "mark_variables",
+    "pause",
+    "predict_mode",
+    "record",
+    "set_recording",
+    "set_training",
+    "train_mode",
+]
+
+
+def is_recording() -> bool:
+    """Tell whether this thread records operations."""
+    return state.recording
+
+
+def is_training() -> bool:
+    """Tell whether operators of this thread run as in training (dropout drops, batch norm normalizes by batch)."""
+    return state.training
+
+
+def set_recording(is_record: bool) -> bool:
+    """Set whether this thread records, and return what it was."""
+    previous = state.recording
+    state.recording = bool(is_record)
+    return previous
+
+
+def set_training(train_mode: bool) -> bool:
+    """Set whether this thread runs operators as in training, and return what it was."""
+    previous = state.training
+    state.training = bool(train_mode)
+    return previous
+
+
+def record(train_mode: bool = True) -> Scope:
+    """Return a scope inside which operations on variables are recorded.
+
+    Parameters
+    ----------
+    train_mode : bool
+        Whether operators run as in training inside it.
+    """
+    return Scope(True, train_mode)
+
+
+def pause(train_mode: bool = False) -> Scope:
+    """Return a scope inside which nothing is recorded."""
+    return Scope(False, train_mode)
+
+
+def train_mode() -> Scope:
+    """Return a scope inside which operators run as in training; recording is left as it is."""
+    return Scope(None, True)
+
+
+def predict_mode() -> Scope:
+    """Return a scope inside which operators run as in prediction; recording is left as it is."""
+    return Scope(None, False)
+
+
+def mark_variables(
+    variables: NDArray | Sequence[NDArray],
+    gradients: NDArray | Sequence[NDArray],
+    grad_reqs: str | Sequence[str] = "write",
+) -> None:
+    """Make arrays variables whose gradients `backward` writes into the given arrays.
+
+    Parameters
+    ----------
+    variables, gradients : NDArray or sequence of NDArray
+        In pairs of equal shapes.
+    grad_reqs : str or sequence of str
+        'write', 'add' or 'null', for all or for each.
+
+    Raises
+    ------
+    ArgumentError, ShapeError, DTypeError
+        If the numbers, the shapes, a request or a dtype do not fit.
+    """
+    variables = _as_list(variables, "variables")
+    gradients = _as_list(gradients, "gradients")
+    requests = [grad_reqs] * len(variables) if isinstance(grad_reqs, str) else list(grad_reqs)
+    if not len(variables) == len(gradients) == len(requests):
+        raise ArgumentError(
+            f"mark_variables: got {len(variables)} variables, {len(gradients)} gradients and {len(requests)} "
+            "grad_reqs; give one of each for every variable."
+        )
+    for variable, gradient, request in zip(variables, gradients, requests, strict=True):
+        mark_variable(variable, gradient, request)
+
+
+def backward(
+    heads: NDArray | Sequence[NDArray],
+    head_grads: NDArray | Sequence[NDArray | None] | None = None,
+    retain_graph: bool = False,
+    train_mode: bool = True,
+) -> None:
+    """Compute the gradients of the heads with respect to every variable they were recorded from.
+
+    Parameters
+    ----------
+    heads : NDArray or sequence of NDArray
+        Arrays computed under `record`.
+    head_grads : NDArray or sequence, optional
+        Gradients to start with, of the heads' shapes; ones by default (None for a single one).
+    retain_graph : bool
+        Keep the graph for another backward.
+    train_mode : bool
+        Whether the rules run as in training.
+
+    Raises
+    ------
+    NotRecordedError, GraphFreedError, NoGradientError, MutationError, GradientError
+        Before any gradient is written.
+    """
+    heads = _as_list(heads, "heads")
+    tape.backward(heads, _head_gradients(heads, head_grads), retain_graph, train_mode)
+
+
+def grad(
+    heads: NDArray | Sequence[NDArray],
+    variables: NDArray | Sequence[NDArray],
+    head_grads: NDArray | Sequence[NDArray | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    train_mode: bool = True,
+) -> Any:
+    """Return the gradients of the heads with respect to the variables, and write nothing.
+
+    Parameters
+    ----------
+    heads, head_grads, train_mode
+        As for `backward`.
+    variables : NDArray or sequence of NDArray
+        Arrays that the heads were computed from: variables or intermediate results.
+    retain_graph : bool, optional
+        Keep the graph; by default as `create_graph` says.
+    create_graph : bool
+        Record the gradients' own computation, so that they can be differentiated again.
+
+    Returns
+    -------
+    NDArray or list of NDArray
+        Like `variables`. Zeros where the heads do not depend on a variable.
+
+    Raises
+    ------
+    NotRecordedError
+        If a head or a variable is not on the tape.
+    """
+    heads = _as_list(heads, "heads")
+    single = isinstance(variables, NDArray)
+    variables = _as_list(variables, "variables")
+    if not variables:
+        raise ArgumentError("grad: variables is empty; give the arrays to differentiate with respect to.")
+    nodes = [tape.require_recorded(head, "grad") for head in heads]
+    for position, variable in enumerate(variables):
+        if variable._node is None:
+            raise NotRecordedError(
+                f"grad: variable {position} ({describe(variable._data)}) is not on the tape. Call attach_grad() on it "
+                "before the computation is recorded."
+            )
+    starts: list[Any] = [
+        tape.head_gradient(head, given)
+        for head, given in zip(heads, _head_gradients(heads, head_grads), strict=True)
+    ]
+    if create_graph:
+        given_nodes = [
+            given._node if isinstance(given, Array) else None for given in _head_gradients(heads, head_grads)
+        ]
+        starts = [tape.connect(start, node) for start, node in zip(starts, given_nodes, strict=True)]
+    with Scope(create_graph, train_mode):
+        found = tape.gradients(
+            nodes,
+            starts,
+            [variable._node for variable in variables],
+            retain_graph=create_graph if retain_graph is None else retain_graph,
+            create_graph=create_graph,
+        )
+    results = [_result(found.get(variable._node), variable) for variable in variables]
+    return results[0] if single else results
+
+
+def _result(gradient: Any, variable: NDArray) -> Any:
+    if gradient is None:
+        return variable._like(numpy.zeros_like(variable._data))
+    if isinstance(gradient, Array):
+        return variable._like(gradient._data, gradient._node)
+    return variable._like(gradient.copy() if not gradient.flags.owndata else gradient)
+
+
+def _as_list(arrays: Any, what: str) -> list[Any]:
+    values = [arrays] if isinstance(arrays, NDArray) else list(arrays) if isinstance(arrays, (list, tuple)) else None
+    if values is None or not all(isinstance(value, NDArray) for value in values):
+        raise ArgumentError(f"{what} must be an NDArray or a list of NDArrays, got {describe(arrays)}.")
+    return values
+
+
+def _head_gradients(heads: list[Any], given: Any) -> list[Any]:
+    if given is None:
+        return [None] * len(heads)
+    gradients = [given] if isinstance(given, (Array, numpy.ndarray)) else list(given)
+    if len(gradients) != len(heads):
+        raise ArgumentError(f"got {len(heads)} heads and {len(gradients)} head gradients; give one (or None) for each.")
+    return gradients
+
+

@@ -1,0 +1,120 @@
+"""`Array`, what the tape knows of an array: a NumPy buffer and the node that produced it.
+
+The front ends (`minpy.nd.NDArray`, `minpy.numpy.ndarray`) derive from it and give it methods. The module also keeps
+the log of in-place changes, by which `backward` notices that a value it saved has been overwritten.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any, ClassVar
+
+import numpy
+
+__all__ = [
+    "FRONT_ENDS",
+    "PLAIN_CLASSES",
+    "Array",
+    "create",
+    "last_write",
+    "new_array",
+    "note_write",
+    "now",
+    "register_front_end",
+    "written_since",
+]
+
+# One clock orders everything that happens to arrays: nodes take their sequence number from it, writes their time.
+now = itertools.count(1).__next__
+
+create = object.__new__
+
+
+class Array:
+    """A NumPy buffer with a place on the tape.
+
+    `_data` is the `numpy.ndarray`; `_node` is None, or the tape's node whose value this is.
+    """
+
+    __slots__ = ("__weakref__", "_data", "_node")
+
+    _data: numpy.ndarray
+    _node: Any
+
+    # Where classes meet in one call, the result is of the class with the highest precedence.
+    _precedence: ClassVar[int] = 0
+    # Whether elementwise operators on integers give integers (MXNet's semantics) or may give floats (NumPy's).
+    _keeps_dtype: ClassVar[bool] = False
+
+    def _like(self, data: numpy.ndarray, node: Any = None) -> Any:
+        """Return a new array of this one's class and context around `data`."""
+        array = create(type(self))
+        array._data = data
+        array._node = node
+        return array
+
+
+def new_array(cls: type, data: numpy.ndarray, node: Any = None) -> Any:
+    """Return an array of class `cls` around `data`, without copying."""
+    array = create(cls)
+    array._data = data
+    array._node = node
+    return array
+
+
+# Classes whose arrays are nothing but a buffer and a node (no context to carry), so that hot paths may make them.
+PLAIN_CLASSES: set[type] = set()
+
+# 'numpy' and 'mxnet': the class that a function of that kind is given when its inputs are recorded.
+FRONT_ENDS: dict[str, type[Array]] = {}
+
+
+def register_front_end(kind: str, cls: type[Array]) -> None:
+    """Make `cls` the array class of functions written for `kind` ('numpy' or 'mxnet')."""
+    FRONT_ENDS[kind] = cls
+    PLAIN_CLASSES.add(cls)
+
+
+class _Write:
+    __slots__ = ("owner", "time")
+
+    def __init__(self, owner: weakref.ref[numpy.ndarray], time: int) -> None:
+        self.owner = owner
+        self.time = time
+
+
+_writes: dict[int, _Write] = {}
+_last_write = 0
+
+
+def _owner(data: numpy.ndarray) -> numpy.ndarray:
+    while isinstance(data.base, numpy.ndarray):
+        data = data.base
+    return data
+
+
+def note_write(data: numpy.ndarray) -> None:
+    """Log that the buffer behind `data` has been changed in place."""
+    global _last_write
+    owner = _owner(data)
+    key = id(owner)
+    _last_write = time = now()
+    write = _writes.get(key)
+    if write is None:
+        _writes[key] = _Write(weakref.ref(owner, lambda _: _writes.pop(key, None)), time)
+    else:
+        write.time = time
+
+
+def last_write() -> int:
+    """Return the time of the latest in-place change of any array; 0 if there was none."""
+    return _last_write
+
+
+def written_since(data: Any, time: int) -> bool:
+    """Tell whether the buffer behind `data` has been changed in place after `time`."""
+    if not isinstance(data, numpy.ndarray):
+        return False
+    write = _writes.get(id(_owner(data)))
+    return write is not None and write.time > time

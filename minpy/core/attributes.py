@@ -1,0 +1,195 @@
+"""What an operator's Python signature says: its inputs, its attributes, their types, defaults and string forms.
+
+Inputs are the positional parameters; attributes are the keyword-only ones. The same definition serves calls by
+keyword, the strings of `-symbol.json` files and of `nd.Custom`, and the signature that `help()` shows.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentError, nearest
+
+__all__ = ["Attribute", "Signature", "parse_attribute", "read_signature"]
+
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A keyword-only parameter: its annotated type (None if there is none) and its default (or `REQUIRED`)."""
+
+    name: str
+    type: Any
+    default: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Inputs and attributes of an operator, in order.
+
+    `variadic` is the name of a `*inputs` parameter; `open_ended` says whether there is a `**attributes`.
+    """
+
+    inputs: tuple[str, ...]
+    defaults: Mapping[str, Any]
+    attributes: Mapping[str, Attribute]
+    variadic: str | None = None
+    open_ended: bool = False
+    text: inspect.Signature | None = field(default=None, compare=False)
+
+
+def read_signature(function: Callable[..., Any]) -> Signature:
+    """Read inputs and attributes off a function's signature.
+
+    Examples
+    --------
+    >>> def scale(data, *, factor: float = 2.0): ...
+    >>> signature = read_signature(scale)
+    >>> signature.inputs, signature.attributes['factor'].default
+    (('data',), 2.0)
+    """
+    text = _ufunc_signature(function) if isinstance(function, numpy.ufunc) else inspect.signature(function)
+    inputs, defaults, attributes = [], {}, {}
+    variadic, open_ended = None, False
+    for name, parameter in text.parameters.items():
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
+            inputs.append(name)
+            if parameter.default is not REQUIRED:
+                defaults[name] = parameter.default
+        elif parameter.kind is parameter.VAR_POSITIONAL:
+            variadic = name
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            attributes[name] = Attribute(name, _annotated_type(parameter.annotation, function), parameter.default)
+        else:
+            open_ended = True
+    return Signature(tuple(inputs), defaults, attributes, variadic, open_ended, text)
+
+
+def _ufunc_signature(ufunc: numpy.ufunc) -> inspect.Signature:
+    names = ("x",) if ufunc.nin == 1 else tuple(f"x{number}" for number in range(1, ufunc.nin + 1))
+    return inspect.Signature([inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
+
+
+def _annotated_type(annotation: Any, function: Callable[..., Any]) -> Any:
+    if annotation is REQUIRED:
+        return None
+    if isinstance(annotation, str):  # from __future__ import annotations
+        scope = {**vars(typing), **getattr(inspect.unwrap(function), "__globals__", {})}
+        try:
+            return eval(annotation, scope)
+        except NameError:
+            return None
+    return annotation
+
+
+def parse_attribute(value: Any, attribute: Attribute, operator_name: str) -> Any:
+    """Return an attribute's value from its string form, as `-symbol.json` files and `nd.Custom` hold it.
+
+    Values that are no strings, and strings where the attribute is a string, are returned as they are.
+
+    Raises
+    ------
+    ArgumentError
+        If the string does not spell a value of the attribute's type.
+
+    Examples
+    --------
+    >>> parse_attribute('(2, 2)', Attribute('kernel', tuple[int, ...], None), 'Pooling')
+    (2, 2)
+    >>> parse_attribute('True', Attribute('no_bias', bool, False), 'FullyConnected')
+    True
+    """
+    kind = attribute.type
+    if not isinstance(value, str) or kind is None or kind is str:
+        return value
+    options = typing.get_args(kind) if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union else ()
+    if str in options:
+        return value
+    text = value.strip()
+    if text in ("True", "true", "False", "false"):
+        return text in ("True", "true")
+    if text in ("None", ""):
+        return None
+    try:
+        parsed = ast.literal_eval(text.replace("L", "") if text.endswith(("L", "L)")) else text)
+    except (ValueError, SyntaxError):
+        raise ArgumentError(
+            f"{operator_name}: attribute {attribute.name}={value!r} does not spell a value of type "
+            f"{getattr(kind, '__name__', kind)}."
+        ) from None
+    if kind is bool:
+        return bool(parsed)
+    if kind is float and isinstance(parsed, int):
+        return float(parsed)
+    if kind is int and isinstance(parsed, float) and parsed.is_integer():
+        return int(parsed)
+    return tuple(parsed) if isinstance(parsed, list) else parsed
+
+
+def bind(
+    operator_name: str,
+    signature: Signature,
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+    positional_attributes: bool = False,
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return (inputs in order, attributes): keywords that name inputs are bound to their positions.
+
+    With `positional_attributes`, positional arguments beyond the inputs are attributes in their order, as MXNet's
+    generated functions allow (`nd.clip(x, 0, 1)`).
+
+    Raises
+    ------
+    ArgumentError
+        For missing, unknown, or doubly given arguments.
+    """
+    inputs = list(arguments)
+    names = signature.inputs
+    attributes: dict[str, Any] = {}
+    if len(inputs) > len(names) and signature.variadic is None:
+        surplus = inputs[len(names) :]
+        if not positional_attributes or len(surplus) > len(signature.attributes):
+            raise ArgumentError(
+                f"{operator_name} takes {len(names)} positional argument(s) ({', '.join(names)}), got {len(inputs)}."
+                + (f" Give {', '.join(signature.attributes)} by keyword." if signature.attributes else "")
+            )
+        del inputs[len(names) :]
+        attributes.update(zip(signature.attributes, surplus, strict=False))
+    for name in names[len(inputs) :]:
+        if name in keywords:
+            inputs.append(keywords.pop(name))
+        elif name in signature.defaults:
+            inputs.append(signature.defaults[name])
+        else:
+            raise ArgumentError(
+                f"{operator_name}: argument {name!r} is missing; its inputs are {', '.join(names)}."
+                + (f" Unknown keyword(s): {', '.join(map(repr, keywords))}." if keywords else "")
+            )
+    for name, value in keywords.items():
+        attribute = signature.attributes.get(name)
+        if attribute is not None:
+            if name in attributes:
+                raise ArgumentError(f"{operator_name}: attribute {name!r} is given twice, by position and by keyword.")
+            attributes[name] = parse_attribute(value, attribute, operator_name) if type(value) is str else value
+        elif name in names:
+            raise ArgumentError(f"{operator_name}: argument {name!r} is given twice, by position and by keyword.")
+        elif signature.open_ended:
+            attributes[name] = value
+        else:
+            known = [*names, *signature.attributes]
+            raise ArgumentError(
+                f"{operator_name} has no argument {name!r}; it takes {', '.join(known)}.{nearest(name, known)}"
+            )
+    for name, attribute in signature.attributes.items():
+        if attribute.default is REQUIRED and name not in attributes:
+            raise ArgumentError(f"{operator_name}: attribute {name!r} is missing; pass {name}=... .")
+    return inputs, attributes

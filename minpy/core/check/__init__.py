@@ -1,0 +1,176 @@
+"""`op.check`: does an operator do what it says, in every mode?"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy
+
+from minpy.core.check.case import Case
+from minpy.core.check.checks import (
+    check_dtype,
+    check_empty,
+    check_forward,
+    check_mode,
+    check_mutation,
+    check_shape_rule,
+    check_strides,
+)
+from minpy.core.check.gradients import check_gradient, check_jvp, check_second_order
+from minpy.core.check.modes import MODES, Unsupported, register_mode
+from minpy.core.check.point import Options, Point
+from minpy.core.check.report import FAILED, OK, Report, Row, attempt, skip
+from minpy.core.state import Scope
+
+__all__ = ["MODES", "Case", "Report", "Row", "Unsupported", "check_operator", "register_mode"]
+
+
+def check_operator(
+    operator: Any,
+    arguments: Sequence[Any],
+    attributes: Mapping[str, Any] | None = None,
+    *,
+    rtol: float = 1e-6,
+    atol: float = 1e-8,
+    seed: int = 0,
+    directions: int = 3,
+) -> Report:
+    """Check an operator at one point: its gradients against central differences, its other promises, every mode.
+
+    Floating-point inputs are converted to float64, and moved along random directions. Checked are
+
+    - that the forward function repeats itself, and that neither it nor a rule changes its inputs;
+    - the shape rule, each gradient rule and each JVP rule, and the second-order gradients where the rules are plain
+      NumPy ("first order only" is reported where they are not);
+    - shapes and dtypes in float32 and float16, non-contiguous inputs, inputs without elements;
+    - that recorded arrays, calls by keyword, HIPS autograd and every other registered mode give the same numbers.
+
+    What cannot be checked is reported as skipped, with the reason: inputs at a kink, a random forward function,
+    a dtype or an empty array that the forward function does not take. Integer inputs are not differentiated.
+
+    Parameters
+    ----------
+    operator : Operator
+    arguments : sequence
+        Inputs of the call: arrays of any kind, numbers, None. For a method, its instance comes first.
+    attributes : mapping, optional
+        Inputs and attributes that are given by keyword.
+    rtol, atol : float
+        Error allowed between a gradient and central differences, relative and absolute.
+    seed : int
+        Seed of the random directions and upstream gradients.
+    directions : int
+        How many random directions each gradient is tried along.
+
+    Returns
+    -------
+    Report
+        A row for each check; it prints as a table.
+
+    Raises
+    ------
+    CheckError
+        If a check fails: with the worst element, what was got and expected, and the table.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minpy import customop
+    >>> @customop('numpy')
+    ... def scaled(x, factor):
+    ...     return x * factor
+    >>> scaled.def_grad(lambda ans, x, factor: lambda g: g * factor)
+    <Operator scaled(x, factor), gradients: x>
+    >>> scaled.def_grad(lambda ans, x, factor: lambda g: np.sum(g * ans), argnum=1)  # should be g * x
+    <Operator scaled(x, factor), gradients: x, factor>
+    >>> scaled.check(np.array([1.0, 2.0]), 3.0)
+    Traceback (most recent call last):
+    minpy.core.errors.CheckError: scaled.check: the gradient of argument 1 (factor) is wrong: the rule gives ...
+
+    >>> scaled.def_grad(lambda ans, x, factor: lambda g: np.sum(g * x), argnum=1)
+    <Operator scaled(x, factor), gradients: x, factor>
+    >>> scaled.check(np.array([1.0, 2.0]), 3.0)
+    scaled(x float64 (2,), factor float64 ())
+    check                                result  worst error  note
+    forward                              ok                   returns float64 (2,)
+    inputs unchanged                     ok
+    gradient of x                        ok              ...
+    gradient of factor                   ok              ...
+    second order, x                      ok              ...
+    second order, factor                 ok              ...
+    second order, upstream g             ok              ...
+    float32                              ok
+    float16                              ok
+    non-contiguous inputs                ok              ...
+    zero-size inputs                     ok                   (0,), ()
+    recorded ndarray                     ok              ...
+    recorded NDArray                     ok              ...
+    by keyword                           ok              ...
+    HIPS autograd                        ok              ...
+    """
+    case = Case.read(operator, arguments, attributes or {})
+    report = Report(str(case))
+    with Scope(False, None), numpy.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        _run(case, Options(rtol, atol, seed, directions), report)
+    return report.require_success(operator.__name__)
+
+
+def _run(case: Case, options: Options, report: Report) -> None:
+    """Do all checks in order; what makes later ones meaningless ends the run."""
+
+    def add(what: str, check: Callable[..., Any], *arguments: Any) -> list[Row]:
+        rows = attempt(what, partial(check, *arguments))
+        report.rows += rows
+        return rows
+
+    [forward] = add("forward", check_forward, case)
+    if forward.result != OK:
+        return
+    point = Point(case, options)
+    add("inputs unchanged", check_mutation, point)
+    if report.failures:
+        return
+    if case.operator.shape_rule is not None:
+        add("shape rule", check_shape_rule, point)
+    report.rows += _without_gradient(point)
+    if case.slots:
+        point.case = replace(case, slots=_check_gradients(point, add))
+    for dtype in ("float32", "float16"):
+        add(dtype, check_dtype, point, dtype)
+    add("non-contiguous inputs", check_strides, point)
+    add("zero-size inputs", check_empty, point)
+    for name, runner in MODES.items():
+        add(name, check_mode, point, name, runner)
+
+
+def _without_gradient(point: Point) -> list[Row]:
+    """Return the rows of floating-point inputs that are not differentiated, with the reason."""
+    case, operator = point.case, point.case.operator
+    rows = []
+    for slot, value in case.arrays.items():
+        if value.dtype.kind == "f" and slot not in case.slots:
+            reason = "said to be zero" if operator.is_zero(slot) else f"no rule: see {operator.__name__}.def_grad"
+            rows.append(skip(f"gradient of {case.name(slot)}", reason))
+    return rows if rows or case.slots else [skip("gradients", "no input is floating point")]
+
+
+def _check_gradients(point: Point, add: Callable[..., list[Row]]) -> tuple[int | str, ...]:
+    """Check first order, forward mode and second order; return the inputs whose rules run at all."""
+    case = point.case
+    rows: list[Row] = []
+    for position, slot in enumerate(case.slots):
+        rows += add(f"gradient of {case.name(slot)}", check_gradient, point, position)
+    running = tuple(slot for slot, row in zip(case.slots, rows, strict=True) if row.cause is None)
+    for position, slot in enumerate(case.slots):
+        if slot in case.operator.jvp_rules:
+            rows += add(f"jvp of {case.name(slot)}", check_jvp, point, position)
+    if any(row.result == FAILED for row in rows):
+        add("second order", skip, "second order", "first order is wrong")
+    else:
+        add("second order", check_second_order, point)
+    return running

@@ -1,0 +1,138 @@
+"""`Case`: one call of an operator, with its floating-point inputs as variables that checks may move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy
+
+from minpy.core import tracing
+from minpy.core.array import Array
+from minpy.core.attributes import bind
+from minpy.core.errors import describe, describe_arguments
+
+__all__ = ["Case", "as_outputs"]
+
+Arrays = list[numpy.ndarray]
+
+
+def as_outputs(answer: Any) -> Arrays:
+    """Return what an operator returned as a list of NumPy arrays."""
+    values = answer if isinstance(answer, (tuple, list)) else (answer,)
+    return [numpy.asarray(value._data if isinstance(value, Array) else value) for value in values]
+
+
+@dataclass(frozen=True)
+class Case:
+    """An operator, its inputs as raw values, and which of them are variables.
+
+    Attributes
+    ----------
+    operator : Operator
+    inputs : tuple
+        NumPy arrays, and whatever else the operator takes (numbers, None, a method's `self`).
+    attributes : mapping
+    slots : tuple of int and str
+        The inputs that are differentiated: positions among `inputs`, or keys of `attributes`.
+    """
+
+    operator: Any
+    inputs: tuple[Any, ...]
+    attributes: Mapping[str, Any]
+    slots: tuple[int | str, ...] = ()
+
+    @classmethod
+    def read(cls, operator: Any, arguments: Sequence[Any], attributes: Mapping[str, Any]) -> Case:
+        """Return the case of a call: arrays are unwrapped and floating-point ones converted to float64."""
+        inputs, rest = bind(operator.__name__, operator.signature, tuple(arguments), dict(attributes), operator.builtin)
+        raw = [numpy.asarray(value) if isinstance(value, list) else _unwrapped(value) for value in inputs]
+        options = {key: _unwrapped(value) for key, value in rest.items()}
+        slots: list[int | str] = [index for index, value in enumerate(raw) if _is_variable(operator, index, value)]
+        slots += [key for key in operator.keyword_rules if _is_real(options.get(key))]
+        case = cls(operator, tuple(raw), options, tuple(slots))
+        case = case.with_variables([numpy.array(value, numpy.float64) for value in case.variables])
+        return case.cast(numpy.float64)
+
+    @property
+    def variables(self) -> Arrays:
+        """The values of the slots."""
+        return [self.attributes[slot] if isinstance(slot, str) else self.inputs[slot] for slot in self.slots]
+
+    @property
+    def arrays(self) -> dict[int | str, numpy.ndarray]:
+        """Every input that is an array, by its slot: variables and others, such as labels."""
+        found: dict[int | str, numpy.ndarray] = {
+            index: value for index, value in enumerate(self.inputs) if isinstance(value, numpy.ndarray)
+        }
+        found.update((slot, self.attributes[slot]) for slot in self.slots if isinstance(slot, str))
+        return found
+
+    def __str__(self) -> str:
+        skipped = int(self.operator.is_method)
+        names = self.operator.argument_names(len(self.inputs))[skipped:]
+        text = describe_arguments(names, self.inputs[skipped:])
+        options = [
+            f"{key}={describe(value) if isinstance(value, numpy.ndarray) else repr(value)}"
+            for key, value in self.attributes.items()
+        ]
+        return f"{self.operator.__name__}({', '.join(filter(None, [text, *options]))})"
+
+    def name(self, slot: int | str) -> str:
+        """Return the name of an input, as rows call it."""
+        return slot if isinstance(slot, str) else self.operator.argument_name(slot)
+
+    def title(self, slot: int | str) -> str:
+        """Return how messages call an input: "argument 1 (y)"."""
+        if isinstance(slot, str):
+            return f"argument {slot!r}"
+        return f"argument {slot - self.operator.is_method} ({self.name(slot)})"
+
+    def replaced(self, values: Mapping[int | str, Any]) -> Case:
+        """Return the case with other values in some slots."""
+        inputs = tuple(values.get(index, value) for index, value in enumerate(self.inputs))
+        options = {key: values.get(key, value) for key, value in self.attributes.items()}
+        return replace(self, inputs=inputs, attributes=options)
+
+    def mapped(self, change: Callable[[numpy.ndarray], Any]) -> Case:
+        """Return the case with every array changed by a function."""
+        return self.replaced({slot: change(value) for slot, value in self.arrays.items()})
+
+    def with_variables(self, values: Sequence[Any]) -> Case:
+        """Return the case with other values of its variables."""
+        return self.replaced(dict(zip(self.slots, values, strict=True)))
+
+    def cast(self, dtype: Any) -> Case:
+        """Return the case with floating-point arrays converted."""
+        return self.mapped(lambda value: value.astype(dtype) if value.dtype.kind == "f" else value)
+
+    def call(self) -> Any:
+        """Call the operator, and return what it returns."""
+        return self.operator(*self.inputs, **self.attributes)
+
+    def function(self, *variables: Any) -> Any:
+        """Call the operator at other values of the variables, of any kind of array."""
+        return self.with_variables(variables).call()
+
+    def gradients(self, upstream: Sequence[Any], slots: Sequence[int] | None = None) -> list[Any]:
+        """Return the gradients that the rules give, of the variables at the positions `slots` (None: of all)."""
+        chosen = range(len(self.slots)) if slots is None else slots
+        answer, pull = tracing.vjp(self.function, self.variables, chosen)
+        several = isinstance(answer, (tuple, list))
+        return pull(upstream if several else upstream[0])
+
+
+def _unwrapped(value: Any) -> Any:
+    return value._data if isinstance(value, Array) else value
+
+
+def _is_real(value: Any) -> bool:
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        return value.dtype.kind == "f"
+    return isinstance(value, float)
+
+
+def _is_variable(operator: Any, index: int, value: Any) -> bool:
+    """Tell whether an input is differentiated: it is floating point, and has a rule."""
+    return _is_real(value) and operator.has_rule(index) and not operator.is_zero(index)

@@ -1,0 +1,215 @@
+"""What is checked beside gradients: the forward function, other dtypes and memory layouts, mutation, modes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy
+
+from minpy.core import tracing
+from minpy.core.check.case import Arrays, Case, as_outputs
+from minpy.core.check.modes import Runner, Unsupported
+from minpy.core.check.point import Point
+from minpy.core.check.report import OK, Row, failure, skip
+from minpy.core.errors import MutationError, describe
+
+__all__ = [
+    "check_dtype",
+    "check_empty",
+    "check_forward",
+    "check_mode",
+    "check_mutation",
+    "check_shape_rule",
+    "check_strides",
+]
+
+COPY = " Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
+
+
+def check_forward(case: Case) -> Row:
+    """The forward function runs, leaves its inputs alone, and repeats itself."""
+    copy = case.mapped(numpy.copy)
+    first = as_outputs(copy.call())
+    changed = _changed(case, copy)
+    if changed:
+        return failure("forward", f"changes {changed}", f"forward changes its {changed} in place.{COPY}")
+    if not all(map(_equal, first, as_outputs(copy.call()))):
+        return skip("forward", "random: two calls differ, so nothing can be compared (fix it by an attribute)")
+    if any(value.dtype.kind == "c" for value in [*first, *case.arrays.values()]):
+        return skip("forward", "complex numbers are not checked")
+    return Row("forward", OK, note="returns " + ", ".join(map(describe, first)))
+
+
+def _equal(a: numpy.ndarray, b: numpy.ndarray) -> bool:
+    return numpy.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
+
+
+def _changed(case: Case, copy: Case) -> str:
+    """Return which array of a copy of the case differs from the original; "" if none does."""
+    arrays = copy.arrays
+    return next((case.title(slot) for slot, value in case.arrays.items() if not _equal(value, arrays[slot])), "")
+
+
+def check_mutation(point: Point) -> Row:
+    """The gradient rules change neither the inputs, nor the output, nor the upstream gradient."""
+    what = "inputs unchanged"
+    for position, slot in enumerate(point.case.slots):
+        changed = _changed_by_rule(point, position)
+        if changed:
+            return failure(
+                what,
+                f"the rule of {point.case.name(slot)} changes {changed}",
+                f"the gradient rule of {point.case.title(slot)} changes {changed} in place.{COPY}",
+            )
+    return Row(what, OK)
+
+
+def _changed_by_rule(point: Point, position: int) -> str:
+    """Return what the gradient rule of one variable changes in place; "" if nothing."""
+    copy = point.case.mapped(numpy.copy)
+    upstream = [value.copy() for value in point.upstream]
+    answer, pull = tracing.vjp(copy.function, copy.variables, [position])
+    outputs = as_outputs(answer)
+    try:
+        pull(upstream if isinstance(answer, (tuple, list)) else upstream[0])
+    except MutationError:
+        raise
+    except Exception:
+        return ""  # the check of this gradient will say what is wrong
+    if not all(map(_equal, upstream, point.upstream)):
+        return "the upstream gradient g"
+    if not all(map(_equal, outputs, point.outputs)):
+        return "the output ans"
+    return _changed(point.case, copy)
+
+
+def check_shape_rule(point: Point) -> Row:
+    """The shape rule says the shapes that the forward function returns."""
+    case = point.case
+    said = case.operator.shape_rule(*map(numpy.shape, case.inputs[case.operator.is_method :]), **case.attributes)
+    several = bool(said) and isinstance(said[0], (tuple, list))
+    expected = [tuple(shape) for shape in said] if several else [tuple(said)]
+    actual = [y.shape for y in point.outputs]
+    if expected == actual:
+        return Row("shape rule", OK)
+    text = f"the shape rule says {_listed(expected)}, forward returns {_listed(actual)}"
+    return failure("shape rule", text, f"{text}.")
+
+
+def _listed(shapes: list[tuple[int, ...]]) -> str:
+    return ", ".join(map(str, shapes))
+
+
+def check_dtype(point: Point, dtype: str) -> Row:
+    """In a smaller float, outputs have the same shapes, and are of that dtype if float64 gives float64."""
+    case = point.case.cast(dtype)
+    try:
+        outputs = as_outputs(case.call())
+    except Exception as error:
+        return skip(dtype, f"forward does not take it: {_reason(error)}")
+    for number, (y, reference) in enumerate(zip(outputs, point.outputs, strict=True)):
+        which = f"output {number}" if len(outputs) > 1 else "the output"
+        if y.shape != reference.shape:
+            text = f"{which} has shape {y.shape}; with float64 it has {reference.shape}"
+            return failure(dtype, text, f"with {dtype} inputs {text}.")
+        expected = numpy.dtype(dtype) if reference.dtype == numpy.float64 else reference.dtype
+        follows_inputs = "dtype" not in case.attributes and any(v.dtype.kind == "f" for v in case.arrays.values())
+        if follows_inputs and y.dtype != expected:
+            text = f"{which} is {y.dtype}; expected {expected}"
+            return failure(dtype, text, f"with {dtype} inputs {text}. Does forward mix in float64 numbers?")
+    _gradients(point, case, outputs)
+    return Row(dtype, OK)
+
+
+def _reason(error: Exception) -> str:
+    cause = error.__cause__ or error
+    return f"{type(cause).__name__}: {cause}".partition("\n")[0][:100]
+
+
+def _gradients(point: Point, case: Case, outputs: Arrays) -> Arrays:
+    """Return the gradients of a variation of the point's case, in its outputs' dtypes."""
+    upstream = [
+        (g if g.shape == y.shape else numpy.ones(y.shape)).astype(y.dtype if y.dtype.kind == "f" else numpy.float64)
+        for y, g in zip(outputs, point.upstream, strict=True)
+    ]
+    return as_outputs(tuple(case.gradients(upstream)))
+
+
+def check_strides(point: Point) -> Row:
+    """Inputs in Fortran order and with gaps between elements give the same numbers."""
+    what = "non-contiguous inputs"
+    case = point.case.mapped(_strided)
+    if all(value.flags.c_contiguous for value in case.arrays.values()):
+        return skip(what, "no input has more than one element")
+    outputs = as_outputs(case.call())
+    return _same(point, what, outputs, _gradients(point, case, outputs))
+
+
+def _strided(value: numpy.ndarray) -> numpy.ndarray:
+    """Return an equal array whose elements are apart in memory, and its axes in Fortran order."""
+    if not value.ndim:
+        return value
+    room = numpy.empty((*value.shape[:0:-1], 2 * value.shape[0]), value.dtype)
+    view = room[..., ::2].T
+    view[...] = value
+    return view
+
+
+def check_empty(point: Point) -> Row:
+    """If the forward function takes arrays without elements, so do the rules."""
+    reason = "no input has an axis"
+    for case in _empty_cases(point.case):
+        try:
+            outputs = as_outputs(case.call())
+        except Exception as error:
+            reason = f"forward does not take them: {_reason(error)}"
+            continue
+        _gradients(point, case, outputs)
+        return Row("zero-size inputs", OK, note=_listed([value.shape for value in case.arrays.values()]))
+    return skip("zero-size inputs", reason)
+
+
+def _empty_cases(case: Case) -> Iterator[Case]:
+    """Yield the case with its first axis empty: in all inputs as long as the first, or in the first alone."""
+    arrays = {slot: value for slot, value in case.arrays.items() if value.ndim}
+    if arrays:
+        first, value = next(iter(arrays.items()))
+        length = value.shape[0]
+        yield case.replaced({slot: v[:0].copy() for slot, v in arrays.items() if v.shape[0] == length})
+        yield case.replaced({first: value[:0].copy()})
+
+
+def check_mode(point: Point, name: str, runner: Runner) -> Row:
+    """A mode gives the same outputs and gradients as plain NumPy arrays."""
+    try:
+        outputs, gradients = runner(point.case, point.upstream)
+    except Unsupported as error:
+        return skip(name, str(error))
+    return _same(point, name, outputs, gradients)
+
+
+def _same(point: Point, what: str, outputs: Arrays, gradients: Arrays) -> Row:
+    """Return the row that compares outputs and gradients with those of plain NumPy arrays."""
+    case = point.case
+    expected = [*point.outputs, *as_outputs(tuple(case.gradients(point.upstream)))]
+    names = [f"output {number}" for number in range(len(point.outputs))]
+    names += [f"the gradient of {case.title(slot)}" for slot in case.slots]
+    got = [*outputs, *gradients]
+    if len(got) != len(expected):
+        text = f"{len(got)} outputs and gradients; expected {len(expected)}"
+        return failure(what, text, f"{what}: {text}: {', '.join(names)}.")
+    worst = 0.0
+    for name, a, b in zip(names, got, expected, strict=True):
+        if a.shape != b.shape and {a.shape, b.shape} != {(), (1,)}:
+            text = f"{name} has shape {a.shape}; NumPy arrays give {b.shape}"
+            return failure(what, text, f"{what}: {text}.")
+        a, b = a.astype(numpy.float64).ravel(), b.astype(numpy.float64).ravel()
+        error = numpy.where((a == b) | (numpy.isnan(a) & numpy.isnan(b)), 0, numpy.abs(a - b))
+        error[numpy.isnan(error)] = numpy.inf
+        largest = float(numpy.abs(b).max(initial=0, where=numpy.isfinite(b)))
+        if (error > 1e-12 + 30 * point.tolerance.epsilon * largest).any():
+            place = int(error.argmax())
+            note = f"{name}, element {place}: got {a[place]:.6g}, NumPy arrays give {b[place]:.6g}"
+            return failure(what, note, f"{what}: {note}.", float(error[place]))
+        worst = max(worst, float(error.max(initial=0)))
+    return Row(what, OK, worst)

@@ -1,0 +1,182 @@
+"""Numeric derivatives that know how far to trust themselves, and the comparison of a gradient with them.
+
+A derivative along a direction is taken at two step sizes: Richardson extrapolation of both is the value, their
+difference estimates its error. Where the one-sided derivatives do not approach each other as the step shrinks, the
+function has a kink, and no number is right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from minpy.core.check.report import FAILED, OK, SKIPPED
+
+__all__ = ["Comparison", "Tolerance", "compare", "elementwise", "slopes"]
+
+Arrays = Sequence[numpy.ndarray]
+Function = Callable[..., Arrays]
+
+# Where a random direction disagrees, so many single elements are looked at.
+MOST_ELEMENTS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How exact numbers may be expected to be: what the user allows, and the precision of the function's outputs."""
+
+    relative: float
+    absolute: float
+    epsilon: float
+
+    @classmethod
+    def of(cls, outputs: Arrays, relative: float, absolute: float) -> Tolerance:
+        """Return the tolerance for a function with such outputs: an operator may compute in float32 inside."""
+        epsilon = max((float(numpy.finfo(y.dtype).eps) for y in outputs if y.dtype.kind == "f"), default=0.0)
+        return cls(max(relative, 30 * epsilon**0.75), absolute, epsilon)
+
+    @property
+    def steps(self) -> tuple[float, float]:
+        """The steps to try: the second where the first crosses a kink nearby."""
+        return self.epsilon**0.25, self.epsilon**0.375
+
+    def bound(self, scale: Any, magnitude: Any = 0.0) -> Any:
+        """Return the error allowed for numbers of size `scale`, from function values of size `magnitude`."""
+        return self.absolute + self.relative * scale + 50 * self.epsilon / self.steps[1] * magnitude
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The outcome of comparing a gradient with numbers: the worst element where it failed."""
+
+    result: str
+    error: float = 0.0
+    note: str = ""
+    index: tuple[int, ...] | None = None
+    got: float = 0.0
+    expected: float = 0.0
+
+
+def flat(outputs: Any) -> numpy.ndarray:
+    """Return the floating-point outputs of a function as one float64 vector; others as zeros."""
+    parts = [y.astype(numpy.float64).ravel() if y.dtype.kind == "f" else numpy.zeros(y.size) for y in outputs]
+    return numpy.concatenate(parts) if parts else numpy.zeros(0)
+
+
+def slopes(
+    function: Function, variables: Arrays, position: int, direction: numpy.ndarray, tolerance: Tolerance
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Return (derivatives of every output along a direction of one variable, where they can be trusted)."""
+    values = list(variables)
+
+    def at(distance: float) -> numpy.ndarray:
+        values[position] = variables[position] + distance * direction
+        return flat(function(*values))
+
+    centre = at(0.0)
+    value = numpy.full(centre.shape, numpy.nan)
+    smooth = numpy.zeros(centre.shape, bool)
+    for step in tolerance.steps:
+        found, trusted = _one_step(at, centre, step, tolerance)
+        value = numpy.where(smooth, value, found)
+        smooth = smooth | trusted
+        if smooth.all():
+            break
+    return value, smooth
+
+
+def _one_step(
+    at: Callable[[float], numpy.ndarray], centre: numpy.ndarray, step: float, tolerance: Tolerance
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    ahead, behind = at(step), at(-step)
+    near_ahead, near_behind = at(step / 2), at(-step / 2)
+    coarse = (ahead - behind) / (2 * step)
+    fine = (near_ahead - near_behind) / step
+    value = (4 * fine - coarse) / 3
+    # The difference of the one-sided derivatives: it halves with the step, unless there is a kink.
+    coarse_jump = numpy.abs(ahead - 2 * centre + behind) / step
+    fine_jump = numpy.abs(near_ahead - 2 * centre + near_behind) * 2 / step
+    bound = tolerance.bound(numpy.abs(value), numpy.abs(centre) * (tolerance.steps[1] / step))
+    agrees = numpy.abs(coarse - fine) <= bound
+    halves = (fine_jump <= bound) | (fine_jump <= 0.7 * coarse_jump)
+    return value, agrees & halves & numpy.isfinite(value)
+
+
+def compare(
+    function: Function,
+    variables: Arrays,
+    position: int,
+    upstream: Arrays,
+    gradient: numpy.ndarray,
+    tolerance: Tolerance,
+    directions: Iterable[numpy.ndarray],
+) -> Comparison:
+    """Compare a gradient with numeric derivatives of <upstream, function> along directions of one variable.
+
+    Where a direction disagrees, single elements decide: which one is worst, or that the point is at a kink.
+    """
+    weights, values = flat(upstream), flat(function(*variables))
+    magnitude = float(numpy.abs(weights * values).sum())
+    worst = 0.0
+    for direction in directions:
+        slope, smooth = slopes(function, variables, position, direction, tolerance)
+        got, expected = float((gradient * direction).sum()), float(weights @ slope)
+        scale = max(abs(got), abs(expected), float(numpy.linalg.norm(gradient * direction)))
+        error = abs(got - expected)
+        if not (error <= tolerance.bound(scale, magnitude) and smooth[weights != 0].all()):
+            found = _worst_element(function, variables, position, weights, gradient, tolerance, magnitude)
+            if found.result != OK or found.note or error <= tolerance.bound(scale, magnitude):
+                return found
+            return Comparison(FAILED, error, "along a random direction", None, got, expected)
+        worst = max(worst, error)
+    return Comparison(OK, worst)
+
+
+def elementwise(
+    function: Function, variables: Arrays, position: int, weights: numpy.ndarray, tolerance: Tolerance
+) -> Iterator[tuple[tuple[int, ...], float, bool]]:
+    """Yield (index, numeric derivative, whether it can be trusted) of the elements of one variable."""
+    variable = variables[position]
+    used = weights != 0
+    indices = list(numpy.ndindex(variable.shape))
+    stride = -(-len(indices) // MOST_ELEMENTS) if indices else 1
+    for index in indices[::stride]:
+        direction = numpy.zeros(variable.shape)
+        direction[index] = size = max(abs(float(variable[index])), 0.1)
+        slope, smooth = slopes(function, variables, position, direction, tolerance)
+        yield index, float(weights[used] @ slope[used]) / size, bool(smooth[used].all())
+
+
+def _worst_element(
+    function: Function,
+    variables: Arrays,
+    position: int,
+    weights: numpy.ndarray,
+    gradient: numpy.ndarray,
+    tolerance: Tolerance,
+    magnitude: float,
+) -> Comparison:
+    count = kinks = 0
+    worst: Comparison | None = None
+    largest = 0.0
+    for index, expected, smooth in elementwise(function, variables, position, weights, tolerance):
+        count += 1
+        if not smooth:
+            kinks += 1
+            continue
+        got = float(gradient[index])
+        error = abs(got - expected) if numpy.isfinite(got) else numpy.inf
+        size = max(abs(float(variables[position][index])), 0.1)
+        if not error <= tolerance.bound(max(abs(got), abs(expected)), magnitude / size):
+            if worst is None or error > worst.error:
+                worst = Comparison(FAILED, error, "", index, got, expected)
+        else:
+            largest = max(largest, error)
+    if worst is not None:
+        return worst
+    if kinks == count:
+        return Comparison(SKIPPED, note="not smooth here: choose inputs away from kinks and jumps")
+    return Comparison(OK, largest, f"{kinks} of {count} elements at a kink, left out" if kinks else "")

@@ -1,0 +1,156 @@
+"""The checks of gradient rules, JVP rules and second order, against central differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy
+
+from minpy.core import tracing
+from minpy.core.check.case import Arrays, as_outputs
+from minpy.core.check.differences import Comparison, compare, elementwise, flat, slopes
+from minpy.core.check.point import Point
+from minpy.core.check.report import FAILED, OK, SKIPPED, Row, failure, skip
+from minpy.core.errors import GradientError
+
+__all__ = ["check_gradient", "check_jvp", "check_second_order"]
+
+DETACHED = (
+    " A value in the rule does not follow its arguments: float(x), x.item() or x.asnumpy() cut it off; compute it "
+    "with NumPy functions of ans and the arguments."
+)
+
+
+def check_gradient(point: Point, position: int) -> Row:
+    """One gradient rule agrees with central differences."""
+    case, upstream = point.case, point.upstream
+    slot = case.slots[position]
+    [gradient] = case.gradients(upstream, [position])
+    directions = point.directions(case.variables[position])
+    found = compare(point.evaluate, case.variables, position, upstream, gradient, point.tolerance, directions)
+    hint = partial(diagnose, point, position, gradient)
+    return _row(f"gradient of {case.name(slot)}", f"the gradient of {case.title(slot)}", "the rule gives", found, hint)
+
+
+def diagnose(point: Point, position: int, got: numpy.ndarray) -> str:
+    """Return a guess at what is wrong with a gradient; "" if it looks like nothing known."""
+    case = point.case
+    expected = numeric(point, position)
+    doubled = case.gradients([2 * value for value in point.upstream], [position])[0]
+    if got.any() and is_close(point, doubled, got):
+        return " It does not depend on the upstream gradient: does the rule multiply by g?"
+    if is_close(point, got, -expected):
+        return " It has the wrong sign."
+    if got.ndim >= 2 and got.shape[-1] == got.shape[-2] and is_close(point, numpy.swapaxes(got, -1, -2), expected):
+        return " It is transposed."
+    large = numpy.abs(expected) > 1e-3 * numpy.nanmax(numpy.abs(expected), initial=0)
+    factor = float((got[large] / expected[large]).mean()) if large.any() else 1.0
+    if is_close(point, got, factor * expected):
+        return f" It is {factor:.4g} times the right one."
+    for other, slot in enumerate(case.slots):
+        same_shape = other != position and got.shape == case.variables[other].shape
+        if same_shape and is_close(point, got, numeric(point, other)):
+            return f" It is the gradient of {case.title(slot)}."
+    return ""
+
+
+def numeric(point: Point, position: int) -> numpy.ndarray:
+    """Return the whole gradient of one variable from central differences; NaN where it is not smooth."""
+    variables = point.case.variables
+    result = numpy.full(variables[position].shape, numpy.nan)
+    for index, value, smooth in elementwise(point.evaluate, variables, position, flat(point.upstream), point.tolerance):
+        result[index] = value if smooth else numpy.nan
+    return result
+
+
+def is_close(point: Point, got: numpy.ndarray, expected: numpy.ndarray) -> bool:
+    """Tell whether arrays are equal as far as central differences can tell (and where they can)."""
+    known = numpy.isfinite(expected)
+    scale = numpy.abs(expected[known]).max(initial=0)
+    return bool(known.any() and (numpy.abs(got - expected)[known] <= 100 * point.tolerance.bound(scale)).all())
+
+
+def check_jvp(point: Point, position: int) -> Row:
+    """One JVP rule agrees with central differences, in every output."""
+    case = point.case
+    slot = case.slots[position]
+    worst = 0.0
+    for tangent in point.directions(case.variables[position]):
+        _, pushed = tracing.jvp(case.function, case.variables, [position], [tangent])
+        parts = as_outputs(pushed)
+        expected, smooth = slopes(point.evaluate, case.variables, position, tangent, point.tolerance)
+        error = numpy.where(smooth, numpy.abs(flat(parts) - expected), 0)
+        error[numpy.isnan(error)] = numpy.inf
+        wrong = error > point.tolerance.bound(numpy.abs(expected), numpy.abs(flat(point.outputs)))
+        if wrong.any():
+            place = int(error.argmax())
+            note = f"{_place(parts, place)}: got {flat(parts)[place]:.6g}, expected {expected[place]:.6g}"
+            detail = f"the jvp rule of {case.title(slot)} is wrong {note} (central differences)."
+            return failure(f"jvp of {case.name(slot)}", note, detail, float(error[place]))
+        worst = max(worst, float(error.max(initial=0)))
+    return Row(f"jvp of {case.name(slot)}", OK, worst)
+
+
+def _place(outputs: Arrays, place: int) -> str:
+    """Return where an element of the flattened outputs is: "at output 1 [0, 2]"."""
+    number = 0
+    while place >= outputs[number].size:
+        place -= outputs[number].size
+        number += 1
+    index = list(map(int, numpy.unravel_index(place, outputs[number].shape)))
+    return f"at output {number} {index}" if len(outputs) > 1 else f"at output {index}"
+
+
+def check_second_order(point: Point) -> list[Row]:
+    """The gradient of the gradient agrees with central differences of the gradient."""
+    case, count = point.case, len(point.case.slots)
+    values = [*case.variables, *point.upstream]
+    weights = [point.normal(variable.shape) for variable in case.variables]
+
+    def gradient(*values: Any) -> tuple[Any, ...]:
+        return tuple(case.with_variables(values[:count]).gradients(values[count:]))
+
+    try:
+        _, pull = tracing.vjp(gradient, values, range(len(values)))
+        seconds = as_outputs(tuple(pull(weights)))
+    except GradientError:
+        raise
+    except Exception as error:
+        reason = str(error).partition("\n")[0]
+        return [skip("second order", f"first order only: {type(error).__name__}: {reason}"[:160])]
+    firsts = as_outputs(gradient(*values))
+    tolerance = point.tolerance_of([*firsts, *point.outputs])
+    rows = []
+    for position, name in enumerate([*map(case.name, case.slots), *_upstream_names(point)]):
+        found = compare(
+            lambda *values: as_outputs(gradient(*values)),
+            values,
+            position,
+            weights,
+            seconds[position],
+            tolerance,
+            point.directions(values[position]),
+        )
+        title = f"the second-order gradient with respect to {name}"
+        rows.append(_row(f"second order, {name}", title, "the rules give", found, lambda: DETACHED))
+    return rows
+
+
+def _upstream_names(point: Point) -> list[str]:
+    count = len(point.upstream)
+    return ["upstream g"] if count == 1 else [f"upstream g[{number}]" for number in range(count)]
+
+
+def _row(what: str, title: str, says: str, found: Comparison, hint: Callable[[], str]) -> Row:
+    """Return the row of a gradient that was compared with numbers."""
+    if found.result == SKIPPED:
+        return skip(what, found.note)
+    if found.result != FAILED:
+        return Row(what, OK, found.error, found.note)
+    place = found.note if found.index is None else f"at {list(map(int, found.index))}" if found.index else ""
+    numbers = f"got {found.got:.6g}, expected {found.expected:.6g}"
+    detail = f"{title} is wrong {place}".rstrip()
+    detail += f": {says} {found.got:.6g}, central differences {found.expected:.6g}.{hint()}"
+    return failure(what, f"{place}: {numbers}" if place else numbers, detail, found.error)

@@ -1,0 +1,62 @@
+"""`Point`: a case together with what plain NumPy arrays give for it, which every check compares with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from minpy.core.check.case import Arrays, Case, as_outputs
+from minpy.core.check.differences import Tolerance
+
+__all__ = ["Options", "Point"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user of a check may set; see `check_operator`."""
+
+    rtol: float = 1e-6
+    atol: float = 1e-8
+    seed: int = 0
+    directions: int = 3
+
+
+class Point:
+    """A case, its outputs, random upstream gradients for them, and how exact numbers may be expected to be.
+
+    Attributes
+    ----------
+    case : Case
+    outputs, upstream : list of numpy.ndarray
+        The upstream gradients of outputs that are not floating point are zeros.
+    tolerance : Tolerance
+    """
+
+    def __init__(self, case: Case, options: Options) -> None:
+        self.case = case
+        self.options = options
+        self.random = numpy.random.default_rng(options.seed)
+        self.outputs = as_outputs(case.call())
+        self.upstream = [self.normal(y.shape) if y.dtype.kind == "f" else numpy.zeros(y.shape) for y in self.outputs]
+        self.tolerance = self.tolerance_of(self.outputs)
+
+    def tolerance_of(self, outputs: Arrays) -> Tolerance:
+        """Return the tolerance for derivatives of these outputs."""
+        return Tolerance.of(outputs, self.options.rtol, self.options.atol)
+
+    def normal(self, shape: tuple[int, ...]) -> numpy.ndarray:
+        """Return random numbers, none of them near zero (a zero would hide an error)."""
+        numbers = self.random.normal(size=shape)
+        return numpy.asarray(numbers + numpy.copysign(0.3, numbers))
+
+    def directions(self, variable: numpy.ndarray) -> Iterator[numpy.ndarray]:
+        """Yield random directions, in proportion to the sizes of a variable's elements."""
+        for _ in range(self.options.directions if variable.size else 0):
+            yield self.normal(variable.shape) * numpy.maximum(numpy.abs(variable), 0.1)
+
+    def evaluate(self, *variables: Any) -> Arrays:
+        """Return the outputs at other values of the variables."""
+        return as_outputs(self.case.function(*variables))

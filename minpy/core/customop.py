@@ -1,0 +1,60 @@
+"""`@customop`: an operator from a function written in NumPy, or with NDArrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minpy.core.errors import ArgumentError, describe
+from minpy.core.operator import Operator
+
+__all__ = ["customop"]
+
+
+def customop(kind: str = "numpy") -> Callable[[Callable[..., Any]], Operator]:
+    """Make an operator of a function; its gradient is given with `def_grad`.
+
+    Parameters
+    ----------
+    kind : {'numpy', 'mxnet'}
+        What the function and its gradient rules are given: `numpy.ndarray`s, or `NDArray`s. The body is not recorded
+        operation by operation: the registered rule is its gradient.
+
+    Returns
+    -------
+    callable
+        A decorator that turns a function (or a method of a class) into an `Operator`. The operator is called with any
+        mix of NumPy arrays, NDArrays, numbers and autograd's boxes, by position or keyword; it returns NDArrays if an
+        input is one, else NumPy arrays.
+
+    Raises
+    ------
+    ArgumentError
+        For another kind, or if the decorator is applied to something that is not a function.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import minpy
+    >>> @minpy.customop('numpy')
+    ... def sigmoid(x):
+    ...     return 1 / (1 + np.exp(-x))
+    >>> sigmoid.def_grad(lambda ans, x: lambda g: g * ans * (1 - ans))
+    <Operator sigmoid(x), gradients: x>
+    >>> minpy.grad(lambda x: np.sum(sigmoid(x)))(np.array([0.0]))
+    array([0.25])
+    """
+    if callable(kind):
+        raise ArgumentError(
+            f"customop needs to know what {getattr(kind, '__name__', 'the function')} is given: write "
+            "@customop('numpy') for NumPy arrays, or @customop('mxnet') for NDArrays."
+        )
+    if kind not in ("numpy", "mxnet"):
+        raise ArgumentError(f"customop({kind!r}): expected 'numpy' (NumPy arrays) or 'mxnet' (NDArrays).")
+
+    def decorate(function: Callable[..., Any]) -> Operator:
+        if not callable(function):
+            raise ArgumentError(f"@customop({kind!r}) decorates a function, got {describe(function)}.")
+        return Operator(function, kind=kind)
+
+    return decorate

@@ -1,0 +1,334 @@
+"""One call of an operator: bind, look at the types, run the forward function, wrap, record.
+
+What the inputs are decides the mode. NumPy arrays and scalars only: the forward function is called as it is. An
+`Array` among them: it runs on the buffers, and a node is recorded if the thread records and an input needs a
+gradient. A box of HIPS autograd: the call becomes one primitive of autograd's. Other kinds of values (symbols)
+register a handler.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+from autograd.tracer import Box, isbox
+
+from minpy.core.array import Array, note_write
+from minpy.core.attributes import bind
+from minpy.core.errors import (
+    ArgumentError,
+    ContextError,
+    DTypeError,
+    MutationError,
+    MXNetError,
+    broadcast_error,
+    describe,
+    describe_arguments,
+    operator_error,
+)
+from minpy.core.state import Scope, state
+from minpy.core.tape import attach_outputs, record_node
+
+__all__ = ["call", "register_tracer", "run", "write_out"]
+
+numpy_array = numpy.ndarray
+
+RAW, ARRAY, BOX, TRACER = range(4)
+_kinds: dict[type, int] = {numpy.ndarray: RAW, float: RAW, int: RAW, bool: RAW, type(None): RAW}
+_tracers: list[tuple[type, Callable[..., Any]]] = []
+
+
+def register_tracer(cls: type, handler: Callable[[Any, list[Any], dict[str, Any]], Any]) -> None:
+    """Let `handler(operator, inputs, attributes)` answer calls whose inputs include a `cls`."""
+    _tracers.append((cls, handler))
+    _kinds.clear()
+
+
+def kind_of(cls: type) -> int:
+    """Return RAW, ARRAY, BOX or TRACER for a class of values."""
+    if issubclass(cls, Array):
+        kind = ARRAY
+    elif issubclass(cls, Box):
+        kind = BOX
+    elif any(issubclass(cls, tracer) for tracer, _ in _tracers):
+        kind = TRACER
+    else:
+        kind = RAW
+    _kinds[cls] = kind
+    return kind
+
+
+def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
+    """Call an operator on any mix of values; see the module's docstring. This is `Operator.__call__`."""
+    inputs: Sequence[Any] = arguments
+    out = None
+    if attributes or len(arguments) != operator.arity:
+        if operator.builtin:
+            attributes.pop("name", None)
+            out = attributes.pop("out", None)
+        inputs, attributes = bind(
+            operator.__name__, operator.signature, arguments, attributes, positional_attributes=operator.builtin
+        )
+        if operator.keyword_inputs:
+            for key in operator.keyword_inputs:
+                if kind_of(type(attributes.get(key))) != RAW:
+                    return operator.with_inputs(key)(*inputs, attributes.pop(key), **attributes)
+    kind = RAW
+    for value in inputs:
+        try:
+            kind_of_value = _kinds[type(value)]
+        except KeyError:
+            kind_of_value = kind_of(type(value))
+        if kind_of_value > kind:
+            kind = kind_of_value
+    if operator.uses_training and attributes.get("training") is None and kind != TRACER:
+        attributes["training"] = state.training
+    if kind == ARRAY:
+        result = _call_on_arrays(operator, inputs, attributes)
+    elif kind == RAW:
+        result = visible(operator, run(operator, inputs, attributes))
+    elif kind == BOX:
+        result = visible(operator, operator.primitive(*_without_arrays(operator, inputs), **attributes))
+    else:
+        for tracer, handler in _tracers:
+            if any(isinstance(value, tracer) for value in inputs):
+                return handler(operator, list(inputs), attributes)
+    return result if out is None else write_out(operator, result, out)
+
+
+def visible(operator: Any, answer: Any) -> Any:
+    """Return the outputs that callers see: some operators have further ones for their rules only."""
+    count = operator.visible_outputs
+    if count is None:
+        return answer
+    return answer[0] if count == 1 else answer[:count]
+
+
+def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """Return the forward function's raw answer for raw inputs: an array or scalar, or a tuple of arrays."""
+    if operator.guarded:
+        return _run_guarded(operator, inputs, attributes)
+    try:
+        return operator.forward(*inputs, **attributes)
+    except MXNetError:
+        raise
+    except Exception as error:
+        if isinstance(error, ValueError):
+            found = broadcast_error(operator.__name__, operator.argument_names(len(inputs)), inputs, error)
+            if found is not error:
+                raise found from None
+        raise operator_error(error, _call_line(operator, "forward", inputs, "NumPy arrays")) from error
+
+
+def read_only(value: Any) -> Any:
+    """Return a view of a NumPy array that cannot be written; anything else as it is."""
+    if type(value) is numpy_array:
+        value = value.view()
+        value.setflags(write=False)
+    return value
+
+
+def _run_guarded(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """Run a user's forward function: inputs cannot be written, and errors and results are checked."""
+    views = [read_only(value) for value in inputs]
+    try:
+        if operator.kind == "mxnet":
+            with Scope(False, None):
+                answer = operator.forward(*map(operator.wrap_raw, views), **attributes)
+            answer = tuple(map(_raw, answer)) if isinstance(answer, (tuple, list)) else _raw(answer)
+        else:
+            answer = operator.forward(*views, **attributes)
+    except Exception as error:
+        raise user_error(operator, error, "forward", views) from error
+    if type(answer) is numpy_array:
+        return answer if answer.flags.writeable else answer.copy()
+    if isinstance(answer, (tuple, list)):
+        return tuple(_checked_output(operator, value, index) for index, value in enumerate(answer))
+    return _checked_output(operator, answer, None)
+
+
+def _raw(value: Any) -> Any:
+    return value._data if isinstance(value, Array) else value
+
+
+def _checked_output(operator: Any, value: Any, index: int | None) -> Any:
+    if isinstance(value, (numpy_array, numpy.generic, float, int, complex)):
+        if isinstance(value, numpy_array) and not value.flags.writeable:
+            return value.copy()
+        return numpy.asarray(value) if index is not None else value
+    place = "its forward" if index is None else f"output {index} of its forward"
+    raise ArgumentError(
+        f"{operator.__name__}: {place} is {describe(value)}; expected an array, a number, or a tuple of arrays. "
+        "Does every path of the function return its result?"
+    )
+
+
+def user_error(operator: Any, error: Exception, what: str, inputs: Sequence[Any]) -> Exception:
+    """Return the error to raise for an exception inside a user's forward or rule."""
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        return MutationError(
+            f"{operator.__name__} {what}: it changes one of its inputs in place "
+            f"({describe_arguments(operator.argument_names(len(inputs)), inputs)}); inputs are read-only, as others "
+            "still use them. Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
+        )
+    mode = "NDArrays" if operator.kind == "mxnet" else "NumPy arrays"
+    return operator_error(error, _call_line(operator, what, inputs, mode))
+
+
+def _call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str) -> str:
+    given = describe_arguments(operator.argument_names(len(inputs)), inputs)
+    return f"{operator.__name__}: {what} failed on {mode} ({'recording' if state.recording else 'not recording'}): {given}"
+
+
+def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    like: Any = None
+    raws = []
+    parents = []
+    needed = False
+    for value in inputs:
+        if isinstance(value, Array):
+            raws.append(value._data)
+            node = value._node
+            parents.append(node)
+            if node is not None:
+                needed = True
+            if like is None:
+                like = value
+            elif type(value) is not type(like):
+                like = _meet(operator, like, value)
+        else:
+            raws.append(value)
+            parents.append(None)
+    answer = run(operator, raws, attributes)
+    if type(answer) is tuple:
+        return _wrap_outputs(operator, like, raws, answer, attributes, parents if needed else None)
+    if type(answer) is not numpy_array:
+        answer = numpy.asarray(answer)
+    if operator.keeps_dtype and like._keeps_dtype and answer.dtype.kind == "f":
+        answer = _in_dtype_of(raws, answer)
+    if operator.may_alias and like._copies_views and answer.base is not None:
+        answer = _unaliased(answer, raws)
+    elif operator.may_alias and like._copies_views and any(answer is raw for raw in raws):
+        answer = answer.copy()
+    node = None
+    if needed and state.recording and answer.dtype.kind in "fc":
+        node = record(operator, raws, answer, attributes, parents)
+        if node is not None:
+            node.shape = answer.shape
+            node.dtype = answer.dtype
+    return like._like(answer, node)
+
+
+def _in_dtype_of(raws: Sequence[Any], answer: numpy.ndarray) -> numpy.ndarray:
+    """Return the answer of integer arrays in their dtype, truncated, as MXNet's operators do."""
+    dtypes = [raw.dtype for raw in raws if type(raw) is numpy_array]
+    if any(dtype.kind not in "iu" for dtype in dtypes):
+        return answer
+    return answer.astype(numpy.result_type(*dtypes), copy=False)
+
+
+def record(
+    operator: Any, raws: Sequence[Any], answer: Any, attributes: dict[str, Any], parents: Sequence[Any]
+) -> Any:
+    """Return a node for the call, or None if no gradient can flow through it. It keeps only what the rules read."""
+    plan = operator.plan()
+    if plan.zeros:
+        parents = [None if operator.is_zero(index) else parent for index, parent in enumerate(parents)]
+        if not any(parent is not None for parent in parents):
+            return None
+    if plan.reads_arguments is not None:  # None: all are read
+        reads = plan.reads_arguments
+        raws = [raw if index in reads else None for index, raw in enumerate(raws)]
+    if not plan.reads_answer:
+        answer = None
+    if operator.guarded:
+        raws = [read_only(raw) for raw in raws]
+        answer = tuple(map(read_only, answer)) if type(answer) is tuple else read_only(answer)
+    return record_node(operator, raws, answer, attributes, parents)
+
+
+def _wrap_outputs(
+    operator: Any, like: Any, raws: Sequence[Any], answer: tuple[Any, ...], attributes: dict[str, Any], parents: Any
+) -> Any:
+    answer = tuple(numpy.asarray(value) for value in answer)
+    if operator.may_alias and like._copies_views:
+        answer = tuple(_unaliased(value, raws) if value.base is not None else value for value in answer)
+    node = None
+    if parents is not None and state.recording and any(value.dtype.kind in "fc" for value in answer):
+        node = record(operator, raws, answer, attributes, parents)
+    if node is None:
+        return visible(operator, tuple(like._like(value) for value in answer))
+    outputs = attach_outputs(node, answer)
+    arrays = tuple(
+        like._like(value, output if value.dtype.kind in "fc" else None)
+        for value, output in zip(answer, outputs, strict=True)
+    )
+    return visible(operator, arrays)
+
+
+def _unaliased(answer: numpy.ndarray, raws: Sequence[Any]) -> numpy.ndarray:
+    """Return `answer`, copied if it is a view of an input: an operator's result has memory of its own."""
+    base = answer.base
+    for raw in raws:
+        if type(raw) is numpy_array and (raw is base or (raw.base is not None and raw.base is base)):
+            return answer.copy()
+    return answer
+
+
+def _meet(operator: Any, first: Any, second: Any) -> Any:
+    """Return the array whose class and context the result of an operation on both gets."""
+    if first.context != second.context:
+        raise ContextError(
+            f"{operator.__name__}: its inputs are on different contexts, {first.context} and {second.context}. "
+            "Move one with as_in_context()."
+        )
+    return second if second._precedence > first._precedence else first
+
+
+def _without_arrays(operator: Any, inputs: Sequence[Any]) -> list[Any]:
+    """Return the inputs of a call under HIPS autograd with plain buffers in place of `Array`s."""
+    for value in inputs:
+        if isinstance(value, Array) and value._node is not None and state.recording:
+            raise ArgumentError(
+                f"{operator.__name__}: an argument is traced by HIPS autograd and another is recorded by "
+                "minpy.autograd; one call can follow one of them. Use .detach() on the recorded array."
+            )
+    return [_raw(value) for value in inputs]
+
+
+def write_out(operator: Any, result: Any, out: Any) -> Any:
+    """Write the result of a call into the array(s) given as `out`."""
+    if isinstance(out, (tuple, list)):
+        for value, target in zip(result, out, strict=True):
+            write_out(operator, value, target)
+        return out
+    if isinstance(result, tuple):
+        result = result[0]
+    if isbox(result) or isbox(out):
+        raise ArgumentError(f"{operator.__name__}: out= cannot be used under HIPS autograd; use the returned array.")
+    data, target = _raw(result), _raw(out)
+    if numpy.shape(data) != target.shape:
+        raise ArgumentError(
+            f"{operator.__name__}: out has shape {target.shape}, the result has {numpy.shape(data)}; they must be equal."
+        )
+    if isinstance(out, Array):
+        out._receive(data, result._node if isinstance(result, Array) else None)
+    else:
+        numpy.copyto(target, data, casting="unsafe")
+    return out
+
+
+def require_differentiable(dtype: numpy.dtype, what: str) -> None:
+    """Raise the error for a gradient with respect to something that is not floating point."""
+    if dtype.kind not in "fc":
+        raise DTypeError(
+            f"{what} has dtype {dtype.name}, which has no gradient: only floating-point arrays do. "
+            f"Convert it first with astype('float32'){'' if dtype.kind in 'iub' else ' if it holds numbers'}."
+        )
+
+
+def overwrite(array: Array, data: Any) -> None:
+    """Change the buffer of `array` in place, and log it."""
+    numpy.copyto(array._data, data, casting="unsafe")
+    note_write(array._data)

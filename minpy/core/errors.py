@@ -1,0 +1,177 @@
+"""Every error that minpy raises, and the words that describe values in messages.
+
+A message says what happened, where (operator, argument, mode), what was got and expected, and what to do next.
+Each class is also the built-in kind that callers already catch (a `ShapeError` is a `ValueError`).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy
+
+__all__ = [
+    "ArgumentError",
+    "CheckError",
+    "ContextError",
+    "DTypeError",
+    "GradientError",
+    "GraphFreedError",
+    "MissingDependencyError",
+    "MXNetError",
+    "MutationError",
+    "NoGradientError",
+    "NotRecordedError",
+    "OperatorError",
+    "ShapeError",
+]
+
+
+class MXNetError(RuntimeError):
+    """The root of all errors of minpy (named as in MXNet, so that existing `except` clauses keep working)."""
+
+
+class ArgumentError(MXNetError, TypeError):
+    """A call that does not fit an operator's signature, or an argument of the wrong kind."""
+
+
+class ShapeError(MXNetError, ValueError):
+    """Shapes that do not fit together."""
+
+
+class DTypeError(MXNetError, TypeError):
+    """A dtype that the operation does not take."""
+
+
+class ContextError(MXNetError, ValueError):
+    """A device that does not exist, or arrays on different devices in one operation."""
+
+
+class NoGradientError(MXNetError, NotImplementedError):
+    """A gradient was asked for where none is defined."""
+
+
+class GradientError(MXNetError, ValueError):
+    """A gradient rule returned something that cannot be the gradient of its argument."""
+
+
+class NotRecordedError(MXNetError):
+    """`backward` or `grad` on an array that no recorded operation produced."""
+
+
+class GraphFreedError(MXNetError):
+    """A second `backward` through a graph that the first one has freed."""
+
+
+class MissingDependencyError(MXNetError, ImportError):
+    """An optional package that an operator needs is not installed."""
+
+
+class MutationError(MXNetError, ValueError):
+    """An in-place change of something whose old value the tape (or the caller) still needs."""
+
+
+class CheckError(MXNetError, AssertionError):
+    """`op.check` found an operator that does not do what it says; `report` is the table of everything checked."""
+
+    report: Any = None
+
+
+class OperatorError(MXNetError):
+    """An exception inside a user's forward or rule; `__cause__` is the original.
+
+    What is raised is a subclass of this and of the original's class, so `except ZeroDivisionError` still catches
+    a division by zero inside an operator.
+    """
+
+
+_combined: dict[type, type[OperatorError]] = {}
+
+
+def _combined_class(kind: type[BaseException]) -> type[OperatorError]:
+    if kind not in _combined:
+        try:
+            _combined[kind] = type(
+                f"OperatorError[{kind.__name__}]", (OperatorError, kind), {"__str__": OperatorError.__str__}
+            )
+        except TypeError:  # two built-in layouts that cannot be combined, such as OSError's and KeyError's
+            _combined[kind] = OperatorError
+    return _combined[kind]
+
+
+def operator_error(original: Exception, line: str) -> OperatorError:
+    """Return an `OperatorError` whose text is `line`, then the original exception's kind and text."""
+    if isinstance(original, OperatorError):  # an operator inside an operator: the innermost line says it best
+        return original
+    text = f"{line}\n  {type(original).__name__}: {original}"
+    kind = _combined_class(type(original))
+    try:
+        error = kind(text)
+    except Exception:  # the original's class wants other constructor arguments
+        error = OperatorError(text)
+    return error
+
+
+def describe(value: Any) -> str:
+    """Return dtype and shape of an array, or type and value of anything else, for use in a message.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> describe(numpy.zeros((2, 3), 'float32'))
+    'float32 (2, 3)'
+    >>> describe(1.5)
+    'float 1.5'
+    """
+    if isinstance(value, (tuple, list)):
+        return f"{type(value).__name__} of {len(value)}: [" + ", ".join(describe(item) for item in value[:6]) + "]"
+    shape = getattr(value, "shape", None)
+    dtype = getattr(value, "dtype", None)
+    if isinstance(shape, tuple) and dtype is not None:
+        return f"{numpy.dtype(dtype).name} {shape}"
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
+
+
+def describe_arguments(names: Sequence[str], values: Iterable[Any]) -> str:
+    """Return "x float32 (3, 4), y int64 (3,)" for the arguments of a call."""
+    names = list(names)
+    parts = []
+    for position, value in enumerate(values):
+        name = names[position] if position < len(names) else f"argument {position}"
+        parts.append(f"{name} {describe(value)}")
+    return ", ".join(parts)
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str:
+    """Return " Did you mean 'a' or 'b'?", or nothing when no candidate is near."""
+    matches = difflib.get_close_matches(name, list(candidates), n=3, cutoff=0.6)
+    return f" Did you mean {' or '.join(repr(match) for match in matches)}?" if matches else ""
+
+
+def broadcast_error(operator_name: str, names: Sequence[str], values: Sequence[Any], cause: Exception) -> Exception:
+    """Return the `ShapeError` for operands that do not broadcast, or `cause` itself where they do.
+
+    The message names the operator, the operands' shapes, and the first axis (counted from the right) that differs.
+    """
+    shapes = [numpy.shape(value) for value in values]
+    for axis in range(1, max((len(shape) for shape in shapes), default=0) + 1):
+        lengths = [shape[-axis] for shape in shapes if len(shape) >= axis]
+        if len({length for length in lengths if length != 1}) > 1:
+            operands = " and ".join(f"{name} {shape}" for name, shape in zip(names, shapes, strict=False))
+            return ShapeError(
+                f"{operator_name}: shapes do not broadcast: {operands} differ in axis {-axis} "
+                f"({' against '.join(map(str, lengths))}). Each axis must be equal or 1, counted from the right: "
+                "reshape or expand_dims one of them."
+            )
+    return cause
+
+
+def checked_broadcast(operator_name: str, names: Sequence[str], function: Callable[..., Any], *values: Any) -> Any:
+    """Call `function(*values)`; a failure to broadcast becomes a `ShapeError` that says where."""
+    try:
+        return function(*values)
+    except ValueError as error:
+        raise broadcast_error(operator_name, names, values, error) from None

@@ -1,0 +1,468 @@
+"""The bridge to HIPS autograd, in both directions.
+
+Under `autograd.grad` and its kin, an operator is one primitive. Its first-order rules run on raw arrays. At higher
+order autograd traces the rules themselves; they are plain NumPy and may not know autograd's boxes, so a rule becomes
+a primitive in its turn, differentiated by our own tape, and so on to any order.
+
+In the other direction a NumPy or SciPy function that has no operator here, but a rule in autograd's tables, is
+recorded on our tape as one node whose gradient autograd computes (`AutogradCall`), again to any order.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from operator import attrgetter
+from types import SimpleNamespace
+from typing import Any
+
+import autograd.builtins
+import numpy
+from autograd.core import VJPNode, VSpace, add_outgrads, defjvp_argnums, defvjp_argnums, sum_outgrads, vspace
+from autograd.numpy.numpy_boxes import ArrayBox
+from autograd.tracer import Box, getval, isbox, new_box, primitive, trace_stack
+from autograd.util import toposort
+
+from minpy.core import dispatch, tracing
+from minpy.core.array import Array
+from minpy.core.errors import NoGradientError
+from minpy.core.state import Scope, state
+from minpy.core.tape import attach_outputs, conform, record_node
+from minpy.core.trees import leaves_of, map_tree
+
+__all__ = ["AutogradCall", "call_through_autograd", "no_gradient", "primitive_of", "register_array", "through_boxes"]
+
+
+def _raw(value: Any) -> Any:
+    return value._data if isinstance(value, Array) else value
+
+
+# -- our operators under autograd --------------------------------------------------------------------------------------
+
+
+def primitive_of(operator: Any) -> Callable[..., Any]:
+    """Return the operator as a function of autograd's boxes."""
+
+    def call(*arguments: Any, **attributes: Any) -> Any:
+        if operator.all_zero:
+            return dispatch.run(operator, [getval(value) for value in arguments], attributes)
+        return _operator_call(operator, attributes, *arguments)
+
+    return call
+
+
+@primitive
+def _operator_call(operator: Any, attributes: dict[str, Any], *arguments: Any) -> Any:
+    answer = dispatch.run(operator, arguments, attributes)
+    return tuple(map(_boxable, answer)) if isinstance(answer, (tuple, list)) else _boxable(answer)
+
+
+def _boxable(value: Any) -> Any:
+    """Return a raw value in a type that autograd can box: it has none for integer scalars."""
+    return value if isinstance(value, (numpy.ndarray, numpy.inexact, float, complex)) else numpy.asarray(value)
+
+
+def _operator_vjp(argnums: Sequence[int], answer: Any, arguments: Sequence[Any], _: Any) -> Callable[[Any], Any]:
+    operator, attributes, *inputs = arguments
+    indices = [argnum - 2 for argnum in argnums]
+    if _differentiable(answer):
+        for index in indices:
+            if not operator.has_rule(index):
+                raise operator.missing_rule(index)
+
+    def vjp(gradient: Any) -> tuple[Any, ...]:
+        return tuple(_gradient(operator, attributes, index, gradient, answer, inputs) for index in indices)
+
+    return vjp
+
+
+def _operator_jvp(
+    argnums: Sequence[int], tangents: Sequence[Any], answer: Any, arguments: Sequence[Any], _: Any
+) -> Any:
+    operator, attributes, *inputs = arguments
+    outputs = _outputs(answer)
+    parts = []
+    for argnum, tangent in zip(argnums, tangents, strict=True):
+        if operator.is_zero(argnum - 2) or not _differentiable(answer):
+            parts.append(vspace(answer).zeros())
+        else:
+            function = partial(_push, operator, attributes, argnum - 2, len(outputs), _is_tuple(answer))
+            parts.append(_apply(function, tangent, *outputs, *inputs))
+    return sum_outgrads(parts)
+
+
+defvjp_argnums(_operator_call, _operator_vjp)
+defjvp_argnums(_operator_call, _operator_jvp)
+
+
+def _is_tuple(answer: Any) -> bool:
+    return isinstance(getval(answer), tuple)
+
+
+def _outputs(answer: Any) -> list[Any]:
+    return [answer[index] for index in range(len(answer))] if _is_tuple(answer) else [answer]
+
+
+def _differentiable(answer: Any) -> bool:
+    return any(numpy.result_type(getval(value)).kind in "fc" for value in _outputs(answer))
+
+
+def _gradient(operator: Any, attributes: dict[str, Any], index: int, gradient: Any, answer: Any, inputs: Any) -> Any:
+    if operator.is_zero(index) or not _differentiable(answer):
+        return vspace(inputs[index]).zeros()
+    outputs = _outputs(answer)
+    upstream = [gradient[number] for number in range(len(outputs))] if _is_tuple(answer) else [gradient]
+    function = partial(_pull, operator, attributes, index, len(outputs), _is_tuple(answer))
+    return _apply(function, *upstream, *outputs, *inputs)
+
+
+def _pull(operator: Any, attributes: dict[str, Any], index: int, count: int, several: bool, *values: Any) -> Any:
+    """Return one rule's gradient as a plain function of (upstream gradients, outputs, inputs)."""
+    arrays = [value if isinstance(value, Array) else numpy.asarray(value) for value in values[: 2 * count]]
+    upstream, outputs, inputs = tuple(arrays[:count]), tuple(arrays[count:]), values[2 * count :]
+    like = inputs[index] if isinstance(inputs[index], Array) else numpy.asarray(inputs[index])
+    node = SimpleNamespace(shape=None if several else outputs[0].shape)
+    if operator.guarded:
+        outputs, inputs = tuple(map(dispatch.read_only, outputs)), tuple(map(dispatch.read_only, inputs))
+    with Scope(state.recording and any(isinstance(value, Array) for value in values), None):
+        [part] = operator.pull_back(
+            outputs if several else outputs[0], inputs, attributes, upstream if several else upstream[0], [index]
+        )
+        return conform(part, operator, index, node, like)
+
+
+def _push(
+    operator: Any, attributes: dict[str, Any], index: int, count: int, several: bool, tangent: Any, *values: Any
+) -> Any:
+    """Return one argument's contribution to the outputs' tangents."""
+    outputs, inputs = values[:count], values[count:]
+    raws = [numpy.asarray(_raw(output)) for output in outputs]
+    if operator.jvp_rules.get(index) is not None:
+        shapes, dtypes = tuple(raw.shape for raw in raws), tuple(raw.dtype for raw in raws)
+        return tracing.apply_jvp_rule(
+            operator,
+            index,
+            outputs if several else outputs[0],
+            inputs,
+            attributes,
+            tangent,
+            shapes if several else shapes[0],
+            dtypes if several else dtypes[0],
+        )
+    if not operator.has_rule(index):
+        raise operator.missing_rule(index)
+
+    def pulled(*upstream: Any) -> Any:
+        return _pull(operator, attributes, index, count, several, *upstream, *values)
+
+    _, transpose = tracing.vjp(pulled, [numpy.zeros_like(raw) for raw in raws], range(count))
+    results = transpose(tangent)
+    return tuple(results) if several else results[0]
+
+
+@primitive
+def _apply(function: Callable[..., Any], *inputs: Any) -> Any:
+    """Call a function of arrays; to autograd one primitive, which our tape differentiates."""
+    answer = function(*inputs)
+    return tuple(map(_unwrapped, answer)) if isinstance(answer, (tuple, list)) else _unwrapped(answer)
+
+
+def _unwrapped(value: Any) -> Any:
+    value = _boxable(_raw(value))
+    return value[()] if isinstance(value, numpy.ndarray) and not value.ndim and value.dtype.kind in "fc" else value
+
+
+def _gradient_of(function: Callable[..., Any], index: int, count: int, several: bool, *values: Any) -> Any:
+    upstream, inputs = values[:count], values[count:]
+    return tracing.vjp(function, inputs, [index])[1](upstream if several else upstream[0])[0]
+
+
+def _tangent_of(function: Callable[..., Any], index: int, tangent: Any, *inputs: Any) -> Any:
+    return tracing.jvp(function, inputs, [index], [tangent])[1]
+
+
+def _apply_vjp(argnums: Sequence[int], answer: Any, arguments: Sequence[Any], _: Any) -> Callable[[Any], Any]:
+    function, *inputs = arguments
+    several = _is_tuple(answer)
+    count = len(_outputs(answer))
+
+    def vjp(gradient: Any) -> tuple[Any, ...]:
+        upstream = [gradient[number] for number in range(count)] if several else [gradient]
+        return tuple(
+            _apply(partial(_gradient_of, function, argnum - 1, count, several), *upstream, *inputs)
+            for argnum in argnums
+        )
+
+    return vjp
+
+
+def _apply_jvp(argnums: Sequence[int], tangents: Sequence[Any], answer: Any, arguments: Sequence[Any], _: Any) -> Any:
+    function, *inputs = arguments
+    return sum_outgrads(
+        _apply(partial(_tangent_of, function, argnum - 1), tangent, *inputs)
+        for argnum, tangent in zip(argnums, tangents, strict=True)
+    )
+
+
+defvjp_argnums(_apply, _apply_vjp)
+defjvp_argnums(_apply, _apply_jvp)
+
+
+def through_boxes(function: Callable[..., Any], arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Call a function whose arguments are nests of arrays, some of them autograd's boxes.
+
+    To autograd the call is one primitive, which our tape differentiates. It is how our functional interface works
+    inside autograd's.
+    """
+    boxes: list[Any] = []
+    given = map_tree(lambda leaf, _: _opened(leaf) if isbox(leaf) else leaf, (tuple(arguments), dict(keywords)))
+    map_tree(lambda leaf, _: boxes.append(leaf) if isbox(leaf) else None, given)
+    structure: Any = None
+
+    def flat(*values: Any) -> tuple[Any, ...]:
+        nonlocal structure
+        rest = iter(values)
+        positional, named = map_tree(lambda leaf, _: next(rest) if isbox(leaf) else leaf, given)
+        structure = function(*positional, **named)
+        return tuple(leaves_of(structure))
+
+    answer = _apply(flat, *boxes)
+    results = iter([answer[index] for index in range(len(answer))])
+    return map_tree(lambda _, __: next(results), structure)
+
+
+def _opened(box: Any) -> Any:
+    """Return a box around a container as a container of boxes."""
+    value = getval(box)
+    if isinstance(value, dict):
+        return {key: _opened(box[key]) for key in value}
+    if isinstance(value, (list, tuple)):
+        return type(value)([_opened(box[index]) for index in range(len(value))])
+    return box
+
+
+# -- our arrays as arguments of autograd's functions -------------------------------------------------------------------
+
+
+def register_array(cls: type) -> None:
+    """Let `autograd.grad(f)(x)` and its kin take an array of class `cls`: as NumPy's array, which `f` then sees."""
+
+    def box(array: Array, level: int, node: Any) -> Any:
+        if type(node) is not VJPNode or node.parents:
+            raise TypeError(
+                f"HIPS autograd cannot follow a function of an array it traces and of a {cls.__module__}.{cls.__name__}"
+                ". Convert that one with .asnumpy()."
+            )
+        if array._node is not None and state.recording:
+            raise NoGradientError(
+                "HIPS autograd was asked for a gradient with respect to an array that minpy.autograd records; the "
+                "result could not be recorded. Use minpy.grad and its kin, which nest, or x.detach()."
+            )
+        return ArrayBox(array._data, level, node)
+
+    Box.type_mappings[cls] = box
+    VSpace.register(cls, lambda array: vspace(array._data))
+
+
+# -- autograd's functions on our tape ----------------------------------------------------------------------------------
+
+
+class AutogradCall:
+    """The operator of one recorded call whose gradient HIPS autograd computes.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    function : callable
+        The function of all arguments, written for autograd.
+    positions : sequence of int
+        The arguments that are differentiated with respect to; the others may be indices, or anything.
+    pull : callable, optional
+        From the upstream gradient to those arguments' gradients, as autograd traced them at the call.
+    """
+
+    direct = False
+    complete = True
+    all_zero = False
+    kind = "numpy"
+    jvp_rules: dict[int, Any] = {}
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], positions: Sequence[int], pull: Callable[[Any], Sequence[Any]]
+    ) -> None:
+        self.__name__ = name
+        self._function = function
+        self._positions = positions
+        self._pull = pull
+
+    def argument_names(self, count: int) -> list[str]:
+        """Return names for messages: autograd's functions are called on a flat list of arrays."""
+        return [f"argument {index}" for index in range(count)]
+
+    def argument_name(self, index: int) -> str:
+        """Return the name of one argument."""
+        return f"argument {index}"
+
+    def describe_rule(self, index: int) -> str:
+        """Return how messages call the gradient rule."""
+        return f"{self.__name__}: autograd's gradient rule of argument {index}"
+
+    def has_rule(self, index: int) -> bool:
+        """Return True: the call would not have been recorded otherwise."""
+        return True
+
+    def is_zero(self, index: int) -> bool:
+        """Return False: autograd does not say."""
+        return False
+
+    def require_rules(self, node: Any) -> None:
+        """Every rule exists: the call would not have been recorded otherwise."""
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients at the positions `needed`; recorded ones if a value is recorded."""
+        several = type(gradient) is tuple
+        values = [*(gradient if several else (gradient,)), *arguments]
+        if not any(isinstance(value, Array) for value in values):
+            parts = dict(zip(self._positions, self._pull(gradient), strict=True))
+            return [parts[index] for index in needed]
+        count = len(values) - len(arguments)
+
+        def gradient_of(index: int, *values: Any) -> Any:
+            answer, pull = _trace(self._function, values[count:], self._positions)
+            if pull is None:
+                return numpy.zeros_like(getval(values[count + index]))
+            return pull(values[:count] if several else values[0])[self._positions.index(index)]
+
+        return [
+            call_through_autograd(f"the gradient of {self.__name__}", partial(gradient_of, index), values)
+            for index in needed
+        ]
+
+
+class _Level(threading.local):
+    top: int = -1
+
+
+# autograd numbers its nested traces in one place for all threads; ours are numbered per thread.
+_level = _Level()
+
+
+def _trace(
+    function: Callable[..., Any], values: Sequence[Any], positions: Sequence[int]
+) -> tuple[Any, Callable[[Any], list[Any]] | None]:
+    """Run a function under autograd, and return (answer, pull).
+
+    Parameters
+    ----------
+    function : callable
+        Takes `values`.
+    values : sequence
+        Raw arrays, or boxes of an outer trace.
+    positions : sequence of int
+        The values to differentiate with respect to.
+
+    Returns
+    -------
+    answer
+        What the function returned; a tuple or list where that returned one.
+    pull : callable or None
+        From the answer's gradient to the list of the chosen values' gradients. None if the answer depends on none.
+    """
+    previous = _level.top
+    _level.top = level = max(previous, trace_stack.top) + 1
+    roots = [VJPNode.new_root() for _ in positions]
+    inputs = list(values)
+    try:
+        for position, root in zip(positions, roots, strict=True):
+            inputs[position] = new_box(inputs[position], level, root)
+        end = function(*inputs)
+        if isinstance(end, (tuple, list)) and any(isbox(value) for value in end):
+            end = autograd.builtins.tuple(tuple(end))
+    finally:
+        _level.top = previous
+    if not isbox(end) or end._trace != level:
+        return end, None
+    end_node = end._node
+    starts = [inputs[position] for position in positions]
+
+    def pull(gradient: Any) -> list[Any]:
+        found: dict[Any, Any] = {}
+        pending = {end_node: (gradient, False)}
+        for node in toposort(end_node):
+            upstream = pending.pop(node)
+            if not node.parents:
+                found[node] = upstream[0]
+            for parent, part in zip(node.parents, node.vjp(upstream[0]), strict=True):
+                pending[parent] = add_outgrads(pending.get(parent), part)
+        return [
+            found[root] if root in found else vspace(start._value).zeros()
+            for root, start in zip(roots, starts, strict=True)
+        ]
+
+    return end._value, pull
+
+
+def call_through_autograd(name: str, function: Callable[..., Any], inputs: Sequence[Any]) -> Any:
+    """Call a function written for autograd on `Array`s and others, and record it as one node.
+
+    Raises
+    ------
+    NoGradientError
+        If an input needs a gradient, and autograd knows no rule.
+    """
+    raws = [_raw(value) for value in inputs]
+    like = max((value for value in inputs if isinstance(value, Array)), key=attrgetter("_precedence"))
+    parents = [value._node if isinstance(value, Array) else None for value in inputs]
+    positions = [index for index, parent in enumerate(parents) if parent is not None]
+    if not state.recording or not positions:
+        return _wrapped(function(*raws), like)
+    try:
+        answer, pull = _trace(function, raws, positions)
+    except (NotImplementedError, KeyError) as error:  # autograd looks up rules of three arguments in a bare dict
+        reason = str(error) if isinstance(error, NotImplementedError) else f"no rule for argument {error}"
+        raise no_gradient(name, f" ({reason})" if reason else "") from error
+    except TypeError as error:
+        keyword = _UNEXPECTED.search(str(error))
+        if keyword is None:
+            raise
+        raise no_gradient(name, f" with the keyword {keyword[1]}=") from error
+    if pull is None:
+        return _wrapped(answer, like)
+    kind = type(answer) if isinstance(answer, (tuple, list)) else None
+    arrays = [numpy.asarray(value) for value in (answer if kind else (answer,))]
+    node = record_node(AutogradCall(name, function, positions, pull), raws, None, {}, parents)
+    if kind is None:
+        node.answer, node.shape, node.dtype = arrays[0], arrays[0].shape, arrays[0].dtype
+        return like._like(arrays[0], node)
+    node.answer = tuple(arrays)
+    outputs = [
+        like._like(array, output if array.dtype.kind in "fc" else None)
+        for array, output in zip(arrays, attach_outputs(node, arrays), strict=True)
+    ]
+    return kind(*outputs) if hasattr(kind, "_fields") else kind(outputs)
+
+
+_UNEXPECTED = re.compile(r"unexpected keyword argument '(\w+)'")
+
+
+def no_gradient(name: str, reason: str = "") -> NoGradientError:
+    """Return the error for a function without a gradient, called on a recorded array."""
+    return NoGradientError(
+        f"{name} has no gradient{reason}, and was called on a recorded array. Write it as an operator with "
+        "@customop('numpy') and def_grad, or call it on x.detach() if no gradient shall flow."
+    )
+
+
+def _wrapped(answer: Any, like: Array) -> Any:
+    if isinstance(answer, (numpy.ndarray, numpy.generic)):
+        return like._like(numpy.asarray(answer))
+    if isinstance(answer, (tuple, list)):
+        kind = type(answer)
+        values = [_wrapped(value, like) for value in answer]
+        return kind(*values) if hasattr(kind, "_fields") else kind(values)
+    return answer

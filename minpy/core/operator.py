@@ -1,0 +1,509 @@
+"""`Operator`: a forward function, its gradient rules, and optionally a shape rule.
+
+Everything that computes in minpy is one. Built-in operators are written as users write a `@customop`: a rule has the
+staged form `rule(ans, *args, **attributes)`, and returns a function from the upstream to the downstream gradient.
+"""
+
+from __future__ import annotations
+
+import dis
+import inspect
+import types
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from minpy.core import dispatch, hips
+from minpy.core.array import FRONT_ENDS, Array, new_array
+from minpy.core.attributes import Attribute, Signature, read_signature
+from minpy.core.check import Report, check_operator
+from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
+
+__all__ = ["Operator"]
+
+Rule = Callable[..., Callable[[Any], Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What recording a call has to keep: worked out once from the rules."""
+
+    reads_arguments: frozenset[int] | None
+    reads_answer: bool
+    zeros: bool
+
+
+class Operator:
+    """A function of arrays that knows its gradients, and runs in every mode.
+
+    Parameters
+    ----------
+    forward : callable
+        Takes arrays by position and attributes by keyword; returns an array or a tuple of arrays.
+    name : str, optional
+        By default the function's.
+    kind : {'numpy', 'mxnet'}
+        Whether `forward` and the rules are given `numpy.ndarray`s or `NDArray`s.
+    builtin : bool
+        Built-in operators are trusted: their inputs are not write-protected while they run.
+    signature : Signature, optional
+        Inputs and attributes, where they cannot be read off `forward` (ufuncs).
+    visible_outputs : int, optional
+        How many of the outputs callers see; the others are for the rules.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from minpy.core import Operator
+    >>> cube = Operator(lambda x: x * x * x, name='cube')
+    >>> cube.def_grad(lambda ans, x: lambda g: 3 * x * x * g)
+    <Operator cube(x), gradients: x>
+    >>> cube(np.array([1.0, 2.0]))
+    array([1., 8.])
+    """
+
+    __call__ = dispatch.call
+
+    def __init__(
+        self,
+        forward: Callable[..., Any],
+        *,
+        name: str | None = None,
+        kind: str = "numpy",
+        builtin: bool = False,
+        signature: Signature | None = None,
+        visible_outputs: int | None = None,
+    ) -> None:
+        self.forward = forward
+        self.kind = kind
+        self.builtin = builtin
+        self.guarded = not builtin
+        self.signature = signature if signature is not None else read_signature(forward)
+        self.visible_outputs = visible_outputs
+        self.may_alias = True
+        self.keeps_dtype = False
+        self.uses_training = "training" in self.signature.attributes
+        self.is_method = _is_method(forward)
+        self.arity = len(self.signature.inputs) if self.signature.variadic is None else -1
+        if any(attribute.default is inspect.Parameter.empty for attribute in self.signature.attributes.values()):
+            self.arity = -1
+        self.rules: list[Rule | None] = [None] * len(self.signature.inputs)
+        self.multiple_rules: list[tuple[tuple[int, ...] | None, Rule]] = []
+        self.keyword_rules: dict[str, Rule] = {}
+        self.jvp_rules: dict[int, Rule] = {}
+        self.shape_rule: Callable[..., Any] | None = None
+        self.zeros: set[int] = set()
+        self.all_zero = False
+        self._with_inputs: dict[str, Operator] = {}
+        self._primitive: Any = None
+        self.__name__ = name or getattr(forward, "__name__", type(forward).__name__)
+        self.__qualname__ = name or getattr(forward, "__qualname__", self.__name__)
+        self.__module__ = getattr(forward, "__module__", None) or "minpy"
+        self.__doc__ = forward.__doc__
+        self.__wrapped__ = forward
+        if self.signature.text is not None:
+            self.__signature__ = self.signature.text
+        self._forget_plan()
+
+    # -- describing ----------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        names = [*self.signature.inputs, *([f"*{self.signature.variadic}"] if self.signature.variadic else [])]
+        names += [f"{name}=" for name in self.signature.attributes]
+        known = [self.argument_name(index) for index in range(len(self.signature.inputs)) if self.has_rule(index)]
+        known += list(self.keyword_rules)
+        if self.all_zero:
+            known = ["none (zero)"]
+        elif self.multiple_rules and self.signature.variadic:
+            known = ["all"]
+        return f"<Operator {self.__name__}({', '.join(names)}), gradients: {', '.join(known) or 'none'}>"
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def argument_names(self, count: int) -> list[str]:
+        """Return the names of the first `count` inputs of a call."""
+        names = list(self.signature.inputs[:count])
+        return names + [f"{self.signature.variadic}[{index}]" for index in range(count - len(names))]
+
+    def argument_name(self, index: int) -> str:
+        """Return the name of the input at a position."""
+        return self.argument_names(index + 1)[-1]
+
+    def describe_rule(self, index: int) -> str:
+        """Return how messages call the gradient rule of the input at a position."""
+        return f"{self.__name__}: the gradient rule of argument {index - self.is_method} ({self.argument_name(index)})"
+
+    # -- defining gradients --------------------------------------------------------------------------------------
+
+    def def_grad(self, rule: Rule | None = None, argnum: int = 0) -> Any:
+        """Register the gradient with respect to one argument.
+
+        Parameters
+        ----------
+        rule : callable, optional
+            `rule(ans, *args, **attributes)` returns a function from the upstream gradient (an array of the output's
+            shape; for several outputs a tuple) to the gradient of the argument (an array of the argument's shape).
+            If left out, a decorator is returned, which returns the rule.
+        argnum : int
+            Position of the argument; in a method, `self` is not counted (but the rule receives it).
+
+        Returns
+        -------
+        Operator
+            This operator, so that calls chain.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such argument, or the rule is not callable.
+
+        Examples
+        --------
+        >>> from minpy import customop
+        >>> @customop('numpy')
+        ... def multiply(x, y):
+        ...     return x * y
+        >>> multiply.def_grad(lambda ans, x, y: lambda g: g * y)
+        <Operator multiply(x, y), gradients: x>
+        >>> @multiply.def_grad(argnum=1)
+        ... def gradient_of_y(ans, x, y):
+        ...     return lambda g: g * x
+        """
+        if rule is None:
+
+            def decorate(rule: Rule) -> Rule:
+                self.def_grad(rule, argnum)
+                return rule
+
+            return decorate
+        index = self._index(argnum)
+        self._require_callable(rule, "def_grad")
+        self.rules[index] = rule
+        self.zeros.discard(index)
+        self._forget_plan()
+        return self
+
+    def def_grad_zero(self, argnum: int | None = None) -> Operator:
+        """Say that the gradient with respect to an argument (None: to every argument) is zero."""
+        if argnum is None:
+            self.all_zero = True
+        else:
+            self.zeros.add(self._index(argnum))
+        self._forget_plan()
+        return self
+
+    def def_grad_kw(self, rule: Rule, key: str) -> Operator:
+        """Register the gradient with respect to an argument that is given by keyword.
+
+        Raises
+        ------
+        ArgumentError
+            If the operator has no such parameter.
+        """
+        if key in self.signature.inputs:
+            return self.def_grad(rule, self.signature.inputs.index(key) - self.is_method)
+        self._require_callable(rule, "def_grad_kw")
+        if key not in self.signature.attributes and not self.signature.open_ended:
+            known = [*self.signature.inputs, *self.signature.attributes]
+            raise ArgumentError(f"{self.__name__}.def_grad_kw: no parameter {key!r}; it has {', '.join(known)}.")
+        self.keyword_rules[key] = rule
+        self._forget_plan()
+        return self
+
+    def def_multiple_grad(self, rule: Rule, argnums: Sequence[int] | None = None) -> Operator:
+        """Register one rule that returns the gradients of several arguments.
+
+        Parameters
+        ----------
+        rule : callable
+            `rule(ans, *args)` returns a function from the upstream gradient to a tuple of gradients.
+        argnums : sequence of int, optional
+            The arguments they belong to, in order; by default all of them, however many a call has.
+        """
+        self._require_callable(rule, "def_multiple_grad")
+        indices = None if argnums is None else tuple(self._index(argnum) for argnum in argnums)
+        for index in range(len(self.rules)) if indices is None else indices:
+            self.rules[index] = None
+        self.multiple_rules.append((indices, rule))
+        self._forget_plan()
+        return self
+
+    def def_jvp(self, rule: Rule, argnum: int = 0) -> Operator:
+        """Register the forward-mode rule of one argument.
+
+        `rule(ans, *args, **attributes)` returns a function from the argument's tangent to the output's.
+        """
+        self._require_callable(rule, "def_jvp")
+        self.jvp_rules[self._index(argnum)] = rule
+        self._forget_plan()
+        return self
+
+    def def_shape(self, rule: Callable[..., Any]) -> Operator:
+        """Register the shape rule: `rule(*input_shapes, **attributes)` returns the output's shape (or several)."""
+        self._require_callable(rule, "def_shape")
+        self.shape_rule = rule
+        return self
+
+    def check(self, *arguments: Any, **attributes: Any) -> Report:
+        """Compare every rule with central differences, and every mode with every other, at one call's arguments.
+
+        Returns a report that prints as a table, or raises `CheckError` with the worst element named. Everything that
+        is checked, and the tolerances that may be set, are described at `minpy.core.check.check_operator`.
+
+        Examples
+        --------
+        >>> import minpy as mx
+        >>> mx.nd.exp.check([1.0, 2.0])['gradient of data'].result
+        'ok'
+        """
+        return check_operator(self, arguments, attributes)
+
+    # -- what the modes ask --------------------------------------------------------------------------------------
+
+    def has_rule(self, index: int) -> bool:
+        """Tell whether the gradient of the input at a position is known, as a rule or as zero."""
+        if self.is_zero(index) or (index < len(self.rules) and self.rules[index] is not None):
+            return True
+        return any(indices is None or index in indices for indices, _ in self.multiple_rules)
+
+    def is_zero(self, index: int) -> bool:
+        """Tell whether the gradient of the input at a position is said to be zero."""
+        return self.all_zero or index in self.zeros
+
+    def require_rules(self, node: Any) -> None:
+        """Raise `NoGradientError` if an input of `node` needs a gradient that is not defined."""
+        for index, parent in enumerate(node.parents):
+            if parent is not None and not self.has_rule(index):
+                raise self.missing_rule(index)
+
+    def missing_rule(self, index: int) -> NoGradientError:
+        """Return the error for a gradient that is not defined, which says how to define it."""
+        name = self.__name__
+        if index >= len(self.signature.inputs) and self.signature.variadic is None:
+            return NoGradientError(f"{name} has no gradient for argument {index}.")
+        argument = self.argument_name(index)
+        argnum = index - self.is_method
+        defined = [
+            f"{position - self.is_method} ({known})"
+            for position, known in enumerate(self.signature.inputs)
+            if self.has_rule(position)
+        ]
+        return NoGradientError(
+            f"{name} has no gradient for argument {argnum} ({argument}); defined: {', '.join(defined) or 'none'}. "
+            f"Add one with {name}.def_grad(rule, argnum={argnum}), or say it is zero with "
+            f"{name}.def_grad_zero({argnum})."
+        )
+
+    def plan(self) -> Plan:
+        """Return what recording a call has to keep."""
+        if self._plan is None:
+            self._plan = self._make_plan()
+        return self._plan
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients of the inputs at the positions `needed`, in order."""
+        if self.kind == "mxnet":
+            answer = tuple(map(self.wrap_raw, answer)) if type(answer) is tuple else self.wrap_raw(answer)
+            arguments = [self.wrap_raw(value) for value in arguments]
+            gradient = tuple(map(self.wrap_raw, gradient)) if type(gradient) is tuple else self.wrap_raw(gradient)
+        elif self.guarded:
+            gradient = (
+                tuple(map(dispatch.read_only, gradient)) if type(gradient) is tuple else dispatch.read_only(gradient)
+            )
+        parts: dict[int, Any] = {}
+        for index in needed:
+            if index in parts:
+                continue
+            rule = self.rules[index] if index < len(self.rules) else None
+            if rule is not None:
+                parts[index] = self._apply(rule, index, answer, arguments, attributes, gradient)
+                continue
+            for indices, rule in self.multiple_rules:
+                if indices is None or index in indices:
+                    indices = tuple(range(len(arguments))) if indices is None else indices
+                    results = self._apply(rule, index, answer, arguments, attributes, gradient)
+                    if not isinstance(results, (tuple, list)) or len(results) != len(indices):
+                        got = len(results) if isinstance(results, (tuple, list)) else describe(results)
+                        raise GradientError(
+                            f"{self.__name__}: the rule of def_multiple_grad returned {got}; expected a tuple of "
+                            f"{len(indices)} gradients, for {', '.join(map(self.argument_name, indices))}."
+                        )
+                    parts.update(zip(indices, results, strict=True))
+                    break
+            else:
+                raise self.missing_rule(index)
+        if self.kind == "mxnet":
+            return [_to_numpy_semantics(parts[index], gradient) for index in needed]
+        return [parts[index] for index in needed]
+
+    def wrap_raw(self, value: Any) -> Any:
+        """Return an array as functions of this operator's kind take it."""
+        cls = FRONT_ENDS[self.kind]
+        if isinstance(value, numpy.ndarray):
+            return new_array(cls, value)
+        if isinstance(value, Array) and type(value) is not cls:
+            return new_array(cls, value._data, value._node)
+        return value
+
+    @property
+    def primitive(self) -> Any:
+        """This operator as a primitive of HIPS autograd."""
+        if self._primitive is None:
+            self._primitive = hips.primitive_of(self)
+        return self._primitive
+
+    def with_inputs(self, key: str) -> Operator:
+        """Return this operator with the keyword argument `key` as its last positional input."""
+        if key not in self._with_inputs:
+            self._with_inputs[key] = self._make_with_inputs(key)
+        return self._with_inputs[key]
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    @property
+    def keyword_inputs(self) -> Iterable[str]:
+        """The keyword arguments that may be arrays which need a gradient."""
+        return () if self.builtin else (*self.signature.attributes, *self.keyword_rules)
+
+    def _apply(
+        self,
+        rule: Rule,
+        index: int,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+    ) -> Any:
+        what = f"gradient rule of {self.argument_name(index)}"
+        try:
+            function = rule(answer, *arguments, **attributes)
+            if callable(function):
+                return function(gradient)
+        except Exception as error:
+            raise dispatch.user_error(self, error, what, arguments) from error
+        raise GradientError(
+            f"{self.describe_rule(index)} returned {describe(function)}; expected a function of the upstream gradient: "
+            f"def rule(ans, {', '.join(self.signature.inputs)}): return lambda g: ..."
+        )
+
+    def _index(self, argnum: int) -> int:
+        index = argnum + self.is_method
+        count = len(self.signature.inputs)
+        if not isinstance(argnum, int) or isinstance(argnum, bool) or argnum < 0:
+            raise ArgumentError(f"{self.__name__}: argnum must be a position (0, 1, ...), got {argnum!r}.")
+        if index >= count:
+            if self.signature.variadic is None:
+                raise ArgumentError(
+                    f"{self.__name__} has no argument {argnum}; its arguments are "
+                    f"{', '.join(f'{i} ({name})' for i, name in enumerate(self.signature.inputs[self.is_method :]))}."
+                )
+            self.rules.extend([None] * (index + 1 - len(self.rules)))
+        return index
+
+    def _require_callable(self, rule: Any, method: str) -> None:
+        if not callable(rule):
+            raise ArgumentError(
+                f"{self.__name__}.{method}: the rule is {describe(rule)}; expected a function rule(ans, *args) that "
+                f"returns a function of the upstream gradient. For a zero gradient use {self.__name__}.def_grad_zero(argnum)."
+            )
+
+    def _forget_plan(self) -> None:
+        self._plan: Plan | None = None
+        self._with_inputs.clear()
+        simple = not self.guarded and self.kind == "numpy" and not self.multiple_rules and not self.keyword_rules
+        complete = all(self.has_rule(index) for index in range(len(self.rules)))
+        # Direct: the tape may call `rules[index]` itself.
+        self.direct = simple and complete and self.visible_outputs is None and self.signature.variadic is None
+
+    def _make_plan(self) -> Plan:
+        reads: set[str] | None = set()
+        answer = False
+        rules = [rule for rule in self.rules if rule is not None]
+        rules += [rule for _, rule in self.multiple_rules] + list(self.jvp_rules.values())
+        for rule in rules:
+            read = parameters_read(rule)
+            if read is None:
+                return Plan(None, True, bool(self.zeros) or self.all_zero)
+            names, first = read
+            answer = answer or first in names
+            positions = list(inspect.signature(rule).parameters)[1:]
+            reads |= {positions.index(name) for name in names if name != first}
+        return Plan(frozenset(reads), answer, bool(self.zeros) or self.all_zero)
+
+    def _make_with_inputs(self, key: str) -> Operator:
+        def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
+            def call(*arguments: Any, **attributes: Any) -> Any:
+                return function(*arguments[:-1], **{key: arguments[-1]}, **attributes)
+
+            return call
+
+        text = self.signature
+        attributes: dict[str, Attribute] = {name: value for name, value in text.attributes.items() if name != key}
+        signature = Signature((*text.inputs, key), {}, attributes, text.variadic, text.open_ended)
+        derived = Operator(
+            rearranged(self.forward),
+            name=self.__name__,
+            kind=self.kind,
+            signature=signature,
+            visible_outputs=self.visible_outputs,
+        )
+        derived.is_method = self.is_method
+        derived.rules = [None if rule is None else rearranged(rule) for rule in self.rules]
+        derived.rules.append(rearranged(self.keyword_rules[key]) if key in self.keyword_rules else None)
+        derived.multiple_rules = [(indices, rearranged(rule)) for indices, rule in self.multiple_rules]
+        derived.keyword_rules = {
+            name: rearranged(rule) for name, rule in self.keyword_rules.items() if name != key
+        }
+        derived.zeros = set(self.zeros)
+        derived.all_zero = self.all_zero
+        derived._forget_plan()
+        return derived
+
+
+def _is_method(function: Callable[..., Any]) -> bool:
+    """Tell whether a function was defined in a class body and takes its instance first."""
+    code = getattr(function, "__code__", None)
+    scope = getattr(function, "__qualname__", "").rpartition(".")[0]
+    names = code.co_varnames[: code.co_argcount] if code is not None else ()
+    return bool(scope) and not scope.endswith("<locals>") and bool(names) and names[0] in ("self", "cls")
+
+
+def _to_numpy_semantics(part: Any, gradient: Any) -> Any:
+    """Return a gradient that an 'mxnet' rule computed as the tape carries it: raw, or recorded with its node."""
+    if not isinstance(part, Array):
+        return part
+    if part._node is None:
+        return part._data
+    return new_array(FRONT_ENDS["numpy"], part._data, part._node)
+
+
+_READS_EVERYTHING = {"locals", "vars", "eval", "exec", "dir"}
+
+
+def parameters_read(rule: Rule) -> tuple[set[str], str] | None:
+    """Return (names of the parameters that a rule reads, name of the first); None if that cannot be told.
+
+    What no rule reads is not kept until backward. A parameter is read if its code loads it, or an inner function does.
+    """
+    code = getattr(rule, "__code__", None)
+    if not isinstance(rule, types.FunctionType) or code is None or code.co_argcount == 0:
+        return None
+    if code.co_flags & inspect.CO_VARARGS:
+        return None
+    names = code.co_varnames[: code.co_argcount]
+    if _READS_EVERYTHING & set(code.co_names):
+        return None
+    read = set(code.co_cellvars) & set(names)
+    for instruction in dis.get_instructions(code):
+        if "LOAD" in instruction.opname or "CHECK" in instruction.opname:
+            values = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
+            read.update(value for value in values if isinstance(value, str) and value in names)
+    return read, names[0]

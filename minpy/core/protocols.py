@@ -1,0 +1,323 @@
+"""NumPy's protocols: `numpy.*`, `autograd.numpy.*` and SciPy functions called on arrays of the tape.
+
+A function that is an operator here runs as that operator. Any other is looked up among autograd's functions, and
+recorded as one node. What neither knows is an error on a recorded array, never a silent constant.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import autograd.numpy
+import numpy
+from autograd.tracer import isbox, trace_primitives_map
+
+from minpy.core.array import Array, note_write
+from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe, nearest
+from minpy.core.hips import call_through_autograd, no_gradient
+from minpy.core.registry import FUNCTIONS
+from minpy.core.state import state
+
+__all__ = ["NumPyProtocols", "autograd_version", "call_function"]
+
+
+def _functions(names: str) -> set[Any]:
+    return {getattr(numpy, name) for name in names.split() if hasattr(numpy, name)}
+
+
+_REDUCTIONS: dict[Any, Callable[..., Any]] = {
+    numpy.add: numpy.sum,
+    numpy.multiply: numpy.prod,
+    numpy.maximum: numpy.max,
+    numpy.minimum: numpy.min,
+    numpy.logical_and: numpy.all,
+    numpy.logical_or: numpy.any,
+}
+_ACCUMULATIONS: dict[Any, Callable[..., Any]] = {numpy.add: numpy.cumsum, numpy.multiply: numpy.cumprod}
+
+# They look at shapes, dtypes and order, compare for tests, print or save: nothing to differentiate.
+_STRUCTURAL = _functions(
+    "shape ndim size result_type iscomplexobj isrealobj can_cast common_type min_scalar_type array_equal array_equiv "
+    "allclose isclose array_repr array_str array2string shares_memory may_share_memory zeros_like ones_like empty_like "
+    "full_like argsort argpartition lexsort searchsorted digitize isin count_nonzero savetxt save savez savez_compressed"
+)
+
+# They change their first argument.
+_WRITERS = _functions("copyto put place putmask fill_diagonal put_along_axis")
+
+# What a recorded call may leave to the forward function alone, at these values.
+_DEFAULTS = {"where": (True,), "order": ("K",), "casting": ("same_kind",), "subok": (True,), "initial": (numpy._NoValue,)}
+
+
+class NumPyProtocols(Array):
+    """`Array` with `__array_ufunc__`, `__array_function__`, `__array__` and DLPack."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
+        outs = keywords.pop("out", None)
+        name = f"numpy.{ufunc.__name__}" if method == "__call__" else f"numpy.{ufunc.__name__}.{method}"
+        if method == "at":
+            return _change(name, ufunc.at, inputs, {})
+        if not _is_recorded((inputs, keywords, outs)):
+            if outs is not None:
+                return _call_into(getattr(ufunc, method), inputs, keywords, outs)
+        elif keywords:
+            keywords = _without_defaults(name, keywords)
+        if method == "__call__":
+            if "dtype" in keywords and _is_recorded(inputs):
+                dtype = keywords.pop("dtype")
+                inputs = tuple(value.astype(dtype) if isinstance(value, Array) else value for value in inputs)  # type: ignore[attr-defined]
+            known = FUNCTIONS.get(ufunc) if not keywords and not _complex_absolute(ufunc, inputs) else None
+            result = known(*inputs) if known is not None else call_function(ufunc, inputs, keywords)
+        elif method == "reduce" and ufunc in _REDUCTIONS:
+            array, axis = inputs[0], keywords.pop("axis", inputs[1] if len(inputs) > 1 else 0)
+            keywords = {key: value for key, value in keywords.items() if value is not None}
+            result = _REDUCTIONS[ufunc](array, axis=axis, **keywords)
+        elif method == "accumulate" and ufunc in _ACCUMULATIONS:
+            result = _ACCUMULATIONS[ufunc](*inputs, **{"axis": 0, **keywords} if len(inputs) < 2 else keywords)
+        elif method == "outer":
+            x, y = inputs
+            result = ufunc(numpy.reshape(x, (*numpy.shape(x), *(1,) * numpy.ndim(y))), y, **keywords)
+        else:
+            result = call_function(getattr(ufunc, method), inputs, keywords, name)
+        return result if outs is None else _write_outs(name, result, outs)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        name = f"{function.__module__}.{function.__name__}"
+        if function in _WRITERS:
+            return _change(name, function, arguments, keywords)
+        keywords = dict(keywords)
+        out = keywords.pop("out", None)
+        if not _is_recorded((arguments, keywords, out)):
+            if out is not None:
+                return _call_into(function, arguments, keywords, out)
+        elif keywords:
+            keywords = _without_defaults(name, keywords)
+        known = FUNCTIONS.get(function)
+        if known is not None and keywords.keys() <= _accepted(known):
+            result = known(*arguments, **keywords)
+        else:
+            result = call_function(function, arguments, keywords, name)
+        return result if out is None else _write_outs(name, result, out)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+        if self._node is not None and state.recording:
+            raise NoGradientError(
+                f"a recorded array ({describe(self._data)}) was converted to a NumPy array inside autograd.record(), "
+                "by a function that knows nothing of gradients. Convert it explicitly with x.asnumpy() or "
+                "x.detach() if no gradient shall flow; of several arrays, make one with numpy.stack or "
+                "numpy.concatenate; or write the function as an operator with @customop('numpy')."
+            )
+        data = self._data if dtype is None else self._data.astype(dtype, copy=False)
+        return data if copy is False else data.copy()
+
+    def view(self, kind: Any = None) -> Any:
+        """Return the array itself, for `x.view(numpy.ndarray)`: what functions for array subclasses ask.
+
+        Raises
+        ------
+        ArgumentError
+            For a dtype: bytes read as another type have no gradient. `astype` converts.
+        """
+        if kind is None or kind is numpy.ndarray or kind is type(self):
+            return self
+        raise ArgumentError(f"view({kind!r}): arrays are not reinterpreted. Use astype, or x.asnumpy().view({kind!r}).")
+
+    def __dlpack__(self, **keywords: Any) -> Any:
+        """Return the buffer as a DLPack capsule, without copying."""
+        note_write(self._data)  # whoever takes it may write
+        return self._data.__dlpack__(**keywords)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return DLPack's device type and number: the CPU."""
+        return self._data.__dlpack_device__()
+
+
+def _is_recorded(values: Any) -> bool:
+    """Tell whether the thread records, and something in a nest needs a gradient."""
+    if not state.recording:
+        return False
+    arrays: list[Array] = []
+    _collect(values, arrays)
+    return any(array._node is not None for array in arrays)
+
+
+def _complex_absolute(ufunc: numpy.ufunc, inputs: Any) -> bool:
+    return ufunc is numpy.absolute and isinstance(inputs[0], Array) and inputs[0]._data.dtype.kind == "c"
+
+
+def _without_defaults(name: str, keywords: dict[str, Any]) -> dict[str, Any]:
+    """Return the keywords of a recorded call without those that say nothing; some others have no gradient."""
+    kept = {}
+    for key, value in keywords.items():
+        if key not in _DEFAULTS or (key == "order" and value in (None, "K", "C")):
+            kept[key] = value
+        elif not any(value is default or value == default for default in _DEFAULTS[key] if not hasattr(value, "shape")):
+            raise NoGradientError(
+                f"{name} has no gradient with {key}=, and was called on a recorded array. "
+                + (
+                    "Select with numpy.where(mask, x, y) instead."
+                    if key == "where"
+                    else "Leave it out, or call it on x.detach() if no gradient shall flow."
+                )
+            )
+    return kept
+
+
+def _change(name: str, function: Any, arguments: Any, keywords: Any) -> None:
+    """Call a function that changes its first argument in place."""
+    if _is_recorded((arguments, keywords)):
+        raise MutationError(
+            f"{name} changes an array in place, which cannot be recorded. Write it with operators that return new "
+            "arrays (numpy.where, x[...] = value on a copy), or as a @customop('numpy')."
+        )
+    target = arguments[0] if arguments else keywords[next(key for key in ("dst", "a", "arr") if key in keywords)]
+    function(*_unwrapped(tuple(arguments)), **_unwrapped(dict(keywords)))
+    if isinstance(target, Array):
+        target._changed()  # type: ignore[attr-defined]
+
+
+def _call_into(function: Any, arguments: Any, keywords: Any, outs: Any) -> Any:
+    """Make a call that is not recorded, and whose result goes into the arrays given as `out`."""
+    function(*_unwrapped(tuple(arguments)), **_unwrapped(dict(keywords)), out=_unwrapped(outs))
+    targets = outs if isinstance(outs, tuple) else (outs,)
+    for target in targets:
+        if isinstance(target, Array):
+            target._changed()  # type: ignore[attr-defined]
+    return outs[0] if isinstance(outs, tuple) and len(outs) == 1 else outs
+
+
+def _accepted(known: Any) -> Any:
+    signature = getattr(known, "signature", None)
+    if signature is None:
+        return known.__code__.co_varnames[: known.__code__.co_argcount + known.__code__.co_kwonlyargcount]
+    return {*signature.inputs, *signature.attributes}
+
+
+def _unwrapped(value: Any) -> Any:
+    """Return a value, or a nest of lists, tuples and dicts of them, with buffers in place of arrays."""
+    if isinstance(value, Array):
+        return value._data
+    if type(value) in (list, tuple):
+        return type(value)(_unwrapped(item) for item in value)
+    if type(value) is dict:
+        return {key: _unwrapped(item) for key, item in value.items()}
+    return value
+
+
+def _collect(value: Any, found: list[Array]) -> None:
+    if isinstance(value, Array):
+        found.append(value)
+    elif type(value) in (list, tuple):
+        for item in value:
+            _collect(item, found)
+    elif type(value) is dict:
+        for item in value.values():
+            _collect(item, found)
+
+
+def _has_box(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return any(map(_has_box, value))
+    return any(map(_has_box, value.values())) if type(value) is dict else isbox(value)
+
+
+def _replaced(value: Any, replacements: Any) -> Any:
+    if isinstance(value, Array):
+        return next(replacements)
+    if type(value) in (list, tuple):
+        return type(value)(_replaced(item, replacements) for item in value)
+    if type(value) is dict:
+        return {key: _replaced(item, replacements) for key, item in value.items()}
+    return value
+
+
+def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name: str | None = None) -> Any:
+    """Call a NumPy or SciPy function that is no operator of ours, on arguments with `Array`s among them.
+
+    Raises
+    ------
+    NoGradientError
+        If the call is recorded, and autograd has no version of the function.
+    """
+    name = name or _full_name(function)
+    arrays: list[Array] = []
+    _collect(arguments, arrays)
+    _collect(keywords, arrays)
+    recorded = state.recording and any(array._node is not None for array in arrays)
+    boxed = _has_box((tuple(arguments), keywords))
+    target = function
+    if (recorded or boxed) and function not in _STRUCTURAL:
+        target = autograd_version(function)
+        if recorded and boxed:
+            raise ArgumentError(
+                f"{name}: an argument is traced by HIPS autograd and another is recorded by minpy.autograd; one call "
+                "can follow one of them. Use .detach() on the recorded array."
+            )
+        if target is None:
+            short = name.rpartition(".")[2]
+            known = nearest(short, [key for key in dir(autograd.numpy) if key != short])
+            raise no_gradient(name, f" that autograd knows.{known}".rstrip(".") if known else "")
+        if boxed:
+            return target(*_unwrapped(tuple(arguments)), **_unwrapped(keywords))
+
+    def flat(*values: Any) -> Any:
+        rest = iter(values)
+        positional = _replaced(tuple(arguments), rest)
+        return target(*positional, **_replaced(keywords, rest))
+
+    return call_through_autograd(name, flat, arrays)
+
+
+def _full_name(function: Any) -> str:
+    name = getattr(function, "__name__", str(function))
+    module = getattr(function, "__module__", None)
+    if isinstance(function, numpy.ufunc):
+        module = "numpy" if getattr(numpy, name, None) is function else _scipy_special(function)
+    return f"{module}.{name}" if module else name
+
+
+def _scipy_special(ufunc: numpy.ufunc) -> str | None:
+    special = sys.modules.get("scipy.special")
+    return "scipy.special" if getattr(special, ufunc.__name__, None) is ufunc else None
+
+
+def autograd_version(function: Any) -> Callable[..., Any] | None:
+    """Return autograd's version of a NumPy or SciPy function, or None."""
+    package, _, path = _full_name(function).partition(".")
+    if package == "numpy":
+        place: Any = autograd.numpy
+        for part in path.split("."):
+            place = getattr(place, part, None)
+        if callable(place) and place is not function:
+            return place  # type: ignore[no-any-return]
+    elif package == "scipy":
+        try:
+            importlib.import_module("autograd." + package + "." + path.split(".")[0])
+        except ImportError:
+            return None
+    return trace_primitives_map.get(function)
+
+
+def _write_outs(name: str, result: Any, outs: Any) -> Any:
+    """Write a recorded call's result(s) into the array(s) given as `out`."""
+    outs = outs if isinstance(outs, tuple) else (outs,)
+    results = result if isinstance(result, tuple) else (result,)
+    for value, out in zip(results, outs, strict=True):
+        if out is None:
+            continue
+        if out.shape != value._data.shape:
+            raise ShapeError(f"{name}: out has shape {out.shape}, the result has {value._data.shape}; they must be equal.")
+        if isinstance(out, Array):
+            out._receive(value._data, value._node)  # type: ignore[attr-defined]
+        elif value._node is not None:
+            raise MutationError(
+                f"{name}: out= is a NumPy array, but the result is recorded. Use the returned array."
+            )
+        else:
+            numpy.copyto(out, value._data, casting="same_kind")
+    return outs[0] if len(outs) == 1 else outs

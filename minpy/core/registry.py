@@ -1,0 +1,102 @@
+"""The registry of built-in operators: by MXNet's names, and by the NumPy functions that they are."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.attributes import Signature
+from minpy.core.errors import ArgumentError, nearest
+from minpy.core.operator import Operator
+from minpy.core.ufunc import UnaryUfunc
+
+__all__ = ["FUNCTIONS", "OPERATORS", "find_operator", "operator"]
+
+# By MXNet's name, aliases included: what `nd.X` and `sym.X` offer.
+OPERATORS: dict[str, Operator] = {}
+# By NumPy function: what `np.f(x)` means for an array that NumPy's protocols hand to us.
+FUNCTIONS: dict[Any, Operator] = {}
+
+
+def operator(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    aliases: Sequence[str] = (),
+    implements: Callable[..., Any] | Sequence[Callable[..., Any]] = (),
+    public: bool = True,
+    visible_outputs: int | None = None,
+    inputs: Sequence[str] | None = None,
+    doc: str | None = None,
+    elementwise: bool = False,
+) -> Any:
+    """Define a built-in operator, as a decorator or from a NumPy ufunc: `tanh = operator(np.tanh)`.
+
+    Parameters
+    ----------
+    function : callable, optional
+        The forward function; inputs positional, attributes keyword-only. A ufunc implements itself.
+    name, aliases : str, sequence of str
+        MXNet's names.
+    implements : callable or sequence
+        The NumPy functions of which this is the meaning on recorded arrays.
+    public : bool
+        Whether the names go into `OPERATORS`.
+    inputs : sequence of str, optional
+        Names of the inputs of a ufunc.
+    doc : str, optional
+        Docstring, for a ufunc.
+    elementwise : bool
+        Whether the function computes a new array, of the same shape, from one array: what a unary ufunc does.
+    """
+    if function is None:
+        return lambda function: operator(
+            function,
+            name=name,
+            aliases=aliases,
+            implements=implements,
+            public=public,
+            visible_outputs=visible_outputs,
+            inputs=inputs,
+            doc=doc,
+            elementwise=elementwise,
+        )
+    signature = None
+    functions = list(implements) if isinstance(implements, (tuple, list)) else [implements]
+    if isinstance(function, numpy.ufunc):
+        names = tuple(inputs) if inputs else (("data",) if function.nin == 1 else ("lhs", "rhs"))
+        text = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
+        signature = Signature(names, {}, {}, text=text)
+        functions.append(function)
+    is_ufunc = isinstance(function, numpy.ufunc)
+    kind = UnaryUfunc if elementwise or (is_ufunc and function.nin == 1) else Operator
+    made = kind(function, name=name, builtin=True, signature=signature, visible_outputs=visible_outputs)
+    if is_ufunc or elementwise:
+        made.may_alias = False
+        made.keeps_dtype = public
+    if is_ufunc:
+        made.__module__ = "minpy.ops"
+    if doc is not None:
+        made.__doc__ = doc
+    if public:
+        for known in (made.__name__, *aliases):
+            OPERATORS[known] = made
+    for implemented in functions:
+        FUNCTIONS[implemented] = made
+    return made
+
+
+def find_operator(name: str) -> Operator:
+    """Return the built-in operator of that name.
+
+    Raises
+    ------
+    ArgumentError
+        With the nearest names, if there is none.
+    """
+    if name not in OPERATORS:
+        raise ArgumentError(f"there is no operator {name!r}.{nearest(name, OPERATORS)}")
+    return OPERATORS[name]

@@ -1,0 +1,452 @@
+"""The tape: nodes that hold their parents, and the walk that takes gradients back through them.
+
+There is no global list: an array holds its node, a node holds its parents, and a graph dies with its arrays.
+Reverse mode is iterative and ordered by sequence number, so depth is bounded by memory alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy
+
+from minpy.core.array import FRONT_ENDS, Array, last_write, new_array, note_write, now, written_since
+from minpy.core.errors import GradientError, GraphFreedError, MutationError, NotRecordedError, describe
+from minpy.core.state import Scope
+
+__all__ = ["Leaf", "Node", "Output", "attach_outputs", "backward", "connect", "gradients", "record_node"]
+
+numpy_array = numpy.ndarray
+_by_sequence = attrgetter("sequence")
+
+
+class Node:
+    """One recorded call of an operator.
+
+    `arguments` and `answer` are what the gradient rules may read: raw values, with None where no rule looks.
+    `parents` has one entry an argument: the node that it came from, or None if it needs no gradient.
+    """
+
+    __slots__ = ("__weakref__", "answer", "arguments", "attributes", "dtype", "operator", "parents", "sequence", "shape")
+
+    sequence: int
+    operator: Any
+    arguments: Sequence[Any]
+    answer: Any
+    attributes: dict[str, Any]
+    parents: Sequence[Any] | None
+    shape: Any
+    dtype: Any
+
+    def __repr__(self) -> str:
+        return f"<Node {self.sequence} {self.operator.__name__} -> {describe(self)}>"
+
+
+class Output:
+    """One output of a node whose operator has several."""
+
+    __slots__ = ("dtype", "index", "parents", "sequence", "shape")
+
+    operator = None
+
+    def __init__(self, node: Node, index: int, data: numpy.ndarray) -> None:
+        self.sequence = now()
+        self.index = index
+        self.parents: tuple[Node] | None = (node,)
+        self.shape = data.shape
+        self.dtype = data.dtype
+
+
+class Leaf:
+    """A variable: where gradients end up. `gradient` is the array that `backward` writes."""
+
+    __slots__ = ("dtype", "gradient", "request", "sequence", "shape")
+
+    operator = None
+    parents: tuple[()] = ()
+
+    def __init__(self, data: numpy.ndarray, gradient: Array | None = None, request: str = "write") -> None:
+        self.sequence = now()
+        self.shape = data.shape
+        self.dtype = data.dtype
+        self.gradient = gradient
+        self.request = request
+
+
+def record_node(
+    operator: Any, arguments: Sequence[Any], answer: Any, attributes: dict[str, Any], parents: Sequence[Any]
+) -> Node:
+    """Return a node for a call whose rules will be given `arguments` and `answer`."""
+    node: Node = object.__new__(Node)
+    node.sequence = now()
+    node.operator = operator
+    node.arguments = arguments
+    node.answer = answer
+    node.attributes = attributes
+    node.parents = parents
+    return node
+
+
+def attach_outputs(node: Node, outputs: Sequence[numpy.ndarray]) -> list[Output]:
+    """Give `node` several outputs, and return what their arrays hold as nodes."""
+    node.shape = tuple(output.shape for output in outputs)
+    node.dtype = tuple(output.dtype for output in outputs)
+    return [Output(node, index, output) for index, output in enumerate(outputs)]
+
+
+def connect(data: numpy.ndarray, node: Any) -> Array:
+    """Return an array with NumPy's semantics around `data`, standing where `node` stands on the tape."""
+    return new_array(FRONT_ENDS["numpy"], data, node)
+
+
+def gradients(
+    heads: Sequence[Any],
+    head_gradients: Sequence[Any],
+    targets: Iterable[Any] | None = None,
+    *,
+    retain_graph: bool = False,
+    create_graph: bool = False,
+    since: int = 0,
+) -> dict[Any, Any]:
+    """Return the gradients of the heads with respect to leaves, or to the nodes `targets`.
+
+    Parameters
+    ----------
+    heads : sequence of nodes
+    head_gradients : sequence of numpy.ndarray or Array
+        One for each head, of the head's shape and dtype.
+    targets : iterable of nodes, optional
+        The nodes whose gradients are wanted; by default every leaf that the heads depend on.
+    retain_graph : bool
+        Keep the graph for another walk; otherwise it is freed once the walk has succeeded.
+    create_graph : bool
+        Record the rules themselves, so that the results can be differentiated again. Gradients are then Arrays.
+    since : int
+        Go no further back than this sequence number: what was recorded earlier counts as constant.
+
+    Returns
+    -------
+    dict
+        Node to gradient (numpy.ndarray, or Array with `create_graph`); nodes that no gradient reached are absent.
+
+    Raises
+    ------
+    GraphFreedError, NoGradientError, MutationError
+        Before anything is computed or changed.
+    GradientError
+        If a rule returns what cannot be its argument's gradient.
+    """
+    order = reachable(heads, since)
+    wanted: set[Any] | None = None
+    if targets is not None:
+        wanted = set(targets)
+        order = _leading_to(wanted, order)
+    newest_write = last_write()
+    for node in reversed(order):  # oldest first: what was recorded after the last write cannot be stale
+        if node.sequence > newest_write:
+            break
+        if node.operator is not None:
+            _refuse_overwritten(node)
+
+    pending: dict[Any, Any] = {}
+    for node, gradient in zip(heads, head_gradients, strict=True):
+        _add(pending, node, gradient)
+    with Scope(create_graph, None):
+        if wanted is None and not create_graph:
+            found = _walk(order, pending)
+        else:
+            found = _walk_to(wanted, order, pending, create_graph)
+    if not retain_graph:
+        for node in order:
+            if node.parents:
+                node.parents = None
+        for node in heads:
+            if node.operator is not None:
+                node.arguments = node.answer = None
+    return found
+
+
+def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
+    """Take raw gradients back to every leaf."""
+    found: dict[Any, Any] = {}
+    for node in order:
+        gradient = pending.pop(node, None)
+        if gradient is None:
+            continue
+        operator = node.operator
+        if operator is None:
+            if type(node) is Leaf:
+                found[node] = gradient
+            else:
+                _add_output(pending, node, gradient)
+        elif operator.direct:
+            # The common case spelled out, as it is most of what a backward pass costs: built-in rules on raw arrays.
+            arguments, answer, rules = node.arguments, node.answer, operator.rules
+            count = 3 if node.attributes else len(arguments)
+            for index, parent in enumerate(node.parents):
+                if parent is None:
+                    continue
+                if count == 2:
+                    part = rules[index](answer, arguments[0], arguments[1])(gradient)
+                elif count == 1:
+                    part = rules[index](answer, arguments[0])(gradient)
+                else:
+                    part = rules[index](answer, *arguments, **node.attributes)(gradient)
+                if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
+                    part = conform(part, operator, index, node, parent)
+                previous = pending.get(parent)
+                pending[parent] = part if previous is None else previous + part
+        else:
+            for index, part in _pull_back(node, gradient, create_graph=False):
+                _add(pending, node.parents[index], conform(part, operator, index, node, node.parents[index]))
+    return found
+
+
+def _walk_to(
+    wanted: set[Any] | None, order: Sequence[Any], pending: dict[Any, Any], create_graph: bool
+) -> dict[Any, Any]:
+    """Take gradients back to the nodes `wanted` (None: every leaf), recording the rules if asked to."""
+    found: dict[Any, Any] = {}
+    in_order = set(order)
+    for node in order:
+        gradient = pending.pop(node, None)
+        if gradient is None:
+            continue
+        if type(node) is Leaf if wanted is None else node in wanted:
+            found[node] = gradient
+        operator = node.operator
+        if operator is not None:
+            for index, part in _pull_back(node, gradient, create_graph, in_order):
+                parent = node.parents[index]
+                part = conform(part, operator, index, node, parent)
+                if create_graph and not isinstance(part, Array):
+                    part = connect(part, None)
+                _add(pending, parent, part)
+        elif type(node) is Output and node.parents[0] in in_order:
+            _add_output(pending, node, gradient)
+    return found
+
+
+def _pull_back(
+    node: Node, gradient: Any, create_graph: bool, among: set[Any] | None = None
+) -> Iterable[tuple[int, Any]]:
+    """Return (argument's index, gradient) for each argument of `node` that needs one (and came from `among`)."""
+    operator = node.operator
+    parents = node.parents
+    assert parents is not None
+    needed = [
+        index for index, parent in enumerate(parents) if parent is not None and (among is None or parent in among)
+    ]
+    if not needed:
+        return ()
+    arguments, answer = node.arguments, node.answer
+    several = type(node.dtype) is tuple
+    if several:
+        gradient = tuple(
+            slot if slot is not None else numpy.zeros(shape, dtype)
+            for slot, shape, dtype in zip(gradient, node.shape, node.dtype, strict=True)
+        )
+    if create_graph:
+        arguments = [
+            connect(value, parent) if parent is not None and isinstance(value, numpy_array) else value
+            for value, parent in zip(arguments, parents, strict=True)
+        ]
+        if several and answer is not None:
+            outputs = [Output(node, index, value) for index, value in enumerate(answer)]
+            answer = tuple(connect(value, output) for value, output in zip(answer, outputs, strict=True))
+        elif answer is not None:
+            answer = connect(answer, node)
+    parts = operator.pull_back(answer, arguments, node.attributes, gradient, needed)
+    return zip(needed, parts, strict=True)
+
+
+def _add(pending: dict[Any, Any], node: Any, gradient: Any) -> None:
+    previous = pending.get(node)
+    pending[node] = gradient if previous is None else previous + gradient
+
+
+def _add_output(pending: dict[Any, Any], output: Output, gradient: Any) -> None:
+    assert output.parents is not None
+    node = output.parents[0]
+    slots = pending.setdefault(node, [None] * len(node.shape))
+    slots[output.index] = gradient if slots[output.index] is None else slots[output.index] + gradient
+
+
+def reachable(heads: Iterable[Any], since: int = 0) -> list[Any]:
+    """Return every node that the heads depend on, latest first; none older than the sequence number `since`."""
+    seen = set(heads)
+    stack = list(seen)
+    order = []
+    while stack:
+        node = stack.pop()
+        order.append(node)
+        parents = node.parents
+        if parents is None:
+            where = f"operator {node.operator.__name__}" if node.operator is not None else "one of several outputs"
+            raise GraphFreedError(
+                f"the graph of this array was freed by an earlier backward (at {where}). Pass retain_graph=True to "
+                "every backward but the last, or record the computation again."
+            )
+        for parent in parents:
+            if parent is not None and parent not in seen and parent.sequence >= since:
+                seen.add(parent)
+                stack.append(parent)
+    order.sort(key=_by_sequence, reverse=True)
+    return order
+
+
+def _leading_to(wanted: set[Any], order: Sequence[Any]) -> list[Any]:
+    """Return the nodes of `order` that are wanted, or that depend on one that is."""
+    leading = set(wanted)
+    for node in reversed(order):
+        if any(parent in leading for parent in node.parents if parent is not None):
+            leading.add(node)
+    return [node for node in order if node in leading]
+
+
+def _refuse_overwritten(node: Node) -> None:
+    """Raise if a value that the rules of `node` read has been changed in place since the call."""
+    operator = node.operator
+    answer = node.answer if type(node.answer) is tuple else (node.answer,)
+    saved = [*zip(operator.argument_names(len(node.arguments)), node.arguments, strict=True)]
+    saved += [("its output", value) for value in answer]
+    for name, value in saved:
+        if written_since(value, node.sequence):
+            raise MutationError(
+                f"{operator.__name__}: {name} ({describe(value)}) was changed in place after it was recorded, and the "
+                "gradient needs its old value. Change a copy (x = x.copy()), or make the change after backward."
+            )
+
+
+def conform(part: Any, operator: Any, index: int, node: Node, parent: Any) -> Any:
+    """Return what a rule returned as a gradient of its argument's shape and dtype.
+
+    Broadcasting is undone here, once for all operators: a gradient of the output's shape is summed over the axes
+    along which the argument was broadcast.
+
+    Raises
+    ------
+    GradientError
+        If the rule returned something else than an array, or a shape that is not the argument's.
+    """
+    if isinstance(part, Array):
+        data = part._data
+    elif isinstance(part, (numpy_array, numpy.generic, float, int, complex)):
+        part = data = numpy.asarray(part)
+    else:
+        raise GradientError(
+            f"{operator.describe_rule(index)} returned {describe(part)}; expected an array of shape {parent.shape}, the "
+            "gradient of its argument. Does every path of the rule return the gradient?"
+        )
+    if data.dtype.kind not in "fciub":
+        raise GradientError(
+            f"{operator.describe_rule(index)} returned an array of dtype {data.dtype}; expected numbers "
+            f"({parent.dtype}, the dtype of its argument)."
+        )
+    shape = parent.shape
+    if data.shape != shape:
+        if data.size == 1 and shape in ((), (1,)):
+            part = part.reshape(shape)
+        elif data.shape == node.shape and _broadcasts(shape, data.shape):
+            lead = data.ndim - len(shape)
+            stretched = tuple(axis for axis in range(lead, data.ndim) if shape[axis - lead] == 1 != data.shape[axis])
+            part = numpy.sum(part, axis=(*range(lead), *stretched)).reshape(shape)
+        else:
+            raise GradientError(
+                f"{operator.describe_rule(index)} returned a gradient of shape {data.shape}; expected {shape}, the shape "
+                f"of its argument {operator.argument_name(index)!r}. The output's shape is {node.shape}."
+            )
+    if data.dtype != parent.dtype:
+        if data.dtype.kind == "c" and parent.dtype.kind != "c":
+            part = part.real
+        part = part.astype(parent.dtype)
+    return part
+
+
+def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    return len(shape) <= len(to) and all(a in (b, 1) for a, b in zip(reversed(shape), reversed(to), strict=False))
+
+
+def head_gradient(head: Array, given: Any) -> numpy.ndarray:
+    """Return the raw gradient to start with at `head`: the given one, or ones."""
+    data = head._data
+    if given is None:
+        return numpy.ones(data.shape, data.dtype)
+    value = given._data if isinstance(given, Array) else numpy.asarray(given)
+    if value.shape != data.shape:
+        raise GradientError(
+            f"head gradient of shape {value.shape} for a head of shape {data.shape}: they must be equal. "
+            "Leave it out to start with ones."
+        )
+    return value.astype(data.dtype, copy=False)
+
+
+def require_recorded(head: Array, what: str = "backward") -> Any:
+    """Return the node of `head`, or raise the error that says why there is none."""
+    if head._node is None:
+        raise NotRecordedError(
+            f"{what}: this array ({describe(head._data)}) was not computed under autograd.record() from an array that "
+            "needs a gradient. Call x.attach_grad() on the inputs, then compute inside `with autograd.record():`."
+        )
+    return head._node
+
+
+def backward(
+    heads: Sequence[Array],
+    head_gradients: Sequence[Any] | None = None,
+    retain_graph: bool = False,
+    train_mode: bool = True,
+) -> None:
+    """Compute the gradients of `heads` with respect to every leaf, and write them into the leaves' gradients.
+
+    Nothing is written if anything fails.
+    """
+    nodes = [require_recorded(head) for head in heads]
+    given = head_gradients if head_gradients is not None else [None] * len(nodes)
+    starts = [head_gradient(head, gradient) for head, gradient in zip(heads, given, strict=True)]
+    with Scope(False, train_mode):
+        found = gradients(nodes, starts, retain_graph=retain_graph)
+    del starts
+    for leaf in list(found):
+        _store(leaf, found, leaf)
+
+
+def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
+    """Write `found[key]` into the gradient of `leaf`, by handing the buffer over where nobody can tell.
+
+    Copying a large gradient costs a pass over memory. It is avoided when the tape holds the only reference to the
+    new buffer and the gradient array the only one to the old.
+    """
+    target = leaf.gradient
+    if target is None or leaf.request == "null":
+        return
+    gradient = found.pop(key)
+    if leaf.request == "add":
+        target._data += gradient
+        note_write(target._data)
+    elif (
+        sys.getrefcount(gradient) == _SOLE_LOCAL
+        and sys.getrefcount(target._data) == _SOLE_SLOT
+        and gradient.base is None
+        and gradient.flags.c_contiguous
+        and gradient.flags.writeable
+    ):
+        target._data = gradient
+    else:
+        numpy.copyto(target._data, gradient)
+        note_write(target._data)
+
+
+def _sole_references() -> tuple[int, int]:
+    """Measure what `sys.getrefcount` says of a buffer that one local, or one slot, refers to."""
+    found = {0: numpy.zeros(1)}
+    gradient = found.pop(0)
+    holder = Array()
+    holder._data = numpy.zeros(1)
+    return sys.getrefcount(gradient), sys.getrefcount(holder._data)
+
+
+_SOLE_LOCAL, _SOLE_SLOT = _sole_references()

@@ -1,0 +1,275 @@
+"""`nd.Custom`: one call of an operator that is registered as a `CustomOpProp`.
+
+Each call makes a prop, asks it for names, shapes and types, makes the operator object, and runs it on buffers. The
+call is an `Operator` like any other, so it runs in every mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core import dispatch, hips
+from minpy.core.array import Array, new_array, now, written_since
+from minpy.core.attributes import Attribute, Signature
+from minpy.core.context import current_context
+from minpy.core.errors import (
+    ArgumentError,
+    GradientError,
+    MXNetError,
+    describe,
+    nearest,
+    operator_error,
+)
+from minpy.core.operator import Operator, Plan
+from minpy.core.state import Scope, state
+from minpy.core.tape import Leaf
+from minpy.ndarray.borrowing import Copying, Lending, lends_safely
+from minpy.ndarray.first_order import first_order
+from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.prop_answers import checked_names, checked_shapes, checked_types
+from minpy.operator import CustomOp, CustomOpProp, find_prop
+
+__all__ = ["Custom", "PropOperator"]
+
+_TRAINING = {"training": Attribute("training", bool, None)}
+
+
+def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
+    """Call a registered custom operator.
+
+    Parameters
+    ----------
+    *inputs : NDArray or numpy.ndarray
+        The inputs, then the auxiliary states, in the order of `list_arguments` and `list_auxiliary_states`.
+    op_type : str
+        The name it is registered under.
+    **kwargs
+        Inputs by name; every other one is given to the prop's constructor as a string.
+
+    Returns
+    -------
+    NDArray or list of NDArray
+        The outputs; NumPy arrays if no input is an NDArray.
+
+    Raises
+    ------
+    ArgumentError
+        For an unknown `op_type`, missing or unknown inputs, or wrong answers of the prop's methods.
+    OperatorError
+        For an exception inside the operator; it is also of the exception's own class.
+    """
+    prop_class = find_prop(op_type)
+    kwargs.pop("name", None)
+    out = kwargs.pop("out", None)
+    arrays = {name: value for name, value in kwargs.items() if isinstance(value, (Array, numpy.ndarray))}
+    prop = _make_prop(op_type, prop_class, {name: str(value) for name, value in kwargs.items() if name not in arrays})
+    operator = PropOperator(str(op_type), prop)
+    values = operator.bind_inputs(inputs, arrays)
+    if not any(isinstance(value, Array) for value in values) and not values:
+        values_out = dispatch.run(operator, (), {"training": state.training})
+        result = tuple(map(_wrapped, values_out)) if isinstance(values_out, tuple) else _wrapped(values_out)
+    else:
+        result = operator(*values)
+    if out is not None:
+        return dispatch.write_out(operator, result, out)
+    return list(result) if isinstance(result, tuple) else result
+
+
+def _wrapped(data: numpy.ndarray) -> NDArray:
+    return new_array(NDArray, data)  # type: ignore[no-any-return]
+
+
+def _make_prop(op_type: Any, prop_class: type[CustomOpProp], kwargs: dict[str, str]) -> CustomOpProp:
+    try:
+        return prop_class(**kwargs)
+    except TypeError as error:
+        if "unexpected keyword argument" not in str(error) and "required" not in str(error):
+            raise
+        code = prop_class.__init__.__code__
+        accepted = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+        unknown = [name for name in kwargs if name not in accepted]
+        hint = nearest(unknown[0], accepted) if unknown else ""
+        raise ArgumentError(
+            f"nd.Custom(op_type={op_type!r}): {prop_class.__name__}.__init__ takes "
+            f"{', '.join(accepted) or 'no keyword arguments'}; got {', '.join(kwargs) or 'none'}.{hint} "
+            f"Inputs by name must be arrays. ({error})"
+        ) from error
+
+
+class PropOperator(Operator):
+    """One call of a registered custom operator, as an `Operator`."""
+
+    guarded = builtin = direct = False
+    is_method = uses_training = True
+    is_method = False
+    kind = "numpy"
+    may_alias = False
+    visible_outputs = None
+    keyword_inputs = ()
+    shape_rule = None
+    all_zero = False
+    multiple_rules = ()
+    jvp_rules: dict[int, Any] = {}
+
+    def __init__(self, name: str, prop: CustomOpProp) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.prop = prop
+        self.prop_name = type(prop).__name__
+        self.arguments = checked_names(prop, "list_arguments")
+        self.outputs = checked_names(prop, "list_outputs")
+        self.auxiliaries = checked_names(prop, "list_auxiliary_states")
+        names = (*self.arguments, *self.auxiliaries)
+        self.signature = Signature(names, {}, _TRAINING)
+        self.arity = len(names)
+        self.zeros = frozenset(range(len(self.arguments), len(names)))  # type: ignore[assignment]
+        self.requests: dict[int, str] = {}
+        self.op: CustomOp | None = None
+        self._primitive = None
+
+    def __reduce__(self) -> Any:
+        return PropOperator, (self.__name__, self.prop)
+
+    def __repr__(self) -> str:
+        return f"<Custom operator {self.__name__}({', '.join(self.signature.inputs)}) of {self.prop_name}>"
+
+    def bind_inputs(self, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """Return all inputs in order, or raise the error that says which are missing or unknown."""
+        names = self.signature.inputs
+        values = list(inputs)
+        if len(values) > len(names):
+            raise ArgumentError(
+                f"nd.Custom(op_type={self.__name__!r}) takes {len(names)} input(s) ({', '.join(names)}), got {len(values)}."
+            )
+        missing = [name for name in names[len(values) :] if name not in named]
+        unknown = [name for name in named if name not in names[len(values) :]]
+        if unknown:
+            twice = unknown[0] in names
+            raise ArgumentError(
+                f"nd.Custom(op_type={self.__name__!r}): "
+                + (f"input {unknown[0]!r} is given twice." if twice else f"no input is named {unknown[0]!r}; ")
+                + ("" if twice else f"{self.prop_name} lists {', '.join(names)}.{nearest(unknown[0], names)}")
+            )
+        if missing:
+            raise ArgumentError(
+                f"nd.Custom(op_type={self.__name__!r}): input(s) {', '.join(map(repr, missing))} missing; "
+                f"{self.prop_name} lists {', '.join(names)}. Give them by position or by name."
+            )
+        values += [named[name] for name in names[len(values) :]]
+        for index, value in enumerate(values):
+            if isinstance(value, Array) and type(value._node) is Leaf and value._node.request == "add":
+                self.requests[index] = "add"
+        return values
+
+    @property
+    def primitive(self) -> Any:
+        """This call as a primitive of HIPS autograd."""
+        return hips.primitive_of(self)
+
+    def has_rule(self, index: int) -> bool:
+        """Tell whether a gradient can be asked for: `backward` answers for all inputs."""
+        return True
+
+    def plan(self) -> Plan:
+        """Return what recording keeps: inputs and outputs, but not the auxiliary states, which may change."""
+        return Plan(frozenset(range(len(self.arguments))), True, bool(self.auxiliaries))
+
+    def forward(self, *raws: Any, training: bool | None = None) -> Any:  # type: ignore[override]
+        """Run the prop's methods and the operator's forward on raw arrays."""
+        data = [raw if type(raw) is numpy.ndarray else numpy.asarray(raw, _default_type(raw)) for raw in raws]
+        count = len(self.arguments)
+        shapes, types = [list(raw.shape) for raw in data], [raw.dtype.type for raw in data]
+        out_shapes, aux_shapes = checked_shapes(self, shapes[:count])
+        out_types = checked_types(self, types[:count])
+        for name, raw, shape in zip(self.auxiliaries, data[count:], aux_shapes, strict=True):
+            if raw.shape != shape:
+                raise ArgumentError(
+                    f"{self.prop_name}.infer_shape says that auxiliary state {name!r} has shape {shape}; the one given "
+                    f"has {raw.shape}."
+                )
+        op = self.prop.create_operator(current_context(), shapes, types)
+        if not isinstance(op, CustomOp):
+            raise ArgumentError(
+                f"{self.prop_name}.create_operator returned {describe(op)}; expected a CustomOp, such as "
+                "`return MyOp()` where class MyOp(mx.operator.CustomOp)."
+            )
+        self.op = op
+        self._auxiliary = [new_array(NDArray, raw) for raw in data[count:]]
+        self._training = bool(training)
+        in_data = [new_array(NDArray, raw) for raw in data[:count]]
+        buffers = [numpy.empty(shape, dtype) for shape, dtype in zip(out_shapes, out_types, strict=True)]
+        out_data = [new_array(NDArray, buffer) for buffer in buffers]
+        op._buffer_names = {id(array): f"output {name!r}" for name, array in zip(self.outputs, out_data, strict=True)}
+        started = now()
+        arguments = (self._training, ["write"] * len(out_data), in_data, out_data, self._auxiliary)
+        self._run("forward", arguments, data[:count])
+        for name, array, buffer in zip(self.outputs, out_data, buffers, strict=True):
+            if array._data is buffer and not written_since(buffer, started) and buffer.size:
+                raise ArgumentError(
+                    f"{type(op).__name__}.forward left output {name!r} unwritten. Assign it: "
+                    f"self.assign(out_data[{self.outputs.index(name)}], req[{self.outputs.index(name)}], value)."
+                )
+        results = tuple(array._data for array in out_data)
+        return results if len(results) != 1 else results[0]
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients of the inputs at the positions `needed`, from one run of the operator's backward."""
+        upstream = gradient if type(gradient) is tuple else (gradient,)
+        outputs = answer if type(answer) is tuple else (answer,)
+        traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
+        count = len(self.arguments)
+        in_data = [_as_nd(value) for value in arguments[:count]]
+        out_data = [_as_nd(value) for value in outputs]
+        out_grad = [_as_nd(value) for value in upstream]
+        requests = [self.requests.get(index, "write") if index in needed else "null" for index in range(count)]
+        buffers = [
+            (numpy.empty if request == "write" else numpy.zeros)(array.shape, array._data.dtype)
+            for array, request in zip(in_data, requests, strict=True)
+        ]
+        in_grad = [new_array(NDArray, buffer) for buffer in buffers]
+        op = self.op
+        assert op is not None
+        op._buffer_names = {
+            id(array): f"the gradient of {name!r}" for name, array in zip(self.arguments, in_grad, strict=True)
+        }
+        started = now()
+        self._run("backward", (requests, out_grad, in_data, out_data, in_grad, self._auxiliary), arguments[:count])
+        for index in needed:
+            buffer = buffers[index]
+            if in_grad[index]._data is buffer and not written_since(buffer, started) and buffer.size:
+                raise GradientError(
+                    f"{type(op).__name__}.backward left the gradient of {self.arguments[index]!r} unwritten, and it is "
+                    f"needed. Assign it: self.assign(in_grad[{index}], req[{index}], value); for a zero gradient assign 0."
+                )
+        parts = [in_grad[index]._data for index in needed]
+        if not traced:
+            return parts
+        return [first_order(f"Custom operator {self.__name__!r}", part, traced) for part in parts]
+
+    def _run(self, method: str, arguments: Sequence[Any], given: Sequence[Any]) -> None:
+        op = self.op
+        function = getattr(type(op), method)
+        scope = Lending() if lends_safely(function, op) else Copying()
+        try:
+            with Scope(False, self._training if method == "forward" else None), scope:
+                function(op, *arguments)
+        except MXNetError:
+            raise
+        except Exception as error:
+            names = ", ".join(
+                f"{name} {describe(value)}" for name, value in zip(self.arguments, given, strict=True)
+            )
+            line = f"Custom operator {self.__name__!r}: {type(op).__name__}.{method} failed ({names})"
+            raise operator_error(error, line) from error
+
+
+def _default_type(value: Any) -> Any:
+    return None if isinstance(value, (numpy.ndarray, numpy.generic)) else numpy.float32
+
+
+def _as_nd(value: Any) -> NDArray:
+    return new_array(NDArray, value._data if isinstance(value, Array) else numpy.asarray(value))  # type: ignore[no-any-return]

@@ -1,0 +1,564 @@
+"""`NDArray`: MXNet's array, with MXNet's semantics, around a NumPy buffer.
+
+float32 by default, comparisons give 0 or 1 in the operand's dtype, reductions over everything have shape (1,), basic
+slices write through, and in-place changes of a recorded array are errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import numpy
+
+from minpy.core.array import Array, note_write, register_front_end
+from minpy.core.context import CPU, Context, resolve_context
+from minpy.core.dispatch import overwrite, require_differentiable
+from minpy.core.errors import ArgumentError, MutationError, ShapeError, describe
+from minpy.core.operator import Operator
+from minpy.core.protocols import NumPyProtocols
+from minpy.core.registry import OPERATORS
+from minpy.core.state import state
+from minpy.core.tape import Leaf, backward
+from minpy.ndarray.borrowing import lent_view
+from minpy.ops.reshaping import resolve_shape
+from minpy.ops import indexing, mathematics, shape
+
+__all__ = ["NDArray"]
+
+_SCALARS = (int, float, bool)
+
+
+class NDArray(NumPyProtocols):
+    """An array on a device, with MXNet's semantics. Made by `nd.array`, `nd.zeros` and their kin.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> x = mx.nd.array([[1, 2], [3, 4]])
+    >>> x + 1
+    <BLANKLINE>
+    [[2. 3.]
+     [4. 5.]]
+    <NDArray 2x2 @cpu(0)>
+    """
+
+    __slots__ = ()
+
+    # Results of operators get memory of their own, as in MXNet (NumPy's semantics keep views).
+    _copies_views: ClassVar[bool] = True
+    _keeps_dtype: ClassVar[bool] = True
+    _scalar_shape: ClassVar[tuple[int, ...]] = (1,)
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of the axes."""
+        return self._data.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The NumPy scalar type of the elements, such as `numpy.float32`."""
+        return self._data.dtype.type
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self._data.size
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self._data.ndim
+
+    @property
+    def context(self) -> Context:
+        """The device that holds the array."""
+        return CPU
+
+    @property
+    def ctx(self) -> Context:
+        """The device that holds the array; the same as `context`."""
+        return self.context
+
+    @property
+    def stype(self) -> str:
+        """The storage type: always 'default', a dense array."""
+        return "default"
+
+    @property
+    def T(self) -> Any:
+        """The array with its axes in reverse order (a copy, as in MXNet)."""
+        return shape.transpose(self)
+
+    @property
+    def grad(self) -> Any:
+        """The array that `backward` writes gradients into; None before `attach_grad`."""
+        node = self._node
+        return node.gradient if type(node) is Leaf else None
+
+    def __len__(self) -> int:
+        if not self._data.ndim:
+            raise TypeError("len() of a zero-dimensional array: it has no axis to count.")
+        return self._data.shape[0]
+
+    def __bool__(self) -> bool:
+        if self._data.size == 0:
+            return False
+        if self._data.size == 1:
+            return bool(self._data.item())
+        raise ValueError(
+            f"the truth of an array of shape {self.shape} is ambiguous: it has {self.size} elements. "
+            "Reduce it first, for example with (x > 0).sum() or x.min()."
+        )
+
+    def __float__(self) -> float:
+        return float(self.asscalar())
+
+    def __int__(self) -> int:
+        return int(self.asscalar())
+
+    def __index__(self) -> int:
+        if self._data.dtype.kind not in "iu":
+            raise TypeError(f"only integer arrays of one element index, got {describe(self._data)}.")
+        return int(self.asscalar())
+
+    def __hash__(self) -> int:
+        return id(self) // 16
+
+    def __repr__(self) -> str:
+        shape = "x".join(map(str, self.shape))
+        return f"\n{self._data!s}\n<{type(self).__name__} {shape} @{self.context}>"
+
+    def __str__(self) -> str:
+        return self.__repr__()
+
+    def __format__(self, specification: str) -> str:
+        return format(self._data.item() if specification and self.size == 1 else str(self), specification)
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (type(self), self._data, self.context)
+
+    def __iter__(self) -> Iterator[Any]:
+        for position in range(len(self)):
+            yield self[position]
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self._data == (value._data if isinstance(value, Array) else value)).any())
+
+    # -- to and from -----------------------------------------------------------------------------------------------
+
+    def asnumpy(self) -> numpy.ndarray:
+        """Return a copy as a `numpy.ndarray`; the copy is not recorded."""
+        return lent_view(self)
+
+    def asscalar(self) -> Any:
+        """Return the only element as a NumPy scalar.
+
+        Raises
+        ------
+        ShapeError
+            If there is not exactly one element.
+        """
+        if self._data.size != 1:
+            raise ShapeError(f"asscalar needs an array of one element, got shape {self.shape} with {self.size}.")
+        return self._data.reshape(-1)[0]
+
+    def item(self, *where: int) -> Any:
+        """Return one element as a Python number."""
+        return self._data.item(*where)
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python numbers."""
+        return self._data.tolist()
+
+    def astype(self, dtype: Any, copy: bool = True) -> Any:
+        """Return the array with elements converted; itself if nothing changes and `copy` is False."""
+        dtype = numpy.dtype(dtype)
+        if not copy and dtype == self._data.dtype:
+            return self
+        return shape.cast(self, dtype=dtype)
+
+    def copy(self) -> Any:
+        """Return a copy on the same device; recorded."""
+        return shape.identity(self)
+
+    def copyto(self, other: Any) -> Any:
+        """Copy into another array (converted to its dtype), or to a device.
+
+        Returns
+        -------
+        NDArray
+            `other`, or the new array.
+
+        Raises
+        ------
+        ShapeError
+            If the shapes differ.
+        """
+        if isinstance(other, Context):
+            return self._placed(resolve_context(other), copy=True)
+        if not isinstance(other, NDArray):
+            raise ArgumentError(f"copyto copies to an NDArray or a Context, got {describe(other)}.")
+        if other.shape != self.shape:
+            raise ShapeError(f"copyto: cannot copy shape {self.shape} into shape {other.shape}; they must be equal.")
+        other[...] = self
+        return other
+
+    def as_in_context(self, context: Context) -> Any:
+        """Return the array on a device: itself if it is there already."""
+        context = resolve_context(context)
+        return self if context == self.context else self._placed(context, copy=True)
+
+    as_in_ctx = as_in_context
+
+    def as_nd_ndarray(self) -> NDArray:
+        """Return the same buffer with MXNet's semantics."""
+        return self
+
+    def as_np_ndarray(self) -> Any:
+        """Return the same buffer, and place on the tape, with NumPy's semantics."""
+        from minpy.core.array import FRONT_ENDS, new_array
+
+        return new_array(FRONT_ENDS["numpy"], self._data, self._node)
+
+    def tostype(self, stype: str) -> Any:
+        """Return the array in a storage type; only 'default' (dense) exists."""
+        if stype != "default":
+            raise ArgumentError(f"tostype({stype!r}): arrays are dense here; only 'default' is supported.")
+        return self
+
+    def _placed(self, context: Context, copy: bool = False) -> Any:
+        """Return this array's value on a context, recorded if it is."""
+        array = shape.identity(self) if copy else self
+        return place(type(self), array._data, context, array._node)
+
+    # -- waiting ---------------------------------------------------------------------------------------------------
+
+    def wait_to_read(self) -> None:
+        """Return at once: operations have finished when they return."""
+
+    def wait_to_write(self) -> None:
+        """Return at once: operations have finished when they return."""
+
+    # -- gradients -------------------------------------------------------------------------------------------------
+
+    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
+        """Make the array a variable: allocate a gradient (zeros) that `backward` writes.
+
+        An array that was computed under `record` is cut from its history.
+
+        Parameters
+        ----------
+        grad_req : {'write', 'add', 'null'}
+            Whether each backward replaces the gradient, adds to it, or leaves it alone.
+        stype : str, optional
+            Storage type of the gradient; only 'default'.
+
+        Raises
+        ------
+        DTypeError
+            For an array that is not floating point.
+        ArgumentError
+            For an unknown `grad_req`.
+        """
+        mark_variable(self, self._like(numpy.zeros_like(self._data)), grad_req)
+
+    def zero_grad(self) -> None:
+        """Set the gradient to zero.
+
+        Raises
+        ------
+        ArgumentError
+            If there is none.
+        """
+        gradient = self.grad
+        if gradient is None:
+            raise ArgumentError("zero_grad: the array has no gradient; call attach_grad() first.")
+        overwrite(gradient, 0)
+
+    def detach(self) -> Any:
+        """Return the same buffer without history: no gradient flows through the result."""
+        return self._like(self._data)
+
+    def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
+        """Compute the gradient of this array with respect to every variable it was recorded from.
+
+        Parameters
+        ----------
+        out_grad : NDArray, optional
+            Head gradient, of this array's shape; ones by default.
+        retain_graph : bool
+            Keep the graph for another backward.
+        train_mode : bool
+            Whether the rules run as in training.
+
+        Raises
+        ------
+        NotRecordedError, GraphFreedError, NoGradientError, MutationError, GradientError
+            Before any gradient is written.
+        """
+        backward([self], None if out_grad is None else [out_grad], retain_graph, train_mode)
+
+    # -- parts -----------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, key: Any) -> Any:
+        key = _raw_key(key)
+        if type(key) is not tuple and isinstance(key, (int, numpy.integer)) and self._data.ndim and not isinstance(key, bool):
+            size = self._data.shape[0]
+            if not -size <= key < size:
+                raise IndexError(f"index {key} is out of range for axis 0 of an array of shape {self.shape}.")
+        basic = indexing.is_basic(key)
+        if self._node is not None and state.recording:
+            result = indexing.index(self, key=key)
+            return result if result._data.ndim or not self._scalar_shape else shape.reshape_exactly(result, shape=(1,))
+        data = self._data[key if not basic else (*key, ...) if type(key) is tuple and ... not in key else key]
+        if not isinstance(data, numpy.ndarray):
+            data = self._data[key, ...] if basic and type(key) is not tuple else numpy.asarray(data)
+        if not data.ndim:
+            data = data.reshape(self._scalar_shape)
+        return self._like(data)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        key = _raw_key(key)
+        if state.recording and (self._node is not None or (isinstance(value, Array) and value._node is not None)):
+            self._assign_recorded(key, value)
+            return
+        raw = value._data if isinstance(value, Array) else value
+        data = self._data
+        try:
+            if type(key) is slice and key == _ALL and isinstance(raw, numpy.ndarray) and raw.dtype != data.dtype:
+                numpy.copyto(data, raw, casting="unsafe")
+            else:
+                data[key] = raw
+        except ValueError as error:
+            selected = data[key].shape
+            raise ShapeError(
+                f"cannot assign {describe(raw)} to x[{_key_text(key)}], which has shape {selected}: {error}."
+            ) from None
+        self._changed()
+
+    def _assign_recorded(self, key: Any, value: Any) -> None:
+        if self._node is not None:
+            raise self._in_place_error("x[...] = value")
+        result = indexing.assign(self, value, key=key)
+        self._data, self._node = result._data, result._node
+
+    def _in_place_error(self, what: str) -> MutationError:
+        kind = "a variable (attach_grad)" if type(self._node) is Leaf else "recorded"
+        return MutationError(
+            f"in-place change ({what}) of an array that is {kind}, inside autograd.record(): {describe(self._data)}. "
+            "The gradient would be of a value that no longer exists. Write y = x + 1 instead of x += 1, or make "
+            "the change outside record() or inside autograd.pause()."
+        )
+
+    def _changed(self) -> None:
+        """Note that the buffer was written: what was computed from the old value is history."""
+        note_write(self._data)
+        if self._node is not None and type(self._node) is not Leaf:
+            self._node = None
+
+    def _receive(self, data: Any, node: Any) -> None:
+        """Take the result of a call that was given this array as `out`."""
+        if state.recording and self._node is not None:
+            raise self._in_place_error("out=x")
+        if node is not None:
+            self._data, self._node = data.astype(self._data.dtype, copy=False), node
+            return
+        if data is not self._data:
+            numpy.copyto(self._data, data, casting="unsafe")
+        self._changed()
+
+    def _update(self, operator: Operator, other: Any) -> Any:
+        """Compute `x = operator(x, other)` in place, for `+=` and its kin."""
+        if state.recording and self._node is not None:
+            raise self._in_place_error(f"x {_SIGNS.get(operator.__name__, operator.__name__)}= y")
+        recorded = state.recording and isinstance(other, Array) and other._node is not None
+        raw = other._data if isinstance(other, Array) else other
+        if not recorded and isinstance(raw, (float, int)) and self._data.dtype.kind == "f":
+            operator.forward(self._data, raw, out=self._data)
+            self._changed()
+            return self
+        if not recorded and isinstance(raw, numpy.ndarray) and raw.dtype == self._data.dtype:
+            if raw.shape == self._data.shape and isinstance(operator.forward, numpy.ufunc):
+                operator.forward(self._data, raw, out=self._data)
+                self._changed()
+                return self
+        result = self._general(operator, self, other)
+        if result is NotImplemented:
+            return result
+        if result.shape != self.shape:
+            raise ShapeError(
+                f"in-place {operator.__name__}: the result has shape {result.shape}, x has {self.shape}; "
+                "an array cannot grow in place. Write x = x + y."
+            )
+        if result._node is not None:
+            self._data, self._node = result._data.astype(self._data.dtype, copy=False), result._node
+        else:
+            overwrite(self, result._data)
+            self._changed()
+        return self
+
+    @staticmethod
+    def _general(operator: Operator, x: Any, y: Any) -> Any:
+        """Answer `x @ y` where not both are plain arrays of this class: scalars keep the array's dtype."""
+        if isinstance(x, NDArray):
+            y = _operand(y, x)
+        else:
+            x = _operand(x, y)
+        if x is NotImplemented or y is NotImplemented:
+            return NotImplemented
+        return operator(x, y)
+
+    def __neg__(self) -> Any:
+        return mathematics.negative(self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return mathematics.absolute(self)
+
+    # -- shapes ----------------------------------------------------------------------------------------------------
+
+    def reshape(self, *new_shape: Any, **options: Any) -> Any:
+        """Return the same buffer in another shape; outside `record`, writing to it writes to this array.
+
+        Parameters
+        ----------
+        new_shape : tuple of int, or ints
+            0 copies an axis, -1 is inferred, -2 copies all remaining axes, -3 merges two, -4 splits one in two.
+        reverse : bool
+            Match the codes from the right.
+
+        Raises
+        ------
+        ShapeError
+            If the number of elements differs.
+        """
+        reverse = options.pop("reverse", False)
+        target = options.pop("shape", None)
+        if options:
+            raise ArgumentError(f"reshape has no argument {next(iter(options))!r}; it takes shape and reverse.")
+        if target is None:
+            target = new_shape[0] if len(new_shape) == 1 and not isinstance(new_shape[0], int) else new_shape
+        exact = resolve_shape(self.shape, tuple(target), reverse)
+        if self._node is not None and state.recording:
+            return shape.reshape_exactly(self, shape=exact)
+        return self._like(self._data.reshape(exact))
+
+    def reshape_like(self, other: Any, **options: Any) -> Any:
+        """Return the array in the shape of another."""
+        return shape.reshape_like(self, other, **options)
+
+    def broadcast_to(self, shape_: Any = None, **options: Any) -> Any:
+        """Return the array repeated along its axes of length 1 to a shape."""
+        return shape.broadcast_to(self, shape=options.get("shape", shape_))
+
+    def transpose(self, *axes: Any, **options: Any) -> Any:
+        """Return the array with its axes permuted; reversed if none are given."""
+        chosen = options.get("axes", axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+        return shape.transpose(self, axes=tuple(chosen or ()))
+
+
+_ALL = slice(None)
+_SIGNS = {"broadcast_add": "+", "broadcast_sub": "-", "broadcast_mul": "*", "broadcast_div": "/"}
+
+
+def _operand(value: Any, array: Any) -> Any:
+    """Return the other operand of an array as dispatch takes it; NotImplemented for what is no operand."""
+    if isinstance(value, Array):
+        return value
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    if type(value) in _SCALARS:
+        return numpy.asarray(value).astype(array._data.dtype)
+    if isinstance(value, (str, bytes, type(None), Sequence, dict)):
+        return NotImplemented
+    return value
+
+
+def _raw_key(key: Any) -> Any:
+    """Return an index with NumPy values in place of arrays; float arrays index by their integer values."""
+    if isinstance(key, tuple):
+        return tuple(_raw_key(part) for part in key)
+    if isinstance(key, Array):
+        data = key._data
+        return data if data.dtype.kind in "iub" else data.astype(numpy.int64)
+    if isinstance(key, list):
+        return [_raw_key(part) for part in key] if any(isinstance(part, Array) for part in key) else key
+    return key
+
+
+def _key_text(key: Any) -> str:
+    parts = key if isinstance(key, tuple) else (key,)
+    texts = []
+    for part in parts:
+        if isinstance(part, slice):
+            ends = ["" if end is None else str(end) for end in (part.start, part.stop)]
+            texts.append(":".join(ends) + (f":{part.step}" if part.step is not None else ""))
+        else:
+            texts.append("..." if part is Ellipsis else describe(part) if isinstance(part, numpy.ndarray) else repr(part))
+    return ", ".join(texts)
+
+
+def mark_variable(array: NDArray, gradient: NDArray, request: str) -> None:
+    """Make `array` a leaf of the tape whose gradient goes to `gradient`."""
+    if request not in ("write", "add", "null"):
+        raise ArgumentError(f"unknown grad_req {request!r}: expected 'write', 'add' or 'null'.")
+    if request != "null":
+        require_differentiable(array._data.dtype, "attach_grad: this array")
+    if gradient.shape != array.shape:
+        raise ShapeError(f"the gradient has shape {gradient.shape}, its variable {array.shape}; they must be equal.")
+    array._node = Leaf(array._data, gradient, request) if request != "null" else None
+
+
+# -- other contexts ----------------------------------------------------------------------------------------------------
+
+_placed_classes: dict[type, type] = {}
+
+
+def place(cls: type, data: numpy.ndarray, context: Context, node: Any = None) -> Any:
+    """Return an array of class `cls` on a context. Arrays elsewhere than cpu(0) carry it in a hidden subclass."""
+    plain = getattr(cls, "_plain_class", cls)
+    if context == CPU:
+        array = object.__new__(plain)
+    else:
+        if plain not in _placed_classes:
+            _placed_classes[plain] = _make_placed_class(plain)
+        array = object.__new__(_placed_classes[plain])
+        array._context = context
+    array._data = data
+    array._node = node
+    return array
+
+
+def _make_placed_class(plain: Any) -> type:
+    class Placed(plain):
+        __slots__ = ("_context",)
+
+        _plain_class = plain
+        _precedence = plain._precedence
+
+        @property
+        def context(self) -> Context:
+            return self._context
+
+        def _like(self, data: numpy.ndarray, node: Any = None) -> Any:
+            return place(plain, data, self._context, node)
+
+        def __reduce__(self) -> Any:
+            return _rebuild, (plain, self._data, self._context)
+
+    Placed.__name__ = plain.__name__
+    Placed.__qualname__ = plain.__qualname__
+    Placed.__module__ = plain.__module__
+    return Placed
+
+
+def _rebuild(cls: type, data: numpy.ndarray, context: Context) -> Any:
+    return place(cls, data, context)
+
+
+register_front_end("mxnet", NDArray)

@@ -1,0 +1,105 @@
+"""What a `CustomOpProp`'s methods answer, checked: a wrong answer names class and method, got and expected."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentError, ShapeError, describe
+
+__all__ = ["checked_names", "checked_shapes", "checked_types"]
+
+
+def checked_names(prop: Any, method: str) -> list[str]:
+    """Return the names that a `list_*` method lists."""
+    names = getattr(prop, method)()
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise ArgumentError(
+            f"{type(prop).__name__}.{method} returned {describe(names)}; expected a list of names, such as "
+            f"return {['data'] if method == 'list_arguments' else ['output']!r}."
+        )
+    if len(set(names)) != len(names):
+        raise ArgumentError(f"{type(prop).__name__}.{method} returned {list(names)}; names must differ.")
+    return list(names)
+
+
+def checked_shapes(operator: Any, in_shapes: list[list[int]]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Return (output shapes, auxiliary shapes) as the prop infers them for the given input shapes."""
+    who = f"{operator.prop_name}.infer_shape"
+    answer = operator.prop.infer_shape([list(shape) for shape in in_shapes])
+    if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
+        got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
+        raise ArgumentError(
+            f"{who} returned {got}; expected 2 or 3 lists: input shapes, output shapes, and auxiliary shapes. {_example(operator)}"
+        )
+    parts = [*answer, []][:3]
+    lists = (operator.arguments, operator.outputs, operator.auxiliaries)
+    shapes = []
+    for part, names, what in zip(parts, lists, ("input", "output", "auxiliary"), strict=True):
+        if not isinstance(part, (tuple, list)) or len(part) != len(names):
+            got = len(part) if isinstance(part, (tuple, list)) else describe(part)
+            of = f", for {', '.join(map(repr, names))}" if names else ""
+            raise ArgumentError(
+                f"{who} returned {got} {what} shapes; expected {len(names)}{of}. {_example(operator)}"
+            )
+        shapes.append([_shape(shape, who, what, name) for shape, name in zip(part, names, strict=True)])
+    for name, shape, given in zip(operator.arguments, shapes[0], in_shapes, strict=True):
+        if shape != tuple(given):
+            raise ShapeError(
+                f"{who} says that input {name!r} has shape {shape}; the one given has {tuple(given)}. "
+                "Pass an array of that shape, or correct infer_shape."
+            )
+    return shapes[1], shapes[2]
+
+
+def _shape(shape: Any, who: str, what: str, name: str) -> tuple[int, ...]:
+    try:
+        lengths = tuple(int(length) for length in shape)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{who} returned {describe(shape)} as the shape of {what} {name!r}; expected a tuple of int. For one-element "
+            "lists mind the comma: (shape,)."
+        ) from None
+    if any(length < 0 for length in lengths):
+        raise ShapeError(f"{who} returned {lengths} as the shape of {what} {name!r}; lengths cannot be negative.")
+    return lengths
+
+
+def _example(operator: Any) -> str:
+    def part(names: list[str], suffix: str) -> str:
+        return "[" + ", ".join(f"{name}_{suffix}" for name in names) + "]"
+
+    return (
+        f"A right return value: return {part(operator.arguments, 'shape')}, {part(operator.outputs, 'shape')}, "
+        f"{part(operator.auxiliaries, 'shape')}"
+    )
+
+
+def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
+    """Return the output types as the prop infers them for the given input types."""
+    who = f"{operator.prop_name}.infer_type"
+    if not in_types:
+        return [numpy.float32] * len(operator.outputs)
+    answer = operator.prop.infer_type(list(in_types))
+    if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
+        got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
+        raise ArgumentError(f"{who} returned {got}; expected 2 or 3 lists: input types, output types, auxiliary types.")
+    parts = [*answer, []][:3]
+    for part, names, what in (
+        (parts[0], operator.arguments, "input"),
+        (parts[1], operator.outputs, "output"),
+    ):
+        if not isinstance(part, (tuple, list)) or len(part) != len(names):
+            got = len(part) if isinstance(part, (tuple, list)) else describe(part)
+            raise ArgumentError(f"{who} returned {got} {what} types; expected {len(names)}, for {', '.join(map(repr, names))}.")
+    types = []
+    for name, value in zip(operator.outputs, parts[1], strict=True):
+        try:
+            types.append(numpy.dtype(value).type)
+        except TypeError:
+            raise ArgumentError(
+                f"{who} returned {describe(value)} as the type of output {name!r}; expected a NumPy type such as "
+                "numpy.float32."
+            ) from None
+    return types

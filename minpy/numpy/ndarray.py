@@ -1,0 +1,196 @@
+"""`ndarray`: the same arrays with NumPy's semantics. It is what gradient rules run on when they are recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy
+
+from minpy.core.array import Array, register_front_end
+from minpy.core.errors import MutationError
+from minpy.core.operator import Operator
+from minpy.core.state import state
+from minpy.core.tape import Leaf
+from minpy.ndarray.methods import ARITHMETIC, install_arithmetic, install_comparisons
+from minpy.ndarray.ndarray import NDArray
+from minpy.ops import indexing
+
+__all__ = ["ndarray"]
+
+_NUMPY_1 = numpy.lib.NumpyVersion(numpy.__version__) < "2.0.0"
+
+
+class ndarray(NDArray):
+    """An array on the tape with NumPy's semantics: zero-dimensional results, boolean comparisons, views.
+
+    An in-place change of a recorded array is recorded too: the array stands for the new value from then on.
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.array([1.0, 2.0]).sum()
+    array(3.)
+    """
+
+    __slots__ = ()
+
+    _precedence: ClassVar[int] = 1
+    _copies_views: ClassVar[bool] = False
+    _keeps_dtype: ClassVar[bool] = False
+    _scalar_shape: ClassVar[tuple[int, ...]] = ()
+
+    @property
+    def dtype(self) -> numpy.dtype:
+        """The dtype of the elements."""
+        return self._data.dtype
+
+    @property
+    def T(self) -> Any:
+        """The array with its axes in reverse order."""
+        return numpy.transpose(self)  # type: ignore[call-overload]
+
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return numpy.real(self)  # type: ignore[call-overload]
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return numpy.imag(self)  # type: ignore[call-overload]
+
+    @property
+    def flat(self) -> Any:
+        """An iterator over the elements."""
+        return iter(self.reshape(-1))
+
+    def __repr__(self) -> str:
+        text = repr(self._data)
+        return text if self.context.device_type == "cpu" and not self.context.device_id else (
+            f"{text[:-1]}, ctx={self.context})"
+        )
+
+    def __str__(self) -> str:
+        return str(self._data)
+
+    def __bool__(self) -> bool:
+        return bool(self._data)
+
+    def __index__(self) -> int:
+        return self._data.__index__()
+
+    def __complex__(self) -> complex:
+        return complex(self._data.item())
+
+    def as_np_ndarray(self) -> Any:
+        """Return the array itself."""
+        return self
+
+    def as_nd_ndarray(self) -> Any:
+        """Return the same buffer, and place on the tape, with MXNet's semantics."""
+        array = object.__new__(NDArray)
+        array._data = self._data.reshape(-1) if not self._data.ndim else self._data
+        array._node = self._node
+        return array
+
+    def copy(self, order: str = "C") -> Any:
+        """Return a copy; recorded."""
+        return numpy.copy(self)  # type: ignore[call-overload]
+
+    def reshape(self, *shape: Any, **options: Any) -> Any:
+        """Return the array in another shape, as `numpy.reshape` does."""
+        target = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
+        return numpy.reshape(self, options.pop("shape", target), **options)  # type: ignore[call-overload]
+
+    def transpose(self, *axes: Any) -> Any:
+        """Return the array with its axes permuted, as `numpy.transpose` does."""
+        chosen = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return numpy.transpose(self, chosen or None)  # type: ignore[call-overload]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        recorded = self._node is not None or (isinstance(value, Array) and value._node is not None)
+        if not (state.recording and recorded):
+            super().__setitem__(key, value)
+            return
+        self._require_own("x[...] = value")
+        raw_key = tuple(map(_raw, key)) if isinstance(key, tuple) else _raw(key)
+        value = value if isinstance(value, Array) else numpy.asarray(value)
+        self._become(indexing.assign(self, value, key=raw_key))
+
+    def _update(self, operator: Operator, other: Any) -> Any:
+        recorded = self._node is not None or (isinstance(other, Array) and other._node is not None)
+        if not (state.recording and recorded):
+            return super()._update(operator, other)
+        self._require_own(f"in-place {operator.__name__}")
+        self._become(operator(self, other))
+        return self
+
+    def _require_own(self, what: str) -> None:
+        if type(self._node) is Leaf or not self._data.flags.writeable:
+            reason = "a variable (attach_grad)" if type(self._node) is Leaf else "an input of a function"
+            raise MutationError(
+                f"{what} changes {reason} in place, inside a recorded computation: its old value is still needed. "
+                "Start with a copy: x = x.copy()."
+            )
+
+    def _become(self, result: Any) -> None:
+        self._data, self._node = result._data, result._node
+
+    @staticmethod
+    def _general(operator: Operator, x: Any, y: Any) -> Any:
+        for value in (x, y):
+            if isinstance(value, (str, bytes, type(None), dict)):
+                return NotImplemented
+        if _NUMPY_1:  # where a zero-dimensional float32 array and a Python number make float64
+            x, y = _as_weak(x, y), _as_weak(y, x)
+        return operator(
+            numpy.asarray(x) if isinstance(x, (list, tuple)) else x,
+            numpy.asarray(y) if isinstance(y, (list, tuple)) else y,
+        )
+
+
+def _as_weak(value: Any, other: Any) -> Any:
+    if type(value) in (int, float) and isinstance(other, Array) and not other.ndim and other._data.dtype.kind == "f":
+        return numpy.asarray(value, other._data.dtype)
+    return value
+
+
+def _raw(value: Any) -> Any:
+    return value._data if isinstance(value, Array) else value
+
+
+def _method(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        return function(self, *arguments, **keywords)
+
+    method.__name__ = function.__name__
+    method.__qualname__ = f"ndarray.{function.__name__}"
+    method.__doc__ = f"Return `numpy.{function.__name__}` of the array."
+    return method
+
+
+METHODS = (
+    "all any argmax argmin argsort clip conj cumprod cumsum diagonal dot max mean min nonzero prod ravel repeat round "
+    "searchsorted sort squeeze std sum swapaxes take trace var"
+).split()
+
+for _name in METHODS:
+    setattr(ndarray, _name, _method(getattr(numpy, _name)))
+ndarray.flatten = _method(numpy.ravel)  # type: ignore[attr-defined]
+
+register_front_end("numpy", ndarray)
+install_arithmetic(
+    ndarray, {**ARITHMETIC}
+)
+install_comparisons(
+    ndarray,
+    {
+        "eq": numpy.equal,
+        "ne": numpy.not_equal,
+        "gt": numpy.greater,
+        "ge": numpy.greater_equal,
+        "lt": numpy.less,
+        "le": numpy.less_equal,
+    },
+)

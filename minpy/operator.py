@@ -1,0 +1,308 @@
+"""Custom operators in MXNet's manner: a `CustomOp` computes, a `CustomOpProp` describes, `register` names them.
+
+Examples
+--------
+>>> import numpy as np
+>>> import minpy as mx
+>>> class Sigmoid(mx.operator.CustomOp):
+...     def forward(self, is_train, req, in_data, out_data, aux):
+...         y = 1.0 / (1.0 + np.exp(-in_data[0].asnumpy()))
+...         self.assign(out_data[0], req[0], mx.nd.array(y))
+...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+...         y, dy = out_data[0].asnumpy(), out_grad[0].asnumpy()
+...         self.assign(in_grad[0], req[0], mx.nd.array(dy * (1.0 - y) * y))
+>>> @mx.operator.register('example_sigmoid')
+... class SigmoidProp(mx.operator.CustomOpProp):
+...     def create_operator(self, ctx, in_shapes, in_dtypes):
+...         return Sigmoid()
+>>> mx.nd.Custom(mx.nd.array([0.0]), op_type='example_sigmoid')
+<BLANKLINE>
+[0.5]
+<NDArray 1 @cpu(0)>
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array, note_write
+from minpy.core.context import Context
+from minpy.core.errors import ArgumentError, NoGradientError, ShapeError, describe, nearest
+from minpy.core.registry import OPERATORS
+from minpy.ndarray.borrowing import take_buffer
+from minpy.ndarray.ndarray import NDArray
+
+__all__ = ["CustomOp", "CustomOpProp", "find_prop", "get_all_registered_operators", "register"]
+
+Shape = Sequence[int]
+
+
+class CustomOp:
+    """What a custom operator computes. Derive from it, and define `forward` and `backward`.
+
+    One instance serves one call: what `forward` keeps on `self`, its `backward` finds there.
+    """
+
+    # What messages call the buffers of the call under way, by the buffers' identity.
+    _buffer_names: dict[int, str] = {}
+
+    def forward(
+        self,
+        is_train: bool,
+        req: list[str],
+        in_data: list[NDArray],
+        out_data: list[NDArray],
+        aux: list[NDArray],
+    ) -> None:
+        """Compute the outputs; every one must be written, with `assign` or `out_data[i][:] = ...`.
+
+        Parameters
+        ----------
+        is_train : bool
+            Whether this is training, as `autograd.is_training()` says.
+        req : list of {'null', 'write', 'inplace', 'add'}
+            How to assign to each output.
+        in_data : list of NDArray
+            The inputs, in the order of `list_arguments`; not to be changed.
+        out_data : list of NDArray
+            Buffers for the outputs.
+        aux : list of NDArray
+            Auxiliary states; may be changed in place.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} defines no forward(self, is_train, req, in_data, out_data, aux)."
+        )
+
+    def backward(
+        self,
+        req: list[str],
+        out_grad: list[NDArray],
+        in_data: list[NDArray],
+        out_data: list[NDArray],
+        in_grad: list[NDArray],
+        aux: list[NDArray],
+    ) -> None:
+        """Compute the gradients of the inputs; each whose `req` is not 'null' must be written.
+
+        Parameters
+        ----------
+        req : list of {'null', 'write', 'inplace', 'add'}
+            How to assign to each gradient; 'null' where none is needed.
+        out_grad : list of NDArray
+            Gradients of the outputs.
+        in_data, out_data, aux : list of NDArray
+            As in `forward`.
+        in_grad : list of NDArray
+            Buffers for the gradients of the inputs.
+
+        Raises
+        ------
+        NoGradientError
+            If the class does not define it.
+        """
+        raise NoGradientError(
+            f"{type(self).__name__} defines no backward, and a gradient through it was asked for. Define "
+            "backward(self, req, out_grad, in_data, out_data, in_grad, aux), or call the operator on x.detach()."
+        )
+
+    def assign(self, dst: NDArray, req: str, src: Any) -> None:
+        """Assign to an output or gradient as `req` says.
+
+        Parameters
+        ----------
+        dst : NDArray
+            The buffer.
+        req : {'null', 'write', 'inplace', 'add'}
+            Whether to do nothing, to set, or to add.
+        src : NDArray, numpy.ndarray or number
+            What to assign, of the buffer's shape (or a number).
+
+        Raises
+        ------
+        ShapeError
+            If the shapes differ.
+        ArgumentError
+            For an unknown `req`.
+        """
+        if req == "null":
+            return
+        if req not in ("write", "inplace", "add"):
+            raise ArgumentError(
+                f"{type(self).__name__}.assign: unknown req {req!r}; expected 'null', 'write', 'inplace' or 'add'."
+            )
+        data = dst._data
+        raw = src._data if isinstance(src, Array) else src
+        shape = numpy.shape(raw)
+        if shape != data.shape and shape not in ((), (1,)):
+            raise ShapeError(self._misfit(dst, raw))
+        if req == "add":
+            data += raw
+        elif isinstance(src, NDArray) and sys.getrefcount(src) <= _TEMPORARY and take_buffer(dst, src):
+            return
+        else:
+            numpy.copyto(data, raw, casting="unsafe")
+        note_write(data)
+
+    def _misfit(self, dst: NDArray, raw: Any) -> str:
+        name = self._buffer_names.get(id(dst), "a buffer")
+        method = "backward" if name.startswith("the gradient") else "forward"
+        return (
+            f"{type(self).__name__}.{method} assigns {describe(raw)} to {name}, which has shape {dst.shape}; "
+            f"they must be equal. Compute {name} in the shape {dst.shape}"
+            f"{', that of the input itself' if method == 'backward' else ', as infer_shape promised'}."
+        )
+
+
+def _count_temporary() -> int:
+    """Return what `sys.getrefcount` says inside a method of an argument that nobody else refers to."""
+
+    class Probe(CustomOp):
+        def assign(self, dst: Any, req: str, src: Any) -> Any:
+            return sys.getrefcount(src)
+
+    return Probe().assign(None, "write", object())
+
+
+_TEMPORARY = _count_temporary()
+
+
+class CustomOpProp:
+    """What a custom operator looks like from outside: names, shapes and types of inputs and outputs.
+
+    A new instance is made for each call, with the keyword arguments of `nd.Custom` as strings.
+
+    Parameters
+    ----------
+    need_top_grad : bool
+        Whether `backward` needs the outputs' gradients; False for losses.
+    """
+
+    def __init__(self, need_top_grad: bool = True) -> None:
+        self.need_top_grad_ = need_top_grad
+
+    def list_arguments(self) -> list[str]:
+        """Return the names of the inputs."""
+        return ["data"]
+
+    def list_outputs(self) -> list[str]:
+        """Return the names of the outputs."""
+        return ["output"]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Return the names of the auxiliary states, which follow the inputs in a call."""
+        return []
+
+    def infer_shape(self, in_shape: list[Shape]) -> Any:
+        """Return (input shapes, output shapes) or (input shapes, output shapes, auxiliary shapes).
+
+        By default every output has the shape of the first input.
+        """
+        return in_shape, (in_shape[0],) * len(self.list_outputs()), ()
+
+    def infer_type(self, in_type: list[Any]) -> Any:
+        """Return (input types, output types, auxiliary types); by default all are the first input's."""
+        return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
+
+    def infer_storage_type(self, in_stype: list[str]) -> Any:
+        """Return the storage types; arrays are dense here, so all are 'default'."""
+        return (
+            in_stype,
+            ["default"] * len(self.list_outputs()),
+            ["default"] * len(self.list_auxiliary_states()),
+        )
+
+    def infer_storage_type_backward(
+        self,
+        ograd_stype: list[str],
+        in_stype: list[str],
+        out_stype: list[str],
+        igrad_stype: list[str],
+        aux_stype: list[str],
+    ) -> Any:
+        """Return the storage types of the backward computation; all are 'default'."""
+        return tuple(
+            ["default"] * len(stypes) for stypes in (ograd_stype, in_stype, out_stype, igrad_stype, aux_stype)
+        )
+
+    def declare_backward_dependency(self, out_grad: list[int], in_data: list[int], out_data: list[int]) -> list[int]:
+        """Return which of the numbered arrays `backward` reads."""
+        return [*(out_grad if self.need_top_grad_ else ()), *in_data, *out_data]
+
+    def create_operator(self, ctx: Context, in_shapes: list[Shape], in_dtypes: list[Any]) -> CustomOp:
+        """Return the object that computes one call.
+
+        Parameters
+        ----------
+        ctx : Context
+        in_shapes : list of list of int
+            Shapes of inputs and auxiliary states.
+        in_dtypes : list of type
+            Their NumPy types.
+        """
+        return CustomOp()
+
+
+_props: dict[str, type[CustomOpProp]] = {}
+
+
+def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
+    """Return a decorator that registers a `CustomOpProp` class under a name for `nd.Custom(op_type=...)`.
+
+    A second registration of a name warns, and wins.
+
+    Raises
+    ------
+    ArgumentError
+        If the name is no string, or what is decorated is no `CustomOpProp` class.
+    """
+    if not isinstance(reg_name, str) or not reg_name:
+        raise ArgumentError(f"operator.register needs a name, got {describe(reg_name)}: @operator.register('my_op').")
+
+    def decorate(prop_class: type[CustomOpProp]) -> type[CustomOpProp]:
+        if not (isinstance(prop_class, type) and issubclass(prop_class, CustomOpProp)):
+            raise ArgumentError(
+                f"operator.register({reg_name!r}) registers a class derived from CustomOpProp, got {describe(prop_class)}."
+            )
+        known = _props.get(reg_name)
+        if known is not None and known is not prop_class:
+            warnings.warn(
+                f"custom operator {reg_name!r} is registered twice: {_full_name(prop_class)} replaces "
+                f"{_full_name(known)}.",
+                stacklevel=2,
+            )
+        _props[reg_name] = prop_class
+        return prop_class
+
+    return decorate
+
+
+def _full_name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def find_prop(op_type: Any) -> type[CustomOpProp]:
+    """Return the class registered under a name.
+
+    Raises
+    ------
+    ArgumentError
+        With the nearest names, if there is none.
+    """
+    prop_class = _props.get(op_type) if isinstance(op_type, str) else None
+    if prop_class is None:
+        known = f"Registered: {', '.join(map(repr, sorted(_props)))}." if _props else "None is registered."
+        raise ArgumentError(
+            f"nd.Custom: no custom operator {op_type!r} is registered.{nearest(str(op_type), _props)} {known} "
+            "Register one with @mx.operator.register(name) on its CustomOpProp class."
+        )
+    return prop_class
+
+
+def get_all_registered_operators() -> list[str]:
+    """Return the names of all operators: the built-in ones and the registered custom ones."""
+    return sorted({*OPERATORS, *_props, "Custom"})

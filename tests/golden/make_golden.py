@@ -1,0 +1,44 @@
+"""Writes the golden files: what MXNet 1.9.1 answers to every case. Run under MXNet 1.9.1, not under the library itself.
+
+    python tests/golden/make_golden.py [ndarray] [autograd] [operator]
+"""
+
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+GROUPS = ("ndarray", "autograd", "operator")
+
+
+def make(group, mx, run_case):
+    """Runs the cases of ``{group}_cases.py`` and writes ``{group}.json``, one case a line, sorted by name."""
+    cases = importlib.import_module(f"{group}_cases").CASES
+    answers = {}
+    for name, snippet in cases:
+        if name in answers:
+            raise ValueError(f"{group}_cases.py has two cases named {name}")
+        answers[name] = run_case(mx, snippet)
+    lines = [f"{json.dumps(name)}: {json.dumps(answers[name], sort_keys=True)}" for name in sorted(answers)]
+    temporary = HERE / f".{group}.json.{os.getpid()}"
+    temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    temporary.replace(HERE / f"{group}.json")
+    return len(answers)
+
+
+def main(groups):
+    """Makes the golden files of ``groups``, or of all groups."""
+    import mxnet as mx
+
+    if mx.__version__ != "1.9.1":
+        raise SystemExit(f"golden files come from MXNet 1.9.1, this is {mx.__version__}")
+    sys.path.insert(0, str(HERE))
+    run_case = importlib.import_module("case_runner").run_case
+    for group in groups or GROUPS:
+        print(f"{group}.json: {make(group, mx, run_case)} cases")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
