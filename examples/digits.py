@@ -14,6 +14,7 @@ import argparse
 import os
 import sys
 import time
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -65,13 +66,13 @@ def log_softmax(scores: np.ndarray) -> np.ndarray:
 
 
 @customop("numpy")
-def softmax_loss(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+def softmax_loss(scores: np.ndarray, labels: np.ndarray) -> np.floating:
     """The cross-entropy, L = -mean(log p[label]), of the probabilities p = softmax(scores)."""
     return -np.mean(log_softmax(scores)[np.arange(len(labels)), labels])
 
 
 @softmax_loss.def_grad(argnum=0)
-def softmax_loss_rule(ans, scores, labels):
+def softmax_loss_rule(ans: np.ndarray, scores: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
     """dL/ds = (p - y) / n for n digits, y being 1 at the label and 0 elsewhere. (Integer labels need no rule.)"""
     one_hot = labels[:, None] == np.arange(scores.shape[1])
     return lambda g: g * (np.exp(log_softmax(scores)) - one_hot) / len(labels)
@@ -127,11 +128,11 @@ def load_data() -> tuple[Digits, Digits]:
 
 
 def check_gradients(layers: Layers, digits: Digits) -> None:
-    """Compare the rules with central differences before trusting them; raises if one of them is wrong."""
-    weight, bias = (parameter.asnumpy() for parameter in layers[0])
-    print(dense.check(digits.images, weight, bias))
-    print(relu.check(dense(digits.images, weight, bias)))
-    print(softmax_loss.check(network(layers, digits.images), digits.labels))
+    """Compare the rules above with central differences: an error names the rule that is wrong, if one is."""
+    weight, bias = layers[0]
+    dense.check(digits.images, weight, bias)
+    relu.check(dense(digits.images, weight, bias))
+    print(softmax_loss.check(network(layers, digits.images), digits.labels), end="\n\n")
 
 
 def train(layers: Layers, learn: Digits, test: Digits, epochs: int, rng: np.random.Generator) -> np.ndarray:

@@ -1,6 +1,6 @@
 """minpy: operators written in plain NumPy, differentiable everywhere."""
 
-from minpy import autograd, context, ndarray, numpy, operator
+from minpy import autograd, context, ndarray, numpy, operator, random
 from minpy import ndarray as nd
 from minpy.core.customop import customop
 from minpy.core.errors import MXNetError

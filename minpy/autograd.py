@@ -24,9 +24,12 @@ import numpy
 from minpy.core import tape
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, NotRecordedError, describe
+from minpy.core.registry import operator
 from minpy.core.state import Scope, state
+from minpy.core.tape import record_node
 from minpy.function import Function
-from minpy.ndarray.ndarray import NDArray, mark_variable
+from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.variables import mark_variable
 
 __all__ = [
     "Function",
@@ -150,6 +153,8 @@ def backward(
         Before any gradient is written.
     """
     heads = _as_list(heads, "heads")
+    if not heads:
+        raise ArgumentError("backward: heads is empty; give the arrays to differentiate.")
     tape.backward(heads, _head_gradients(heads, head_grads), retain_graph, train_mode)
 
 
@@ -160,7 +165,7 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     train_mode: bool = True,
-) -> Any:
+) -> list[Any]:
     """Return the gradients of the heads with respect to the variables, and write nothing.
 
     Parameters
@@ -176,8 +181,8 @@ def grad(
 
     Returns
     -------
-    NDArray or list of NDArray
-        Like `variables`. Zeros where the heads do not depend on a variable.
+    list of NDArray
+        One for each variable, also if `variables` is a single array. Zeros where the heads do not depend on it.
 
     Raises
     ------
@@ -185,7 +190,6 @@ def grad(
         If a head or a variable is not on the tape.
     """
     heads = _as_list(heads, "heads")
-    single = isinstance(variables, NDArray)
     variables = _as_list(variables, "variables")
     if not variables:
         raise ArgumentError("grad: variables is empty; give the arrays to differentiate with respect to.")
@@ -197,8 +201,7 @@ def grad(
                 "before the computation is recorded."
             )
     starts: list[Any] = [
-        tape.head_gradient(head, given)
-        for head, given in zip(heads, _head_gradients(heads, head_grads), strict=True)
+        tape.head_gradient(head, given) for head, given in zip(heads, _head_gradients(heads, head_grads), strict=True)
     ]
     if create_graph:
         given_nodes = [
@@ -214,7 +217,7 @@ def grad(
             create_graph=create_graph,
         )
     results = [_result(found.get(variable._node), variable) for variable in variables]
-    return results[0] if single else results
+    return [_on_tape(*pair) for pair in zip(results, variables, strict=True)] if create_graph else results
 
 
 def _result(gradient: Any, variable: NDArray) -> Any:
@@ -223,6 +226,24 @@ def _result(gradient: Any, variable: NDArray) -> Any:
     if isinstance(gradient, Array):
         return variable._like(gradient._data, gradient._node)
     return variable._like(gradient.copy() if not gradient.flags.owndata else gradient)
+
+
+@operator(name="_constant", public=False)
+def _constant(value: numpy.ndarray, variable: numpy.ndarray) -> numpy.ndarray:
+    """Return `value`, which does not depend on `variable`."""
+    return value
+
+
+_constant.def_grad_zero()
+
+
+def _on_tape(result: NDArray, variable: NDArray) -> NDArray:
+    """Return a gradient such that it can be differentiated: also one that is constant, as that of a linear function."""
+    if result._node is not None:
+        return result
+    node = record_node(_constant, (None, None), None, {}, (None, variable._node))
+    node.shape, node.dtype = result.shape, result._data.dtype
+    return result._like(result._data, node)  # type: ignore[no-any-return]
 
 
 def _as_list(arrays: Any, what: str) -> list[Any]:
@@ -239,5 +260,3 @@ def _head_gradients(heads: list[Any], given: Any) -> list[Any]:
     if len(gradients) != len(heads):
         raise ArgumentError(f"got {len(heads)} heads and {len(gradients)} head gradients; give one (or None) for each.")
     return gradients
-
-

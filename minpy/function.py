@@ -17,14 +17,18 @@ from minpy.core.errors import (
     operator_error,
 )
 from minpy.core.state import Scope, state
-from minpy.core.tape import attach_outputs, record_node
+from minpy.core.tape import Recorded, attach_outputs, record_node
 from minpy.ndarray.first_order import first_order
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["Function"]
 
 
-class Function:
+# Stands for an input that was not saved: the tape looks at those that were, to refuse them when they have changed.
+_NOT_KEPT = numpy.empty(0)
+
+
+class Function(Recorded):
     """A function of NDArrays with a gradient of its own. Derive from it; an instance serves one call.
 
     Examples
@@ -45,10 +49,6 @@ class Function:
     >>> x.grad.asscalar()
     6.0
     """
-
-    direct = False
-    all_zero = False
-    jvp_rules: dict[int, Any] = {}
 
     _used = False
     _saved: tuple[Any, ...] = ()
@@ -106,7 +106,10 @@ class Function:
     def _record(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray], parents: Sequence[Any]) -> list[Any]:
         given = {id(value._data) for value in inputs}
         datas = [value._data.copy() if id(value._data) in given else value._data for value in outputs]
-        node = record_node(self, [None] * len(inputs), None, {}, parents)
+        saved = {id(value._data) for value in self._saved if isinstance(value, Array)}
+        arguments = [value._data if id(value._data) in saved else _NOT_KEPT for value in inputs]
+        answer = tuple(datas) if any(id(data) in saved for data in datas) else None
+        node = record_node(self, arguments, answer, {}, parents)
         # Always a tuple of outputs, so that `backward` gets one gradient each.
         return [
             output._like(data, place if data.dtype.kind in "fc" else None)
@@ -123,22 +126,15 @@ class Function:
         """Return names for messages."""
         return [f"input {index}" for index in range(count)]
 
-    def argument_name(self, index: int) -> str:
-        """Return the name of one input."""
-        return f"input {index}"
-
     def describe_rule(self, index: int) -> str:
         """Return how messages call the gradient of one input."""
         return f"{type(self).__name__}.backward (gradient of input {index})"
-
-    def require_rules(self, node: Any) -> None:
-        """`backward` answers for every input."""
 
     def pull_back(
         self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
     ) -> list[Any]:
         """Return the gradients of the inputs at the positions `needed`."""
-        traced = [value for value in gradient if isinstance(value, Array)]
+        traced = [value for value in (*gradient, *arguments) if isinstance(value, Array)]
         grads = [
             new_array(NDArray, value._data if isinstance(value, Array) else numpy.asarray(value)) for value in gradient
         ]

@@ -27,7 +27,6 @@ from minpy.core import hips, tracing
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.dispatch import require_differentiable
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
-from minpy.core.state import state
 from minpy.core.trees import leaves_of, map_tree
 
 __all__ = ["elementwise_grad", "grad", "grad_and_loss", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"]
@@ -316,7 +315,9 @@ def _derivative(function: Function, argnum: Argnum, what: str, finish: Callable[
         )
     single = isinstance(argnum, (int, numpy.integer)) and not isinstance(argnum, bool)
     argnums: tuple[int, ...] = (argnum,) if single else tuple(argnum) if isinstance(argnum, (tuple, list)) else ()  # type: ignore[assignment]
-    if not argnums or not all(isinstance(each, (int, numpy.integer)) and not isinstance(each, bool) for each in argnums):
+    if not argnums or not all(
+        isinstance(each, (int, numpy.integer)) and not isinstance(each, bool) for each in argnums
+    ):
         raise ArgumentError(f"{what}: argnum is a position (0, 1, ...) or a tuple of positions, got {argnum!r}.")
 
     def derivative(*arguments: Any, **keywords: Any) -> Any:
@@ -408,7 +409,12 @@ class _Call:
         seen: set[int] = set()
         for position, part in enumerate(parts):
             if isinstance(part, numpy.ndarray):
-                if part.base is not None or not part.flags.writeable or id(part) in seen or part is self._given(position):
+                if (
+                    part.base is not None
+                    or not part.flags.writeable
+                    or id(part) in seen
+                    or part is self._given(position)
+                ):
                     parts[position] = part = part.copy()
                 seen.add(id(part))
         return self._restore(iter(parts))
@@ -435,7 +441,9 @@ class _Call:
 
     def result(self) -> Any:
         """Return what the function returned, in the kind of array that was given."""
-        return self.like_result([self.pull.cut(output) for output in self.outputs] if hasattr(self, "pull") else self.outputs)
+        return self.like_result(
+            [self.pull.cut(output) for output in self.outputs] if hasattr(self, "pull") else self.outputs
+        )
 
     def like_result(self, values: Sequence[Any]) -> Any:
         """Return arrays in the structure of the function's result."""
@@ -451,7 +459,9 @@ class _Call:
             return value
         if value._data.ndim:
             return value._data
-        return value._data.item() if all(type(given) in (float, complex) for given in self.variables) else value._data[()]
+        return (
+            value._data.item() if all(type(given) in (float, complex) for given in self.variables) else value._data[()]
+        )
 
     def _restore(self, parts: Iterator[Any], whole: bool = True) -> Any:
         """Return gradients in the structure, and the kind of array, of the arguments."""
@@ -489,7 +499,8 @@ def _positions(what: str, function: Any, argnums: Sequence[int], count: int) -> 
         if not -count <= argnum < count:
             raise ArgumentError(
                 f"{what}: there is no argument {argnum}: {getattr(function, '__name__', 'the function')} was called "
-                f"with {count} positional argument{'s' if count != 1 else ''}. What is differentiated is given by position."
+                f"with {count} positional argument{'s' if count != 1 else ''}. What is differentiated is given by "
+                "position."
             )
     return tuple(int(argnum) % count for argnum in argnums)
 
@@ -543,8 +554,8 @@ def _matching(what: str, given: Any, like: Any, leaves: Sequence[Any]) -> list[A
     map_tree(lambda leaf, path: expected.append(path) if leaf is not None else None, like)
     if paths != expected:
         raise ShapeError(
-            f"{what} must have the structure of what it belongs to: expected arrays at {_listed(expected)}, got them at "
-            f"{_listed(paths)}."
+            f"{what} must have the structure of what it belongs to: expected arrays at {_listed(expected)}, got them "
+            f"at {_listed(paths)}."
         )
     for leaf, path, value in zip(leaves, paths, found, strict=True):
         if numpy.shape(_raw(leaf)) != numpy.shape(_raw(value)):

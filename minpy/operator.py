@@ -35,6 +35,7 @@ from minpy.core.context import Context
 from minpy.core.errors import ArgumentError, NoGradientError, ShapeError, describe, nearest
 from minpy.core.registry import OPERATORS
 from minpy.ndarray.borrowing import take_buffer
+from minpy.ndarray.buffers import Buffer
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["CustomOp", "CustomOpProp", "find_prop", "get_all_registered_operators", "register"]
@@ -48,8 +49,8 @@ class CustomOp:
     One instance serves one call: what `forward` keeps on `self`, its `backward` finds there.
     """
 
-    # What messages call the buffers of the call under way, by the buffers' identity.
-    _buffer_names: dict[int, str] = {}
+    # What the buffers of the call under way are, for messages: (kind, names, arrays).
+    _buffers: tuple[str, Sequence[str], Sequence[NDArray]] = ("", (), ())
 
     def forward(
         self,
@@ -135,22 +136,34 @@ class CustomOp:
             raise ArgumentError(
                 f"{type(self).__name__}.assign: unknown req {req!r}; expected 'null', 'write', 'inplace' or 'add'."
             )
+        if type(src) is NDArray:
+            raw: Any = src._data
+            shape = raw.shape
+            if (
+                req != "add"
+                and type(dst) is Buffer
+                and sys.getrefcount(src) <= _TEMPORARY
+                and not dst.allocated
+                and take_buffer(dst, src)
+            ):
+                return
+        else:
+            raw = src._data if isinstance(src, Array) else src
+            shape = numpy.shape(raw)
         data = dst._data
-        raw = src._data if isinstance(src, Array) else src
-        shape = numpy.shape(raw)
         if shape != data.shape and shape not in ((), (1,)):
             raise ShapeError(self._misfit(dst, raw))
         if req == "add":
             data += raw
-        elif isinstance(src, NDArray) and sys.getrefcount(src) <= _TEMPORARY and take_buffer(dst, src):
-            return
         else:
             numpy.copyto(data, raw, casting="unsafe")
         note_write(data)
 
     def _misfit(self, dst: NDArray, raw: Any) -> str:
-        name = self._buffer_names.get(id(dst), "a buffer")
-        method = "backward" if name.startswith("the gradient") else "forward"
+        kind, names, arrays = self._buffers
+        found = [name for name, array in zip(names, arrays, strict=True) if array is dst]
+        name = f"{kind} {found[0]!r}" if found else "a buffer"
+        method = "backward" if kind.startswith("the gradient") else "forward"
         return (
             f"{type(self).__name__}.{method} assigns {describe(raw)} to {name}, which has shape {dst.shape}; "
             f"they must be equal. Compute {name} in the shape {dst.shape}"
@@ -207,6 +220,8 @@ class CustomOpProp:
     def infer_type(self, in_type: list[Any]) -> Any:
         """Return (input types, output types, auxiliary types); by default all are the first input's."""
         return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
+
+    infer_type._is_default = True  # type: ignore[attr-defined]
 
     def infer_storage_type(self, in_stype: list[str]) -> Any:
         """Return the storage types; arrays are dense here, so all are 'default'."""

@@ -7,6 +7,7 @@ the log of in-place changes, by which `backward` notices that a value it saved h
 from __future__ import annotations
 
 import itertools
+import math
 import weakref
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ __all__ = [
     "FRONT_ENDS",
     "PLAIN_CLASSES",
     "Array",
+    "Shaped",
     "create",
     "last_write",
     "new_array",
@@ -53,6 +55,26 @@ class Array:
         array._data = data
         array._node = node
         return array
+
+
+class Shaped:
+    """The shape and dtype of an array, in its place where the values are not needed."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: numpy.dtype) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
 
 
 def new_array(cls: type, data: numpy.ndarray, node: Any = None) -> Any:

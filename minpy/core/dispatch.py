@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 from autograd.tracer import Box, isbox
 
-from minpy.core.array import Array, note_write
+from minpy.core.array import Array, Shaped, note_write
 from minpy.core.attributes import bind
 from minpy.core.errors import (
     ArgumentError,
@@ -108,7 +108,7 @@ def visible(operator: Any, answer: Any) -> Any:
 def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """Return the forward function's raw answer for raw inputs: an array or scalar, or a tuple of arrays."""
     if operator.guarded:
-        return _run_guarded(operator, inputs, attributes)
+        return _run_guarded(operator, [read_only(value) for value in inputs], attributes)
     try:
         return operator.forward(*inputs, **attributes)
     except MXNetError:
@@ -122,16 +122,17 @@ def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any
 
 
 def read_only(value: Any) -> Any:
-    """Return a view of a NumPy array that cannot be written; anything else as it is."""
+    """Return an array around a buffer that cannot be written; anything else as it is."""
     if type(value) is numpy_array:
         value = value.view()
         value.setflags(write=False)
+    elif isinstance(value, Array):
+        value = value._like(read_only(value._data), value._node)
     return value
 
 
-def _run_guarded(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
-    """Run a user's forward function: inputs cannot be written, and errors and results are checked."""
-    views = [read_only(value) for value in inputs]
+def _run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """Run a user's forward function on read-only inputs; errors and results are checked."""
     try:
         if operator.kind == "mxnet":
             with Scope(False, None):
@@ -185,10 +186,11 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
     like: Any = None
     raws = []
     parents = []
-    needed = False
+    needed = scalars = False
+    guarded = operator.guarded
     for value in inputs:
         if isinstance(value, Array):
-            raws.append(value._data)
+            raws.append(read_only(value._data) if guarded else value._data)
             node = value._node
             parents.append(node)
             if node is not None:
@@ -198,52 +200,53 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
             elif type(value) is not type(like):
                 like = _meet(operator, like, value)
         else:
-            raws.append(value)
+            raws.append(read_only(value) if guarded else value)
             parents.append(None)
-    answer = run(operator, raws, attributes)
+            scalars = scalars or isinstance(value, numpy.generic)
+    if scalars and operator.builtin and like._keeps_dtype:  # MXNet's semantics: they take the dtype of the arrays
+        raws = [value.item() if isinstance(value, numpy.generic) else value for value in raws]
+    answer = _run_guarded(operator, raws, attributes) if guarded else run(operator, raws, attributes)
     if type(answer) is tuple:
         return _wrap_outputs(operator, like, raws, answer, attributes, parents if needed else None)
     if type(answer) is not numpy_array:
         answer = numpy.asarray(answer)
     if operator.keeps_dtype and like._keeps_dtype and answer.dtype.kind == "f":
-        answer = _in_dtype_of(raws, answer)
-    if operator.may_alias and like._copies_views and answer.base is not None:
+        answer = _in_dtype_of(operator, raws, attributes, answer)
+    if operator.may_alias and like._copies_views:
         answer = _unaliased(answer, raws)
-    elif operator.may_alias and like._copies_views and any(answer is raw for raw in raws):
-        answer = answer.copy()
     node = None
     if needed and state.recording and answer.dtype.kind in "fc":
         node = record(operator, raws, answer, attributes, parents)
-        if node is not None:
-            node.shape = answer.shape
-            node.dtype = answer.dtype
+        node.shape = answer.shape
+        node.dtype = answer.dtype
     return like._like(answer, node)
 
 
-def _in_dtype_of(raws: Sequence[Any], answer: numpy.ndarray) -> numpy.ndarray:
-    """Return the answer of integer arrays in their dtype, truncated, as MXNet's operators do."""
+def _in_dtype_of(operator: Any, raws: Sequence[Any], attributes: dict[str, Any], answer: Any) -> numpy.ndarray:
+    """Return a float answer for integer arrays in their dtype, as MXNet's operators do: numbers are cast first."""
     dtypes = [raw.dtype for raw in raws if type(raw) is numpy_array]
     if any(dtype.kind not in "iu" for dtype in dtypes):
         return answer
-    return answer.astype(numpy.result_type(*dtypes), copy=False)
+    dtype = numpy.result_type(*dtypes)
+    if len(dtypes) < len(raws):
+        answer = run(operator, [numpy.asarray(raw).astype(dtype) for raw in raws], attributes)
+    return numpy.asarray(answer).astype(dtype, copy=False)
 
 
 def record(
     operator: Any, raws: Sequence[Any], answer: Any, attributes: dict[str, Any], parents: Sequence[Any]
 ) -> Any:
-    """Return a node for the call, or None if no gradient can flow through it. It keeps only what the rules read."""
+    """Return a node for the call. It keeps only what the rules read."""
     plan = operator.plan()
-    if plan.zeros:
-        parents = [None if operator.is_zero(index) else parent for index, parent in enumerate(parents)]
-        if not any(parent is not None for parent in parents):
-            return None
     if plan.reads_arguments is not None:  # None: all are read
         reads = plan.reads_arguments
         raws = [raw if index in reads else None for index, raw in enumerate(raws)]
+        for index in plan.reads_shapes:
+            if type(raws[index]) is numpy_array:
+                raws[index] = Shaped(raws[index].shape, raws[index].dtype)
     if not plan.reads_answer:
         answer = None
-    if operator.guarded:
-        raws = [read_only(raw) for raw in raws]
+    if operator.guarded and answer is not None:
         answer = tuple(map(read_only, answer)) if type(answer) is tuple else read_only(answer)
     return record_node(operator, raws, answer, attributes, parents)
 
@@ -253,25 +256,30 @@ def _wrap_outputs(
 ) -> Any:
     answer = tuple(numpy.asarray(value) for value in answer)
     if operator.may_alias and like._copies_views:
-        answer = tuple(_unaliased(value, raws) if value.base is not None else value for value in answer)
+        answer = tuple(_unaliased(value, raws) for value in answer)
     node = None
     if parents is not None and state.recording and any(value.dtype.kind in "fc" for value in answer):
         node = record(operator, raws, answer, attributes, parents)
     if node is None:
-        return visible(operator, tuple(like._like(value) for value in answer))
-    outputs = attach_outputs(node, answer)
-    arrays = tuple(
-        like._like(value, output if value.dtype.kind in "fc" else None)
-        for value, output in zip(answer, outputs, strict=True)
-    )
-    return visible(operator, arrays)
+        result = visible(operator, tuple(like._like(value) for value in answer))
+    else:
+        outputs = attach_outputs(node, answer)
+        arrays = tuple(
+            like._like(value, output if value.dtype.kind in "fc" else None)
+            for value, output in zip(answer, outputs, strict=True)
+        )
+        result = visible(operator, arrays)
+    as_list = operator.builtin and like._copies_views and type(result) is tuple
+    return list(result) if as_list else result  # MXNet's operators return lists
 
 
 def _unaliased(answer: numpy.ndarray, raws: Sequence[Any]) -> numpy.ndarray:
     """Return `answer`, copied if it is a view of an input: an operator's result has memory of its own."""
     base = answer.base
     for raw in raws:
-        if type(raw) is numpy_array and (raw is base or (raw.base is not None and raw.base is base)):
+        if answer is raw:
+            return answer.copy()
+        if base is not None and type(raw) is numpy_array and (raw is base or (raw.base is not None and raw.base is base)):
             return answer.copy()
     return answer
 

@@ -94,11 +94,21 @@ def _combined_class(kind: type[BaseException]) -> type[OperatorError]:
     if kind not in _combined:
         try:
             _combined[kind] = type(
-                f"OperatorError[{kind.__name__}]", (OperatorError, kind), {"__str__": OperatorError.__str__}
+                f"OperatorError[{kind.__name__}]",
+                (OperatorError, kind),
+                {"__str__": OperatorError.__str__, "__reduce__": lambda self: (_restored, (kind, str(self)))},
             )
         except TypeError:  # two built-in layouts that cannot be combined, such as OSError's and KeyError's
             _combined[kind] = OperatorError
     return _combined[kind]
+
+
+def _restored(kind: type[BaseException], text: str) -> OperatorError:
+    """Return the error again in another process: its class is made here."""
+    try:
+        return _combined_class(kind)(text)
+    except Exception:
+        return OperatorError(text)
 
 
 def operator_error(original: Exception, line: str) -> OperatorError:

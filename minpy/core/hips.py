@@ -29,10 +29,18 @@ from minpy.core import dispatch, tracing
 from minpy.core.array import Array
 from minpy.core.errors import NoGradientError
 from minpy.core.state import Scope, state
-from minpy.core.tape import attach_outputs, conform, record_node
+from minpy.core.tape import Recorded, attach_outputs, conform, record_node
 from minpy.core.trees import leaves_of, map_tree
 
-__all__ = ["AutogradCall", "call_through_autograd", "no_gradient", "primitive_of", "register_array", "through_boxes"]
+__all__ = [
+    "AutogradCall",
+    "call_through_autograd",
+    "no_gradient",
+    "primitive_of",
+    "register_array",
+    "through_boxes",
+    "wrap_result",
+]
 
 
 def _raw(value: Any) -> Any:
@@ -120,10 +128,10 @@ def _gradient(operator: Any, attributes: dict[str, Any], index: int, gradient: A
 
 def _pull(operator: Any, attributes: dict[str, Any], index: int, count: int, several: bool, *values: Any) -> Any:
     """Return one rule's gradient as a plain function of (upstream gradients, outputs, inputs)."""
-    arrays = [value if isinstance(value, Array) else numpy.asarray(value) for value in values[: 2 * count]]
+    arrays: list[Any] = [value if isinstance(value, Array) else numpy.asarray(value) for value in values[: 2 * count]]
     upstream, outputs, inputs = tuple(arrays[:count]), tuple(arrays[count:]), values[2 * count :]
     like = inputs[index] if isinstance(inputs[index], Array) else numpy.asarray(inputs[index])
-    node = SimpleNamespace(shape=None if several else outputs[0].shape)
+    node: Any = SimpleNamespace(shape=None if several else outputs[0].shape)
     if operator.guarded:
         outputs, inputs = tuple(map(dispatch.read_only, outputs)), tuple(map(dispatch.read_only, inputs))
     with Scope(state.recording and any(isinstance(value, Array) for value in values), None):
@@ -269,7 +277,7 @@ def register_array(cls: type) -> None:
 # -- autograd's functions on our tape ----------------------------------------------------------------------------------
 
 
-class AutogradCall:
+class AutogradCall(Recorded):
     """The operator of one recorded call whose gradient HIPS autograd computes.
 
     Parameters
@@ -284,12 +292,6 @@ class AutogradCall:
         From the upstream gradient to those arguments' gradients, as autograd traced them at the call.
     """
 
-    direct = False
-    complete = True
-    all_zero = False
-    kind = "numpy"
-    jvp_rules: dict[int, Any] = {}
-
     def __init__(
         self, name: str, function: Callable[..., Any], positions: Sequence[int], pull: Callable[[Any], Sequence[Any]]
     ) -> None:
@@ -297,29 +299,6 @@ class AutogradCall:
         self._function = function
         self._positions = positions
         self._pull = pull
-
-    def argument_names(self, count: int) -> list[str]:
-        """Return names for messages: autograd's functions are called on a flat list of arrays."""
-        return [f"argument {index}" for index in range(count)]
-
-    def argument_name(self, index: int) -> str:
-        """Return the name of one argument."""
-        return f"argument {index}"
-
-    def describe_rule(self, index: int) -> str:
-        """Return how messages call the gradient rule."""
-        return f"{self.__name__}: autograd's gradient rule of argument {index}"
-
-    def has_rule(self, index: int) -> bool:
-        """Return True: the call would not have been recorded otherwise."""
-        return True
-
-    def is_zero(self, index: int) -> bool:
-        """Return False: autograd does not say."""
-        return False
-
-    def require_rules(self, node: Any) -> None:
-        """Every rule exists: the call would not have been recorded otherwise."""
 
     def pull_back(
         self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
@@ -333,7 +312,7 @@ class AutogradCall:
         count = len(values) - len(arguments)
 
         def gradient_of(index: int, *values: Any) -> Any:
-            answer, pull = _trace(self._function, values[count:], self._positions)
+            _, pull = _trace(self._function, values[count:], self._positions)
             if pull is None:
                 return numpy.zeros_like(getval(values[count + index]))
             return pull(values[:count] if several else values[0])[self._positions.index(index)]
@@ -416,7 +395,7 @@ def call_through_autograd(name: str, function: Callable[..., Any], inputs: Seque
         If an input needs a gradient, and autograd knows no rule.
     """
     raws = [_raw(value) for value in inputs]
-    like = max((value for value in inputs if isinstance(value, Array)), key=attrgetter("_precedence"))
+    like = _leading(inputs)
     parents = [value._node if isinstance(value, Array) else None for value in inputs]
     positions = [index for index, parent in enumerate(parents) if parent is not None]
     if not state.recording or not positions:
@@ -432,6 +411,8 @@ def call_through_autograd(name: str, function: Callable[..., Any], inputs: Seque
             raise
         raise no_gradient(name, f" with the keyword {keyword[1]}=") from error
     if pull is None:
+        if numpy.asarray(answer).dtype == object:  # boxes went where autograd does not look
+            raise no_gradient(name)
         return _wrapped(answer, like)
     kind = type(answer) if isinstance(answer, (tuple, list)) else None
     arrays = [numpy.asarray(value) for value in (answer if kind else (answer,))]
@@ -456,6 +437,15 @@ def no_gradient(name: str, reason: str = "") -> NoGradientError:
         f"{name} has no gradient{reason}, and was called on a recorded array. Write it as an operator with "
         "@customop('numpy') and def_grad, or call it on x.detach() if no gradient shall flow."
     )
+
+
+def _leading(values: Sequence[Any]) -> Array:
+    return max((value for value in values if isinstance(value, Array)), key=attrgetter("_precedence"))
+
+
+def wrap_result(answer: Any, arrays: Sequence[Array]) -> Any:
+    """Return raw results of a call as arrays like its arguments, not recorded."""
+    return _wrapped(answer, _leading(arrays))
 
 
 def _wrapped(answer: Any, like: Array) -> Any:

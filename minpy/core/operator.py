@@ -32,7 +32,8 @@ class Plan:
 
     reads_arguments: frozenset[int] | None
     reads_answer: bool
-    zeros: bool
+    # Of those arguments, the ones of which only shape and dtype are read.
+    reads_shapes: frozenset[int] = frozenset()
 
 
 class Operator:
@@ -66,6 +67,9 @@ class Operator:
 
     __call__ = dispatch.call
 
+    # Whether the answer on NDArrays of integers is truncated to their dtype, as MXNet's operators do.
+    keeps_dtype: bool = False
+
     def __init__(
         self,
         forward: Callable[..., Any],
@@ -83,7 +87,6 @@ class Operator:
         self.signature = signature if signature is not None else read_signature(forward)
         self.visible_outputs = visible_outputs
         self.may_alias = True
-        self.keeps_dtype = False
         self.uses_training = "training" in self.signature.attributes
         self.is_method = _is_method(forward)
         self.arity = len(self.signature.inputs) if self.signature.variadic is None else -1
@@ -95,6 +98,7 @@ class Operator:
         self.jvp_rules: dict[int, Rule] = {}
         self.shape_rule: Callable[..., Any] | None = None
         self.zeros: set[int] = set()
+        self.shapes_only: set[int] = set()
         self.all_zero = False
         self._with_inputs: dict[str, Operator] = {}
         self._primitive: Any = None
@@ -195,6 +199,15 @@ class Operator:
             self.all_zero = True
         else:
             self.zeros.add(self._index(argnum))
+        self._forget_plan()
+        return self
+
+    def keep_shape_only(self, *argnums: int) -> Operator:
+        """Say that the rules read only the shape and dtype of arguments, so that recording need not keep the values.
+
+        The rules are then given an object with `shape`, `dtype`, `ndim` and `size` in the argument's place.
+        """
+        self.shapes_only.update(map(self._index, argnums))
         self._forget_plan()
         return self
 
@@ -306,18 +319,28 @@ class Operator:
             self._plan = self._make_plan()
         return self._plan
 
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return what the rules of the inputs at the positions `indices` read.
+
+        The positions of the arguments (None: all of them), and whether they read the answer.
+        """
+        rules = [self.rules[index] for index in indices if index < len(self.rules)]
+        wanted = set(indices)
+        several = [rule for positions, rule in self.multiple_rules if positions is None or wanted & set(positions)]
+        return _values_read([rule for rule in (*rules, *several) if rule is not None])
+
     def pull_back(
         self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
     ) -> list[Any]:
         """Return the gradients of the inputs at the positions `needed`, in order."""
+        if self.guarded:
+            gradient = (
+                tuple(map(dispatch.read_only, gradient)) if type(gradient) is tuple else dispatch.read_only(gradient)
+            )
         if self.kind == "mxnet":
             answer = tuple(map(self.wrap_raw, answer)) if type(answer) is tuple else self.wrap_raw(answer)
             arguments = [self.wrap_raw(value) for value in arguments]
             gradient = tuple(map(self.wrap_raw, gradient)) if type(gradient) is tuple else self.wrap_raw(gradient)
-        elif self.guarded:
-            gradient = (
-                tuple(map(dispatch.read_only, gradient)) if type(gradient) is tuple else dispatch.read_only(gradient)
-            )
         parts: dict[int, Any] = {}
         for index in needed:
             if index in parts:
@@ -382,12 +405,12 @@ class Operator:
         attributes: dict[str, Any],
         gradient: Any,
     ) -> Any:
-        what = f"gradient rule of {self.argument_name(index)}"
         try:
             function = rule(answer, *arguments, **attributes)
             if callable(function):
                 return function(gradient)
         except Exception as error:
+            what = f"gradient rule of {self.argument_name(index)}"
             raise dispatch.user_error(self, error, what, arguments) from error
         raise GradientError(
             f"{self.describe_rule(index)} returned {describe(function)}; expected a function of the upstream gradient: "
@@ -395,10 +418,10 @@ class Operator:
         )
 
     def _index(self, argnum: int) -> int:
-        index = argnum + self.is_method
-        count = len(self.signature.inputs)
         if not isinstance(argnum, int) or isinstance(argnum, bool) or argnum < 0:
             raise ArgumentError(f"{self.__name__}: argnum must be a position (0, 1, ...), got {argnum!r}.")
+        index = argnum + self.is_method
+        count = len(self.signature.inputs)
         if index >= count:
             if self.signature.variadic is None:
                 raise ArgumentError(
@@ -418,25 +441,21 @@ class Operator:
     def _forget_plan(self) -> None:
         self._plan: Plan | None = None
         self._with_inputs.clear()
-        simple = not self.guarded and self.kind == "numpy" and not self.multiple_rules and not self.keyword_rules
-        complete = all(self.has_rule(index) for index in range(len(self.rules)))
-        # Direct: the tape may call `rules[index]` itself.
-        self.direct = simple and complete and self.visible_outputs is None and self.signature.variadic is None
+        # Direct: one rule an argument, on raw arrays, so that the tape may call `rules[index]` itself.
+        self.direct = (
+            self.kind == "numpy"
+            and not self.multiple_rules
+            and not self.keyword_rules
+            and self.visible_outputs is None
+            and self.signature.variadic is None
+            and all(self.has_rule(index) for index in range(self.is_method, len(self.rules)))
+        )
 
     def _make_plan(self) -> Plan:
-        reads: set[str] | None = set()
-        answer = False
         rules = [rule for rule in self.rules if rule is not None]
         rules += [rule for _, rule in self.multiple_rules] + list(self.jvp_rules.values())
-        for rule in rules:
-            read = parameters_read(rule)
-            if read is None:
-                return Plan(None, True, bool(self.zeros) or self.all_zero)
-            names, first = read
-            answer = answer or first in names
-            positions = list(inspect.signature(rule).parameters)[1:]
-            reads |= {positions.index(name) for name in names if name != first}
-        return Plan(frozenset(reads), answer, bool(self.zeros) or self.all_zero)
+        reads_arguments, reads_answer = _values_read(rules)
+        return Plan(reads_arguments, reads_answer, frozenset(self.shapes_only))
 
     def _make_with_inputs(self, key: str) -> Operator:
         def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -463,6 +482,7 @@ class Operator:
             name: rearranged(rule) for name, rule in self.keyword_rules.items() if name != key
         }
         derived.zeros = set(self.zeros)
+        derived.shapes_only = set(self.shapes_only)
         derived.all_zero = self.all_zero
         derived._forget_plan()
         return derived
@@ -486,6 +506,21 @@ def _to_numpy_semantics(part: Any, gradient: Any) -> Any:
 
 
 _READS_EVERYTHING = {"locals", "vars", "eval", "exec", "dir"}
+
+
+def _values_read(rules: Iterable[Rule]) -> tuple[frozenset[int] | None, bool]:
+    """Return (positions of the arguments that the rules read, None if unknown; whether they read the answer)."""
+    reads: set[int] = set()
+    answer = False
+    for rule in rules:
+        read = parameters_read(rule)
+        if read is None:
+            return None, True
+        names, first = read
+        answer = answer or first in names
+        positions = list(inspect.signature(rule).parameters)[1:]
+        reads |= {positions.index(name) for name in names if name != first}
+    return frozenset(reads), answer
 
 
 def parameters_read(rule: Rule) -> tuple[set[str], str] | None:

@@ -7,6 +7,7 @@ recorded as one node. What neither knows is an error on a recorded array, never 
 from __future__ import annotations
 
 import importlib
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -16,8 +17,9 @@ import numpy
 from autograd.tracer import isbox, trace_primitives_map
 
 from minpy.core.array import Array, note_write
-from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe, nearest
-from minpy.core.hips import call_through_autograd, no_gradient
+from minpy.core.compositions import COMPOSITIONS
+from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe
+from minpy.core.hips import call_through_autograd, no_gradient, register_array, wrap_result
 from minpy.core.registry import FUNCTIONS
 from minpy.core.state import state
 
@@ -42,20 +44,31 @@ _ACCUMULATIONS: dict[Any, Callable[..., Any]] = {numpy.add: numpy.cumsum, numpy.
 _STRUCTURAL = _functions(
     "shape ndim size result_type iscomplexobj isrealobj can_cast common_type min_scalar_type array_equal array_equiv "
     "allclose isclose array_repr array_str array2string shares_memory may_share_memory zeros_like ones_like empty_like "
-    "full_like argsort argpartition lexsort searchsorted digitize isin count_nonzero savetxt save savez savez_compressed"
+    "full_like argsort argpartition lexsort searchsorted digitize isin count_nonzero savetxt save savez "
+    "savez_compressed"
 )
 
 # They change their first argument.
 _WRITERS = _functions("copyto put place putmask fill_diagonal put_along_axis")
 
 # What a recorded call may leave to the forward function alone, at these values.
-_DEFAULTS = {"where": (True,), "order": ("K",), "casting": ("same_kind",), "subok": (True,), "initial": (numpy._NoValue,)}
+_DEFAULTS = {
+    "where": (True,),
+    "order": ("K",),
+    "casting": ("same_kind",),
+    "subok": (True,),
+    "initial": (numpy._NoValue,),
+}
 
 
 class NumPyProtocols(Array):
     """`Array` with `__array_ufunc__`, `__array_function__`, `__array__` and DLPack."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        register_array(cls)
 
     def __array_ufunc__(self, ufunc: numpy.ufunc, method: str, *inputs: Any, **keywords: Any) -> Any:
         outs = keywords.pop("out", None)
@@ -91,6 +104,8 @@ class NumPyProtocols(Array):
         if function in _WRITERS:
             return _change(name, function, arguments, keywords)
         keywords = dict(keywords)
+        if isinstance(keywords.get("dtype"), str):
+            keywords["dtype"] = numpy.dtype(keywords["dtype"])
         out = keywords.pop("out", None)
         if not _is_recorded((arguments, keywords, out)):
             if out is not None:
@@ -194,7 +209,7 @@ def _call_into(function: Any, arguments: Any, keywords: Any, outs: Any) -> Any:
 def _accepted(known: Any) -> Any:
     signature = getattr(known, "signature", None)
     if signature is None:
-        return known.__code__.co_varnames[: known.__code__.co_argcount + known.__code__.co_kwonlyargcount]
+        return set(known.__code__.co_varnames[: known.__code__.co_argcount + known.__code__.co_kwonlyargcount])
     return {*signature.inputs, *signature.attributes}
 
 
@@ -250,8 +265,10 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
     _collect(keywords, arrays)
     recorded = state.recording and any(array._node is not None for array in arrays)
     boxed = _has_box((tuple(arguments), keywords))
+    if function in _STRUCTURAL:
+        return wrap_result(function(*_unwrapped(tuple(arguments)), **_unwrapped(keywords)), arrays)
     target = function
-    if (recorded or boxed) and function not in _STRUCTURAL:
+    if recorded or boxed:
         target = autograd_version(function)
         if recorded and boxed:
             raise ArgumentError(
@@ -259,9 +276,11 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
                 "can follow one of them. Use .detach() on the recorded array."
             )
         if target is None:
-            short = name.rpartition(".")[2]
-            known = nearest(short, [key for key in dir(autograd.numpy) if key != short])
-            raise no_gradient(name, f" that autograd knows.{known}".rstrip(".") if known else "")
+            raise no_gradient(name)
+        if getattr(target, "_is_autograd_primitive", False):
+            arguments, keywords = _by_position(name, function, arguments, keywords)
+            arrays.clear()
+            _collect(arguments, arrays)
         if boxed:
             return target(*_unwrapped(tuple(arguments)), **_unwrapped(keywords))
 
@@ -271,6 +290,40 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
         return target(*positional, **_replaced(keywords, rest))
 
     return call_through_autograd(name, flat, arrays)
+
+
+def _by_position(name: str, function: Any, arguments: Any, keywords: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Return the arguments of a call of one of autograd's primitives with the arrays among them by position.
+
+    It does not look for traced values among keywords, nor in lists.
+    """
+    if any(_nested(value) for value in (*arguments, *keywords.values())):
+        raise no_gradient(name, " of arrays in a list")
+    last = max((key for key, value in keywords.items() if isinstance(value, Array) or isbox(value)), default=None)
+    if last is None:
+        return arguments, keywords
+    keywords = dict(keywords)
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except ValueError:
+        raise no_gradient(name, f" with an array as the keyword {last}=") from None
+    positional = list(arguments)
+    for parameter in parameters[len(arguments) :]:
+        if not any(isinstance(value, Array) or isbox(value) for value in keywords.values()):
+            break
+        if parameter.kind is parameter.KEYWORD_ONLY or (
+            parameter.name not in keywords and parameter.default is parameter.empty
+        ):
+            raise no_gradient(name, f" with an array as the keyword {last}=")
+        positional.append(keywords.pop(parameter.name, parameter.default))
+    return tuple(positional), keywords
+
+
+def _nested(value: Any) -> bool:
+    found: list[Array] = []
+    if type(value) in (list, tuple, dict):
+        _collect(value, found)
+    return bool(found) or (type(value) in (list, tuple, dict) and _has_box(value))
 
 
 def _full_name(function: Any) -> str:
@@ -288,6 +341,8 @@ def _scipy_special(ufunc: numpy.ufunc) -> str | None:
 
 def autograd_version(function: Any) -> Callable[..., Any] | None:
     """Return autograd's version of a NumPy or SciPy function, or None."""
+    if function in COMPOSITIONS:
+        return COMPOSITIONS[function]
     package, _, path = _full_name(function).partition(".")
     if package == "numpy":
         place: Any = autograd.numpy
@@ -311,13 +366,13 @@ def _write_outs(name: str, result: Any, outs: Any) -> Any:
         if out is None:
             continue
         if out.shape != value._data.shape:
-            raise ShapeError(f"{name}: out has shape {out.shape}, the result has {value._data.shape}; they must be equal.")
+            raise ShapeError(
+                f"{name}: out has shape {out.shape}, the result has {value._data.shape}; they must be equal."
+            )
         if isinstance(out, Array):
             out._receive(value._data, value._node)  # type: ignore[attr-defined]
         elif value._node is not None:
-            raise MutationError(
-                f"{name}: out= is a NumPy array, but the result is recorded. Use the returned array."
-            )
+            raise MutationError(f"{name}: out= is a NumPy array, but the result is recorded. Use the returned array.")
         else:
             numpy.copyto(out, value._data, casting="same_kind")
     return outs[0] if len(outs) == 1 else outs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 __all__ = ["Scope", "state"]
 
@@ -29,14 +30,14 @@ class Scope:
     def __init__(self, recording: bool | None, training: bool | None) -> None:
         self._recording = recording
         self._training = training
-        self._previous: list[tuple[bool, bool]] = []
+        self._previous: Any = None  # (recording, training, what it was before), for each entry not yet left
 
     def __enter__(self) -> None:
-        self._previous.append((state.recording, state.training))
+        self._previous = (state.recording, state.training, self._previous)
         if self._recording is not None:
             state.recording = self._recording
         if self._training is not None:
             state.training = self._training
 
     def __exit__(self, *exception: object) -> None:
-        state.recording, state.training = self._previous.pop()
+        state.recording, state.training, self._previous = self._previous

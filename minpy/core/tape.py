@@ -14,13 +14,57 @@ from typing import Any
 import numpy
 
 from minpy.core.array import FRONT_ENDS, Array, last_write, new_array, note_write, now, written_since
-from minpy.core.errors import GradientError, GraphFreedError, MutationError, NotRecordedError, describe
-from minpy.core.state import Scope
+from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, NotRecordedError, describe
+from minpy.core.state import state
 
 __all__ = ["Leaf", "Node", "Output", "attach_outputs", "backward", "connect", "gradients", "record_node"]
 
 numpy_array = numpy.ndarray
 _by_sequence = attrgetter("sequence")
+
+
+class Recorded:
+    """What the tape asks of the operator of a node. `Operator` answers for itself; others derive from this."""
+
+    # Whether `rules[index]` is the gradient rule of each argument, to be called on raw arrays.
+    direct = False
+    # Whether values handed to the rules must not be writable, as a user wrote them.
+    guarded = False
+    kind = "numpy"
+    jvp_rules: dict[int, Any] = {}
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients of the arguments at the positions `needed`, in order."""
+        raise NotImplementedError
+
+    def is_zero(self, index: int) -> bool:
+        """Tell whether the gradient of an argument is said to be zero."""
+        return False
+
+    def has_rule(self, index: int) -> bool:
+        """Tell whether the gradient of an argument is known."""
+        return True
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return (arguments that the rules at `indices` read, None for all; whether they read the answer)."""
+        return None, True
+
+    def require_rules(self, node: Node) -> None:
+        """Raise `NoGradientError` if a gradient that `node` needs is not known."""
+
+    def argument_names(self, count: int) -> list[str]:
+        """Return what messages call the first `count` arguments."""
+        return [f"argument {index}" for index in range(count)]
+
+    def argument_name(self, index: int) -> str:
+        """Return what messages call one argument."""
+        return self.argument_names(index + 1)[-1]
+
+    def describe_rule(self, index: int) -> str:
+        """Return what messages call the gradient rule of one argument."""
+        return f"{self.__name__}: the gradient rule of {self.argument_name(index)}"  # type: ignore[attr-defined]
 
 
 class Node:
@@ -154,11 +198,14 @@ def gradients(
     pending: dict[Any, Any] = {}
     for node, gradient in zip(heads, head_gradients, strict=True):
         _add(pending, node, gradient)
-    with Scope(create_graph, None):
+    recording, state.recording = state.recording, create_graph
+    try:
         if wanted is None and not create_graph:
             found = _walk(order, pending)
         else:
             found = _walk_to(wanted, order, pending, create_graph)
+    finally:
+        state.recording = recording
     if not retain_graph:
         for node in order:
             if node.parents:
@@ -172,37 +219,72 @@ def gradients(
 def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
     """Take raw gradients back to every leaf."""
     found: dict[Any, Any] = {}
+    zeros: set[Any] = set()  # reached, but only by gradients that are zero
     for node in order:
         gradient = pending.pop(node, None)
-        if gradient is None:
-            continue
         operator = node.operator
-        if operator is None:
+        if gradient is None:
+            if node in zeros:
+                if type(node) is Leaf:
+                    found[node] = numpy.zeros(node.shape, node.dtype)
+                zeros.update(node.parents)
+        elif operator is None:
             if type(node) is Leaf:
                 found[node] = gradient
             else:
                 _add_output(pending, node, gradient)
         elif operator.direct:
-            # The common case spelled out, as it is most of what a backward pass costs: built-in rules on raw arrays.
-            arguments, answer, rules = node.arguments, node.answer, operator.rules
-            count = 3 if node.attributes else len(arguments)
-            for index, parent in enumerate(node.parents):
-                if parent is None:
-                    continue
-                if count == 2:
-                    part = rules[index](answer, arguments[0], arguments[1])(gradient)
-                elif count == 1:
-                    part = rules[index](answer, arguments[0])(gradient)
-                else:
-                    part = rules[index](answer, *arguments, **node.attributes)(gradient)
-                if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
-                    part = conform(part, operator, index, node, parent)
-                previous = pending.get(parent)
-                pending[parent] = part if previous is None else previous + part
+            _walk_direct(node, operator, gradient, pending, zeros)
         else:
-            for index, part in _pull_back(node, gradient, create_graph=False):
-                _add(pending, node.parents[index], conform(part, operator, index, node, node.parents[index]))
+            _walk_general(node, gradient, pending, zeros)
     return found
+
+
+def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
+    """Take a raw gradient back through a node with one rule an argument.
+
+    This is most of what a backward pass costs. What goes wrong is found out afterwards, on the general path.
+    """
+    arguments, answer, rules = node.arguments, node.answer, operator.rules
+    count = 3 if node.attributes else len(arguments)
+    if type(node.dtype) is tuple:
+        _walk_general(node, gradient, pending, zeros)
+        return
+    if operator.guarded:
+        gradient = gradient.view()
+        gradient.setflags(write=False)
+    try:
+        for index, parent in enumerate(node.parents):  # type: ignore[arg-type]
+            if parent is None:
+                continue
+            rule = rules[index]
+            if rule is None:  # direct operators have a rule, or a zero gradient
+                zeros.add(parent)
+                continue
+            if count == 2:
+                part = rule(answer, arguments[0], arguments[1])(gradient)
+            elif count == 1:
+                part = rule(answer, arguments[0])(gradient)
+            else:
+                part = rule(answer, *arguments, **node.attributes)(gradient)
+            if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
+                part = conform(part, operator, index, node, parent)
+            previous = pending.get(parent)
+            pending[parent] = part if previous is None else previous + part
+    except MXNetError:
+        raise
+    except Exception:
+        operator.pull_back(answer, arguments, node.attributes, gradient, [index])
+        raise
+
+
+def _walk_general(node: Node, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
+    for index, parent in enumerate(node.parents or ()):
+        if parent is not None and node.operator.is_zero(index):
+            zeros.add(parent)
+    for index, part in _pull_back(node, gradient, create_graph=False):
+        parent = node.parents[index]  # type: ignore[index]
+        _add(pending, parent, conform(part, operator=node.operator, index=index, node=node, parent=parent))
 
 
 def _walk_to(
@@ -238,7 +320,9 @@ def _pull_back(
     parents = node.parents
     assert parents is not None
     needed = [
-        index for index, parent in enumerate(parents) if parent is not None and (among is None or parent in among)
+        index
+        for index, parent in enumerate(parents)
+        if parent is not None and (among is None or parent in among) and not operator.is_zero(index)
     ]
     if not needed:
         return ()
@@ -280,22 +364,37 @@ def reachable(heads: Iterable[Any], since: int = 0) -> list[Any]:
     seen = set(heads)
     stack = list(seen)
     order = []
+    freed = []
     while stack:
         node = stack.pop()
-        order.append(node)
         parents = node.parents
         if parents is None:
-            where = f"operator {node.operator.__name__}" if node.operator is not None else "one of several outputs"
-            raise GraphFreedError(
-                f"the graph of this array was freed by an earlier backward (at {where}). Pass retain_graph=True to "
-                "every backward but the last, or record the computation again."
-            )
+            freed.append(node)
+            continue
+        order.append(node)
         for parent in parents:
             if parent is not None and parent not in seen and parent.sequence >= since:
                 seen.add(parent)
                 stack.append(parent)
+    if freed:
+        _refuse_freed(set(freed), order, heads)
     order.sort(key=_by_sequence, reverse=True)
     return order
+
+
+def _refuse_freed(freed: set[Any], order: Iterable[Any], heads: Iterable[Any]) -> None:
+    """Raise, unless the freed nodes are reached only where gradients are zero (as behind `BlockGrad`)."""
+    reached = freed.intersection(heads)
+    for node in order:
+        for index, parent in enumerate(node.parents):
+            if parent in freed and not (node.operator is not None and node.operator.is_zero(index)):
+                reached.add(parent)
+    for node in reached:
+        where = f"operator {node.operator.__name__}" if node.operator is not None else "one of several outputs"
+        raise GraphFreedError(
+            f"the graph of this array was freed by an earlier backward (at {where}). Pass retain_graph=True to "
+            "every backward but the last, or record the computation again."
+        )
 
 
 def _leading_to(wanted: set[Any], order: Sequence[Any]) -> list[Any]:
@@ -308,17 +407,25 @@ def _leading_to(wanted: set[Any], order: Sequence[Any]) -> list[Any]:
 
 
 def _refuse_overwritten(node: Node) -> None:
-    """Raise if a value that the rules of `node` read has been changed in place since the call."""
+    """Raise if a value that the gradient needs has been changed in place since the call of `node`."""
     operator = node.operator
     answer = node.answer if type(node.answer) is tuple else (node.answer,)
     saved = [*zip(operator.argument_names(len(node.arguments)), node.arguments, strict=True)]
     saved += [("its output", value) for value in answer]
-    for name, value in saved:
-        if written_since(value, node.sequence):
+    for position, (name, value) in enumerate(saved):
+        if written_since(value, node.sequence) and _is_read(node, position):
             raise MutationError(
                 f"{operator.__name__}: {name} ({describe(value)}) was changed in place after it was recorded, and the "
                 "gradient needs its old value. Change a copy (x = x.copy()), or make the change after backward."
             )
+
+
+def _is_read(node: Node, position: int) -> bool:
+    """Tell whether a rule that backward will run reads the argument at a position; beyond the last: the answer."""
+    operator = node.operator
+    needed = [i for i, parent in enumerate(node.parents or ()) if parent is not None and not operator.is_zero(i)]
+    arguments, answer = operator.values_read(needed)
+    return answer if position >= len(node.arguments) else arguments is None or position in arguments
 
 
 def conform(part: Any, operator: Any, index: int, node: Node, parent: Any) -> Any:
@@ -374,7 +481,11 @@ def head_gradient(head: Array, given: Any) -> numpy.ndarray:
     """Return the raw gradient to start with at `head`: the given one, or ones."""
     data = head._data
     if given is None:
-        return numpy.ones(data.shape, data.dtype)
+        if data.size > 4096:  # no pass over memory for ones: every element is the same one
+            return numpy.broadcast_to(numpy.ones((), data.dtype), data.shape)
+        ones = numpy.empty(data.shape, data.dtype)
+        ones.fill(1)
+        return ones
     value = given._data if isinstance(given, Array) else numpy.asarray(given)
     if value.shape != data.shape:
         raise GradientError(
@@ -389,7 +500,8 @@ def require_recorded(head: Array, what: str = "backward") -> Any:
     if head._node is None:
         raise NotRecordedError(
             f"{what}: this array ({describe(head._data)}) was not computed under autograd.record() from an array that "
-            "needs a gradient. Call x.attach_grad() on the inputs, then compute inside `with autograd.record():`."
+            "needs a gradient. Call x.attach_grad() on the inputs, then compute inside `with autograd.record():`. (An "
+            "array that was changed in place outside record() afterwards is no longer recorded, either.)"
         )
     return head._node
 
@@ -407,8 +519,11 @@ def backward(
     nodes = [require_recorded(head) for head in heads]
     given = head_gradients if head_gradients is not None else [None] * len(nodes)
     starts = [head_gradient(head, gradient) for head, gradient in zip(heads, given, strict=True)]
-    with Scope(False, train_mode):
+    training, state.training = state.training, train_mode
+    try:
         found = gradients(nodes, starts, retain_graph=retain_graph)
+    finally:
+        state.training = training
     del starts
     for leaf in list(found):
         _store(leaf, found, leaf)

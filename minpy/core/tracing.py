@@ -14,23 +14,21 @@ import numpy
 from minpy.core.array import Array, new_array, now
 from minpy.core.errors import GradientError, describe, operator_error
 from minpy.core.state import Scope, state
-from minpy.core.tape import Leaf, Node, Output, conform, connect, gradients, reachable, record_node
+from minpy.core.tape import Leaf, Node, Output, Recorded, conform, connect, gradients, reachable, record_node
 
 __all__ = ["Pull", "apply_jvp_rule", "jvp", "variable", "vjp"]
 
 
-class _Alias:
+class _Alias(Recorded):
     """The operator of a node that repeats its parent: a variable of an inner differentiation."""
 
     __name__ = "alias"
-    direct = complete = True
+    direct = True
+    jvp_rules: dict[int, Any] = {0: lambda answer, value: lambda tangent: tangent}
     rules = (lambda answer, value: lambda gradient: gradient,)
 
     def pull_back(self, answer: Any, arguments: Any, attributes: Any, gradient: Any, needed: Any) -> list[Any]:
         return [gradient]
-
-    def argument_names(self, count: int) -> list[str]:
-        return ["value"]
 
 
 _ALIAS = _Alias()
@@ -85,10 +83,10 @@ class Pull:
         heads, starts = [], []
         nested = state.recording
         for head, start in zip(self._outputs, gradient if self._several else (gradient,), strict=True):
-            if isinstance(head, Array) and head._node is not None and head._node.sequence >= self._since:
-                if start is not None:
-                    heads.append(head._node)
-                    starts.append(_start(start, head, nested))
+            node = head._node if isinstance(head, Array) else None
+            if node is not None and node.sequence >= self._since and start is not None:
+                heads.append(node)
+                starts.append(_start(start, head, nested))
         targets = [array._node for array in self._variables]
         found = gradients(heads, starts, targets, retain_graph=True, create_graph=nested, since=self._since)
         results = [found.get(node) for node in targets]
@@ -208,11 +206,18 @@ def jvp(
 def _push(node: Node, pushed: dict[Any, Any]) -> Any:
     total: Any = None
     for index, parent in enumerate(node.parents or ()):
-        if parent is None or parent not in pushed:
+        if parent is None or parent not in pushed or node.operator.is_zero(index):
             continue
         if node.operator.jvp_rules.get(index) is not None:
             part = apply_jvp_rule(
-                node.operator, index, node.answer, node.arguments, node.attributes, pushed[parent], node.shape, node.dtype
+                node.operator,
+                index,
+                node.answer,
+                node.arguments,
+                node.attributes,
+                pushed[parent],
+                node.shape,
+                node.dtype,
             )
         else:
             part = _transpose(node, index, parent, pushed[parent])
@@ -259,7 +264,9 @@ def apply_jvp_rule(
     if type(shape) is not tuple or not shape or type(shape[0]) is not tuple:
         return _tangent(result, shape, dtype, what)
     if not isinstance(result, (tuple, list)) or len(result) != len(shape):
-        raise GradientError(f"{what} returned {describe(result)}; expected a tuple of {len(shape)} tangents, one an output.")
+        raise GradientError(
+            f"{what} returned {describe(result)}; expected a tuple of {len(shape)} tangents, one an output."
+        )
     return tuple(_tangent(*each, what) for each in zip(result, shape, dtype, strict=True))
 
 
@@ -274,7 +281,9 @@ def _tangent(value: Any, shape: tuple[int, ...], dtype: numpy.dtype, what: str) 
     else:
         value = numpy.asarray(value)
         if value.dtype.kind not in "fciub":
-            raise GradientError(f"{what} returned {describe(value)}; expected the tangent of its output, shape {shape}.")
+            raise GradientError(
+                f"{what} returned {describe(value)}; expected the tangent of its output, shape {shape}."
+            )
     if value.shape != shape:
         try:
             value = numpy.broadcast_to(value, shape)

@@ -25,7 +25,9 @@ def map_tree(function: Callable[[Any, str], Any], tree: Any, path: str = "") -> 
         result.update(items)
         return result
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return type(tree)(*(map_tree(function, value, f"{path}.{name}") for name, value in zip(tree._fields, tree, strict=True)))
+        return type(tree)(
+            *(map_tree(function, value, f"{path}.{name}") for name, value in zip(tree._fields, tree, strict=True))
+        )
     if isinstance(tree, (list, tuple)):
         return type(tree)(map_tree(function, value, f"{path}[{position}]") for position, value in enumerate(tree))
     return function(tree, path)

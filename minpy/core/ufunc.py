@@ -46,7 +46,7 @@ class UnaryUfunc(Operator):
             plan = self._plan
             if plan is None:
                 plan = self.plan()
-            if plan.zeros or data.dtype.kind not in "fc":
+            if data.dtype.kind not in "fc":
                 array._node = None
                 return array
             node = create(Node)

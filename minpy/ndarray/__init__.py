@@ -5,12 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.registry import OPERATORS as _OPERATORS
-from minpy.ndarray.creation import arange, array, empty, eye, full, linspace, ones, waitall, zeros
-from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray import methods as _methods
-
+from minpy.ndarray import random
+from minpy.ndarray.creation import (
+    arange,
+    array,
+    concatenate,
+    empty,
+    eye,
+    from_numpy,
+    full,
+    full_like,
+    histogram,
+    linspace,
+    moveaxis,
+    onehot_encode,
+    ones,
+    split_v2,
+    waitall,
+    zeros,
+)
 from minpy.ndarray.custom import Custom
+from minpy.ndarray.ndarray import NDArray
 
+globals().update(random.FUNCTIONS)
 globals().update({name: operator for name, operator in _OPERATORS.items() if name not in globals()})
 
 __all__ = [
@@ -18,13 +36,22 @@ __all__ = [
     "NDArray",
     "arange",
     "array",
+    "concatenate",
     "empty",
     "eye",
+    "from_numpy",
     "full",
+    "full_like",
+    "histogram",
     "linspace",
+    "moveaxis",
+    "onehot_encode",
     "ones",
+    "random",
+    "split_v2",
     "waitall",
     "zeros",
+    *random.FUNCTIONS,
     *(name for name in _OPERATORS if not name.startswith("_")),
 ]
 

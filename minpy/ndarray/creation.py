@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
 from minpy.core.array import Array
 from minpy.core.context import Context, resolve_context
-from minpy.core.errors import ArgumentError, DTypeError, describe
+from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
 from minpy.ndarray.borrowing import lend
-from minpy.ndarray.ndarray import NDArray, place
+from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.placement import place
+from minpy.ops import indexing, joining
+from minpy.ops import shape as shaping
+from minpy.ops.axes import several_axes
 
-__all__ = ["arange", "array", "empty", "eye", "full", "linspace", "ones", "waitall", "zeros"]
+__all__ = [
+    "arange",
+    "array",
+    "concatenate",
+    "empty",
+    "eye",
+    "from_numpy",
+    "full",
+    "full_like",
+    "histogram",
+    "linspace",
+    "moveaxis",
+    "onehot_encode",
+    "ones",
+    "split_v2",
+    "waitall",
+    "zeros",
+]
 
 
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
@@ -73,8 +95,8 @@ def _explain(source: Any, error: Exception) -> Exception:
     if lengths is not None:
         where, first, other, position = lengths
         return ArgumentError(
-            f"nd.array: the nested lists are ragged: source{where}[0] has length {first}, source{where}[{position}] has "
-            f"{other}. Make all rows equally long (pad them), or keep a list of arrays."
+            f"nd.array: the nested lists are ragged: source{where}[0] {first}, source{where}[{position}] {other}. "
+            "Make all rows equally long (pad them), or keep a list of arrays."
         )
     return DTypeError(f"nd.array: cannot make numbers of {describe(source)}: {error}.")
 
@@ -83,7 +105,10 @@ def _ragged(source: Any, where: str = "") -> tuple[str, Any, Any, int] | None:
     """Return (path, first length, other length, position) of the first place where lengths differ."""
     if not isinstance(source, (list, tuple)):
         return None
-    lengths = [len(item) if isinstance(item, (list, tuple, numpy.ndarray)) else "a number" for item in source]
+    lengths = [
+        f"has length {len(item)}" if isinstance(item, (list, tuple)) or numpy.ndim(item) else "is no list"
+        for item in source
+    ]
     for position, length in enumerate(lengths):
         if length != lengths[0]:
             return where, lengths[0], length, position
@@ -113,8 +138,13 @@ def ones(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = 
     return place(NDArray, numpy.ones(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
 
 
-def full(shape: int | tuple[int, ...], val: float, ctx: Context | None = None, dtype: Any = None) -> NDArray:
-    """Return an array filled with a value."""
+def full(
+    shape: int | tuple[int, ...], val: float, ctx: Context | None = None, dtype: Any = None, out: NDArray | None = None
+) -> NDArray:
+    """Return an array filled with a value; `out` itself, if it is given."""
+    if out is not None:
+        out[:] = val
+        return out
     return place(NDArray, numpy.full(_shape(shape), val, dtype or numpy.float32), resolve_context(ctx))
 
 
@@ -139,13 +169,117 @@ def linspace(
 ) -> NDArray:
     """Return `num` evenly spaced values from start to stop."""
     return place(
-        NDArray, numpy.linspace(start, stop, num, endpoint=endpoint).astype(dtype or numpy.float32), resolve_context(ctx)
+        NDArray,
+        numpy.linspace(start, stop, num, endpoint=endpoint).astype(dtype or numpy.float32),
+        resolve_context(ctx),
     )
 
 
 def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any = None) -> NDArray:
     """Return ones on the k-th diagonal of an N x M matrix (M = 0: square), zeros elsewhere."""
     return place(NDArray, numpy.eye(N, M or None, k, dtype or numpy.float32), resolve_context(ctx))
+
+
+def full_like(data: NDArray, fill_value: float, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+    """Return an array of the shape, context and dtype of another (unless given), filled with a value."""
+    filled = numpy.full(data.shape, fill_value, dtype or data.dtype)
+    return place(NDArray, filled, data.context if ctx is None else resolve_context(ctx))
+
+
+def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True) -> NDArray:
+    """Return an NDArray on a NumPy array's own memory; with `zero_copy=False` on a copy.
+
+    Sharing makes the NumPy array read-only: it is changed through the NDArray from then on.
+
+    Raises
+    ------
+    ArgumentError
+        If memory is to be shared, and the array is not contiguous.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from minpy import nd
+    >>> a = numpy.zeros(2, 'float32')
+    >>> x = nd.from_numpy(a)
+    >>> x[0] = 5
+    >>> a
+    array([5., 0.], dtype=float32)
+    """
+    if not zero_copy:
+        return array(ndarray, dtype=ndarray.dtype)
+    if not ndarray.flags.c_contiguous:
+        raise ArgumentError(
+            "from_numpy: the array is not contiguous; pass zero_copy=False, or numpy.ascontiguousarray(a)."
+        )
+    shared = ndarray.view()
+    ndarray.flags.writeable = False
+    return place(NDArray, shared, resolve_context(None))
+
+
+def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
+    """Return arrays joined along an axis; a single array itself, unless `always_copy`.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.concatenate([nd.array([1]), nd.array([2, 3])]).asnumpy()
+    array([1., 2., 3.], dtype=float32)
+    """
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
+    return joining.concat(*arrays, dim=axis)
+
+
+def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
+    """Return an array with axes moved to new positions; the others keep their order.
+
+    Raises
+    ------
+    ShapeError
+        If an axis does not exist or is given twice, or the numbers of axes differ.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.moveaxis(nd.zeros((2, 3, 4)), 0, 2).shape
+    (3, 4, 2)
+    """
+    start = several_axes("moveaxis", source, tensor.ndim)
+    end = several_axes("moveaxis", destination, tensor.ndim)
+    if len(start) != len(end):
+        raise ShapeError(f"moveaxis: source {source} and destination {destination} must have the same number of axes.")
+    order = [axis for axis in range(tensor.ndim) if axis not in start]
+    for position, axis in sorted(zip(end, start, strict=True)):
+        order.insert(position, axis)
+    return shaping.transpose(tensor, axes=tuple(order))
+
+
+def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
+    """Return a list of the parts of an array, cut at given positions or into equally long ones; see `split`.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> [part.asnumpy().tolist() for part in nd.split_v2(nd.array([1, 2, 3, 4]), (1, 2))]
+    [[1.0], [2.0], [3.0, 4.0]]
+    """
+    cuts = indices_or_sections
+    cuts = cuts if isinstance(cuts, int) else tuple(cuts)
+    parts = joining.split_v2(ary, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis)
+    return list(parts) if isinstance(parts, tuple) else parts
+
+
+def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
+    """Write the one-hot rows of `indices` into `out`, of shape (number of indices, depth), and return it."""
+    return indexing.one_hot(indices, depth=out.shape[1], out=out)
+
+
+def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None) -> tuple[NDArray, NDArray]:
+    """Return (how many elements lie in each bin, the bins' edges); `bins` is a number, or an NDArray of edges."""
+    edges = bins._data if isinstance(bins, Array) else bins
+    counts, edges = numpy.histogram(a._data, edges, range)
+    return a._like(counts.astype(numpy.float32)), a._like(edges.astype(a.dtype))
 
 
 def waitall() -> None:

@@ -6,13 +6,15 @@ call is an `Operator` like any other, so it runs in every mode.
 
 from __future__ import annotations
 
+import functools
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
 from minpy.core import dispatch, hips
-from minpy.core.array import Array, new_array, now, written_since
+from minpy.core.array import Array, new_array, now
 from minpy.core.attributes import Attribute, Signature
 from minpy.core.context import current_context
 from minpy.core.errors import (
@@ -24,16 +26,20 @@ from minpy.core.errors import (
     operator_error,
 )
 from minpy.core.operator import Operator, Plan
-from minpy.core.state import Scope, state
+from minpy.core.state import state
 from minpy.core.tape import Leaf
-from minpy.ndarray.borrowing import Copying, Lending, lends_safely
+from minpy.ndarray.borrowing import Copying, Lending
+from minpy.ndarray.buffers import Buffer
+from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.first_order import first_order
 from minpy.ndarray.ndarray import NDArray
-from minpy.ndarray.prop_answers import checked_names, checked_shapes, checked_types
+from minpy.ndarray.prop_answers import ask, checked_names, checked_shapes, checked_types
+from minpy.ndarray.purity import is_pure
 from minpy.operator import CustomOp, CustomOpProp, find_prop
 
 __all__ = ["Custom", "PropOperator"]
 
+_CONVERTERS = (make_array,)
 _TRAINING = {"training": Attribute("training", bool, None)}
 
 
@@ -64,11 +70,14 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
     prop_class = find_prop(op_type)
     kwargs.pop("name", None)
     out = kwargs.pop("out", None)
-    arrays = {name: value for name, value in kwargs.items() if isinstance(value, (Array, numpy.ndarray))}
-    prop = _make_prop(op_type, prop_class, {name: str(value) for name, value in kwargs.items() if name not in arrays})
+    arrays: dict[str, Any] = {}
+    if kwargs:
+        arrays = {name: value for name, value in kwargs.items() if _is_array(value)}
+        kwargs = {name: str(value) for name, value in kwargs.items() if name not in arrays}
+    prop = _make_prop(op_type, prop_class, kwargs)
     operator = PropOperator(str(op_type), prop)
     values = operator.bind_inputs(inputs, arrays)
-    if not any(isinstance(value, Array) for value in values) and not values:
+    if not values:
         values_out = dispatch.run(operator, (), {"training": state.training})
         result = tuple(map(_wrapped, values_out)) if isinstance(values_out, tuple) else _wrapped(values_out)
     else:
@@ -78,6 +87,10 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
     return list(result) if isinstance(result, tuple) else result
 
 
+def _is_array(value: Any) -> bool:
+    return isinstance(value, numpy.ndarray) or dispatch.kind_of(type(value)) != dispatch.RAW
+
+
 def _wrapped(data: numpy.ndarray) -> NDArray:
     return new_array(NDArray, data)  # type: ignore[no-any-return]
 
@@ -85,18 +98,22 @@ def _wrapped(data: numpy.ndarray) -> NDArray:
 def _make_prop(op_type: Any, prop_class: type[CustomOpProp], kwargs: dict[str, str]) -> CustomOpProp:
     try:
         return prop_class(**kwargs)
-    except TypeError as error:
-        if "unexpected keyword argument" not in str(error) and "required" not in str(error):
-            raise
-        code = prop_class.__init__.__code__
-        accepted = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-        unknown = [name for name in kwargs if name not in accepted]
-        hint = nearest(unknown[0], accepted) if unknown else ""
-        raise ArgumentError(
-            f"nd.Custom(op_type={op_type!r}): {prop_class.__name__}.__init__ takes "
-            f"{', '.join(accepted) or 'no keyword arguments'}; got {', '.join(kwargs) or 'none'}.{hint} "
-            f"Inputs by name must be arrays. ({error})"
-        ) from error
+    except MXNetError:
+        raise
+    except Exception as error:
+        who = f"nd.Custom(op_type={op_type!r}): {prop_class.__name__}.__init__"
+        signature = inspect.signature(prop_class)
+        try:
+            signature.bind(**kwargs)
+        except TypeError:
+            accepted = list(signature.parameters)
+            unknown = [name for name in kwargs if name not in accepted]
+            hint = nearest(unknown[0], accepted) if unknown else ""
+            raise ArgumentError(
+                f"{who} takes {', '.join(accepted) or 'no keyword arguments'}; got {', '.join(kwargs) or 'none'}.{hint} "
+                f"Inputs by name must be arrays. ({error})"
+            ) from error
+        raise operator_error(error, f"{who} failed") from error
 
 
 class PropOperator(Operator):
@@ -121,24 +138,30 @@ class PropOperator(Operator):
         self.arguments = checked_names(prop, "list_arguments")
         self.outputs = checked_names(prop, "list_outputs")
         self.auxiliaries = checked_names(prop, "list_auxiliary_states")
-        names = (*self.arguments, *self.auxiliaries)
-        self.signature = Signature(names, {}, _TRAINING)
-        self.arity = len(names)
-        self.zeros = frozenset(range(len(self.arguments), len(names)))  # type: ignore[assignment]
+        self.names = (*self.arguments, *self.auxiliaries)
+        self.arity = len(self.names)
         self.requests: dict[int, str] = {}
         self.op: CustomOp | None = None
         self._primitive = None
+
+    @property
+    def signature(self) -> Signature:  # type: ignore[override]
+        """The inputs that the prop lists: arguments, then auxiliary states."""
+        return Signature(self.names, {}, _TRAINING)
 
     def __reduce__(self) -> Any:
         return PropOperator, (self.__name__, self.prop)
 
     def __repr__(self) -> str:
-        return f"<Custom operator {self.__name__}({', '.join(self.signature.inputs)}) of {self.prop_name}>"
+        return f"<Custom operator {self.__name__}({', '.join(self.names)}) of {self.prop_name}>"
 
     def bind_inputs(self, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
         """Return all inputs in order, or raise the error that says which are missing or unknown."""
-        names = self.signature.inputs
+        names = self.names
         values = list(inputs)
+        if len(values) == len(names) and not named:
+            self._note_requests(values)
+            return values
         if len(values) > len(names):
             raise ArgumentError(
                 f"nd.Custom(op_type={self.__name__!r}) takes {len(names)} input(s) ({', '.join(names)}), got {len(values)}."
@@ -158,10 +181,13 @@ class PropOperator(Operator):
                 f"{self.prop_name} lists {', '.join(names)}. Give them by position or by name."
             )
         values += [named[name] for name in names[len(values) :]]
+        self._note_requests(values)
+        return values
+
+    def _note_requests(self, values: Sequence[Any]) -> None:
         for index, value in enumerate(values):
             if isinstance(value, Array) and type(value._node) is Leaf and value._node.request == "add":
                 self.requests[index] = "add"
-        return values
 
     @property
     def primitive(self) -> Any:
@@ -174,7 +200,15 @@ class PropOperator(Operator):
 
     def plan(self) -> Plan:
         """Return what recording keeps: inputs and outputs, but not the auxiliary states, which may change."""
-        return Plan(frozenset(range(len(self.arguments))), True, bool(self.auxiliaries))
+        return _plan(len(self.arguments))
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return what `backward` may read: all inputs, and the outputs."""
+        return self.plan().reads_arguments, True
+
+    def is_zero(self, index: int) -> bool:
+        """Tell whether an input is an auxiliary state, which has no gradient."""
+        return index >= len(self.arguments)
 
     def forward(self, *raws: Any, training: bool | None = None) -> Any:  # type: ignore[override]
         """Run the prop's methods and the operator's forward on raw arrays."""
@@ -189,7 +223,7 @@ class PropOperator(Operator):
                     f"{self.prop_name}.infer_shape says that auxiliary state {name!r} has shape {shape}; the one given "
                     f"has {raw.shape}."
                 )
-        op = self.prop.create_operator(current_context(), shapes, types)
+        op = ask(self.prop, "create_operator", current_context(), shapes, types)
         if not isinstance(op, CustomOp):
             raise ArgumentError(
                 f"{self.prop_name}.create_operator returned {describe(op)}; expected a CustomOp, such as "
@@ -199,14 +233,13 @@ class PropOperator(Operator):
         self._auxiliary = [new_array(NDArray, raw) for raw in data[count:]]
         self._training = bool(training)
         in_data = [new_array(NDArray, raw) for raw in data[:count]]
-        buffers = [numpy.empty(shape, dtype) for shape, dtype in zip(out_shapes, out_types, strict=True)]
-        out_data = [new_array(NDArray, buffer) for buffer in buffers]
-        op._buffer_names = {id(array): f"output {name!r}" for name, array in zip(self.outputs, out_data, strict=True)}
+        out_data = [Buffer(shape, dtype) for shape, dtype in zip(out_shapes, out_types, strict=True)]
+        op._buffers = ("output", self.outputs, out_data)
         started = now()
-        arguments = (self._training, ["write"] * len(out_data), in_data, out_data, self._auxiliary)
+        arguments = (self._training, ["write"] * len(out_data), in_data, [*out_data], self._auxiliary)
         self._run("forward", arguments, data[:count])
-        for name, array, buffer in zip(self.outputs, out_data, buffers, strict=True):
-            if array._data is buffer and not written_since(buffer, started) and buffer.size:
+        for name, buffer in zip(self.outputs, out_data, strict=True):
+            if not buffer.written(started):
                 raise ArgumentError(
                     f"{type(op).__name__}.forward left output {name!r} unwritten. Assign it: "
                     f"self.assign(out_data[{self.outputs.index(name)}], req[{self.outputs.index(name)}], value)."
@@ -226,21 +259,17 @@ class PropOperator(Operator):
         out_data = [_as_nd(value) for value in outputs]
         out_grad = [_as_nd(value) for value in upstream]
         requests = [self.requests.get(index, "write") if index in needed else "null" for index in range(count)]
-        buffers = [
-            (numpy.empty if request == "write" else numpy.zeros)(array.shape, array._data.dtype)
+        in_grad = [
+            Buffer(array.shape, array._data.dtype, zero=request != "write")
             for array, request in zip(in_data, requests, strict=True)
         ]
-        in_grad = [new_array(NDArray, buffer) for buffer in buffers]
         op = self.op
         assert op is not None
-        op._buffer_names = {
-            id(array): f"the gradient of {name!r}" for name, array in zip(self.arguments, in_grad, strict=True)
-        }
+        op._buffers = ("the gradient of", self.arguments, in_grad)
         started = now()
-        self._run("backward", (requests, out_grad, in_data, out_data, in_grad, self._auxiliary), arguments[:count])
+        self._run("backward", (requests, out_grad, in_data, out_data, [*in_grad], self._auxiliary), arguments[:count])
         for index in needed:
-            buffer = buffers[index]
-            if in_grad[index]._data is buffer and not written_since(buffer, started) and buffer.size:
+            if not in_grad[index].written(started):
                 raise GradientError(
                     f"{type(op).__name__}.backward left the gradient of {self.arguments[index]!r} unwritten, and it is "
                     f"needed. Assign it: self.assign(in_grad[{index}], req[{index}], value); for a zero gradient assign 0."
@@ -252,19 +281,40 @@ class PropOperator(Operator):
 
     def _run(self, method: str, arguments: Sequence[Any], given: Sequence[Any]) -> None:
         op = self.op
-        function = getattr(type(op), method)
-        scope = Lending() if lends_safely(function, op) else Copying()
+        run = getattr(op, method)
+        code = _lent_code(op, run, method)
+        recording, state.recording = state.recording, False
         try:
-            with Scope(False, self._training if method == "forward" else None), scope:
-                function(op, *arguments)
-        except MXNetError:
-            raise
+            with Copying() if code is None else Lending(code):
+                run(*arguments)
         except Exception as error:
+            if isinstance(error, MXNetError) and str(error).startswith(type(op).__name__):
+                raise  # it says where already
             names = ", ".join(
                 f"{name} {describe(value)}" for name, value in zip(self.arguments, given, strict=True)
             )
             line = f"Custom operator {self.__name__!r}: {type(op).__name__}.{method} failed ({names})"
-            raise operator_error(error, line) from error
+            found = operator_error(error, line)
+            if found is error:
+                raise
+            raise found from error
+        finally:
+            state.recording = recording
+            op._buffers = CustomOp._buffers  # type: ignore[union-attr]
+
+
+def _lent_code(op: Any, run: Any, method: str) -> Any:
+    """Return the code of an operator's bound method if buffers may be lent to it, else None."""
+    function = getattr(run, "__func__", None)
+    if type(op).assign is not CustomOp.assign or "assign" in op.__dict__:
+        return None
+    outputs = 4 if method == "forward" else 5  # position of `out_data`, or of `in_grad`
+    return function.__code__ if is_pure(function, op, outputs, _CONVERTERS) else None
+
+
+@functools.cache
+def _plan(arguments: int) -> Plan:
+    return Plan(frozenset(range(arguments)), True)
 
 
 def _default_type(value: Any) -> Any:

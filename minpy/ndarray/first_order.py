@@ -10,17 +10,13 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.errors import NoGradientError
 from minpy.core.state import state
-from minpy.core.tape import connect, record_node
+from minpy.core.tape import Recorded, connect, record_node
 
 __all__ = ["first_order"]
 
 
-class _FirstOrderOnly:
+class _FirstOrderOnly(Recorded):
     """The operator of a gradient that has no gradient of its own; reaching it in a backward pass is the error."""
-
-    direct = False
-    all_zero = False
-    jvp_rules: dict[int, Any] = {}
 
     def __init__(self, name: str) -> None:
         self.__name__ = f"gradient of {name}"
@@ -32,10 +28,6 @@ class _FirstOrderOnly:
     def require_rules(self, node: Any) -> None:
         """Raise `NoGradientError`."""
         raise NoGradientError(self._error)
-
-    def argument_names(self, count: int) -> list[str]:
-        """Return names for messages."""
-        return [f"argument {index}" for index in range(count)]
 
     def pull_back(self, *arguments: Any) -> Any:
         """Raise `NoGradientError`."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from minpy.core.operator import Operator
-from minpy.core.registry import OPERATORS
+from minpy.core.registry import FUNCTIONS, OPERATORS
 from minpy.ndarray.arithmetic import binary_methods
 from minpy.ndarray.ndarray import NDArray
-from minpy.ops import arithmetic, comparison
+from minpy.ops import arithmetic, comparison, linear
 
 __all__ = ["METHODS", "install_arithmetic", "install_comparisons"]
 
@@ -20,6 +22,7 @@ ARITHMETIC = {
     "truediv": arithmetic.divide,
     "pow": arithmetic.power,
     "mod": arithmetic.mod,
+    "matmul": linear.matmul,
 }
 
 COMPARISONS = {
@@ -31,13 +34,12 @@ COMPARISONS = {
     "le": comparison.lesser_equal,
 }
 
-_ELEMENTWISE = (
-    "abs arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil clip cos cosh degrees exp expm1 fix floor log log10 "
-    "log1p log2 radians rcbrt reciprocal relu rint round rsqrt sigmoid sign sin sinh sqrt square tan tanh trunc"
-).split()
-_REDUCTIONS = "argmax argmax_channel argmin max mean min nanprod nansum norm prod sum".split()
+_ELEMENTWISE = ["abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "clip", "cos", "cosh", "degrees", "exp", "expm1", "fix", "floor", "log", "log10", "log1p", "log2", "radians", "rcbrt", "reciprocal", "relu", "rint", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc"]
+_REDUCTIONS = ["argmax", "argmax_channel", "argmin", "max", "mean", "min", "nanprod", "nansum", "norm", "prod", "sum"]
 
-METHODS = (*_ELEMENTWISE, *_REDUCTIONS)
+_SHAPES = ["argsort", "broadcast_axes", "broadcast_like", "depth_to_space", "diag", "dot", "expand_dims", "flatten", "flip", "one_hot", "ones_like", "pad", "pick", "repeat", "shape_array", "size_array", "slice", "slice_axis", "slice_like", "softmax", "log_softmax", "softmin", "sort", "space_to_depth", "split", "split_v2", "squeeze", "swapaxes", "take", "tile", "topk", "zeros_like"]
+
+METHODS = (*_ELEMENTWISE, *_REDUCTIONS, *_SHAPES)
 
 
 def install_arithmetic(cls: Any, operators: dict[str, Operator]) -> None:
@@ -53,6 +55,24 @@ def install_comparisons(cls: Any, operators: dict[str, Any]) -> None:
     """Give a class `x < y` and its kin."""
     for name, operator in operators.items():
         _set(cls, f"__{name}__", _comparison(operator, cls._general))
+
+
+def install_floor_division(cls: Any) -> None:
+    """Give a class `x // y`, which MXNet does not have, and results of `x @ y` that have its shape of a scalar."""
+    operator = FUNCTIONS[numpy.floor_divide]
+    _set(cls, "__floordiv__", lambda self, other: cls._general(operator, self, other))
+    _set(cls, "__rfloordiv__", lambda self, other: cls._general(operator, other, self))
+    _set(cls, "__ifloordiv__", _in_place(operator))
+    for name in ("__matmul__", "__rmatmul__"):
+        _set(cls, name, _with_axes(getattr(cls, name)))
+
+
+def _with_axes(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def with_axes(self: Any, other: Any) -> Any:
+        result = method(self, other)
+        return result.reshape((1,)) if isinstance(result, NDArray) and not result.ndim else result
+
+    return with_axes
 
 
 def _in_place(operator: Operator) -> Callable[[Any, Any], Any]:
@@ -79,5 +99,6 @@ def _set(cls: Any, name: str, function: Callable[..., Any]) -> None:
 
 install_arithmetic(NDArray, ARITHMETIC)
 install_comparisons(NDArray, COMPARISONS)
+install_floor_division(NDArray)
 for _name in METHODS:
     _set(NDArray, _name, _method(OPERATORS[_name]))

@@ -6,27 +6,27 @@ slices write through, and in-place changes of a recorded array are errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy
 
 from minpy.core.array import Array, note_write, register_front_end
 from minpy.core.context import CPU, Context, resolve_context
-from minpy.core.dispatch import overwrite, require_differentiable
-from minpy.core.errors import ArgumentError, MutationError, ShapeError, describe
+from minpy.core.dispatch import overwrite
+from minpy.core.errors import ArgumentError, DTypeError, MutationError, ShapeError, describe
 from minpy.core.operator import Operator
 from minpy.core.protocols import NumPyProtocols
-from minpy.core.registry import OPERATORS
 from minpy.core.state import state
 from minpy.core.tape import Leaf, backward
 from minpy.ndarray.borrowing import lent_view
-from minpy.ops.reshaping import resolve_shape
+from minpy.ndarray.operands import key_text, operand, raw_key
+from minpy.ndarray.placement import place, rebuild
+from minpy.ndarray.variables import mark_variable
 from minpy.ops import indexing, mathematics, shape
+from minpy.ops.reshaping import resolve_shape
 
 __all__ = ["NDArray"]
-
-_SCALARS = (int, float, bool)
 
 
 class NDArray(NumPyProtocols):
@@ -108,21 +108,21 @@ class NDArray(NumPyProtocols):
             return False
         if self._data.size == 1:
             return bool(self._data.item())
-        raise ValueError(
+        raise ShapeError(
             f"the truth of an array of shape {self.shape} is ambiguous: it has {self.size} elements. "
             "Reduce it first, for example with (x > 0).sum() or x.min()."
         )
 
     def __float__(self) -> float:
-        return float(self.asscalar())
+        return float(self._only_element("float(x)"))
 
     def __int__(self) -> int:
-        return int(self.asscalar())
+        return int(self._only_element("int(x)"))
 
     def __index__(self) -> int:
         if self._data.dtype.kind not in "iu":
             raise TypeError(f"only integer arrays of one element index, got {describe(self._data)}.")
-        return int(self.asscalar())
+        return int(self._only_element("an index"))
 
     def __hash__(self) -> int:
         return id(self) // 16
@@ -135,10 +135,14 @@ class NDArray(NumPyProtocols):
         return self.__repr__()
 
     def __format__(self, specification: str) -> str:
-        return format(self._data.item() if specification and self.size == 1 else str(self), specification)
+        return (
+            format(self._only_element(f"the format {specification!r}").item(), specification)
+            if specification
+            else str(self)
+        )
 
     def __reduce__(self) -> Any:
-        return _rebuild, (type(self), self._data, self.context)
+        return rebuild, (type(self), self._data, self.context)
 
     def __iter__(self) -> Iterator[Any]:
         for position in range(len(self)):
@@ -161,13 +165,16 @@ class NDArray(NumPyProtocols):
         ShapeError
             If there is not exactly one element.
         """
+        return self._only_element("asscalar")
+
+    def _only_element(self, what: str) -> Any:
         if self._data.size != 1:
-            raise ShapeError(f"asscalar needs an array of one element, got shape {self.shape} with {self.size}.")
+            raise ShapeError(f"{what} needs an array of one element, got shape {self.shape} with {self.size}.")
         return self._data.reshape(-1)[0]
 
-    def item(self, *where: int) -> Any:
+    def item(self, *where: Any) -> Any:
         """Return one element as a Python number."""
-        return self._data.item(*where)
+        return self._data.item(*where) if where else self._only_element("item").item()
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python numbers."""
@@ -183,6 +190,12 @@ class NDArray(NumPyProtocols):
     def copy(self) -> Any:
         """Return a copy on the same device; recorded."""
         return shape.identity(self)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self._like(self._data.copy())
 
     def copyto(self, other: Any) -> Any:
         """Copy into another array (converted to its dtype), or to a device.
@@ -304,8 +317,15 @@ class NDArray(NumPyProtocols):
     # -- parts -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Any:
-        key = _raw_key(key)
-        if type(key) is not tuple and isinstance(key, (int, numpy.integer)) and self._data.ndim and not isinstance(key, bool):
+        if type(key) is slice and key.start is key.stop is key.step is None and self._copies_views:
+            return self
+        key = raw_key(key)
+        if (
+            type(key) is not tuple
+            and isinstance(key, (int, numpy.integer))
+            and self._data.ndim
+            and not isinstance(key, bool)
+        ):
             size = self._data.shape[0]
             if not -size <= key < size:
                 raise IndexError(f"index {key} is out of range for axis 0 of an array of shape {self.shape}.")
@@ -321,11 +341,15 @@ class NDArray(NumPyProtocols):
         return self._like(data)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        key = _raw_key(key)
+        key = raw_key(key)
         if state.recording and (self._node is not None or (isinstance(value, Array) and value._node is not None)):
             self._assign_recorded(key, value)
             return
         raw = value._data if isinstance(value, Array) else value
+        if isinstance(raw, numpy.ndarray) and raw.size == 1:
+            raw = raw.reshape(())
+        elif isinstance(raw, (str, bytes, dict, set)):
+            raise DTypeError(f"cannot assign {describe(raw)} to x[{key_text(key)}]; expected an array or a number.")
         data = self._data
         try:
             if type(key) is slice and key == _ALL and isinstance(raw, numpy.ndarray) and raw.dtype != data.dtype:
@@ -335,13 +359,15 @@ class NDArray(NumPyProtocols):
         except ValueError as error:
             selected = data[key].shape
             raise ShapeError(
-                f"cannot assign {describe(raw)} to x[{_key_text(key)}], which has shape {selected}: {error}."
+                f"cannot assign {describe(raw)} to x[{key_text(key)}], which has shape {selected}: {error}."
             ) from None
         self._changed()
 
     def _assign_recorded(self, key: Any, value: Any) -> None:
         if self._node is not None:
             raise self._in_place_error("x[...] = value")
+        if value.size == 1:
+            value = shape.reshape_exactly(value, shape=())
         result = indexing.assign(self, value, key=key)
         self._data, self._node = result._data, result._node
 
@@ -376,15 +402,15 @@ class NDArray(NumPyProtocols):
             raise self._in_place_error(f"x {_SIGNS.get(operator.__name__, operator.__name__)}= y")
         recorded = state.recording and isinstance(other, Array) and other._node is not None
         raw = other._data if isinstance(other, Array) else other
-        if not recorded and isinstance(raw, (float, int)) and self._data.dtype.kind == "f":
+        if isinstance(raw, numpy.ndarray):
+            direct = raw.dtype == self._data.dtype and raw.shape == self._data.shape
+            direct = direct and (not isinstance(other, NDArray) or other.context == self.context)
+        else:
+            direct = isinstance(raw, (float, int)) and self._data.dtype.kind == "f"
+        if direct and not recorded and isinstance(operator.forward, numpy.ufunc):
             operator.forward(self._data, raw, out=self._data)
             self._changed()
             return self
-        if not recorded and isinstance(raw, numpy.ndarray) and raw.dtype == self._data.dtype:
-            if raw.shape == self._data.shape and isinstance(operator.forward, numpy.ufunc):
-                operator.forward(self._data, raw, out=self._data)
-                self._changed()
-                return self
         result = self._general(operator, self, other)
         if result is NotImplemented:
             return result
@@ -404,12 +430,18 @@ class NDArray(NumPyProtocols):
     def _general(operator: Operator, x: Any, y: Any) -> Any:
         """Answer `x @ y` where not both are plain arrays of this class: scalars keep the array's dtype."""
         if isinstance(x, NDArray):
-            y = _operand(y, x)
+            y = operand(y, x)
         else:
-            x = _operand(x, y)
+            x = operand(x, y)
         if x is NotImplemented or y is NotImplemented:
             return NotImplemented
         return operator(x, y)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
 
     def __neg__(self) -> Any:
         return mathematics.negative(self)
@@ -443,6 +475,8 @@ class NDArray(NumPyProtocols):
             raise ArgumentError(f"reshape has no argument {next(iter(options))!r}; it takes shape and reverse.")
         if target is None:
             target = new_shape[0] if len(new_shape) == 1 and not isinstance(new_shape[0], int) else new_shape
+        if isinstance(target, str) or not all(isinstance(length, (int, numpy.integer)) for length in target):
+            raise ArgumentError(f"reshape: the shape must be a tuple of int, got {describe(target)}.")
         exact = resolve_shape(self.shape, tuple(target), reverse)
         if self._node is not None and state.recording:
             return shape.reshape_exactly(self, shape=exact)
@@ -453,8 +487,12 @@ class NDArray(NumPyProtocols):
         return shape.reshape_like(self, other, **options)
 
     def broadcast_to(self, shape_: Any = None, **options: Any) -> Any:
-        """Return the array repeated along its axes of length 1 to a shape."""
-        return shape.broadcast_to(self, shape=options.get("shape", shape_))
+        """Return the array repeated along its axes of length 1, and along new axes in front, to a shape."""
+        target = options.get("shape", shape_)
+        target = (target,) if isinstance(target, int) else tuple(target)
+        new_axes = (1,) * (len(target) - self.ndim)
+        data = shape.reshape_exactly(self, shape=new_axes + self.shape) if new_axes else self
+        return shape.broadcast_to(data, shape=target)
 
     def transpose(self, *axes: Any, **options: Any) -> Any:
         """Return the array with its axes permuted; reversed if none are given."""
@@ -463,102 +501,10 @@ class NDArray(NumPyProtocols):
 
 
 _ALL = slice(None)
-_SIGNS = {"broadcast_add": "+", "broadcast_sub": "-", "broadcast_mul": "*", "broadcast_div": "/"}
-
-
-def _operand(value: Any, array: Any) -> Any:
-    """Return the other operand of an array as dispatch takes it; NotImplemented for what is no operand."""
-    if isinstance(value, Array):
-        return value
-    if isinstance(value, numpy.generic):
-        value = value.item()
-    if type(value) in _SCALARS:
-        return numpy.asarray(value).astype(array._data.dtype)
-    if isinstance(value, (str, bytes, type(None), Sequence, dict)):
-        return NotImplemented
-    return value
-
-
-def _raw_key(key: Any) -> Any:
-    """Return an index with NumPy values in place of arrays; float arrays index by their integer values."""
-    if isinstance(key, tuple):
-        return tuple(_raw_key(part) for part in key)
-    if isinstance(key, Array):
-        data = key._data
-        return data if data.dtype.kind in "iub" else data.astype(numpy.int64)
-    if isinstance(key, list):
-        return [_raw_key(part) for part in key] if any(isinstance(part, Array) for part in key) else key
-    return key
-
-
-def _key_text(key: Any) -> str:
-    parts = key if isinstance(key, tuple) else (key,)
-    texts = []
-    for part in parts:
-        if isinstance(part, slice):
-            ends = ["" if end is None else str(end) for end in (part.start, part.stop)]
-            texts.append(":".join(ends) + (f":{part.step}" if part.step is not None else ""))
-        else:
-            texts.append("..." if part is Ellipsis else describe(part) if isinstance(part, numpy.ndarray) else repr(part))
-    return ", ".join(texts)
-
-
-def mark_variable(array: NDArray, gradient: NDArray, request: str) -> None:
-    """Make `array` a leaf of the tape whose gradient goes to `gradient`."""
-    if request not in ("write", "add", "null"):
-        raise ArgumentError(f"unknown grad_req {request!r}: expected 'write', 'add' or 'null'.")
-    if request != "null":
-        require_differentiable(array._data.dtype, "attach_grad: this array")
-    if gradient.shape != array.shape:
-        raise ShapeError(f"the gradient has shape {gradient.shape}, its variable {array.shape}; they must be equal.")
-    array._node = Leaf(array._data, gradient, request) if request != "null" else None
-
-
-# -- other contexts ----------------------------------------------------------------------------------------------------
-
-_placed_classes: dict[type, type] = {}
-
-
-def place(cls: type, data: numpy.ndarray, context: Context, node: Any = None) -> Any:
-    """Return an array of class `cls` on a context. Arrays elsewhere than cpu(0) carry it in a hidden subclass."""
-    plain = getattr(cls, "_plain_class", cls)
-    if context == CPU:
-        array = object.__new__(plain)
-    else:
-        if plain not in _placed_classes:
-            _placed_classes[plain] = _make_placed_class(plain)
-        array = object.__new__(_placed_classes[plain])
-        array._context = context
-    array._data = data
-    array._node = node
-    return array
-
-
-def _make_placed_class(plain: Any) -> type:
-    class Placed(plain):
-        __slots__ = ("_context",)
-
-        _plain_class = plain
-        _precedence = plain._precedence
-
-        @property
-        def context(self) -> Context:
-            return self._context
-
-        def _like(self, data: numpy.ndarray, node: Any = None) -> Any:
-            return place(plain, data, self._context, node)
-
-        def __reduce__(self) -> Any:
-            return _rebuild, (plain, self._data, self._context)
-
-    Placed.__name__ = plain.__name__
-    Placed.__qualname__ = plain.__qualname__
-    Placed.__module__ = plain.__module__
-    return Placed
-
-
-def _rebuild(cls: type, data: numpy.ndarray, context: Context) -> Any:
-    return place(cls, data, context)
+_SIGNS = {
+    "broadcast_add": "+", "broadcast_sub": "-", "broadcast_mul": "*", "broadcast_div": "/", "broadcast_mod": "%",
+    "broadcast_power": "**", "floor_divide": "//", "_matmul": "@",
+}  # fmt: skip
 
 
 register_front_end("mxnet", NDArray)

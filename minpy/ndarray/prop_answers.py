@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from operator import index
 from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, ShapeError, describe
+from minpy.core.errors import ArgumentError, MXNetError, ShapeError, describe, operator_error
 
-__all__ = ["checked_names", "checked_shapes", "checked_types"]
+__all__ = ["ask", "checked_names", "checked_shapes", "checked_types"]
+
+
+def ask(prop: Any, method: str, *arguments: Any) -> Any:
+    """Return what a method of a prop answers; an exception inside it is raised with a line that says where."""
+    try:
+        return getattr(prop, method)(*arguments)
+    except MXNetError:
+        raise
+    except Exception as error:
+        given = f" ({', '.join(map(repr, arguments))})" if arguments else ""
+        raise operator_error(error, f"Custom operator: {type(prop).__name__}.{method} failed{given}") from error
 
 
 def checked_names(prop: Any, method: str) -> list[str]:
     """Return the names that a `list_*` method lists."""
-    names = getattr(prop, method)()
+    names = ask(prop, method)
+    if type(names) is list and len(names) == 1 and type(names[0]) is str:
+        return names
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise ArgumentError(
             f"{type(prop).__name__}.{method} returned {describe(names)}; expected a list of names, such as "
@@ -21,22 +35,29 @@ def checked_names(prop: Any, method: str) -> list[str]:
         )
     if len(set(names)) != len(names):
         raise ArgumentError(f"{type(prop).__name__}.{method} returned {list(names)}; names must differ.")
+    if not names and method == "list_outputs":
+        raise ArgumentError(f"{type(prop).__name__}.list_outputs returned no names; an operator has at least one output.")
     return list(names)
 
 
 def checked_shapes(operator: Any, in_shapes: list[list[int]]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
     """Return (output shapes, auxiliary shapes) as the prop infers them for the given input shapes."""
     who = f"{operator.prop_name}.infer_shape"
-    answer = operator.prop.infer_shape([list(shape) for shape in in_shapes])
+    answer = ask(operator.prop, "infer_shape", [list(shape) for shape in in_shapes])
     if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
         got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
         raise ArgumentError(
             f"{who} returned {got}; expected 2 or 3 lists: input shapes, output shapes, and auxiliary shapes. {_example(operator)}"
         )
-    parts = [*answer, []][:3]
-    lists = (operator.arguments, operator.outputs, operator.auxiliaries)
-    shapes = []
-    for part, names, what in zip(parts, lists, ("input", "output", "auxiliary"), strict=True):
+    shapes: list[list[tuple[int, ...]]] = []
+    for part, names, what in (
+        (answer[0], operator.arguments, "input"),
+        (answer[1], operator.outputs, "output"),
+        (answer[2] if len(answer) == 3 else (), operator.auxiliaries, "auxiliary"),
+    ):
+        if not part and not names:
+            shapes.append([])
+            continue
         if not isinstance(part, (tuple, list)) or len(part) != len(names):
             got = len(part) if isinstance(part, (tuple, list)) else describe(part)
             of = f", for {', '.join(map(repr, names))}" if names else ""
@@ -55,13 +76,13 @@ def checked_shapes(operator: Any, in_shapes: list[list[int]]) -> tuple[list[tupl
 
 def _shape(shape: Any, who: str, what: str, name: str) -> tuple[int, ...]:
     try:
-        lengths = tuple(int(length) for length in shape)
+        lengths = tuple(map(index, shape))
     except (TypeError, ValueError):
         raise ArgumentError(
             f"{who} returned {describe(shape)} as the shape of {what} {name!r}; expected a tuple of int. For one-element "
             "lists mind the comma: (shape,)."
         ) from None
-    if any(length < 0 for length in lengths):
+    if lengths and min(lengths) < 0:
         raise ShapeError(f"{who} returned {lengths} as the shape of {what} {name!r}; lengths cannot be negative.")
     return lengths
 
@@ -81,20 +102,22 @@ def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
     who = f"{operator.prop_name}.infer_type"
     if not in_types:
         return [numpy.float32] * len(operator.outputs)
-    answer = operator.prop.infer_type(list(in_types))
+    if getattr(type(operator.prop).infer_type, "_is_default", False):
+        return [in_types[0]] * len(operator.outputs)
+    answer = ask(operator.prop, "infer_type", list(in_types))
     if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
         got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
         raise ArgumentError(f"{who} returned {got}; expected 2 or 3 lists: input types, output types, auxiliary types.")
-    parts = [*answer, []][:3]
     for part, names, what in (
-        (parts[0], operator.arguments, "input"),
-        (parts[1], operator.outputs, "output"),
+        (answer[0], operator.arguments, "input"),
+        (answer[1], operator.outputs, "output"),
+        (answer[2] if len(answer) == 3 else operator.auxiliaries, operator.auxiliaries, "auxiliary"),
     ):
         if not isinstance(part, (tuple, list)) or len(part) != len(names):
             got = len(part) if isinstance(part, (tuple, list)) else describe(part)
             raise ArgumentError(f"{who} returned {got} {what} types; expected {len(names)}, for {', '.join(map(repr, names))}.")
     types = []
-    for name, value in zip(operator.outputs, parts[1], strict=True):
+    for name, value in zip(operator.outputs, answer[1], strict=True):
         try:
             types.append(numpy.dtype(value).type)
         except TypeError:

@@ -1,5 +1,32 @@
-"""`minpy.numpy`: NumPy's functions on arrays of the tape, with NumPy's semantics."""
+"""`minpy.numpy`: NumPy's functions on arrays of the tape, with NumPy's semantics.
 
-from minpy.numpy.ndarray import ndarray
+Written for `import minpy.numpy as np`. Arrays made from Python numbers are float32. All other names are generated from
+NumPy's own: functions accept and return `ndarray`s, and are recorded; dtypes and constants are NumPy's.
+"""
 
-__all__ = ["ndarray"]
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as _numpy
+
+from minpy.numpy import creation as _creation
+from minpy.numpy import fft as fft
+from minpy.numpy import linalg as linalg
+from minpy.numpy import random as random
+from minpy.numpy.ndarray import ndarray as ndarray
+from minpy.numpy.wrapping import wrapped_namespace as _wrapped_namespace
+
+_OWN = [*_creation.__all__, "fft", "linalg", "ndarray", "random"]
+_generated = _wrapped_namespace(_numpy, "numpy", skip=[*_OWN, "test", "matrix", "asmatrix", "bmat"])
+globals().update(_generated, **{_name: getattr(_creation, _name) for _name in _creation.__all__})
+
+__all__ = sorted({*_OWN, *_generated})
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from minpy.core.errors import nearest
+
+    raise AttributeError(f"minpy.numpy has no function {name!r}.{nearest(name, __all__)}")

@@ -30,7 +30,7 @@ class ndarray(NDArray):
     --------
     >>> import minpy.numpy as np
     >>> np.array([1.0, 2.0]).sum()
-    array(3.)
+    array(3., dtype=float32)
     """
 
     __slots__ = ()
@@ -67,8 +67,10 @@ class ndarray(NDArray):
 
     def __repr__(self) -> str:
         text = repr(self._data)
-        return text if self.context.device_type == "cpu" and not self.context.device_id else (
-            f"{text[:-1]}, ctx={self.context})"
+        return (
+            text
+            if self.context.device_type == "cpu" and not self.context.device_id
+            else (f"{text[:-1]}, ctx={self.context})")
         )
 
     def __str__(self) -> str:
@@ -126,6 +128,13 @@ class ndarray(NDArray):
         self._become(operator(self, other))
         return self
 
+    def _receive(self, data: Any, node: Any) -> None:
+        if not (state.recording and (self._node is not None or node is not None)):
+            super()._receive(data, node)
+            return
+        self._require_own("out=x")
+        self._data, self._node = data.astype(self._data.dtype, copy=False), node
+
     def _require_own(self, what: str) -> None:
         if type(self._node) is Leaf or not self._data.flags.writeable:
             reason = "a variable (attach_grad)" if type(self._node) is Leaf else "an input of a function"
@@ -170,19 +179,63 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-METHODS = (
-    "all any argmax argmin argsort clip conj cumprod cumsum diagonal dot max mean min nonzero prod ravel repeat round "
-    "searchsorted sort squeeze std sum swapaxes take trace var"
-).split()
+def _sign(ufunc: numpy.ufunc, reflected: bool = False) -> Callable[..., Any]:
+    """Return the method for a sign that only NumPy's semantics have."""
+    if ufunc.nin == 1:
+        return lambda self: ufunc(self)
+    return (lambda self, other: ufunc(other, self)) if reflected else (lambda self, other: ufunc(self, other))
+
+
+SIGNS = {
+    "and": numpy.bitwise_and,
+    "or": numpy.bitwise_or,
+    "xor": numpy.bitwise_xor,
+    "floordiv": numpy.floor_divide,
+    "matmul": numpy.matmul,
+}
+
+for _name, _ufunc in SIGNS.items():
+    setattr(ndarray, f"__{_name}__", _sign(_ufunc))
+    setattr(ndarray, f"__r{_name}__", _sign(_ufunc, reflected=True))
+ndarray.__invert__ = _sign(numpy.invert)  # type: ignore[attr-defined]
+
+METHODS = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "clip",
+    "conj",
+    "cumprod",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "ravel",
+    "repeat",
+    "round",
+    "searchsorted",
+    "sort",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "trace",
+    "var",
+]
 
 for _name in METHODS:
     setattr(ndarray, _name, _method(getattr(numpy, _name)))
 ndarray.flatten = _method(numpy.ravel)  # type: ignore[attr-defined]
 
 register_front_end("numpy", ndarray)
-install_arithmetic(
-    ndarray, {**ARITHMETIC}
-)
+install_arithmetic(ndarray, {**ARITHMETIC})
 install_comparisons(
     ndarray,
     {

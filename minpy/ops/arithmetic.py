@@ -43,28 +43,40 @@ def _binary(
 
 
 add = _binary(
-    np.add, "broadcast_add", ("broadcast_plus", "add"), "Return lhs + rhs, elementwise with broadcasting.",
+    np.add,
+    "broadcast_add",
+    ("broadcast_plus", "add"),
+    "Return lhs + rhs, elementwise with broadcasting.",
     ("[[1, 2], [3, 4]]", "[10, 20]", "[[11., 22.],\n       [13., 24.]]"),
 )
 add.def_grad(lambda ans, lhs, rhs: lambda g: g, 0)
 add.def_grad(lambda ans, lhs, rhs: lambda g: g, 1)
 
 subtract = _binary(
-    np.subtract, "broadcast_sub", ("broadcast_minus", "subtract"), "Return lhs - rhs, elementwise with broadcasting.",
+    np.subtract,
+    "broadcast_sub",
+    ("broadcast_minus", "subtract"),
+    "Return lhs - rhs, elementwise with broadcasting.",
     ("[[1, 2], [3, 4]]", "[1, 1]", "[[0., 1.],\n       [2., 3.]]"),
 )
 subtract.def_grad(lambda ans, lhs, rhs: lambda g: g, 0)
 subtract.def_grad(lambda ans, lhs, rhs: lambda g: -g, 1)
 
 multiply = _binary(
-    np.multiply, "broadcast_mul", ("multiply",), "Return lhs * rhs, elementwise with broadcasting.",
+    np.multiply,
+    "broadcast_mul",
+    ("multiply",),
+    "Return lhs * rhs, elementwise with broadcasting.",
     ("[[1, 2], [3, 4]]", "[10, 1]", "[[10.,  2.],\n       [30.,  4.]]"),
 )
 multiply.def_grad(lambda ans, lhs, rhs: lambda g: g * rhs, 0)
 multiply.def_grad(lambda ans, lhs, rhs: lambda g: g * lhs, 1)
 
 divide = _binary(
-    np.true_divide, "broadcast_div", ("divide", "true_divide"), "Return lhs / rhs, elementwise with broadcasting.",
+    np.true_divide,
+    "broadcast_div",
+    ("divide", "true_divide"),
+    "Return lhs / rhs, elementwise with broadcasting.",
     ("[1, 2, 3]", "[2]", "[0.5, 1. , 1.5]"),
     "Quotients of integer arrays are truncated towards zero, and keep the arrays' dtype.",
 )
@@ -72,7 +84,10 @@ divide.def_grad(lambda ans, lhs, rhs: lambda g: g / rhs, 0)
 divide.def_grad(lambda ans, lhs, rhs: lambda g: -(g * ans / rhs), 1)
 
 mod = _binary(
-    np.remainder, "broadcast_mod", ("modulo",), "Return the remainder of lhs / rhs, which has the sign of rhs.",
+    np.remainder,
+    "broadcast_mod",
+    ("modulo",),
+    "Return the remainder of lhs / rhs, which has the sign of rhs.",
     ("[5, -5, 5]", "[3, 3, -3]", "[ 2.,  1., -1.]"),
     "The gradient with respect to lhs is 1, to rhs -floor(lhs / rhs).",
 )
@@ -80,7 +95,10 @@ mod.def_grad(lambda ans, lhs, rhs: lambda g: g, 0)
 mod.def_grad(lambda ans, lhs, rhs: lambda g: -(g * np.floor(lhs / rhs)), 1)
 
 power = _binary(
-    np.power, "broadcast_power", ("power",), "Return lhs to the power of rhs, elementwise with broadcasting.",
+    np.power,
+    "broadcast_power",
+    ("power",),
+    "Return lhs to the power of rhs, elementwise with broadcasting.",
     ("[1, 2, 3]", "[2, 3, 0.5]", "[1.    , 8.    , 1.7321]"),
     "The gradient with respect to rhs is lhs ** rhs * log(lhs): 0 where lhs is 0, NaN where it is negative.",
 )
@@ -101,22 +119,34 @@ def _power_exponent_gradient(ans: Any, lhs: Any, rhs: Any) -> Callable[[Any], An
 
 
 maximum = _binary(
-    np.maximum, "broadcast_maximum", ("maximum",), "Return the larger of lhs and rhs, elementwise with broadcasting.",
-    ("[1, 2, 3]", "[2]", "[2., 2., 3.]"), "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
+    np.maximum,
+    "broadcast_maximum",
+    ("maximum",),
+    "Return the larger of lhs and rhs, elementwise with broadcasting.",
+    ("[1, 2, 3]", "[2]", "[2., 2., 3.]"),
+    "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
 )
 maximum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs >= rhs), 0)
 maximum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs < rhs), 1)
 
 minimum = _binary(
-    np.minimum, "broadcast_minimum", ("minimum",), "Return the smaller of lhs and rhs, elementwise with broadcasting.",
-    ("[1, 2, 3]", "[2]", "[1., 2., 2.]"), "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
+    np.minimum,
+    "broadcast_minimum",
+    ("minimum",),
+    "Return the smaller of lhs and rhs, elementwise with broadcasting.",
+    ("[1, 2, 3]", "[2]", "[1., 2., 2.]"),
+    "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
 )
 minimum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs <= rhs), 0)
 minimum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs > rhs), 1)
 
 hypot = _binary(
-    np.hypot, "broadcast_hypot", (), "Return sqrt(lhs ** 2 + rhs ** 2), elementwise with broadcasting.",
-    ("[3, 5]", "[4, 12]", "[ 5., 13.]"), "The gradient at (0, 0) is NaN: there is none.",
+    np.hypot,
+    "broadcast_hypot",
+    (),
+    "Return sqrt(lhs ** 2 + rhs ** 2), elementwise with broadcasting.",
+    ("[3, 5]", "[4, 12]", "[ 5., 13.]"),
+    "The gradient at (0, 0) is NaN: there is none.",
 )
 hypot.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs / ans), 0)
 hypot.def_grad(lambda ans, lhs, rhs: lambda g: g * (rhs / ans), 1)
@@ -167,12 +197,12 @@ def _elemwise(short: str, sign: str, broadcasting: Operator, aliases: tuple[str,
 
     def forward(lhs: Any, rhs: Any) -> Any:
         _require_equal_shapes(name, ("lhs", "rhs"), (lhs, rhs), f" Use broadcast_{short} for shapes that broadcast.")
-        answer = compute(lhs, rhs)
-        return answer if lhs.dtype.kind not in "iub" else answer.astype(lhs.dtype, copy=False)
+        return compute(lhs, rhs)
 
     forward.__doc__ = _ELEMWISE_DOC.format(short=short, sign=sign, result=result)
     made: Operator = operator(forward, name=name, aliases=aliases)
     made.may_alias = False
+    made.keeps_dtype = True
     for argnum, rule in enumerate(broadcasting.rules):
         made.def_grad(rule, argnum)
     return made
@@ -231,5 +261,3 @@ def add_n(*args: np.ndarray) -> np.ndarray:
 
 
 add_n.def_multiple_grad(lambda ans, *args: lambda g: (g,) * len(args))
-
-

@@ -29,16 +29,21 @@ __all__ = [
 
 def _common_dtype(lhs: Any, rhs: Any) -> Any:
     """Return the dtype of the arrays among two operands; numbers have no say."""
+    if type(lhs) is np.ndarray and type(rhs) is np.ndarray and lhs.dtype is rhs.dtype:
+        return lhs.dtype
     if not isinstance(rhs, np.ndarray):
         return lhs.dtype if isinstance(lhs, np.ndarray) else np.result_type(lhs, rhs)
-    if not isinstance(lhs, np.ndarray) or lhs.dtype is rhs.dtype:
+    if not isinstance(lhs, np.ndarray):
         return rhs.dtype
     return np.result_type(lhs, rhs)
 
 
 def _relation(ufunc: np.ufunc, name: str, sentence: str, lhs: str, rhs: str, result: str) -> Operator:
     def forward(lhs: Any, rhs: Any) -> Any:
-        return ufunc(lhs, rhs).astype(_common_dtype(lhs, rhs))
+        dtype = _common_dtype(lhs, rhs)
+        if dtype.kind in "iu":  # a number is cast first, as in arithmetic
+            lhs, rhs = np.asarray(lhs).astype(dtype, copy=False), np.asarray(rhs).astype(dtype, copy=False)
+        return ufunc(lhs, rhs).astype(dtype)
 
     doc = binary_doc(name, sentence, lhs, rhs, result, "Its gradient is zero.")
     made: Operator = operator(forward, name=f"broadcast_{name}", aliases=(name,), doc=doc)
@@ -62,10 +67,20 @@ logical_and = _relation(
     np.logical_and, "logical_and", "Return 1 where both are not 0, else 0.", "[0, 1, 2]", "[1, 0, 3]", "[0., 0., 1.]"
 )
 logical_or = _relation(
-    np.logical_or, "logical_or", "Return 1 where one or both are not 0, else 0.", "[0, 0, 2]", "[1, 0, 3]", "[1., 0., 1.]"
+    np.logical_or,
+    "logical_or",
+    "Return 1 where one or both are not 0, else 0.",
+    "[0, 0, 2]",
+    "[1, 0, 3]",
+    "[1., 0., 1.]",
 )
 logical_xor = _relation(
-    np.logical_xor, "logical_xor", "Return 1 where exactly one is not 0, else 0.", "[0, 0, 2]", "[1, 0, 3]", "[1., 0., 0.]"
+    np.logical_xor,
+    "logical_xor",
+    "Return 1 where exactly one is not 0, else 0.",
+    "[0, 0, 2]",
+    "[1, 0, 3]",
+    "[1., 0., 0.]",
 )
 
 logical_not = operator(

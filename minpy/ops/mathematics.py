@@ -21,7 +21,9 @@ def _ufunc(ufunc: np.ufunc, sentence: str, example: str, result: str, notes: str
     return made
 
 
-def _function(forward: Callable[[Any], Any], name: str, sentence: str, example: str, result: str, notes: str = "") -> Any:
+def _function(
+    forward: Callable[[Any], Any], name: str, sentence: str, example: str, result: str, notes: str = ""
+) -> Any:
     return operator(forward, name=name, elementwise=True, doc=unary_doc(name, sentence, example, result, notes))
 
 
@@ -34,7 +36,12 @@ reciprocal = _ufunc(np.reciprocal, "Return 1 / data.", "[1, 4]", "[1.  , 0.25]")
 reciprocal.def_grad(lambda ans, data: lambda g: -(g * ans * ans))
 
 absolute = _ufunc(
-    np.absolute, "Return the absolute value of each element.", "[-1, 0, 2]", "[1., 0., 2.]", "Its gradient at 0 is 0.", "abs"
+    np.absolute,
+    "Return the absolute value of each element.",
+    "[-1, 0, 2]",
+    "[1., 0., 2.]",
+    "Its gradient at 0 is 0.",
+    "abs",
 )
 
 
@@ -95,9 +102,7 @@ cos.def_grad(lambda ans, data: lambda g: -(g * np.sin(data)))
 tan = _ufunc(np.tan, "Return the tangent of each element, an angle in radians.", "[0, 1]", "[0.    , 1.5574]")
 tan.def_grad(lambda ans, data: lambda g: g + g * ans * ans)
 
-arcsin = _ufunc(
-    np.arcsin, "Return the angle in [-pi/2, pi/2] whose sine is the element.", "[0, 1]", "[0.    , 1.5708]"
-)
+arcsin = _ufunc(np.arcsin, "Return the angle in [-pi/2, pi/2] whose sine is the element.", "[0, 1]", "[0.    , 1.5708]")
 arcsin.def_grad(lambda ans, data: lambda g: g / np.sqrt(1 - data * data))
 
 arccos = _ufunc(np.arccos, "Return the angle in [0, pi] whose cosine is the element.", "[0, 1]", "[1.5708, 0.    ]")
@@ -126,9 +131,11 @@ arccosh = _ufunc(
 arccosh.def_grad(lambda ans, data: lambda g: g / np.sqrt(data * data - 1))
 
 arctanh = _ufunc(
-    np.arctanh, "Return the inverse hyperbolic tangent of each element; NaN outside [-1, 1].",
-    "[0, 0.5]", "[0.    , 0.5493]",
-)  # fmt: skip
+    np.arctanh,
+    "Return the inverse hyperbolic tangent of each element; NaN outside [-1, 1].",
+    "[0, 0.5]",
+    "[0.    , 0.5493]",
+)
 arctanh.def_grad(lambda ans, data: lambda g: g / (1 - data * data))
 
 degrees = _ufunc(np.degrees, "Return angles in degrees of angles in radians.", "[0, 1]", "[ 0.    , 57.2958]")
@@ -146,20 +153,31 @@ def _sigmoid(data: Any) -> Any:
 
 
 sigmoid = _function(
-    _sigmoid, "sigmoid", "Return 1 / (1 + exp(-data)), the logistic function.", "[-100, 0, 1]", "[0.    , 0.5   , 0.7311]"
+    _sigmoid,
+    "sigmoid",
+    "Return 1 / (1 + exp(-data)), the logistic function.",
+    "[-100, 0, 1]",
+    "[0.    , 0.5   , 0.7311]",
 )
 sigmoid.def_grad(lambda ans, data: lambda g: g * (ans - ans * ans))
 
 relu = _function(
-    lambda data: np.maximum(data, 0), "relu", "Return max(data, 0).", "[-1, 0, 2]", "[0., 0., 2.]",
+    lambda data: np.maximum(data, 0),
+    "relu",
+    "Return max(data, 0).",
+    "[-1, 0, 2]",
+    "[0., 0., 2.]",
     "Its gradient at 0 is 0.",
-)  # fmt: skip
+)
 relu.def_grad(lambda ans, data: lambda g: g * (ans > 0))
 
 softsign = _function(
-    lambda data: data / (np.absolute(data) + 1), "softsign", "Return data / (1 + abs(data)).", "[-1, 0, 3]",
+    lambda data: data / (np.absolute(data) + 1),
+    "softsign",
+    "Return data / (1 + abs(data)).",
+    "[-1, 0, 3]",
     "[-0.5 ,  0.  ,  0.75]",
-)  # fmt: skip
+)
 
 
 @softsign.def_grad()

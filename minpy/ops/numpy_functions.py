@@ -17,6 +17,11 @@ from minpy.ops.reduction import expand, product_of_others, resolve_axes
 
 __all__ = ["numpy_clip", "numpy_max", "numpy_mean", "numpy_min", "numpy_prod", "numpy_sum", "numpy_where"]
 
+_add: Any = np.add.reduce
+_multiply: Any = np.multiply.reduce
+_maximum: Any = np.maximum.reduce
+_minimum: Any = np.minimum.reduce
+
 
 def _axes(axis: Any, a: Any) -> tuple[int, ...]:
     return () if axis == () else resolve_axes("reduction", axis, np.shape(a))
@@ -36,11 +41,13 @@ def _with_axes(value: Any, a: Any, axis: Any, keepdims: bool) -> Any:
 @operator(name="_numpy_sum", implements=np.sum, public=False)
 def numpy_sum(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Return `numpy.sum`."""
-    return np.add.reduce(a, axis=axis, dtype=dtype, keepdims=keepdims)
+    return _add(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 @numpy_sum.def_grad()
-def _sum_gradient(ans: Any, a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Callable[[Any], Any]:
+def _sum_gradient(
+    ans: Any, a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False
+) -> Callable[[Any], Any]:
     return lambda g: expand(_with_axes(g, a, axis, keepdims), np.shape(a))
 
 
@@ -51,7 +58,9 @@ def numpy_mean(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = 
 
 
 @numpy_mean.def_grad()
-def _mean_gradient(ans: Any, a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Callable[[Any], Any]:
+def _mean_gradient(
+    ans: Any, a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False
+) -> Callable[[Any], Any]:
     def gradient(g: Any) -> Any:
         count = np.size(a) // max(np.size(g), 1)
         return expand(_with_axes(g / count, a, axis, keepdims), np.shape(a))
@@ -62,24 +71,26 @@ def _mean_gradient(ans: Any, a: Any, *, axis: Any = None, dtype: Any = None, kee
 @operator(name="_numpy_prod", implements=np.prod, public=False)
 def numpy_prod(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Return `numpy.prod`."""
-    return np.multiply.reduce(a, axis=axis, dtype=dtype, keepdims=keepdims)
+    return _multiply(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 @numpy_prod.def_grad()
-def _prod_gradient(ans: Any, a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Callable[[Any], Any]:
+def _prod_gradient(
+    ans: Any, a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False
+) -> Callable[[Any], Any]:
     return lambda g: product_of_others(a, _axes(axis, a)) * _with_axes(g, a, axis, keepdims)
 
 
 @operator(name="_numpy_max", implements=(np.max, np.amax), public=False)
 def numpy_max(a: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Return `numpy.max`."""
-    return np.maximum.reduce(a, axis=axis, keepdims=keepdims)
+    return _maximum(a, axis=axis, keepdims=keepdims)
 
 
 @operator(name="_numpy_min", implements=(np.min, np.amin), public=False)
 def numpy_min(a: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     """Return `numpy.min`."""
-    return np.minimum.reduce(a, axis=axis, keepdims=keepdims)
+    return _minimum(a, axis=axis, keepdims=keepdims)
 
 
 def _extreme_gradient(ans: Any, a: Any, *, axis: Any = None, keepdims: bool = False) -> Callable[[Any], Any]:

@@ -14,9 +14,28 @@ import numpy as np
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.registry import operator
 
-__all__ = ["argmax", "argmax_channel", "argmin", "expand", "max", "mean", "min", "nanprod", "nansum", "norm", "prod", "sum"]
+__all__ = [
+    "argmax",
+    "argmax_channel",
+    "argmin",
+    "expand",
+    "max",
+    "mean",
+    "min",
+    "moments",
+    "nanprod",
+    "nansum",
+    "norm",
+    "prod",
+    "sum",
+]
 
 Axis = int | tuple[int, ...] | None
+
+_add: Any = np.add.reduce
+_multiply: Any = np.multiply.reduce
+_maximum: Any = np.maximum.reduce
+_minimum: Any = np.minimum.reduce
 
 _DOC = """{sentence}
 
@@ -94,7 +113,7 @@ def _reduced(name: str, data: Any, axis: Any, exclude: bool) -> Any:
 
 
 def _shaped(result: Any) -> Any:
-    return result if result.ndim else result.reshape(1)
+    return result if result.ndim else np.array(result, ndmin=1)
 
 
 def _kept(data: Any) -> Any:
@@ -117,7 +136,7 @@ def expand(value: Any, shape: tuple[int, ...]) -> Any:
         result = np.empty(shape, value.dtype)
         result[...] = value
         return result
-    return np.broadcast_to(value, shape)
+    return np.broadcast_to(value, shape) if shape else np.reshape(value, ())
 
 
 def _count(data: Any, ans: Any) -> int:
@@ -131,7 +150,7 @@ def _count(data: Any, ans: Any) -> int:
 @operator(name="sum", aliases=("sum_axis",), doc=_doc("sum", "Return the sum over axes.", "[5., 6.]"))
 def sum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("sum", data, axis, exclude)
-    return _shaped(np.add.reduce(data, axis=axes, dtype=_kept(data), keepdims=keepdims))
+    return _shaped(_add(data, axis=axes, dtype=_kept(data), keepdims=keepdims))
 
 
 @sum.def_grad()
@@ -142,11 +161,12 @@ def _sum_gradient(
 
 
 @operator(
-    name="nansum", doc=_doc("nansum", "Return the sum over axes, in which NaN counts as 0.", "[5., 6.]", "The gradient at NaN is 0.")
+    name="nansum",
+    doc=_doc("nansum", "Return the sum over axes, in which NaN counts as 0.", "[5., 6.]", "The gradient at NaN is 0."),
 )
 def nansum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("nansum", data, axis, exclude)
-    return _shaped(np.add.reduce(np.where(data == data, data, 0), axis=axes, dtype=data.dtype, keepdims=keepdims))
+    return _shaped(_add(np.where(data == data, data, 0), axis=axes, dtype=data.dtype, keepdims=keepdims))
 
 
 @nansum.def_grad()
@@ -163,7 +183,7 @@ def _nansum_gradient(
 def mean(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("mean", data, axis, exclude)
     if data.dtype.kind == "f" and data.dtype.itemsize > 2:
-        total = np.add.reduce(data, axis=axes, keepdims=keepdims)
+        total = _add(data, axis=axes, keepdims=keepdims)
         return _shaped(total / (data.size // builtins.max(total.size, 1)))
     return _shaped(np.mean(data, axis=axes, keepdims=keepdims).astype(data.dtype))
 
@@ -177,11 +197,13 @@ def _mean_gradient(
 
 @operator(
     name="prod",
-    doc=_doc("prod", "Return the product over axes.", "[4., 0.]", "The gradient is the product of the others, also at 0."),
+    doc=_doc(
+        "prod", "Return the product over axes.", "[4., 0.]", "The gradient is the product of the others, also at 0."
+    ),
 )
 def prod(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("prod", data, axis, exclude)
-    return _shaped(np.multiply.reduce(data, axis=axes, dtype=_kept(data), keepdims=keepdims))
+    return _shaped(_multiply(data, axis=axes, dtype=_kept(data), keepdims=keepdims))
 
 
 def product_of_others(data: Any, axes: tuple[int, ...]) -> Any:
@@ -203,11 +225,13 @@ def _prod_gradient(
 
 @operator(
     name="nanprod",
-    doc=_doc("nanprod", "Return the product over axes, in which NaN counts as 1.", "[4., 0.]", "The gradient at NaN is 0."),
+    doc=_doc(
+        "nanprod", "Return the product over axes, in which NaN counts as 1.", "[4., 0.]", "The gradient at NaN is 0."
+    ),
 )
 def nanprod(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("nanprod", data, axis, exclude)
-    return _shaped(np.multiply.reduce(np.where(data == data, data, 1), axis=axes, dtype=data.dtype, keepdims=keepdims))
+    return _shaped(_multiply(np.where(data == data, data, 1), axis=axes, dtype=data.dtype, keepdims=keepdims))
 
 
 @nanprod.def_grad()
@@ -230,17 +254,21 @@ _TIES = "Where several elements are the {0}, each gets the gradient. NaN is the 
 
 
 @operator(
-    name="max", aliases=("max_axis",), doc=_doc("max", "Return the largest element over axes.", "[2., 3.]", _TIES.format("maximum"))
+    name="max",
+    aliases=("max_axis",),
+    doc=_doc("max", "Return the largest element over axes.", "[2., 3.]", _TIES.format("maximum")),
 )
 def max(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
-    return _shaped(np.maximum.reduce(data, axis=_reduced("max", data, axis, exclude), keepdims=keepdims))
+    return _shaped(_maximum(data, axis=_reduced("max", data, axis, exclude), keepdims=keepdims))
 
 
 @operator(
-    name="min", aliases=("min_axis",), doc=_doc("min", "Return the smallest element over axes.", "[1., 0.]", _TIES.format("minimum"))
+    name="min",
+    aliases=("min_axis",),
+    doc=_doc("min", "Return the smallest element over axes.", "[1., 0.]", _TIES.format("minimum")),
 )
 def min(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
-    return _shaped(np.minimum.reduce(data, axis=_reduced("min", data, axis, exclude), keepdims=keepdims))
+    return _shaped(_minimum(data, axis=_reduced("min", data, axis, exclude), keepdims=keepdims))
 
 
 def _extreme_gradient(
@@ -337,6 +365,55 @@ def argmax_channel(data: np.ndarray) -> np.ndarray:
 for _operator in (argmax, argmin, argmax_channel):
     _operator.def_grad_zero()
 
+# -- moments -----------------------------------------------------------------------------------------------------------
+
+
+@operator(name="moments")
+def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return mean and variance over axes.
+
+    Parameters
+    ----------
+    data : NDArray
+    axes : int or tuple of int
+        The axes to reduce; for global moments all of them.
+    keepdims : bool
+        Whether the reduced axes stay, with length 1.
+
+    Returns
+    -------
+    mean, variance : NDArray
+        Of the dtype of `data`. The variance is the mean square of the differences from the mean.
+
+    Raises
+    ------
+    ShapeError
+        If an axis does not exist, or is given twice.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> mean, variance = nd.moments(nd.array([[1, 3], [2, 6]]), axes=1)
+    >>> mean.asnumpy(), variance.asnumpy()
+    (array([2., 4.], dtype=float32), array([1., 4.], dtype=float32))
+    """
+    over = _reduced("moments", data, axes, False)
+    average = np.mean(data, axis=over, keepdims=True)
+    variance = np.mean(np.square(data - average), axis=over, keepdims=keepdims)
+    average = average if keepdims else average.reshape(np.shape(variance))
+    return tuple(_shaped(np.asarray(value).astype(data.dtype, copy=False)) for value in (average, variance))
+
+
+@moments.def_grad()
+def _moments_gradient(ans: Any, data: Any, *, axes: Any, keepdims: bool = False) -> Callable[[Any], Any]:
+    def gradient(g: Any) -> Any:
+        of_mean, of_variance = (_with_axes(part, data, axes, keepdims, False) for part in g)
+        difference = data - _with_axes(ans[0], data, axes, keepdims, False)
+        return (of_mean + of_variance * (difference + difference)) / _count(data, g[0])
+
+    return gradient
+
+
 # -- norms -------------------------------------------------------------------------------------------------------------
 
 
@@ -383,9 +460,9 @@ def norm(
     axes = _reduced("norm", data, axis, False)
     wide = np.float32 if data.dtype == np.float16 else None  # where squares overflow soon
     if ord == 1:
-        result = np.add.reduce(np.absolute(data), axis=axes, dtype=wide, keepdims=keepdims)
+        result = _add(np.absolute(data), axis=axes, dtype=wide, keepdims=keepdims)
     else:
-        result = np.sqrt(np.add.reduce(np.square(data, dtype=wide), axis=axes, keepdims=keepdims))
+        result = np.sqrt(_add(np.square(data, dtype=wide), axis=axes, keepdims=keepdims))
     return _shaped(result.astype(out_dtype or data.dtype, copy=False))
 
 
@@ -396,3 +473,7 @@ def _norm_gradient(
     if ord == 1:
         return lambda g: np.sign(data) * _with_axes(g, data, axis, keepdims, False)
     return lambda g: data * _with_axes(g / np.where(ans == 0, 1, ans), data, axis, keepdims, False)
+
+
+for _operator in (sum, nansum, mean, prod, nanprod, max, min, argmax, argmin, argmax_channel, moments, norm):
+    _operator.may_alias = False

@@ -25,9 +25,14 @@ sign = _step(np.sign, "sign", "Return -1, 0 or 1: the sign of each element.", "[
 floor = _step(np.floor, "floor", "Return the largest whole number <= data.", "[-1.5, 1.5]", "[-2.,  1.]")
 ceil = _step(np.ceil, "ceil", "Return the smallest whole number >= data.", "[-1.5, 1.5]", "[-1.,  2.]")
 trunc = _step(
-    np.trunc, "trunc", "Return the whole part of each element: rounded towards zero.", "[-1.5, 1.5]", "[-1.,  1.]",
-    aliases=("fix",), implements=(np.fix,),
-)  # fmt: skip
+    np.trunc,
+    "trunc",
+    "Return the whole part of each element: rounded towards zero.",
+    "[-1.5, 1.5]",
+    "[-1.,  1.]",
+    aliases=("fix",),
+    implements=(np.fix,),
+)
 
 
 def _round(data: Any) -> Any:
@@ -49,20 +54,26 @@ round = operator(
     name="round",
     elementwise=True,
     doc=unary_doc(
-        "round", "Return the nearest whole number; halves are rounded away from zero.", "[-0.5, 0.5, 1.5, 2.4]",
-        "[-1.,  1.,  2.,  2.]", f"`numpy.round` rounds halves to the even number. {_ZERO}",
+        "round",
+        "Return the nearest whole number; halves are rounded away from zero.",
+        "[-0.5, 0.5, 1.5, 2.4]",
+        "[-1.,  1.,  2.,  2.]",
+        f"`numpy.round` rounds halves to the even number. {_ZERO}",
     ),
-).def_grad_zero()  # fmt: skip
+).def_grad_zero()
 
 rint = operator(
     _rint,
     name="rint",
     elementwise=True,
     doc=unary_doc(
-        "rint", "Return the nearest whole number; halves are rounded down.", "[-1.5, 0.5, 1.5, 2.6]",
-        "[-2.,  0.,  1.,  3.]", f"`numpy.rint` rounds halves to the even number. {_ZERO}",
+        "rint",
+        "Return the nearest whole number; halves are rounded down.",
+        "[-1.5, 0.5, 1.5, 2.6]",
+        "[-2.,  0.,  1.,  3.]",
+        f"`numpy.rint` rounds halves to the even number. {_ZERO}",
     ),
-).def_grad_zero()  # fmt: skip
+).def_grad_zero()
 
 
 @operator(name="clip")

@@ -52,27 +52,43 @@ def _special(
 _NEEDS_SCIPY = "It needs SciPy: install `minpy[special]`."
 
 erf = _special(
-    _erf, "erf", "Return the error function of each element.", "[0, 1]", "[0.    , 0.8427]",
+    _erf,
+    "erf",
+    "Return the error function of each element.",
+    "[0, 1]",
+    "[0.    , 0.8427]",
     "It is 2 / sqrt(pi) times the integral of exp(-t ** 2) from 0 to the element.",
-)  # fmt: skip
+)
 erf.def_grad(lambda ans, data: lambda g: g * (np.exp(-(data * data)) * (2 / math.sqrt(math.pi))))
 
 erfinv = _special(
-    _from_scipy("erfinv"), "erfinv", "Return the number whose error function is the element, in [-1, 1].",
-    "[0, 0.5]", "[0.    , 0.4769]", _NEEDS_SCIPY,
-)  # fmt: skip
+    _from_scipy("erfinv"),
+    "erfinv",
+    "Return the number whose error function is the element, in [-1, 1].",
+    "[0, 0.5]",
+    "[0.    , 0.4769]",
+    _NEEDS_SCIPY,
+)
 erfinv.def_grad(lambda ans, data: lambda g: g * (np.exp(ans * ans) * (math.sqrt(math.pi) / 2)))
 
 gamma = _special(
-    _from_scipy("gamma"), "gamma", "Return the gamma function of each element: (n - 1)! for a whole number n.",
-    "[5, 0.5]", "[24.    ,  1.7725]", _NEEDS_SCIPY,
-)  # fmt: skip
+    _from_scipy("gamma"),
+    "gamma",
+    "Return the gamma function of each element: (n - 1)! for a whole number n.",
+    "[5, 0.5]",
+    "[24.    ,  1.7725]",
+    _NEEDS_SCIPY,
+)
 gamma.def_grad(lambda ans, data: lambda g: g * (ans * polygamma(data, n=0)))
 
 gammaln = _special(
-    _from_scipy("gammaln"), "gammaln", "Return the logarithm of the absolute value of the gamma function.",
-    "[1, 5]", "[0.    , 3.1781]", _NEEDS_SCIPY,
-)  # fmt: skip
+    _from_scipy("gammaln"),
+    "gammaln",
+    "Return the logarithm of the absolute value of the gamma function.",
+    "[1, 5]",
+    "[0.    , 3.1781]",
+    _NEEDS_SCIPY,
+)
 gammaln.def_grad(lambda ans, data: lambda g: g * polygamma(data, n=0))
 
 

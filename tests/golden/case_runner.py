@@ -1,18 +1,30 @@
 """Runs one golden case and describes its result as plain data that JSON can hold.
 
-A case is a name and a snippet. The snippet sees ``mx``, ``nd``, ``autograd`` and ``np`` and assigns ``result``. The same
-snippet runs under MXNet 1.9.1, which makes the golden files, and under the library that is compared with them.
+A case is a name and a snippet. The snippet sees ``mx``, ``nd``, ``autograd`` and ``np`` and assigns ``result``. It runs
+under MXNet 1.9.1, which makes the golden files, and under the library that is compared with them.
 """
+
+from typing import Any
 
 import numpy as np
 
+Description = dict[str, Any]
 
-def run_case(mx, snippet):
+
+class UndescribableError(Exception):
+    """A case's result is of a kind that golden files do not hold: a mistake in the case, not an answer to it."""
+
+
+def run_case(mx: Any, snippet: str) -> Description:
     """Runs ``snippet`` with ``mx`` as the library and returns the description of its result or of its error."""
-    scope = {"mx": mx, "nd": mx.nd, "autograd": mx.autograd, "np": np}
+    scope: dict[str, Any] = {"mx": mx, "nd": mx.nd, "autograd": mx.autograd, "np": np}
     try:
         exec(snippet, scope)
-        return describe(scope["result"])
+        description = describe(scope["result"])
+        mx.nd.waitall()
+        return description
+    except UndescribableError:
+        raise
     except Exception as error:
         return {"kind": "error", "error": type(error).__name__}
     finally:
@@ -20,7 +32,7 @@ def run_case(mx, snippet):
         mx.autograd.set_training(False)
 
 
-def describe(value):
+def describe(value: Any) -> Description:
     """Describes a result: its kind, its values, and for arrays shape and dtype."""
     if value is None:
         return {"kind": "none"}
@@ -40,23 +52,25 @@ def describe(value):
         return _describe_array("numpy", value)
     if hasattr(value, "asnumpy"):
         return _describe_array("array", value.asnumpy())
-    raise TypeError(f"a golden case cannot result in {type(value).__name__}")
+    raise UndescribableError(f"a golden case cannot result in {type(value).__name__}")
 
 
-def _describe_array(kind, array):
+def _describe_array(kind: str, array: np.ndarray) -> Description:
     return {"kind": kind, "shape": list(array.shape), "dtype": array.dtype.name, "values": _nested(array)}
 
 
-def _nested(array):
+def _nested(array: np.ndarray) -> Any:
     if array.ndim == 0:
         return _plain(array[()])
     return [_nested(item) for item in array]
 
 
-def _plain(number):
+def _plain(number: Any) -> bool | int | float | list[float]:
     """Turns a NumPy scalar into the Python number with the shortest text that reads back as the same scalar."""
     if isinstance(number, (bool, np.bool_)):
         return bool(number)
     if isinstance(number, (int, np.integer)):
         return int(number)
+    if isinstance(number, (complex, np.complexfloating)):
+        return [float(str(number.real)), float(str(number.imag))]
     return float(str(number))

@@ -1,20 +1,22 @@
 """Writes the golden files: what MXNet 1.9.1 answers to every case. Run under MXNet 1.9.1, not under the library itself.
 
-    python tests/golden/make_golden.py [ndarray] [autograd] [operator]
+Usage: ``python tests/golden/make_golden.py [ndarray] [autograd] [operator] [custom]``.
 """
 
 import importlib
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).resolve().parent
-GROUPS = ("ndarray", "autograd", "operator")
+GROUPS = ("ndarray", "autograd", "operator", "custom")
 
 
-def make(group, mx, run_case):
-    """Runs the cases of ``{group}_cases.py`` and writes ``{group}.json``, one case a line, sorted by name."""
+def make(group: str, mx: Any, run_case: Callable[[Any, str], dict[str, Any]]) -> int:
+    """Runs the cases of ``{group}_cases.py``, writes ``{group}.json`` sorted by name, and returns their number."""
     cases = importlib.import_module(f"{group}_cases").CASES
     answers = {}
     for name, snippet in cases:
@@ -28,7 +30,7 @@ def make(group, mx, run_case):
     return len(answers)
 
 
-def main(groups):
+def main(groups: list[str]) -> None:
     """Makes the golden files of ``groups``, or of all groups."""
     import mxnet as mx
 

@@ -1,6 +1,6 @@
-"""Golden cases of operators: what they compute and what their gradients are, with head gradients that are not all ones."""
+"""Golden cases of operators: what they compute and their gradients, with head gradients that are not all ones."""
 
-import textwrap
+from textwrap import dedent
 
 
 def _forward_backward(expression, *, head="", out="y", **inputs):
@@ -21,7 +21,7 @@ def _table(group, rows):
 
 
 def _snippets(group, rows):
-    return [(f"{group}_{name}", textwrap.dedent(snippet).strip()) for name, snippet in rows]
+    return [(f"{group}_{name}", dedent(snippet).strip()) for name, snippet in rows]
 
 
 MATRIX = "[[1, -2, 3], [0.5, 4, -1]]"
@@ -41,7 +41,7 @@ UNARY = [
     ("log1p", "[-2, -1, -1e-6, 0, 1e-6, 2]"),
     ("sqrt", "[-1, 0, 0.25, 4]"), ("rsqrt", "[-1, 0, 0.25, 4]"), ("cbrt", "[-8, 0, 0.125, 27]"),
     ("rcbrt", "[-8, 0, 0.125, 27]"), ("reciprocal", "[-2, 0, 0.25, 4]"),
-    ("gamma", "[-1.5, 0.5, 1, 2.5, 5]"), ("gammaln", "[-1.5, 0.5, 1, 2, 2.5, 50]"), ("digamma", "[0.5, 1, 2.5, 5]"),
+    ("gamma", "[-1.5, 0.5, 1, 2.5, 5]"), ("gammaln", "[-1.5, 0.5, 1, 2, 2.5, 50]"),
     ("sin", SIGNED), ("cos", SIGNED), ("tan", SIGNED), ("arcsin", UNIT), ("arccos", UNIT), ("arctan", SIGNED),
     ("sinh", SIGNED), ("cosh", SIGNED), ("arcsinh", SIGNED), ("arccosh", "[0.5, 1, 2, 10]"), ("arctanh", UNIT),
     ("degrees", SIGNED), ("radians", "[-180, 0, 45, 360]"),
@@ -73,7 +73,10 @@ ACTIVATION_CASES = _table(
     [
         ("unknown", "result = nd.Activation(nd.ones((1,)), act_type='swish')"),
         ("without_type", "result = nd.Activation(nd.ones((1,)))"),
-        ("rrelu_predicting", "result = nd.LeakyReLU(nd.array([-1, 1]), act_type='rrelu', lower_bound=0.1, upper_bound=0.3)"),
+        (
+            "rrelu_predicting",
+            "result = nd.LeakyReLU(nd.array([-1, 1]), act_type='rrelu', lower_bound=0.1, upper_bound=0.3)[0]",
+        ),
     ],
 )
 
@@ -92,17 +95,30 @@ FULLY_CONNECTED_CASES = _table(
             "nd.FullyConnected(x, w, b, num_hidden=1, flatten=False)",
             {"x": "[[[1, 2], [3, 4]], [[5, 6], [7, 8]]]", "w": "[[1, -1]]", "b": "[0.5]"},
         ),
-        ("vector_without_flatten", "nd.FullyConnected(x, w, no_bias=True, num_hidden=2, flatten=False)", {"x": "[1, 2]", "w": "[[1, 2], [3, 4]]"}),
+        (
+            "vector_without_flatten",
+            "nd.FullyConnected(x, w, no_bias=True, num_hidden=2, flatten=False)",
+            {"x": "[1, 2]", "w": "[[1, 2], [3, 4]]"},
+        ),
         ("vector_flattens", "nd.FullyConnected(x, w, no_bias=True, num_hidden=2)", {"x": "[1, 2]", "w": "[[1], [3]]"}),
     ],
 ) + _snippets(
     "fully_connected",
     [
         ("wrong_width", "result = nd.FullyConnected(nd.ones((2, 3)), nd.ones((4, 2)), no_bias=True, num_hidden=4)"),
-        ("wrong_num_hidden", "result = nd.FullyConnected(nd.ones((2, 3)), nd.ones((4, 3)), no_bias=True, num_hidden=5)"),
+        (
+            "wrong_num_hidden",
+            "result = nd.FullyConnected(nd.ones((2, 3)), nd.ones((4, 3)), no_bias=True, num_hidden=5)",
+        ),
         ("bias_missing", "result = nd.FullyConnected(nd.ones((2, 3)), nd.ones((4, 3)), num_hidden=4)"),
         ("num_hidden_missing", "result = nd.FullyConnected(nd.ones((2, 3)), nd.ones((4, 3)), no_bias=True)"),
-        ("dtype_float64", "result = nd.FullyConnected(nd.ones((1, 2), dtype='float64'), nd.ones((1, 2), dtype='float64'), no_bias=True, num_hidden=1)"),
+        (
+            "dtype_float64",
+            """
+            x = nd.ones((1, 2), dtype='float64')
+            result = nd.FullyConnected(x, x, no_bias=True, num_hidden=1)
+            """,
+        ),
     ],
 )
 
@@ -125,8 +141,9 @@ SOFTMAX_CASES = _table(
         ("softmin_axis_zero", "nd.softmin(x, axis=0)", {"x": MATRIX}),
         ("activation_instance", "nd.SoftmaxActivation(x)", {"x": MATRIX}),
         ("activation_channel", "nd.SoftmaxActivation(x, mode='channel')", {"x": "[[[[1, 2]], [[3, 5]]]]"}),
-        ("cross_entropy", "nd.softmax_cross_entropy(x, label)", {"x": MATRIX, "label": "[2, 0]"}),
-        ("cross_entropy_large", "nd.softmax_cross_entropy(x, label)", {"x": "[[1000, 0], [0, 1000]]", "label": "[1, 1]"}),
+        ("cross_entropy", "nd.softmax_cross_entropy(x, nd.array([2, 0]))", {"x": MATRIX}),
+        ("cross_entropy_large", "nd.softmax_cross_entropy(x, nd.array([1, 1]))", {"x": "[[1000, 0], [0, 1000]]"}),
+        ("cross_entropy_label_gradient", "nd.softmax_cross_entropy(x, l)", {"x": MATRIX, "l": "[2, 0]"}),
     ],
 ) + _snippets(
     "softmax",
@@ -161,16 +178,29 @@ SOFTMAX_OUTPUT_CASES = _snippets(
         ("ignore_label", _output("use_ignore=True, ignore_label=-1", label=IGNORING)),
         ("ignore_label_default", _output("use_ignore=True", label=IGNORING)),
         ("ignore_label_not_used", _output("ignore_label=1")),
-        ("ignore_normalization_valid", _output("use_ignore=True, ignore_label=-1, normalization='valid'", label=IGNORING)),
-        ("ignore_normalization_batch", _output("use_ignore=True, ignore_label=-1, normalization='batch'", label=IGNORING)),
+        (
+            "ignore_normalization_valid",
+            _output("use_ignore=True, ignore_label=-1, normalization='valid'", label=IGNORING),
+        ),
+        (
+            "ignore_normalization_batch",
+            _output("use_ignore=True, ignore_label=-1, normalization='batch'", label=IGNORING),
+        ),
         ("smooth_alpha", _output("smooth_alpha=0.1")),
         ("out_grad", _output("out_grad=True", head="(nd.arange(9) + 0.5).reshape((3, 3))")),
         ("multi_output", _output("multi_output=True", x="[[[1, 2], [3, 5], [0, 1]]]", label="[[2, 0]]")),
         (
             "multi_output_valid",
-            _output("multi_output=True, normalization='valid', use_ignore=True, ignore_label=0", x="[[[1, 2], [3, 5], [0, 1]]]", label="[[2, 0]]"),
+            _output(
+                "multi_output=True, normalization='valid', use_ignore=True, ignore_label=0",
+                x="[[[1, 2], [3, 5], [0, 1]]]",
+                label="[[2, 0]]",
+            ),
         ),
-        ("multi_output_batch", _output("multi_output=True, normalization='batch'", x="[[[1, 2], [3, 5], [0, 1]]]", label="[[2, 0]]")),
+        (
+            "multi_output_batch",
+            _output("multi_output=True, normalization='batch'", x="[[[1, 2], [3, 5], [0, 1]]]", label="[[2, 0]]"),
+        ),
         ("preserve_shape", _output("preserve_shape=True", x="[[[1, 2], [3, 5]]]", label="[[1, 0]]")),
         ("three_axes_flatten", _output(x="[[[1, 2], [3, 5]]]", label="[2]")),
         ("label_of_output_shape", _output(label="[[0, 0, 1], [1, 0, 0], [0.5, 0.5, 0]]")),
@@ -217,13 +247,20 @@ DROPOUT_CASES = _table(
     "dropout",
     [
         ("predicting", "result = nd.Dropout(nd.array([1, 2]), p=0.9)"),
-        ("predicting_gradient", _forward_backward("nd.Dropout(x, p=0.9)", x="[1, 2]").replace("record()", "record(train_mode=False)")),
+        (
+            "predicting_gradient",
+            _forward_backward("nd.Dropout(x, p=0.9)", x="[1, 2]").replace("record()", "record(train_mode=False)"),
+        ),
         ("p_above_one", "result = nd.Dropout(nd.array([1, 2]), p=1.5)"),
         ("p_negative", "result = nd.Dropout(nd.array([1, 2]), p=-0.5)"),
         ("mode_unknown", "result = nd.Dropout(nd.array([1, 2]), mode='never')"),
         (
             "axes_share_the_mask",
-            "with autograd.record():\n    y = nd.Dropout(nd.ones((40, 3)), p=0.5, axes=(1,))\nresult = bool((y == y[:, 0:1]).min())",
+            """
+            with autograd.record():
+                y = nd.Dropout(nd.ones((40, 3)), p=0.5, axes=(1,))
+            result = bool((y == y[:, 0:1]).min())
+            """,
         ),
     ],
 )
@@ -234,7 +271,10 @@ NONZERO = "[[2, -2, 1.5]]"
 
 BROADCAST_CASES = _table(
     "broadcast",
-    [(name, f"nd.broadcast_{name}(a, b)", {"a": LEFT, "b": RIGHT}) for name in ("add", "sub", "mul", "maximum", "minimum", "hypot", "plus", "minus")]
+    [
+        (name, f"nd.broadcast_{name}(a, b)", {"a": LEFT, "b": RIGHT})
+        for name in ("add", "sub", "mul", "maximum", "minimum", "hypot", "plus", "minus")
+    ]
     + [(name, f"nd.broadcast_{name}(a, b)", {"a": LEFT, "b": NONZERO}) for name in ("div", "mod")]
     + [("power", "nd.broadcast_power(a, b)", {"a": "[[0.5], [1], [2]]", "b": RIGHT})]
     + [
@@ -287,7 +327,6 @@ ELEMENTWISE_CASES = _table(
         ("clip_nan", "nd.clip(x, 0, 1)", {"x": "[float('nan'), 2]"}),
         ("hypot_arrays", "nd.broadcast_hypot(a, b)", {"a": "[3, 0]", "b": "[4, 0]"}),
         ("squared_difference", "(a - b) ** 2", {"a": "[3, 0]", "b": "[4, 0]"}),
-        ("arctan2", "nd.arctan2(a, b)", {"a": "[1]", "b": "[2]"}),
         ("cast", "nd.cast(x, dtype='float64')", {"x": SIGNED}),
         ("amp_cast", "nd.amp_cast(x, dtype='float16')", {"x": SIGNED}),
     ],
@@ -344,7 +383,10 @@ REDUCTION_CASES = _table(
         ("norm_ord_three", "result = nd.norm(nd.array([1, 2]), ord=3)"),
         ("moments", "result = nd.moments(nd.array([[1, 2], [3, 6]]), axes=(0,))"),
         ("cumsum_dtype", "result = nd.cumsum(nd.array([1.5, 2.5]), dtype='int32')"),
-        ("layer_norm_output_mean_var", "result = nd.LayerNorm(nd.array([[1, 2, 6]]), nd.ones((3,)), nd.zeros((3,)), output_mean_var=True)"),
+        (
+            "layer_norm_output_mean_var",
+            "result = nd.LayerNorm(nd.array([[1, 2, 6]]), nd.ones((3,)), nd.zeros((3,)), output_mean_var=True)",
+        ),
         ("argmax_channel", "result = nd.argmax_channel(nd.array([[1, 5, 5], [3, 2, 1]]))"),
     ],
 )
@@ -352,10 +394,26 @@ REDUCTION_CASES = _table(
 INDEXING_CASES = _table(
     "indexing",
     [
-        ("embedding", "nd.Embedding(nd.array([[0, 2], [2, 1]]), w, input_dim=3, output_dim=2)", {"w": "[[1, 2], [3, 4], [5, 6]]"}),
-        ("embedding_out_of_range", "nd.Embedding(nd.array([-1, 7]), w, input_dim=3, output_dim=2)", {"w": "[[1, 2], [3, 4], [5, 6]]"}),
-        ("embedding_fraction", "nd.Embedding(nd.array([1.7]), w, input_dim=3, output_dim=2)", {"w": "[[1, 2], [3, 4], [5, 6]]"}),
-        ("embedding_index_gradient", "nd.Embedding(i, w, input_dim=2, output_dim=1)", {"i": "[1, 0]", "w": "[[1], [2]]"}),
+        (
+            "embedding",
+            "nd.Embedding(nd.array([[0, 2], [2, 1]]), w, input_dim=3, output_dim=2)",
+            {"w": "[[1, 2], [3, 4], [5, 6]]"},
+        ),
+        (
+            "embedding_out_of_range",
+            "nd.Embedding(nd.array([-1, 7]), w, input_dim=3, output_dim=2)",
+            {"w": "[[1, 2], [3, 4], [5, 6]]"},
+        ),
+        (
+            "embedding_fraction",
+            "nd.Embedding(nd.array([1.7]), w, input_dim=3, output_dim=2)",
+            {"w": "[[1, 2], [3, 4], [5, 6]]"},
+        ),
+        (
+            "embedding_index_gradient",
+            "nd.Embedding(i, w, input_dim=2, output_dim=1)",
+            {"i": "[1, 0]", "w": "[[1], [2]]"},
+        ),
         ("take_clip", "nd.take(x, nd.array([-1, 1, 9]))", {"x": "[[1, 2], [3, 4], [5, 6]]"}),
         ("take_wrap", "nd.take(x, nd.array([-1, 1, 4]), mode='wrap')", {"x": "[[1, 2], [3, 4], [5, 6]]"}),
         ("take_axis", "nd.take(x, nd.array([[1, 0]]), axis=1)", {"x": "[[1, 2], [3, 4], [5, 6]]"}),
@@ -379,7 +437,11 @@ INDEXING_CASES = _table(
         ("diag_of_matrix", "nd.diag(x)", {"x": MATRIX}),
         ("diag_of_matrix_offset", "nd.diag(x, k=1)", {"x": MATRIX}),
         ("sequence_mask", "nd.SequenceMask(x, nd.array([1, 2]), use_sequence_length=True, value=9)", {"x": CUBE}),
-        ("sequence_mask_axis_one", "nd.SequenceMask(x, nd.array([1, 2]), use_sequence_length=True, axis=1)", {"x": CUBE}),
+        (
+            "sequence_mask_axis_one",
+            "nd.SequenceMask(x, nd.array([1, 2]), use_sequence_length=True, axis=1)",
+            {"x": CUBE},
+        ),
         ("sequence_mask_not_used", "nd.SequenceMask(x)", {"x": CUBE}),
         ("sequence_last", "nd.SequenceLast(x, nd.array([1, 2]), use_sequence_length=True)", {"x": CUBE}),
         ("sequence_last_one_step", "nd.SequenceLast(x, nd.array([1, 1]), use_sequence_length=True)", {"x": CUBE}),
@@ -387,15 +449,20 @@ INDEXING_CASES = _table(
         ("topk_value", "nd.topk(x, k=2, ret_typ='value')", {"x": MATRIX}),
         ("topk_value_ascending", "nd.topk(x, k=1, axis=0, ret_typ='value', is_ascend=True)", {"x": MATRIX}),
         ("topk_mask", "nd.topk(x, k=2, ret_typ='mask')", {"x": MATRIX}),
-        ("fill_element_0index", "nd.choose_element_0index(x, nd.array([0, 2]))", {"x": MATRIX}),
-        ("batch_take", "nd.batch_take(x, nd.array([0, 2], dtype='int32'))", {"x": MATRIX}),
+        ("choose_element_0index", "nd.choose_element_0index(x, nd.array([0, 2]))", {"x": MATRIX}),
         ("boolean_mask", "nd.contrib.boolean_mask(x, nd.array([0, 1]))", {"x": MATRIX}),
     ],
 ) + _snippets(
     "indexing",
     [
-        ("embedding_index_dtype_int32", "result = nd.Embedding(nd.array([1], dtype='int32'), nd.array([[1], [2]]), input_dim=2, output_dim=1)"),
-        ("embedding_wrong_dimensions", "result = nd.Embedding(nd.array([1]), nd.ones((3, 2)), input_dim=4, output_dim=2)"),
+        (
+            "embedding_index_dtype_int32",
+            "result = nd.Embedding(nd.array([1], dtype='int32'), nd.array([[1], [2]]), input_dim=2, output_dim=1)",
+        ),
+        (
+            "embedding_wrong_dimensions",
+            "result = nd.Embedding(nd.array([1]), nd.ones((3, 2)), input_dim=4, output_dim=2)",
+        ),
         ("one_hot_values", "result = nd.one_hot(nd.array([1, 0]), depth=3, on_value=8, off_value=-1)"),
         ("one_hot_two_axes", "result = nd.one_hot(nd.array([[1], [0]]), depth=2)"),
         ("one_hot_int32_indices", "result = nd.one_hot(nd.array([1], dtype='int32'), depth=2)"),
@@ -437,7 +504,11 @@ SHAPE_CASES = _table(
         ("dot_matrix_vector", "nd.dot(a, b)", {"a": MATRIX, "b": "[1, 2, 3]"}),
         ("dot_cube_matrix", "nd.dot(a, b)", {"a": CUBE, "b": "[[1], [2]]"}),
         ("batch_dot", "nd.batch_dot(a, b)", {"a": CUBE, "b": "[[[1], [2]], [[3], [4]]]"}),
-        ("batch_dot_transpose", "nd.batch_dot(a, b, transpose_a=True, transpose_b=True)", {"a": CUBE, "b": "[[[1, 2]], [[3, 4]]]"}),
+        (
+            "batch_dot_transpose",
+            "nd.batch_dot(a, b, transpose_a=True, transpose_b=True)",
+            {"a": CUBE, "b": "[[[1, 2]], [[3, 4]]]"},
+        ),
         ("linalg_gemm2", "nd.linalg.gemm2(a, b, transpose_b=True, alpha=2)", {"a": MATRIX, "b": COLUMNS}),
         ("upsampling_nearest", "nd.UpSampling(x, scale=2, sample_type='nearest')", {"x": "[[[[1, 2]]]]"}),
     ],
@@ -465,7 +536,10 @@ OPTIMIZER_CASES = _snippets(
             _update("nd.sgd_update(weight, gradient, out=weight, lr=0.1, wd=0.5, rescale_grad=2, clip_gradient=3)"),
         ),
         ("sgd_clip_zero", _update("nd.sgd_update(weight, gradient, out=weight, lr=0.1, clip_gradient=0)")),
-        ("sgd_momentum", _update("nd.sgd_mom_update(weight, gradient, momentum, out=weight, lr=0.1, momentum=0.9)", True)),
+        (
+            "sgd_momentum",
+            _update("nd.sgd_mom_update(weight, gradient, momentum, out=weight, lr=0.1, momentum=0.9)", True),
+        ),
         (
             "sgd_momentum_without_out",
             _update("nd.sgd_mom_update(weight, gradient, momentum, lr=0.1, momentum=0.9)", True),
@@ -473,8 +547,8 @@ OPTIMIZER_CASES = _snippets(
         (
             "sgd_momentum_everything",
             _update(
-                "nd.sgd_mom_update(weight, gradient, momentum, out=weight, lr=0.1, momentum=0.9, wd=0.5, rescale_grad=2, "
-                "clip_gradient=3)",
+                "nd.sgd_mom_update(weight, gradient, momentum, out=weight, lr=0.1, momentum=0.9, wd=0.5, "
+                "rescale_grad=2, clip_gradient=3)",
                 True,
             ),
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
 from operator_table.row import Row, integers, real
 
 _LEFT = integers(3, 4, low=-1, high=2)

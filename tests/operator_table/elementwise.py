@@ -6,10 +6,10 @@ import math
 from typing import Any
 
 import numpy as np
+
 from operator_table.row import Row, real
 
 _SMALL = 0.2  # distance from 0 where a function has a pole there
-NAN = float("nan")
 
 
 def _unary(name: str, reference: Any, low: float = -2.0, high: float = 2.0, **options: Any) -> Row:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
 from operator_table.row import Row, Spec, real
 
 NAN = float("nan")
@@ -96,8 +97,21 @@ ROWS = (
     Row(
         "argmax_channel",
         _DISTINCT,
-        reference=lambda x: np.array([[x[i, :, k].tolist().index(max(x[i, :, k])) for k in range(4)] for i in range(2)]),
+        reference=lambda x: np.array(
+            [[x[i, :, k].tolist().index(max(x[i, :, k])) for k in range(4)] for i in range(2)]
+        ),
         order=0,
         reason="piecewise constant",
+    ),
+    *(
+        Row(
+            "moments",
+            _X,
+            {"axes": axes, "keepdims": keepdims},
+            reference=lambda x, axes, keepdims: (x.mean(axes, keepdims=keepdims), x.var(axes, keepdims=keepdims)),
+            float16_tolerance=2e-2,
+            label=label,
+        )
+        for label, axes, keepdims in (("axis", 1, False), ("axes", (0, 2), False), ("kept", (0, -1), True))
     ),
 )

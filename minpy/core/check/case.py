@@ -62,21 +62,15 @@ class Case:
 
     @property
     def arrays(self) -> dict[int | str, numpy.ndarray]:
-        """Every input that is an array, by its slot: variables and others, such as labels."""
-        found: dict[int | str, numpy.ndarray] = {
-            index: value for index, value in enumerate(self.inputs) if isinstance(value, numpy.ndarray)
-        }
-        found.update((slot, self.attributes[slot]) for slot in self.slots if isinstance(slot, str))
-        return found
+        """Every input and attribute that is an array, by its slot: variables and others, such as labels."""
+        values: list[tuple[int | str, Any]] = [*enumerate(self.inputs), *self.attributes.items()]
+        return {slot: value for slot, value in values if isinstance(value, numpy.ndarray)}
 
     def __str__(self) -> str:
         skipped = int(self.operator.is_method)
         names = self.operator.argument_names(len(self.inputs))[skipped:]
         text = describe_arguments(names, self.inputs[skipped:])
-        options = [
-            f"{key}={describe(value) if isinstance(value, numpy.ndarray) else repr(value)}"
-            for key, value in self.attributes.items()
-        ]
+        options = [f"{key}={_text(value)}" for key, value in self.attributes.items()]
         return f"{self.operator.__name__}({', '.join(filter(None, [text, *options]))})"
 
     def name(self, slot: int | str) -> str:
@@ -125,6 +119,10 @@ class Case:
 
 def _unwrapped(value: Any) -> Any:
     return value._data if isinstance(value, Array) else value
+
+
+def _text(value: Any) -> str:
+    return describe(value) if isinstance(value, numpy.ndarray) else repr(value)
 
 
 def _is_real(value: Any) -> bool:

@@ -48,7 +48,8 @@ def record_on(cls: type[Array]) -> Runner:
     """Return the runner that records the call on arrays of a class, and goes backward from its outputs."""
 
     def run(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays]:
-        arrays = case.mapped(lambda value: new_array(cls, value.copy()))
+        inputs = [slot for slot in case.arrays if isinstance(slot, int) or slot in case.slots]
+        arrays = case.replaced({slot: new_array(cls, case.arrays[slot].copy()) for slot in inputs})
         variables: list[Any] = arrays.variables
         gradients = [new_array(cls, numpy.zeros_like(variable._data)) for variable in variables]
         for variable, gradient in zip(variables, gradients, strict=True):

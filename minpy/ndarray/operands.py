@@ -1,0 +1,65 @@
+"""What the operands and the indices of an `NDArray` may be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array
+from minpy.core.errors import ArgumentError, describe
+
+__all__ = ["SCALARS", "key_text", "operand", "raw_key"]
+
+SCALARS = (int, float, bool)
+
+
+def operand(value: Any, array: Any) -> Any:
+    """Return the other operand of an array as dispatch takes it; NotImplemented for what is no operand."""
+    if isinstance(value, Array):
+        return value
+    if isinstance(value, numpy.generic):
+        value = value.item()
+    if type(value) in SCALARS:
+        return numpy.asarray(value).astype(_scalar_dtype(value, array._data.dtype))
+    if isinstance(value, (list, tuple)):
+        raise ArgumentError(
+            f"an NDArray and a {type(value).__name__} cannot be operands of one operation. Convert it with nd.array()."
+        )
+    if isinstance(value, (str, bytes, type(None), Sequence, dict)):
+        return NotImplemented
+    return value
+
+
+def _scalar_dtype(value: Any, dtype: numpy.dtype) -> Any:
+    """Return the dtype of a number beside an array: the array's, but for numbers that booleans cannot hold."""
+    if dtype.kind != "b" or type(value) is bool:
+        return dtype
+    return numpy.int64 if type(value) is int else numpy.float32
+
+
+def raw_key(key: Any) -> Any:
+    """Return an index with NumPy values in place of arrays; float arrays index by their integer values."""
+    if isinstance(key, tuple):
+        return tuple(raw_key(part) for part in key)
+    if isinstance(key, Array):
+        data = key._data
+        return data if data.dtype.kind in "iub" else data.astype(numpy.int64)
+    if isinstance(key, list):
+        return [raw_key(part) for part in key] if any(isinstance(part, Array) for part in key) else key
+    return key
+
+
+def key_text(key: Any) -> str:
+    parts = key if isinstance(key, tuple) else (key,)
+    texts = []
+    for part in parts:
+        if isinstance(part, slice):
+            ends = ["" if end is None else str(end) for end in (part.start, part.stop)]
+            texts.append(":".join(ends) + (f":{part.step}" if part.step is not None else ""))
+        else:
+            texts.append(
+                "..." if part is Ellipsis else describe(part) if isinstance(part, numpy.ndarray) else repr(part)
+            )
+    return ", ".join(texts)

@@ -1,0 +1,317 @@
+"""`minpy.nd.random`: NDArrays drawn from distributions, by minpy's own generator (`minpy.random.seed`).
+
+Parameters are numbers, with `shape` the result's shape; or NDArrays, and then an array of `shape` is drawn for each of
+their elements.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array
+from minpy.core.context import Context, resolve_context
+from minpy.core.errors import ArgumentError
+from minpy.core.registry import OPERATORS
+from minpy.ndarray.ndarray import NDArray, place
+from minpy.ops.sampling import DISTRIBUTIONS, draw, draw_each, draw_integers
+
+__all__ = [  # noqa: F822 - those that end with _like are made below
+    "exponential",
+    "exponential_like",
+    "gamma",
+    "gamma_like",
+    "generalized_negative_binomial",
+    "generalized_negative_binomial_like",
+    "multinomial",
+    "negative_binomial",
+    "negative_binomial_like",
+    "normal",
+    "normal_like",
+    "poisson",
+    "poisson_like",
+    "randint",
+    "randn",
+    "shuffle",
+    "uniform",
+    "uniform_like",
+]
+
+_NULL: Any = None
+
+
+def _finished(data: numpy.ndarray, context: Context | str | None, out: Any) -> Any:
+    if out is None:
+        return place(NDArray, data, resolve_context(context or None))
+    if out.shape != data.shape:
+        raise ArgumentError(
+            f"random: out has shape {out.shape}, the result has {data.shape}; leave shape out, or make them equal."
+        )
+    out._receive(data, None)
+    return out
+
+
+def _drawn(name: str, parameters: Sequence[Any], shape: Any, dtype: Any, ctx: Any, out: Any) -> Any:
+    arrays = [value for value in parameters if isinstance(value, Array)]
+    if arrays:
+        raws = [value._data if isinstance(value, Array) else value for value in parameters]
+        if len(arrays) < len(raws):
+            raise ArgumentError(f"random.{name}: its parameters must be all numbers, or all NDArrays.")
+        data = draw_each(name, raws, shape, dtype)
+        return _finished(data, ctx or arrays[0].context, out)
+    if shape is None and out is not None:
+        shape = out.shape
+    return _finished(draw(name, parameters, shape, dtype if dtype is not None or out is None else out.dtype), ctx, out)
+
+
+def uniform(
+    low: Any = 0,
+    high: Any = 1,
+    shape: Any = _NULL,
+    dtype: Any = _NULL,
+    ctx: Context | None = None,
+    out: Any = None,
+    **_: Any,
+) -> NDArray:
+    """Return numbers drawn uniformly from [low, high).
+
+    Parameters
+    ----------
+    low, high : float or NDArray
+    shape : int or tuple of int, optional
+        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
+    dtype : str, optional
+        'float32' if left out.
+    ctx : Context, optional
+    out : NDArray, optional
+        Where to write the result.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        If `low` is greater than `high`.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.random.uniform(2, 3, shape=(2, 2)).shape
+    (2, 2)
+    """
+    return _drawn("uniform", (low, high), shape, dtype, ctx, out)
+
+
+def normal(
+    loc: Any = 0,
+    scale: Any = 1,
+    shape: Any = _NULL,
+    dtype: Any = _NULL,
+    ctx: Context | None = None,
+    out: Any = None,
+    **_: Any,
+) -> NDArray:
+    """Return numbers drawn from the normal distribution of mean `loc` and standard deviation `scale`.
+
+    The other arguments are those of `uniform`.
+    """
+    return _drawn("normal", (loc, scale), shape, dtype, ctx, out)
+
+
+def randn(
+    *shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = _NULL, ctx: Context | None = None, out: Any = None
+) -> NDArray:
+    """Return numbers drawn from a normal distribution; the shape is given as separate numbers."""
+    return _drawn("normal", (loc, scale), shape or None, dtype, ctx, out)
+
+
+def gamma(
+    alpha: Any = 1,
+    beta: Any = 1,
+    shape: Any = _NULL,
+    dtype: Any = _NULL,
+    ctx: Context | None = None,
+    out: Any = None,
+    **_: Any,
+) -> NDArray:
+    """Return numbers drawn from the gamma distribution of shape `alpha` and scale `beta`.
+
+    The other arguments are those of `uniform`.
+    """
+    return _drawn("gamma", (alpha, beta), shape, dtype, ctx, out)
+
+
+def exponential(
+    scale: Any = 1, shape: Any = _NULL, dtype: Any = _NULL, ctx: Context | None = None, out: Any = None, **_: Any
+) -> NDArray:
+    """Return numbers drawn from the exponential distribution of mean `scale`.
+
+    The other arguments are those of `uniform`.
+    """
+    rate = numpy.true_divide(1, scale._data) if isinstance(scale, Array) else 1 / scale
+    return _drawn("exponential", (scale._like(rate) if isinstance(scale, Array) else rate,), shape, dtype, ctx, out)
+
+
+def poisson(
+    lam: Any = 1, shape: Any = _NULL, dtype: Any = _NULL, ctx: Context | None = None, out: Any = None, **_: Any
+) -> NDArray:
+    """Return counts drawn from the Poisson distribution of mean `lam`, in a float dtype.
+
+    The other arguments are those of `uniform`.
+    """
+    return _drawn("poisson", (lam,), shape, dtype, ctx, out)
+
+
+def negative_binomial(
+    k: Any = 1,
+    p: Any = 1,
+    shape: Any = _NULL,
+    dtype: Any = _NULL,
+    ctx: Context | None = None,
+    out: Any = None,
+    **_: Any,
+) -> NDArray:
+    """Return how many failures come before the k-th success of probability p, in a float dtype.
+
+    The other arguments are those of `uniform`.
+    """
+    return _drawn("negative_binomial", (k, p), shape, dtype, ctx, out)
+
+
+def generalized_negative_binomial(
+    mu: Any = 1,
+    alpha: Any = 1,
+    shape: Any = _NULL,
+    dtype: Any = _NULL,
+    ctx: Context | None = None,
+    out: Any = None,
+    **_: Any,
+) -> NDArray:
+    """Return counts of mean `mu` and variance mu + alpha · mu², in a float dtype.
+
+    The other arguments are those of `uniform`.
+    """
+    return _drawn("generalized_negative_binomial", (mu, alpha), shape, dtype, ctx, out)
+
+
+def randint(
+    low: int, high: int, shape: Any = _NULL, dtype: Any = _NULL, ctx: Context | None = None, out: Any = None, **_: Any
+) -> NDArray:
+    """Return integers drawn uniformly from [low, high).
+
+    Parameters
+    ----------
+    low, high : int
+    shape : int or tuple of int, optional
+        (1,) if left out.
+    dtype : str, optional
+        'int32' if left out.
+    ctx : Context, optional
+    out : NDArray, optional
+        Where to write the result.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        If `low` is not below `high`.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.random.randint(5, 6, shape=(3,)).asnumpy()
+    array([5, 5, 5], dtype=int32)
+    """
+    if shape is None and out is not None:
+        shape = out.shape
+    return _finished(draw_integers(low, high, shape, dtype), ctx, out)
+
+
+def multinomial(
+    data: NDArray, shape: Any = _NULL, get_prob: bool = False, out: Any = None, dtype: Any = "int32", **_: Any
+) -> Any:
+    """Return category numbers drawn with given probabilities; see `nd.sample_multinomial`."""
+    options = {} if out is None else {"out": out}
+    inner = () if shape is None else shape
+    return OPERATORS["sample_multinomial"](data, shape=inner, get_prob=get_prob, dtype=dtype, **options)
+
+
+def shuffle(data: NDArray, **options: Any) -> NDArray:
+    """Return the data with its elements along the first axis in random order."""
+    return OPERATORS["shuffle"](data, **options)
+
+
+def _like_function(name: str) -> Callable[..., Any]:
+    defaults, _ = DISTRIBUTIONS[name]
+
+    def function(data: NDArray, *positional: Any, out: Any = None, **named: Any) -> NDArray:
+        given = {**defaults, **dict(zip(defaults, positional, strict=False)), **named}
+        if len(positional) > len(defaults) or len(given) > len(defaults):
+            raise ArgumentError(f"random.{name}_like takes data and {', '.join(defaults)}; got {', '.join(given)}.")
+        return _finished(draw(name, [given[key] for key in defaults], data.shape, data.dtype), data.context, out)
+
+    keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter("data", keyword), *(inspect.Parameter(k, keyword, default=v) for k, v in defaults.items())]
+    )
+    return _named(
+        function, f"{name}_like", f"Return an array of the shape and dtype of `data`, drawn as by `random.{name}`."
+    )
+
+
+def _plain_function(name: str) -> Callable[..., Any]:
+    """Return MXNet's `nd.random_X`: parameters are numbers, by MXNet's names."""
+    defaults, _ = DISTRIBUTIONS[name]
+    order = (*defaults, "shape", "ctx", "dtype", "out")
+
+    def function(*positional: Any, **named: Any) -> NDArray:
+        named.pop("name", None)
+        given = {**dict(zip(order, positional, strict=False)), **named}
+        if len(positional) > len(order) or not given.keys() <= set(order):
+            raise ArgumentError(f"random_{name} takes {', '.join(order)}; got {', '.join(given)}.")
+        parameters = [given.pop(key, value) for key, value in defaults.items()]
+        rest = {key: given.get(key) for key in ("shape", "dtype", "ctx", "out")}
+        return _drawn(name, parameters, *rest.values())
+
+    return _named(
+        function, f"random_{name}", f"Return an array drawn as by `random.{name}`, from numbers as parameters."
+    )
+
+
+def _sample_function(name: str) -> Callable[..., Any]:
+    """Return MXNet's `nd.sample_X`: parameters are NDArrays."""
+    order = (*DISTRIBUTIONS[name][0], "shape", "dtype", "out")
+
+    def function(*positional: Any, **named: Any) -> NDArray:
+        named.pop("name", None)
+        given = {**dict(zip(order, positional, strict=False)), **named}
+        parameters = [given.pop(key) for key in DISTRIBUTIONS[name][0]]
+        return _drawn(name, parameters, given.get("shape"), given.get("dtype"), None, given.get("out"))
+
+    return _named(
+        function, f"sample_{name}", f"Return, for each element of the parameters, numbers drawn as by `random.{name}`."
+    )
+
+
+def _named(function: Any, name: str, doc: str) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+# What `minpy.nd` offers beside this module: random_uniform, sample_uniform, ... (the last also as uniform and normal).
+FUNCTIONS: dict[str, Callable[..., Any]] = {"random_randint": randint}
+for _name in DISTRIBUTIONS:
+    globals()[f"{_name}_like"] = _like_function(_name)
+    FUNCTIONS[f"random_{_name}"] = _plain_function(_name)
+    FUNCTIONS[f"sample_{_name}"] = _sample_function(_name)
+FUNCTIONS["uniform"] = FUNCTIONS["random_uniform"]
+FUNCTIONS["normal"] = FUNCTIONS["random_normal"]

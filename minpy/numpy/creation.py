@@ -1,0 +1,151 @@
+"""Arrays made from Python numbers: float32 unless a dtype is given, or the source has one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array
+from minpy.core.context import Context, resolve_context
+from minpy.ndarray.creation import numeric_array
+from minpy.ndarray.ndarray import place
+from minpy.numpy.ndarray import ndarray
+
+__all__ = [
+    "arange",
+    "array",
+    "asanyarray",
+    "asarray",
+    "empty",
+    "eye",
+    "full",
+    "geomspace",
+    "identity",
+    "linspace",
+    "logspace",
+    "ones",
+    "zeros",
+]
+
+
+def _placed(data: numpy.ndarray, context: Context | None) -> Any:
+    return place(ndarray, data, resolve_context(context))
+
+
+def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
+    """Return an array with the values of a list, number or array.
+
+    Parameters
+    ----------
+    object : array_like
+    dtype : dtype, optional
+        By default the source's if it is an array, else float32.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Raises
+    ------
+    ArgumentError
+        If the nesting is ragged.
+    DTypeError
+        If an element is not a number.
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.array([1, 2, 3])
+    array([1., 2., 3.], dtype=float32)
+    """
+    if isinstance(object, (Array, numpy.ndarray, numpy.generic)):
+        if isinstance(object, Array) and object._node is not None:
+            copied = object.as_np_ndarray().copy()
+            return copied if dtype is None else copied.astype(dtype)
+        dtype = object.dtype if dtype is None else dtype
+    return _placed(numeric_array(object, numpy.float32 if dtype is None else dtype), ctx)
+
+
+def asarray(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
+    """Return an array: the given one if it is one of the right dtype, else as `array` does."""
+    if isinstance(object, ndarray) and dtype in (None, object.dtype):
+        return object
+    return array(object, dtype, ctx)
+
+
+asanyarray = asarray
+
+
+def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Context | None = None) -> Any:
+    """Return an array of zeros."""
+    return _placed(numpy.zeros(shape, dtype or numpy.float32, order), ctx)
+
+
+def ones(shape: Any, dtype: Any = None, order: str = "C", ctx: Context | None = None) -> Any:
+    """Return an array of ones."""
+    return _placed(numpy.ones(shape, dtype or numpy.float32, order), ctx)
+
+
+def empty(shape: Any, dtype: Any = None, order: str = "C", ctx: Context | None = None) -> Any:
+    """Return an array whose elements are not set."""
+    return _placed(numpy.empty(shape, dtype or numpy.float32, order), ctx)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Context | None = None) -> Any:
+    """Return an array filled with a value."""
+    value = fill_value._data if isinstance(fill_value, Array) else fill_value
+    if dtype is None:
+        dtype = getattr(value, "dtype", bool if isinstance(value, bool) else numpy.float32)
+    return _placed(numpy.full(shape, value, dtype, order), ctx)
+
+
+def arange(
+    start: float, stop: float | None = None, step: float = 1, dtype: Any = None, ctx: Context | None = None
+) -> Any:
+    """Return evenly spaced values in [start, stop); one argument is `stop`."""
+    if stop is None:
+        start, stop = 0, start
+    return _placed(numpy.arange(start, stop, step).astype(dtype or numpy.float32), ctx)
+
+
+def linspace(
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    ctx: Context | None = None,
+) -> Any:
+    """Return `num` evenly spaced values from start to stop; with `retstep` their distance too."""
+    values, step = numpy.linspace(start, stop, num, endpoint, retstep=True, axis=axis)
+    result = _placed(values.astype(dtype or numpy.float32), ctx)
+    return (result, step) if retstep else result
+
+
+def logspace(
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: bool = True,
+    base: float = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """Return `num` values from base**start to base**stop, in equal ratios."""
+    return _placed(numpy.logspace(start, stop, num, endpoint, base, axis=axis).astype(dtype or numpy.float32), None)
+
+
+def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """Return `num` values from start to stop, in equal ratios."""
+    return _placed(numpy.geomspace(start, stop, num, endpoint, axis=axis).astype(dtype or numpy.float32), None)
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Context | None = None) -> Any:
+    """Return ones on the k-th diagonal of an N x M matrix, zeros elsewhere."""
+    return _placed(numpy.eye(N, M, k, dtype or numpy.float32), ctx)
+
+
+def identity(n: int, dtype: Any = None, ctx: Context | None = None) -> Any:
+    """Return the identity matrix of n rows."""
+    return eye(n, dtype=dtype, ctx=ctx)

@@ -1,0 +1,9 @@
+"""`minpy.numpy.fft`: `numpy.fft` on arrays of the tape; gradients come from autograd's tables."""
+
+import numpy.fft as _source
+
+from minpy.numpy.wrapping import wrapped_namespace as _wrapped_namespace
+
+globals().update(_wrapped_namespace(_source, "numpy.fft", skip=["test"]))
+
+__all__ = sorted(_wrapped_namespace(_source, "numpy.fft", skip=["test"]))

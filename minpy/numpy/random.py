@@ -1,0 +1,117 @@
+"""`minpy.numpy.random`: arrays drawn by minpy's own generator, float32 unless a dtype is given.
+
+The functions are those of `numpy.random.Generator`, and the older ones of `numpy.random` that scripts still use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array
+from minpy.core.context import Context
+from minpy.core.errors import ArgumentError
+from minpy.numpy.ndarray import ndarray
+from minpy.ops.generator import generator, seed
+
+_DISTRIBUTIONS = [
+    "beta",
+    "binomial",
+    "chisquare",
+    "choice",
+    "dirichlet",
+    "exponential",
+    "f",
+    "gamma",
+    "geometric",
+    "gumbel",
+    "hypergeometric",
+    "laplace",
+    "logistic",
+    "lognormal",
+    "logseries",
+    "multinomial",
+    "multivariate_normal",
+    "negative_binomial",
+    "noncentral_chisquare",
+    "noncentral_f",
+    "normal",
+    "pareto",
+    "permutation",
+    "poisson",
+    "power",
+    "random",
+    "rayleigh",
+    "standard_cauchy",
+    "standard_exponential",
+    "standard_gamma",
+    "standard_normal",
+    "standard_t",
+    "triangular",
+    "uniform",
+    "vonmises",
+    "wald",
+    "weibull",
+    "zipf",
+]
+
+__all__ = [*_DISTRIBUTIONS, "rand", "randint", "randn", "random_sample", "seed", "shuffle"]
+
+
+def _raw(value: Any) -> Any:
+    return value._data if isinstance(value, Array) else value
+
+
+def _finished(value: Any, dtype: Any, context: Context | None) -> Any:
+    from minpy.core.context import resolve_context
+    from minpy.ndarray.ndarray import place
+
+    data = numpy.asarray(value)
+    if dtype is not None or data.dtype == numpy.float64:
+        data = data.astype(dtype or numpy.float32)
+    return place(ndarray, data, resolve_context(context))
+
+
+def _function(name: str) -> Callable[..., Any]:
+    def draw(*arguments: Any, dtype: Any = None, ctx: Context | None = None, **keywords: Any) -> Any:
+        method = getattr(generator(), name)
+        keywords = {key: _raw(value) for key, value in keywords.items()}
+        return _finished(method(*map(_raw, arguments), **keywords), dtype, ctx)
+
+    draw.__name__ = draw.__qualname__ = name
+    draw.__doc__ = (
+        f"Return what `numpy.random.Generator.{name}` draws, from minpy's own generator; `dtype` and `ctx` are the "
+        "result's."
+    )
+    return draw
+
+
+for _name in _DISTRIBUTIONS:
+    globals()[_name] = _function(_name)
+random_sample = globals()["random"]
+
+
+def rand(*shape: int, dtype: Any = None, ctx: Context | None = None) -> Any:
+    """Return numbers drawn uniformly from [0, 1); the shape is given as separate numbers."""
+    return _finished(generator().random(shape), dtype, ctx)
+
+
+def randn(*shape: int, dtype: Any = None, ctx: Context | None = None) -> Any:
+    """Return numbers drawn from the standard normal distribution; the shape is given as separate numbers."""
+    return _finished(generator().standard_normal(shape), dtype, ctx)
+
+
+def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = None, ctx: Context | None = None) -> Any:
+    """Return integers drawn uniformly from [low, high), or from [0, low) if `high` is left out."""
+    if high is None:
+        low, high = 0, low
+    if low >= high:
+        raise ArgumentError(f"randint: low {low} is not below high {high}; numbers lie in [low, high).")
+    return _finished(generator().integers(low, high, size, dtype or numpy.int64), None, ctx)
+
+
+def shuffle(x: Any) -> None:
+    """Put the elements along the first axis into random order, in place."""
+    x[...] = generator().permutation(_raw(x), axis=0)

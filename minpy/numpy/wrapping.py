@@ -1,0 +1,71 @@
+"""NumPy's functions, wrapped so that they take and return arrays of the tape."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy
+from autograd.tracer import isbox
+
+from minpy.core.array import Array, new_array
+from minpy.core.protocols import autograd_version
+from minpy.numpy.ndarray import ndarray
+
+__all__ = ["wrap_function", "wrap_result", "wrapped_namespace"]
+
+
+def wrap_result(value: Any) -> Any:
+    """Return NumPy arrays and numbers, also inside tuples and lists, as `minpy.numpy.ndarray`s; all else as it is."""
+    if isinstance(value, numpy.ndarray):
+        return new_array(ndarray, value) if value.dtype.kind in "fciub" else value
+    if isinstance(value, numpy.number):
+        return new_array(ndarray, numpy.asarray(value))
+    if isinstance(value, Array):
+        return value if isinstance(value, ndarray) else value.as_np_ndarray()  # type: ignore[attr-defined]
+    if type(value) in (tuple, list):
+        return type(value)(map(wrap_result, value))
+    return value
+
+
+def _holds_box(values: Iterable[Any]) -> bool:
+    return any(isbox(value) or (type(value) in (list, tuple) and _holds_box(value)) for value in values)
+
+
+def wrap_function(function: Callable[..., Any], module: str = "numpy") -> Callable[..., Any]:
+    """Return a NumPy function that returns arrays of the tape; boxes of HIPS autograd go to autograd's version."""
+
+    def wrapper(*arguments: Any, **keywords: Any) -> Any:
+        if _holds_box(arguments) or _holds_box(keywords.values()):
+            return (autograd_version(function) or function)(*arguments, **keywords)
+        return wrap_result(function(*arguments, **keywords))
+
+    name = function.__name__
+    wrapper.__name__ = wrapper.__qualname__ = name
+    wrapper.__module__ = f"minpy.{module}"
+    wrapper.__wrapped__ = function  # type: ignore[attr-defined]
+    wrapper.__doc__ = f"Return what `{module}.{name}` does, as arrays of the tape; its documentation is NumPy's."
+    return wrapper
+
+
+# They open files, inspect NumPy itself, or make sense on NumPy's own arrays only: offered as they are.
+_AS_THEY_ARE = {"errstate", "geterr", "seterr", "printoptions", "set_printoptions", "get_printoptions", "broadcast"}
+
+
+def wrapped_namespace(source: Any, module: str, skip: Iterable[str] = ()) -> dict[str, Any]:
+    """Return the public names of a NumPy module: functions wrapped; classes, dtypes and constants as they are."""
+    found: dict[str, Any] = {}
+    skipped = set(skip)
+    for name in getattr(source, "__all__", None) or dir(source):
+        if name.startswith("_") or name in skipped:
+            continue
+        try:
+            value = getattr(source, name)
+        except AttributeError:
+            continue
+        if inspect.ismodule(value):
+            continue
+        wrappable = callable(value) and not inspect.isclass(value) and name not in _AS_THEY_ARE
+        found[name] = wrap_function(value, module) if wrappable else value
+    return found

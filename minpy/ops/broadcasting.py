@@ -1,0 +1,158 @@
+"""Operators that repeat an array along axes of length 1. Their gradients are summed by the tape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ShapeError
+from minpy.core.registry import operator
+from minpy.ops.axes import several_axes
+
+__all__ = ["broadcast_axis", "broadcast_like", "broadcast_to"]
+
+
+def _repeated(name: str, data: np.ndarray, target: tuple[int, ...]) -> np.ndarray:
+    if len(target) != data.ndim:
+        raise ShapeError(f"{name}: data {data.shape} and the target {target} must have the same number of axes.")
+    for axis, (length, wanted) in enumerate(zip(data.shape, target, strict=True)):
+        if length not in (1, wanted):
+            raise ShapeError(
+                f"{name}: cannot broadcast data {data.shape} to {target}: axis {axis} has length {length}, not 1."
+            )
+    return np.broadcast_to(data, target).copy()
+
+
+@operator(name="broadcast_to")
+def broadcast_to(data: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the data repeated along its axes of length 1 to a shape.
+
+    Parameters
+    ----------
+    data : NDArray
+    shape : tuple of int
+        One length for each axis; 0 keeps an axis as it is.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ShapeError
+        If an axis that is longer than 1 would change, or the number of axes.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.broadcast_to(nd.array([[1], [2]]), shape=(2, 3)).asnumpy()
+    array([[1., 1., 1.],
+           [2., 2., 2.]], dtype=float32)
+    """
+    target = (shape,) if isinstance(shape, int) else tuple(shape)
+    if len(target) == data.ndim:
+        target = tuple(old if new == 0 else new for old, new in zip(data.shape, target, strict=True))
+    return _repeated("broadcast_to", data, target)
+
+
+broadcast_to.def_grad(lambda ans, data, *, shape: lambda g: g)
+
+
+@operator(name="broadcast_axis", aliases=("broadcast_axes",))
+def broadcast_axis(
+    data: np.ndarray, *, axis: int | tuple[int, ...] = (), size: int | tuple[int, ...] = ()
+) -> np.ndarray:
+    """Return the data repeated along some axes of length 1.
+
+    Parameters
+    ----------
+    data : NDArray
+    axis : int or tuple of int
+        The axes.
+    size : int or tuple of int
+        Their lengths in the result.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ShapeError
+        If one of the axes is longer than 1.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.broadcast_axis(nd.array([[7]]), axis=1, size=2).asnumpy()
+    array([[7., 7.]], dtype=float32)
+    """
+    axes = several_axes("broadcast_axis", axis, data.ndim)
+    sizes = (size,) if isinstance(size, int) else tuple(size)
+    if len(axes) != len(sizes):
+        raise ShapeError(
+            f"broadcast_axis: {len(axes)} axes {axes} and {len(sizes)} sizes {sizes}; give one size an axis."
+        )
+    for position in axes:
+        if data.shape[position] != 1:
+            raise ShapeError(
+                f"broadcast_axis: axis {position} of data {data.shape} has length {data.shape[position]}; expected 1."
+            )
+    wanted = dict(zip(axes, sizes, strict=True))
+    return _repeated("broadcast_axis", data, tuple(wanted.get(a, n) for a, n in enumerate(data.shape)))
+
+
+broadcast_axis.def_grad(lambda ans, data, *, axis=(), size=(): lambda g: g)
+
+
+@operator(name="broadcast_like")
+def broadcast_like(
+    lhs: np.ndarray,
+    rhs: np.ndarray,
+    *,
+    lhs_axes: tuple[int, ...] | None = None,
+    rhs_axes: tuple[int, ...] | None = None,
+) -> np.ndarray:
+    """Return an array repeated along its axes of length 1 to the shape of another.
+
+    Parameters
+    ----------
+    lhs : NDArray
+    rhs : NDArray
+        Only its shape is read.
+    lhs_axes, rhs_axes : tuple of int, optional
+        Which axes of `lhs` get the lengths of which axes of `rhs`; all if left out.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ShapeError
+        If an axis that is longer than 1 would change.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.broadcast_like(nd.array([[1], [2]]), nd.zeros((2, 2))).asnumpy()
+    array([[1., 1.],
+           [2., 2.]], dtype=float32)
+    """
+    if lhs_axes is None and rhs_axes is None:
+        return _repeated("broadcast_like", lhs, rhs.shape)
+    left = several_axes("broadcast_like", lhs_axes if lhs_axes is not None else (), lhs.ndim)
+    right = several_axes("broadcast_like", rhs_axes if rhs_axes is not None else (), rhs.ndim)
+    if len(left) != len(right):
+        raise ShapeError(f"broadcast_like: lhs_axes {lhs_axes} and rhs_axes {rhs_axes} must be equally many.")
+    wanted = {a: rhs.shape[b] for a, b in zip(left, right, strict=True)}
+    return _repeated("broadcast_like", lhs, tuple(wanted.get(a, n) for a, n in enumerate(lhs.shape)))
+
+
+@broadcast_like.def_grad()
+def _broadcast_like_gradient(ans: Any, lhs: Any, rhs: Any, *, lhs_axes: Any = None, rhs_axes: Any = None) -> Any:
+    return lambda g: g
+
+
+broadcast_like.def_grad_zero(1)

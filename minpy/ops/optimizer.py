@@ -1,0 +1,297 @@
+"""Updates of weights by an optimizer. They write: into `out` (usually the weight itself), and into their state.
+
+An update is several passes over arrays that are larger than the caches. Here all steps are done on one block of the
+arrays after another, so that each array is read from memory once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minpy.core import dispatch
+from minpy.core.array import Array, note_write
+from minpy.core.attributes import REQUIRED, bind
+from minpy.core.errors import ShapeError, describe
+from minpy.core.operator import Operator
+from minpy.core.registry import OPERATORS
+
+__all__ = ["Update", "sgd_mom_update", "sgd_update"]
+
+_BLOCK = 1 << 17  # elements; smaller ones stay in faster caches, but then the calls cost more than they save
+
+
+class Update(Operator):
+    """An operator that changes its states in place, and writes the new weight into `out`, without a copy in between.
+
+    `forward(weight, grad, *states, **attributes)` returns the new weight, of fresh memory; `step(out, weight, grad,
+    *states, scratch, **attributes)` does the work on a block of them.
+    """
+
+    def __init__(self, forward: Callable[..., Any], step: Callable[..., None]) -> None:
+        super().__init__(forward, builtin=True)
+        self.step = step
+        known = self.signature.attributes.values()
+        self.required = {attribute.name for attribute in known if attribute.default is REQUIRED}
+        self.def_grad_zero()
+        OPERATORS[self.__name__] = self
+
+    def __call__(self, /, *arguments: Any, **attributes: Any) -> Any:
+        out = attributes.pop("out", None)
+        attributes.pop("name", None)
+        inputs: Any = arguments
+        if len(arguments) != len(self.signature.inputs) or not self._are_plain(attributes):
+            inputs, attributes = bind(self.__name__, self.signature, arguments, attributes, positional_attributes=True)
+        raws, like = [], None
+        for value in inputs:
+            if isinstance(value, Array):
+                raws.append(value._data)
+                like = value if like is None else like
+            else:
+                raws.append(value)
+        if like is None and any(dispatch.kind_of(type(value)) > dispatch.ARRAY for value in inputs):
+            return super().__call__(*inputs, **attributes)
+        weight = raws[0]
+        for name, raw in zip(self.signature.inputs, raws, strict=True):
+            if not isinstance(raw, np.ndarray) or raw.shape != weight.shape:
+                raise ShapeError(
+                    f"{self.__name__}: {name} is {describe(raw)}, weight {describe(weight)}; shapes must be equal."
+                )
+        result = self._target(out, weight)
+        self.apply(result, raws, attributes)
+        for state in inputs[2:]:
+            if isinstance(state, Array):
+                note_write(state._data)
+        if out is not None:
+            return out
+        return result if like is None else like._like(result)
+
+    def _are_plain(self, attributes: dict[str, Any]) -> bool:
+        """Tell whether the attributes need no binding: all are known, none is missing, and none is a string."""
+        return self.required <= attributes.keys() <= self.signature.attributes.keys() and str not in map(
+            type, attributes.values()
+        )
+
+    def _target(self, out: Any, weight: np.ndarray) -> np.ndarray:
+        """Return the memory to write into: that of `out`, or fresh."""
+        if out is None:
+            return np.empty_like(weight)
+        data: np.ndarray = out._data if isinstance(out, Array) else out
+        if data.shape != weight.shape:
+            raise ShapeError(f"{self.__name__}: out has shape {data.shape}, weight {weight.shape}; they must be equal.")
+        if isinstance(out, Array):
+            out._receive(data, None)  # refuses a recorded array, and logs the change
+        return data
+
+    def apply(self, out: np.ndarray, raws: list[np.ndarray], attributes: dict[str, Any]) -> None:
+        """Run `step` on the arrays, block by block where their memory allows it."""
+        scratch = _scratch.of(out.dtype)
+        size = out.size
+        if out.ndim == 1 and size <= _BLOCK:
+            self.step(out, *raws, scratch=scratch[:size], **attributes)
+        elif out.flags.c_contiguous and all(raw.flags.c_contiguous for raw in raws):
+            flat = [out.reshape(-1), *[raw.reshape(-1) for raw in raws]]
+            for start in range(0, size, _BLOCK):
+                stop = min(start + _BLOCK, size)
+                block = slice(start, stop)
+                self.step(*[array[block] for array in flat], scratch=scratch[: stop - start], **attributes)
+        else:
+            self.step(out, *raws, scratch=np.empty(out.shape, out.dtype), **attributes)
+
+
+class _Scratch(threading.local):
+    """Memory that updates compute in: one block for each dtype, and for each thread."""
+
+    def __init__(self) -> None:
+        self.blocks: dict[np.dtype, np.ndarray] = {}
+
+    def of(self, dtype: np.dtype) -> np.ndarray:
+        block = self.blocks.get(dtype)
+        if block is None:
+            block = self.blocks[dtype] = np.empty(_BLOCK, dtype)
+        return block
+
+
+_scratch = _Scratch()
+
+
+def _rescaled(
+    scratch: np.ndarray, weight: np.ndarray, grad: np.ndarray, factor: float, wd: float, rescale: float, clip: float
+) -> None:
+    """Write factor · (clipped rescaled gradient + wd · weight) into `scratch`."""
+    if clip < 0 and not wd:
+        np.multiply(grad, factor * rescale, out=scratch, casting="same_kind")
+        return
+    np.multiply(grad, rescale, out=scratch, casting="same_kind")
+    if clip >= 0:
+        np.clip(scratch, -clip, clip, out=scratch)
+    scratch *= factor
+    if wd:
+        scratch += weight * weight.dtype.type(factor * wd)
+
+
+def _sgd_step(
+    out: np.ndarray,
+    weight: np.ndarray,
+    grad: np.ndarray,
+    *,
+    scratch: np.ndarray,
+    lr: float,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+) -> None:
+    _rescaled(scratch, weight, grad, lr, wd, rescale_grad, clip_gradient)
+    np.subtract(weight, scratch, out=out)
+
+
+def _sgd_mom_step(
+    out: np.ndarray,
+    weight: np.ndarray,
+    grad: np.ndarray,
+    mom: np.ndarray,
+    *,
+    scratch: np.ndarray,
+    lr: float,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+) -> None:
+    _rescaled(scratch, weight, grad, lr, wd, rescale_grad, clip_gradient)
+    mom *= momentum
+    mom -= scratch
+    np.add(weight, mom, out=out)
+
+
+def _sgd_update(
+    weight: np.ndarray,
+    grad: np.ndarray,
+    *,
+    lr: float,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+) -> np.ndarray:
+    """Return the weight after a step of gradient descent: weight - lr · (grad + wd · weight).
+
+    Parameters
+    ----------
+    weight, grad : NDArray
+        Of equal shapes.
+    lr : float
+        The learning rate.
+    wd : float
+        Weight decay.
+    rescale_grad : float
+        Multiplies the gradient first.
+    clip_gradient : float
+        Then clips it to [-clip_gradient, clip_gradient]; not if negative.
+    lazy_update : bool
+        Accepted and not used: gradients are dense.
+    out : NDArray, optional
+        Where to write the result; usually the weight.
+
+    Returns
+    -------
+    NDArray
+        `out`, or a new array.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight = nd.array([1, 2])
+    >>> nd.sgd_update(weight, nd.array([1, -1]), lr=0.5, out=weight).asnumpy()
+    array([0.5, 2.5], dtype=float32)
+    """
+    out = np.empty_like(weight)
+    sgd_update.apply(
+        out,
+        [weight, grad],
+        {"lr": lr, "wd": wd, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient, "lazy_update": lazy_update},
+    )
+    return out
+
+
+def _sgd_mom_update(
+    weight: np.ndarray,
+    grad: np.ndarray,
+    mom: np.ndarray,
+    *,
+    lr: float,
+    momentum: float = 0.0,
+    wd: float = 0.0,
+    rescale_grad: float = 1.0,
+    clip_gradient: float = -1.0,
+    lazy_update: bool = True,
+) -> np.ndarray:
+    """Return the weight after a step with momentum: mom = momentum · mom - lr · (grad + wd · weight); weight + mom.
+
+    Parameters
+    ----------
+    weight, grad, mom : NDArray
+        Of equal shapes; `mom` is changed in place.
+    lr : float
+        The learning rate.
+    momentum : float
+    wd : float
+        Weight decay.
+    rescale_grad : float
+        Multiplies the gradient first.
+    clip_gradient : float
+        Then clips it to [-clip_gradient, clip_gradient]; not if negative.
+    lazy_update : bool
+        Accepted and not used: gradients are dense.
+    out : NDArray, optional
+        Where to write the result; usually the weight.
+
+    Returns
+    -------
+    NDArray
+        `out`, or a new array.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> weight, mom = nd.array([1, 2]), nd.array([2, 0])
+    >>> nd.sgd_mom_update(weight, nd.array([1, -1]), mom, lr=0.5, momentum=0.5, out=weight).asnumpy()
+    array([1.5, 2.5], dtype=float32)
+    >>> mom.asnumpy()
+    array([0.5, 0.5], dtype=float32)
+    """
+    out = np.empty_like(weight)
+    sgd_mom_update.apply(
+        out,
+        [weight, grad, mom],
+        {
+            "lr": lr,
+            "momentum": momentum,
+            "wd": wd,
+            "rescale_grad": rescale_grad,
+            "clip_gradient": clip_gradient,
+            "lazy_update": lazy_update,
+        },
+    )
+    return out
+
+
+_sgd_update.__name__ = _sgd_update.__qualname__ = "sgd_update"
+_sgd_mom_update.__name__ = _sgd_mom_update.__qualname__ = "sgd_mom_update"
+sgd_update = Update(_sgd_update, _sgd_step)
+sgd_mom_update = Update(_sgd_mom_update, _sgd_mom_step)

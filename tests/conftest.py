@@ -1,0 +1,25 @@
+"""What every test gets: the same random numbers, and a check that it leaves the flags of autograd as it found them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import minpy as mx
+
+
+@pytest.fixture(autouse=True)
+def _seeds() -> None:
+    random.seed(0)
+    np.random.seed(0)
+    mx.random.seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _flags_are_left_alone() -> Iterator[None]:
+    yield
+    leaked = mx.autograd.set_recording(False), mx.autograd.set_training(False)
+    assert leaked == (False, False), f"the test leaves (recording, training) at {leaked}"

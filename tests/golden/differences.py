@@ -1,0 +1,334 @@
+"""Where minpy answers differently from MXNet 1.9.1 on purpose: what, why, and in which golden cases it shows.
+
+``intended.json`` holds our answers to those cases. Usage: ``python tests/golden/differences.py`` writes it anew, and
+prints the rows of the table in ``docs/differences.md``.
+"""
+
+import importlib
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+GROUPS = ("ndarray", "autograd", "operator", "custom")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What MXNet 1.9.1 does, what minpy does, why; and the golden cases that show it."""
+
+    mxnet: str
+    minpy: str
+    why: str
+    cases: str
+
+    def row(self) -> str:
+        """Returns the row of the table in ``docs/differences.md``."""
+        return f"| {self.mxnet} | {self.minpy} | {self.why} |"
+
+
+ARRAYS = [
+    Difference(
+        "Arrays of different dtypes in one operation are an error.",
+        "The dtype is promoted as in NumPy 2: float32 with float64 gives float64, int32 with float32 gives float64.",
+        "What NumPy users expect; nothing is lost.",
+        "float32_plus_float64 float32_times_float64 float32_divided_by_float64 float32_greater_float64 "
+        "float16_plus_float32 int32_plus_float32 float32_plus_int32 int32_plus_int64 float32_plus_int32_broadcast "
+        "dot_mixed_dtypes concat_mixed_dtypes bool_times_float32_array comparison_mixed_dtypes",
+    ),
+    Difference(
+        "`bool` arrays neither add nor compare; times 2.5 they give int64, truncated.",
+        "They add and compare as in NumPy; with an int they give int64 (as in MXNet), with a float float32.",
+        "`mask * 2.5` that answers 2 is a trap.",
+        "bool_plus_bool comparison_dtype_bool bool_times_float",
+    ),
+    Difference(
+        "dtypes int16, uint16, uint32, uint64 and the complex ones do not exist.",
+        "Every numeric dtype of NumPy can be held.",
+        "They are data that people have.",
+        "array_dtype_int16 array_dtype_uint32 array_from_complex",
+    ),
+    Difference(
+        "`nd.array` of a list of NDArrays is an error.",
+        "It stacks them.",
+        "As `numpy.array` does.",
+        "array_from_list_of_ndarrays",
+    ),
+    Difference(
+        "`ctx` must be a Context.",
+        "`ctx='cpu'` works too.",
+        "Shorter, and unambiguous.",
+        "array_ctx_not_a_context",
+    ),
+    Difference(
+        "Arrays with an axis of length 0, and arrays without axes, are errors unless `mx.util.np_shape` is on.",
+        "They always work. (Reductions of an NDArray to one number keep shape `(1,)`, as in MXNet.)",
+        "An empty batch is no special case.",
+        "arange_empty arange_backwards zero_size_not_allowed zero_size_shape_zeros zero_dim_without_np_shape "
+        "zero_size_add slice_empty_reversed list_index_empty",
+    ),
+    Difference(
+        "Boolean masks are read as the indices 0 and 1, or are errors.",
+        "NumPy arrays, NDArrays and lists of booleans are masks, for reading and for writing; `True` adds an axis.",
+        "Silently wrong elements.",
+        "numpy_bool_mask list_index_bool ndarray_bool_mask bool_mask_2d set_bool_mask set_ndarray_bool_mask bool_index "
+        "gradient_of_index_numpy_mask",
+    ),
+    Difference(
+        "`x[a:b]` writes through to `x` where it happens to be contiguous memory, and is a copy otherwise.",
+        "Every basic slice writes through, as in NumPy; indexing with lists and arrays copies.",
+        "Whether `y[:] = 0` changes `x` should not depend on strides.",
+        "view_column_writes_through view_inner_block_writes_through view_step_writes_through",
+    ),
+    Difference(
+        "A bound of a slice must be a Python int.",
+        "Integer arrays of one element are indices and bounds.",
+        "`__index__` is what Python has for this.",
+        "slice_with_ndarray_bound index_of_int_array",
+    ),
+    Difference(
+        "NumPy arrays and NDArrays do not mix in arithmetic; operators take NDArrays only.",
+        "Operators take NDArrays, NumPy arrays and numbers. Without an NDArray among them they return NumPy's types.",
+        "The same function serves both kinds of code.",
+        "float32_plus_numpy_array numpy_array_on_the_left operator_needs_ndarray operator_given_numpy "
+        "add_function_with_scalars maximum_function equal_function_scalars where_scalars "
+        "backward_head_gradient_numpy backward_head_gradient_other_dtype",
+    ),
+    Difference(
+        "`x // y`, `x @ y`, `divmod`, `+x`, `float(x)`, `int(x)`, `item`, `tolist`, `as_in_ctx`, `zero_grad`, `x.dot`, "
+        "`x.transpose(1, 0)` and format specifications are missing.",
+        "They exist, as in NumPy.",
+        "Every one of them is asked for by somebody.",
+        "floor_division floor_division_in_place matrix_multiplication_operator divmod_builtin unary_plus float_of_one "
+        "float_of_1x1 int_of_one item_method tolist_method as_in_ctx_alias zero_grad_method dot_method format_spec "
+        "transpose_axes_arguments broadcast_to_method_int full_like numpy_array_with_dtype numpy_function_on_array "
+        "dot_int32",
+    ),
+    Difference(
+        "`x ** 2` in place (`x **= 2`) makes a new array.",
+        "It changes `x`, as the other in-place signs do.",
+        "One rule for all of them.",
+        "in_place_power",
+    ),
+    Difference(
+        "`x == None` and `x == 'a'` are errors.",
+        "They are False (`!=`: True). Comparing with a list is an error that says to convert it.",
+        "`x == None` occurs in generic code.",
+        "equal_none not_equal_none equal_string",
+    ),
+    Difference(
+        "A remainder by zero is 0.",
+        "It is NaN for floating-point numbers, as in NumPy; 0 for integers.",
+        "A division by zero should be seen.",
+        "modulo_by_zero modulo_array_by_zero broadcast_mod_by_zero",
+    ),
+    Difference(
+        "`asscalar` of an array of shape (1, 1) returns a NumPy array.",
+        "It returns the scalar.",
+        "That is its name.",
+        "asscalar_of_1x1",
+    ),
+    Difference(
+        "`x.copyto(x)` warns and returns False.",
+        "It returns `x`.",
+        "The result of `copyto` is always an array.",
+        "copyto_itself",
+    ),
+    Difference(
+        "`out=` must have the result's dtype.",
+        "The result is converted to the dtype of `out`.",
+        "Shape errors remain errors.",
+        "out_argument_other_dtype",
+    ),
+    Difference(
+        "Some unknown keyword arguments of operators are ignored.",
+        "They are errors that name the arguments there are.",
+        "A misspelt argument must not be silent.",
+        "operator_unknown_attribute",
+    ),
+    Difference(
+        "Arrays on `cpu(0)` and `cpu(1)` can be added.",
+        "Arrays on different contexts are an error that names both.",
+        "The same code then behaves alike on devices with memory of their own.",
+        "mixed_contexts_add",
+    ),
+]
+
+RECORDING = [
+    Difference(
+        "A value that was changed in place after it was recorded is used as it is then: the gradient is wrong.",
+        "`backward` raises an error that names the operator and the argument, if the gradient needs the old value.",
+        "Wrong numbers without a word are the worst kind of bug.",
+        "leaf_changed_between_record_and_backward in_place_in_pause",
+    ),
+    Difference(
+        "An array changed in place outside `record()` keeps its place on the tape, although its value is another.",
+        "It is no longer recorded: `backward` on it raises NotRecordedError.",
+        "As above.",
+        "output_changed_before_backward in_place_add_to_recorded_result_outside_record",
+    ),
+    Difference(
+        "Under `record()`, writing recorded values into an array that is not recorded (`c += x`, `c[0] = x[1]`) is an "
+        "error.",
+        "It is recorded. Changing a recorded array in place under `record()` is an error, as in MXNet.",
+        "There is a right answer.",
+        "in_place_add_recorded_to_constant_in_record assign_recorded_into_element_of_constant_in_record",
+    ),
+    Difference(
+        "`attach_grad` on integers is accepted.",
+        "It is a DTypeError that says to convert to floating point.",
+        "There is no gradient with respect to integers.",
+        "attach_grad_on_integers",
+    ),
+    Difference(
+        "A gradient passes through a cast to integers and back as if the cast were not there.",
+        "Integer arrays are not recorded: such a head raises NotRecordedError.",
+        "The function is piecewise constant. A straight-through estimator should be written as an operator.",
+        "gradient_through_integer_cast",
+    ),
+    Difference(
+        "`attach_grad('null')` allocates a gradient that nothing writes.",
+        "`x.grad` is None.",
+        "Frozen parameters cost no memory, and no work in backward.",
+        "grad_req_null_before_backward",
+    ),
+    Difference(
+        "`x.grad` is a new object at every look.",
+        "It is always the same object.",
+        "`x.grad is x.grad`.",
+        "grad_keeps_identity_across_backward grad_object_is_the_same_each_time",
+    ),
+    Difference(
+        "`backward([y, y])` counts `y` once.",
+        "It adds both.",
+        "The gradient of a sum is the sum of the gradients.",
+        "backward_of_the_same_head_twice",
+    ),
+    Difference(
+        "`autograd.grad` with respect to intermediate results, to the head itself, or to a variable that the heads do "
+        "not depend on is an error.",
+        "It returns the gradient; zeros in the last case. It returns a list always, as in MXNet.",
+        "All three are well defined.",
+        "grad_unused_variable grad_with_respect_to_intermediate grad_of_head_itself",
+    ),
+    Difference(
+        "Many operators have no second-order gradient: products, `dot`, `softmax`, ...",
+        "All have, to any order, unless they are written without one (`CustomOp`, `Function`).",
+        "Gradient rules are recorded as any computation.",
+        "second_order_of_cube_is_missing second_order_of_products_is_missing third_order_of_products_is_missing "
+        "second_order_dot_is_missing second_order_softmax_is_missing",
+    ),
+    Difference(
+        "`sort`, and operators with float indices that need a gradient (`Embedding`, `softmax_cross_entropy`), fail in "
+        "backward.",
+        "The gradient of `sort` is computed; that of indices and labels is zero.",
+        "An unneeded gradient should not stop a needed one.",
+        "gradient_of_sort gradient_of_sort_descending indexing_embedding_index_gradient "
+        "softmax_cross_entropy_label_gradient",
+    ),
+]
+
+NUMBERS = [
+    Difference(
+        "Gradients that multiply 0 by infinity are NaN: `norm` at 0, `prod` with a zero, `x ** 0` and `0 ** x` at 0.",
+        "They are what the formula means: 0 for `norm` and for powers, the product of the others for `prod`.",
+        "One zero in a batch must not destroy all weights.",
+        "gradient_of_norm_at_zero gradient_of_power_zero_exponent gradient_of_power_arrays_zero_base "
+        "gradient_of_prod_with_zero reduction_prod_one_zero reduction_norm_zero_row",
+    ),
+    Difference(
+        "At NaN the gradient of `relu` is NaN, that of `clip` the upstream gradient.",
+        "Both are 0; the outputs are NaN, as in MXNet.",
+        "No comparison with NaN is true.",
+        "gradient_of_relu_at_nan elementwise_clip_nan",
+    ),
+    Difference(
+        "`maximum(2, x)` and `maximum(x, 2)` give a tie to `x`; of two arrays to the first.",
+        "A tie goes to the first argument, number or array.",
+        "One rule.",
+        "gradient_of_maximum_scalar_left_tie",
+    ),
+    Difference(
+        "The gradient of `LeakyReLU(act_type='selu')` is wrong for negative numbers.",
+        "It is the derivative.",
+        "Checked against finite differences.",
+        "activation_selu",
+    ),
+    Difference(
+        "`LeakyReLU(act_type='rrelu')` returns two arrays.",
+        "It returns the output, as for every other `act_type`.",
+        "The second is internal.",
+        "activation_rrelu_predicting",
+    ),
+    Difference(
+        "`softmax_cross_entropy` computes log(max(p, 1e-8)): it never exceeds 18.42 an example.",
+        "It is computed by log-softmax, exactly.",
+        "The loss and its gradient fit together.",
+        "softmax_cross_entropy_large",
+    ),
+    Difference(
+        "`SoftmaxOutput(out_grad=True)` multiplies its gradient by its own output.",
+        "It multiplies it by the head gradient.",
+        "That is what the attribute says.",
+        "softmax_output_out_grad",
+    ),
+    Difference(
+        "`Dropout(p=1)` gives NaN.",
+        "It gives zeros.",
+        "Everything is dropped.",
+        "dropout_p_one",
+    ),
+]
+
+DIFFERENCES = (*ARRAYS, *RECORDING, *NUMBERS)
+
+# Case name to the reason why our answer differs.
+INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}
+
+# Case name to what MXNet has and minpy does not: these snippets raise AttributeError.
+MISSING = {
+    "sum_of_zero_size_with_np_shape": "mx.util.np_shape",
+    "zero_size_with_np_shape": "mx.util.np_shape",
+    "zero_dim_with_np_shape": "mx.util.np_shape",
+    "boolean_mask_function": "nd.contrib",
+    "indexing_boolean_mask": "nd.contrib",
+    "linalg_gemm2": "nd.linalg",
+    "shape_linalg_gemm2": "nd.linalg",
+    "khatri_rao": "nd.khatri_rao",
+    "save_and_load_dict": "nd.save",
+    "save_and_load_list": "nd.save",
+    "reduction_l2_normalization_instance": "nd.L2Normalization",
+    "reduction_l2_normalization_channel": "nd.L2Normalization",
+    "reduction_l2_normalization_spatial": "nd.L2Normalization",
+    "reduction_l2_normalization_eps": "nd.L2Normalization",
+    "indexing_ravel_multi_index": "nd.ravel_multi_index",
+    "indexing_unravel_index": "nd.unravel_index",
+    "shape_upsampling_nearest": "nd.UpSampling",
+}
+
+
+def cases() -> dict[str, str]:
+    """Returns the snippets of all groups by name."""
+    return {name: snippet for group in GROUPS for name, snippet in importlib.import_module(f"{group}_cases").CASES}
+
+
+def main() -> None:
+    """Writes ``intended.json`` and prints the rows of the table of differences."""
+    sys.path.insert(0, str(HERE))
+    import numpy
+
+    import minpy
+
+    snippets = cases()
+    run_case: Any = importlib.import_module("case_runner").run_case
+    with numpy.errstate(all="ignore"):
+        answers = {name: run_case(minpy, snippets[name]) for name in sorted(INTENDED)}
+    lines = [f"{json.dumps(name)}: {json.dumps(answer, sort_keys=True)}" for name, answer in answers.items()]
+    (HERE / "intended.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    print("\n".join(difference.row() for difference in DIFFERENCES))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,281 @@
+"""Every row of the operator table, in every mode; and that every operator has a row, an example, and its gradients."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import autograd as hips
+import numpy as np
+import pytest
+from autograd.builtins import SequenceBox
+from operator_table import ALL_ROWS
+from operator_table.row import Row
+
+import minpy as mx
+from minpy import nd
+from minpy.core import OPERATORS, Operator
+
+PUBLIC = {id(operator): operator for operator in OPERATORS.values()}
+IDS = [row.id for row in ALL_ROWS]
+
+
+def operator_of(row: Row) -> Operator:
+    return row.operator if row.operator is not None else OPERATORS[row.name]
+
+
+def scope(row: Row) -> Any:
+    """Return the context in which a row runs: its training mode."""
+    return mx.autograd.train_mode() if row.training else mx.autograd.predict_mode()
+
+
+def call(row: Row, inputs: Any) -> tuple[Any, ...]:
+    """Call a row's operator; return its outputs as a tuple."""
+    if row.random:
+        mx.random.seed(7)
+    answer = operator_of(row)(*inputs, **row.attributes)
+    if isinstance(answer, SequenceBox):  # several outputs, under HIPS autograd
+        return tuple(answer[index] for index in range(len(answer)))
+    return tuple(answer) if isinstance(answer, (tuple, list)) else (answer,)
+
+
+def chosen(row: Row, outputs: tuple[Any, ...]) -> list[Any]:
+    """Return the outputs that enter the scalar which is differentiated."""
+    if row.outputs is not None:
+        return [outputs[index] for index in row.outputs]
+    return [output for output in outputs if np.dtype(output.dtype).kind == "f"]
+
+
+def weights_for(outputs: Any) -> list[np.ndarray]:
+    """Return fixed head gradients: without them, sums would hide rules that are wrong by a constant."""
+    random = np.random.RandomState(3)
+    return [random.uniform(0.5, 1.5, np.shape(output)) for output in outputs]
+
+
+def close(got: Any, expected: Any, tolerance: float) -> None:
+    scale = max(1.0, float(np.nanmax(np.abs(expected), initial=0)))
+    np.testing.assert_allclose(got, expected, rtol=tolerance, atol=tolerance * scale)
+
+
+def raw_scalar(row: Row, inputs: list[np.ndarray], weights: list[np.ndarray]) -> float:
+    """Return the weighted sum of a row's outputs, from NumPy arrays."""
+    with scope(row):
+        outputs = chosen(row, call(row, inputs))
+    return float(sum(np.sum(weight * output) for weight, output in zip(weights, outputs, strict=True)))
+
+
+def tape_gradients(row: Row, inputs: list[np.ndarray], weights: list[np.ndarray]) -> list[np.ndarray]:
+    """Return the gradients of the differentiable inputs, by `record` and `backward`."""
+    arrays = [nd.array(value, dtype=value.dtype) for value in inputs]
+    for position in row.differentiable:
+        arrays[position].attach_grad()
+    with mx.autograd.record(train_mode=row.training):
+        outputs = chosen(row, call(row, arrays))
+    mx.autograd.backward(
+        outputs, [nd.array(w, dtype=o.dtype) for w, o in zip(weights, outputs, strict=True)], train_mode=row.training
+    )
+    return [arrays[position].grad.asnumpy() for position in row.differentiable]
+
+
+def numeric_gradients(row: Row, inputs: list[np.ndarray], weights: list[np.ndarray]) -> list[np.ndarray]:
+    """Return central differences, an element at a time."""
+    found = []
+    for position in row.differentiable:
+        gradient = np.zeros(inputs[position].shape)
+        for index in np.ndindex(*gradient.shape):
+            values = []
+            for sign in (1, -1):
+                moved = list(inputs)
+                moved[position] = inputs[position].copy()
+                moved[position][index] += sign * row.step
+                values.append(raw_scalar(row, moved, weights))
+            gradient[index] = (values[0] - values[1]) / (2 * row.step)
+        found.append(gradient)
+    return found
+
+
+def raw_weights(row: Row, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    with scope(row):
+        return weights_for(chosen(row, call(row, inputs)))
+
+
+def test_rows_have_names_of_their_own() -> None:
+    assert len(set(IDS)) == len(IDS)
+
+
+@pytest.mark.parametrize("row", ALL_ROWS, ids=IDS)
+def test_values(row: Row) -> None:
+    """NumPy arrays and NDArrays give the reference's values, in float64, float32 and float16."""
+    inputs = row.draw()
+    copies = [value.copy() for value in inputs]
+    with scope(row):
+        expected = call(row, inputs)
+        on_arrays = call(row, [nd.array(value, dtype="float64") for value in inputs])
+    for output, array in zip(expected, on_arrays, strict=True):
+        assert isinstance(array, nd.NDArray)
+        np.testing.assert_array_equal(array.asnumpy(), output)
+    for value, copy in zip(inputs, copies, strict=True):
+        np.testing.assert_array_equal(value, copy, err_msg="the operator changed its input")
+    if row.reference is not None and not row.random:
+        reference = row.reference(*copies, **row.attributes)
+        reference = reference if isinstance(reference, tuple) else (reference,)
+        for output, wanted in zip(expected, reference, strict=True):
+            assert output.shape == np.shape(wanted)
+            close(output, wanted, row.tolerance)
+
+
+@pytest.mark.parametrize("row", [row for row in ALL_ROWS if row.dtypes], ids=lambda row: row.id)
+def test_dtypes(row: Row) -> None:
+    """Narrow inputs give narrow results, the right ones to within their precision."""
+    for dtype in row.dtypes:
+        inputs = row.draw(dtype)
+        with scope(row):
+            outputs = call(row, [nd.array(value, dtype=dtype) for value in inputs])
+            expected = call(row, [value.astype("float64") for value in inputs])
+        for output, wanted in zip(outputs, expected, strict=True):
+            if np.dtype(wanted.dtype).kind == "f":
+                assert output.dtype == np.dtype(dtype).type
+            if not row.random:
+                close(output.asnumpy().astype("float64"), wanted, row.float16_tolerance if dtype == "float16" else 1e-4)
+        if row.order:
+            gradients = tape_gradients(row, inputs, weights_for(chosen(row, outputs)))
+            assert {gradient.dtype for gradient in gradients} == {np.dtype(dtype)}
+
+
+@pytest.mark.parametrize("row", [row for row in ALL_ROWS if row.order >= 1], ids=lambda row: row.id)
+def test_gradients(row: Row) -> None:
+    """The tape's gradients are those of central differences, and HIPS autograd's are the tape's."""
+    inputs = row.draw()
+    weights = raw_weights(row, inputs)
+    found = tape_gradients(row, inputs, weights)
+    for gradient, wanted in zip(found, numeric_gradients(row, inputs, weights), strict=True):
+        close(gradient, wanted, max(row.tolerance, 1e-5))
+    for position, gradient in zip(row.differentiable, found, strict=True):
+        with scope(row):
+            np.testing.assert_allclose(
+                hips.grad(boxed_scalar(row, weights), position)(*inputs), gradient, rtol=1e-9, atol=1e-12
+            )
+
+
+def boxed_scalar(row: Row, weights: list[np.ndarray]) -> Callable[..., Any]:
+    """Return the weighted sum of a row's outputs as a function for HIPS autograd."""
+
+    def scalar(*inputs: Any) -> Any:
+        outputs = chosen(row, call(row, inputs))
+        return sum(hips.numpy.sum(weight * output) for weight, output in zip(weights, outputs, strict=True))
+
+    return scalar
+
+
+@pytest.mark.parametrize("row", [row for row in ALL_ROWS if row.order >= 2], ids=lambda row: row.id)
+def test_second_order(row: Row) -> None:
+    """Hessian-vector products of the tape, of HIPS autograd, and of central differences of gradients agree."""
+    inputs = row.draw()
+    weights = raw_weights(row, inputs)
+    random = np.random.RandomState(5)
+    directions = [random.uniform(-1, 1, inputs[position].shape) for position in row.differentiable]
+
+    arrays = [nd.array(value, dtype="float64") for value in inputs]
+    variables = [arrays[position] for position in row.differentiable]
+    for variable in variables:
+        variable.attach_grad()
+    with mx.autograd.record(train_mode=row.training):
+        outputs = chosen(row, call(row, arrays))
+        total = sum((nd.array(w, dtype="float64") * o).sum() for w, o in zip(weights, outputs, strict=True))
+        gradients = mx.autograd.grad(total, variables, create_graph=True, retain_graph=True, train_mode=row.training)
+        along = sum((g * nd.array(d, dtype="float64")).sum() for g, d in zip(gradients, directions, strict=True))
+    if along._node is None:  # linear: the gradient does not depend on the inputs
+        found = [np.zeros(variable.shape) for variable in variables]
+    else:
+        along.backward(train_mode=row.training)
+        found = [variable.grad.asnumpy() for variable in variables]
+
+    step = 1e-5
+    moved = []
+    for sign in (1, -1):
+        values = list(inputs)
+        for position, direction in zip(row.differentiable, directions, strict=True):
+            values[position] = inputs[position] + sign * step * direction
+        moved.append(tape_gradients(row, values, weights))
+    for product, ahead, behind in zip(found, *moved, strict=True):
+        close(product, (ahead - behind) / (2 * step), max(row.tolerance, 1e-5))
+
+    def slope(*values: Any) -> Any:
+        gradients = [hips.grad(boxed_scalar(row, weights), position)(*values) for position in row.differentiable]
+        return sum(hips.numpy.sum(g * d) for g, d in zip(gradients, directions, strict=True))
+
+    for product, position in zip(found, row.differentiable, strict=True):
+        with scope(row), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Output seems independent of input")
+            np.testing.assert_allclose(hips.grad(slope, position)(*inputs), product, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("row", [row for row in ALL_ROWS if row.order == 0], ids=lambda row: row.id)
+def test_no_gradient(row: Row) -> None:
+    """What is not differentiable says why, and where its gradient is zero, it is."""
+    assert row.reason
+    operator = operator_of(row)
+    inputs = row.draw()
+    for position in range(len(inputs)):
+        if operator.is_zero(position):
+            weights = raw_weights(row, inputs)
+            assert not hips.grad(
+                lambda *v, weights=weights: boxed_scalar(row, weights)(*v) + 0 * sum(map(hips.numpy.sum, v)), position
+            )(*inputs).any()
+    if all(map(operator.is_zero, range(len(inputs)))):
+        arrays = [nd.array(value) for value in inputs]
+        for array in arrays:
+            array.attach_grad()
+            array.grad[:] = 9
+        with mx.autograd.record():
+            heads = [output for output in call(row, arrays) if np.issubdtype(output.dtype, np.floating)]
+        if heads:
+            mx.autograd.backward(heads)
+            assert not any(array.grad.asnumpy().any() for array in arrays)
+
+
+# -- the registry ------------------------------------------------------------------------------------------------------
+
+
+def operator_ids(operator: Operator) -> str:
+    return operator.__name__
+
+
+ROWS_OF: dict[int, list[Row]] = {}
+for _row in ALL_ROWS:
+    ROWS_OF.setdefault(id(operator_of(_row)), []).append(_row)
+
+
+@pytest.mark.parametrize("operator", PUBLIC.values(), ids=operator_ids)
+def test_every_operator_has_a_row_and_its_gradients(operator: Operator) -> None:
+    rows = ROWS_OF.get(id(operator))
+    assert rows, f"{operator.__name__} has no row in tests/operator_table"
+    for row in rows:
+        if row.order:
+            assert all(operator.has_rule(position) for position in row.differentiable), row.id
+        else:
+            assert row.reason, f"{row.id} is not differentiated, and says not why"
+    for position in range(len(operator.signature.inputs)):
+        integer = all(position >= len(row.specs) or row.specs[position].integers for row in rows)
+        stated = integer or operator.has_rule(position) or all(row.order == 0 for row in rows)
+        assert stated, f"{operator.__name__}: argument {position} has no gradient, and no row says why"
+
+
+@pytest.mark.parametrize("operator", PUBLIC.values(), ids=operator_ids)
+def test_every_operator_is_documented(operator: Operator) -> None:
+    """A docstring with a summary, the arguments, what is returned, and an example that runs."""
+    text = inspect.getdoc(operator) or ""
+    assert text.split("\n\n")[0].endswith("."), "the first paragraph is a sentence"
+    assert "Returns\n-------" in text
+    names = [*operator.signature.inputs, *operator.signature.attributes]
+    missing = [name for name in names if name not in text]
+    assert not missing, f"{operator.__name__}: {missing} are not explained"
+    examples = doctest.DocTestParser().get_doctest(text, {}, operator.__name__, None, 0)
+    assert examples.examples, f"{operator.__name__} has no example"
+    report: list[str] = []
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    doctest.DocTestRunner(optionflags=flags).run(examples, out=report.append)
+    assert not report, "".join(report)
