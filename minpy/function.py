@@ -46,7 +46,7 @@ class Function(Recorded):
     >>> with mx.autograd.record():
     ...     y = Square()(x)
     >>> y.backward()
-    >>> x.grad.asscalar()
+    >>> float(x.grad)
     6.0
     """
 
@@ -73,8 +73,8 @@ class Function(Recorded):
     def __call__(self, *inputs: NDArray) -> Any:
         if self._used:
             raise ArgumentError(
-                f"{type(self).__name__}: an instance of a Function is called once, as it holds what one backward needs. "
-                f"Make another for each call: {type(self).__name__}()(x)."
+                f"{type(self).__name__}: an instance of a Function is called once, as it holds what one backward "
+                f"needs. Make another for each call: {type(self).__name__}()(x)."
             )
         self._used = True
         for position, value in enumerate(inputs):
@@ -94,7 +94,8 @@ class Function(Recorded):
         for position, value in enumerate(outputs):
             if not isinstance(value, NDArray):
                 raise ArgumentError(
-                    f"{type(self).__name__}.forward returned {describe(value)} as output {position}; expected an NDArray."
+                    f"{type(self).__name__}.forward returned {describe(value)} as output {position}; expected "
+                    "an NDArray."
                 )
         parents = [value._node for value in inputs]
         if state.recording and any(parent is not None for parent in parents):
@@ -157,5 +158,6 @@ class Function(Recorded):
         return [first_order(f"Function {type(self).__name__}", raw, traced) for raw in raws]
 
     def _line(self, what: str, values: Sequence[Any]) -> str:
-        return f"Function {type(self).__name__}: {what} failed ({describe_arguments(self.argument_names(len(values)), values)})"
+        given = describe_arguments(self.argument_names(len(values)), values)
+        return f"Function {type(self).__name__}: {what} failed ({given})"
 

@@ -281,7 +281,8 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
     def decorate(prop_class: type[CustomOpProp]) -> type[CustomOpProp]:
         if not (isinstance(prop_class, type) and issubclass(prop_class, CustomOpProp)):
             raise ArgumentError(
-                f"operator.register({reg_name!r}) registers a class derived from CustomOpProp, got {describe(prop_class)}."
+                f"operator.register({reg_name!r}) registers a class derived from CustomOpProp, "
+                f"got {describe(prop_class)}."
             )
         known = _props.get(reg_name)
         if known is not None and known is not prop_class:

@@ -15,7 +15,7 @@ _numbers = count()
 
 
 def register(prop: type | None = None, name: str = "", **parts: Any) -> str:
-    """Registers a prop under a new name, and returns the name; without a prop, one is made of the methods in `parts`."""
+    """Registers a prop, or one made of the methods in `parts`, under a new name, and returns the name."""
     name = f"{name or 'test'}_{next(_numbers)}"
     prop = prop or type("TestProp", (mx.operator.CustomOpProp,), parts)
     mx.operator.register(name)(prop)

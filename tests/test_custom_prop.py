@@ -66,7 +66,8 @@ def test_keywords_reach_the_constructor_as_strings() -> None:
         def create_operator(self, ctx, in_shapes, in_dtypes):
             return Double()
 
-    y = nd.Custom(nd.array([1]), op_type=register(Prop), size=3, shape=(1, 2), flag=True, ratio=0.1, none=None, text="t")
+    name = register(Prop)
+    y = nd.Custom(nd.array([1]), op_type=name, size=3, shape=(1, 2), flag=True, ratio=0.1, none=None, text="t")
     assert given == {"size": "3", "shape": "(1, 2)", "flag": "True", "ratio": "0.1", "none": "None", "text": "t"}
     assert y.asscalar() == 2
 
@@ -329,7 +330,8 @@ def test_assign(request_: str) -> None:
 
 def test_assign_takes_numpy_arrays_and_numbers() -> None:
     op, target = mx.operator.CustomOp(), nd.zeros((2,))
-    for value, expected in ((np.array([1.5, 2]), [1.5, 2]), (3, [3, 3]), (nd.array([4]), [4, 4]), (np.float64(5), [5, 5])):
+    cases = ((np.array([1.5, 2]), [1.5, 2]), (3, [3, 3]), (nd.array([4]), [4, 4]), (np.float64(5), [5, 5]))
+    for value, expected in cases:
         op.assign(target, "write", value)
         assert target.asnumpy().tolist() == expected
 

@@ -42,7 +42,9 @@ def op(forward: Any = None, backward: Any = None) -> type[CustomOp]:
 def test_unknown_op_type() -> None:
     with raises(ArgumentError, "no custom operator 'shared_sigmiod' is registered. Did you mean 'shared_sigmoid'"):
         call("shared_sigmiod")
-    with raises(ArgumentError, "no custom operator None is registered", "'shared_sigmoid'", "@mx.operator.register(name)"):
+    with raises(
+        ArgumentError, "no custom operator None is registered", "'shared_sigmoid'", "@mx.operator.register(name)"
+    ):
         nd.Custom(X)
 
 
@@ -81,7 +83,9 @@ class Biased(CustomOpProp):
 
 def test_constructor_that_does_not_take_a_keyword() -> None:
     name = register(Biased)
-    with raises(ArgumentError, f"op_type='{name}'", "Biased.__init__ takes bias, scale; got bais. Did you mean 'bias'?"):
+    with raises(
+        ArgumentError, f"op_type='{name}'", "Biased.__init__ takes bias, scale; got bais. Did you mean 'bias'?"
+    ):
         call(name, bais=1)
     with raises(ArgumentError, "Biased.__init__ takes bias, scale; got none.", "missing"):
         call(name)
@@ -131,7 +135,7 @@ def test_lists_of_names(method: str) -> None:
 
 
 def test_an_operator_without_outputs() -> None:
-    with raises(ArgumentError, "TestProp.list_outputs returned no names; an operator has at least one output"):
+    with raises(ArgumentError, "TestProp.list_outputs returned no names; an operator has an output"):
         call(operator_of(Double, list_outputs=[]))
 
 
@@ -280,9 +284,7 @@ def test_backward_that_leaves_a_needed_gradient_unwritten() -> None:
     x, weight = X.copy(), X.copy()
     assert gradient(x, name, weight).tolist() == np.ones((2, 3)).tolist()  # the weight's is not needed
     weight.attach_grad()
-    with raises(
-        GradientError, "Op.backward left the gradient of 'weight' unwritten", "in_grad[1], req[1]", "assign 0"
-    ):
+    with raises(GradientError, "Op.backward left the gradient of 'weight' unwritten", "in_grad[1], req[1]", "assign 0"):
         gradient(x, name, weight)
     assert weight.grad.asnumpy().tolist() == np.zeros((2, 3)).tolist()
 

@@ -430,7 +430,7 @@ def test_def_grad_replaces_the_rule():
         (lambda op: op.def_grad(square_of, argnum="x"), "argnum must be a position (0, 1, ...), got 'x'."),
         (lambda op: op.def_grad(3.0), ".def_grad: the rule is float 3.0; expected a function rule(ans, *args) that"),
         (lambda op: op.def_grad_kw(square_of, "z"), ".def_grad_kw: no parameter 'z'; it has x, y."),
-        (lambda op: op.def_jvp(None), ".def_jvp: the rule is NoneType None; expected a function"),
+        (lambda op: op.def_jvp("tangent"), ".def_jvp: the rule is str 'tangent'; expected a function"),
         (lambda op: op.def_multiple_grad((1, 2)), ".def_multiple_grad: the rule is tuple"),
     ],
 )

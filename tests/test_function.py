@@ -11,7 +11,14 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.core.errors import ArgumentError, GradientError, GraphFreedError, MutationError, NoGradientError, OperatorError
+from minpy.core.errors import (
+    ArgumentError,
+    GradientError,
+    GraphFreedError,
+    MutationError,
+    NoGradientError,
+    OperatorError,
+)
 
 
 class Sigmoid(autograd.Function):
@@ -207,7 +214,9 @@ def test_saved_arrays_that_change_are_refused() -> None:
 
     a, b, product, _ = begin()
     b[:] = 7
-    with pytest.raises(MutationError, match=r"Mix: input 1 \(float32 \(2,\)\) was changed in place after it was recorded"):
+    with pytest.raises(
+        MutationError, match=r"Mix: input 1 \(float32 \(2,\)\) was changed in place after it was recorded"
+    ):
         product.backward()
     assert a.grad.asnumpy().tolist() == [0, 0]
     a, b, _, s = begin()
@@ -217,7 +226,7 @@ def test_saved_arrays_that_change_are_refused() -> None:
     with autograd.record():
         z = s * 2
     s[:] = 7
-    with pytest.raises(MutationError, match="Sigmoid: its output .* was changed in place"):
+    with pytest.raises(MutationError, match=r"Sigmoid: its output .* was changed in place"):
         z.backward()
 
 
@@ -237,7 +246,7 @@ def test_inputs_must_be_ndarrays() -> None:
 
 
 def test_outputs_must_be_ndarrays() -> None:
-    with pytest.raises(ArgumentError, match="Made.forward returned NoneType None as output 0; expected an NDArray"):
+    with pytest.raises(ArgumentError, match=r"Made.forward returned NoneType None as output 0; expected an NDArray"):
         function(lambda self, x: None)(nd.array([1]))
     with pytest.raises(ArgumentError, match=r"Made.forward returned float64 \(1,\) as output 1"):
         function(lambda self, x: (x, np.zeros(1)))(nd.array([1]))
@@ -279,9 +288,9 @@ def test_exceptions_keep_class_and_traceback(where: str) -> None:
 
     parts = {"forward": lambda self, x: x * 2, "backward": lambda self, dy: dy, where: failing_line}
     x = variable(1, 2)
-    with pytest.raises(ZeroDivisionError, match=f"Function Made: {where} failed .*\n  ZeroDivisionError") as caught:
-        with autograd.record():
-            function(**parts)(x).backward()
+    text = f"Function Made: {where} failed .*\n  ZeroDivisionError"
+    with pytest.raises(ZeroDivisionError, match=text) as caught, autograd.record():
+        function(**parts)(x).backward()
     assert isinstance(caught.value, mx.MXNetError)
     assert any(frame.name == "failing_line" for frame in traceback.extract_tb(caught.value.__cause__.__traceback__))
     assert not autograd.is_recording()

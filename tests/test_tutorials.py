@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +30,15 @@ PRINTED = """
 <NDArray 4 @cpu(0)>
 """
 DENSE = """
-[[-16.9   -7.9    1.1   10.1   19.1 ]
- [-70.9  -34.9    1.1   37.1   73.1 ]
- [-124.9  -61.9    1.1   64.1  127.1 ]
- [-178.9  -88.9    1.1   91.1  181.1 ]]
+[[ -15.9   -6.9    2.1   11.1   20.1]
+ [ -69.9  -33.9    2.1   38.1   74.1]
+ [-123.9  -60.9    2.1   65.1  128.1]
+ [-177.9  -87.9    2.1   92.1  182.1]]
 <NDArray 4x5 @cpu(0)>"""
 
 
 @pytest.fixture
-def tutorial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[dict[str, Any]]:
+def tutorial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
     """Runs the tutorial, and returns its variables, with what it printed as `printed`."""
     source = TUTORIAL.read_text()
     for line, replacement in IMPORTS.items():
@@ -53,7 +52,7 @@ def tutorial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[dic
         warnings.filterwarnings("ignore", "custom operator '(sigmoid|dense)' is registered twice")
         exec(compile(source, str(script), "exec"), scope)
     scope["printed"] = capsys.readouterr().out
-    yield scope
+    return scope
 
 
 def test_the_sigmoid(tutorial: dict[str, Any]) -> None:

@@ -17,10 +17,13 @@ __all__ = [
     "CheckError",
     "ContextError",
     "DTypeError",
+    "FileAccessError",
+    "FileFormatError",
+    "FileMissingError",
     "GradientError",
     "GraphFreedError",
-    "MissingDependencyError",
     "MXNetError",
+    "MissingDependencyError",
     "MutationError",
     "NoGradientError",
     "NotRecordedError",
@@ -67,6 +70,20 @@ class GraphFreedError(MXNetError):
 
 class MissingDependencyError(MXNetError, ImportError):
     """An optional package that an operator needs is not installed."""
+
+
+class FileFormatError(MXNetError, ValueError):
+    """A file that is damaged, incomplete, or of another format than was asked for."""
+
+
+class FileAccessError(MXNetError, OSError):
+    """A file that the operating system does not let us read or write; `errno` and `filename` are as in an OSError."""
+
+    __str__ = Exception.__str__  # OSError's shows no more than its number once `errno` is set
+
+
+class FileMissingError(FileAccessError, FileNotFoundError):
+    """A file or folder that does not exist."""
 
 
 class MutationError(MXNetError, ValueError):

@@ -180,12 +180,7 @@ class Operator:
         ...     return lambda g: g * x
         """
         if rule is None:
-
-            def decorate(rule: Rule) -> Rule:
-                self.def_grad(rule, argnum)
-                return rule
-
-            return decorate
+            return self._decorator(self.def_grad, argnum)
         index = self._index(argnum)
         self._require_callable(rule, "def_grad")
         self.rules[index] = rule
@@ -229,16 +224,19 @@ class Operator:
         self._forget_plan()
         return self
 
-    def def_multiple_grad(self, rule: Rule, argnums: Sequence[int] | None = None) -> Operator:
+    def def_multiple_grad(self, rule: Rule | None = None, argnums: Sequence[int] | None = None) -> Any:
         """Register one rule that returns the gradients of several arguments.
 
         Parameters
         ----------
-        rule : callable
-            `rule(ans, *args)` returns a function from the upstream gradient to a tuple of gradients.
+        rule : callable, optional
+            `rule(ans, *args)` returns a function from the upstream gradient to a tuple of gradients. If left out, a
+            decorator is returned, which returns the rule.
         argnums : sequence of int, optional
             The arguments they belong to, in order; by default all of them, however many a call has.
         """
+        if rule is None:
+            return self._decorator(self.def_multiple_grad, argnums)
         self._require_callable(rule, "def_multiple_grad")
         indices = None if argnums is None else tuple(self._index(argnum) for argnum in argnums)
         for index in range(len(self.rules)) if indices is None else indices:
@@ -247,11 +245,14 @@ class Operator:
         self._forget_plan()
         return self
 
-    def def_jvp(self, rule: Rule, argnum: int = 0) -> Operator:
+    def def_jvp(self, rule: Rule | None = None, argnum: int = 0) -> Any:
         """Register the forward-mode rule of one argument.
 
-        `rule(ans, *args, **attributes)` returns a function from the argument's tangent to the output's.
+        `rule(ans, *args, **attributes)` returns a function from the argument's tangent to the output's. Without a rule, a
+        decorator is returned.
         """
+        if rule is None:
+            return self._decorator(self.def_jvp, argnum)
         self._require_callable(rule, "def_jvp")
         self.jvp_rules[self._index(argnum)] = rule
         self._forget_plan()
@@ -390,6 +391,14 @@ class Operator:
         return self._with_inputs[key]
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    @staticmethod
+    def _decorator(define: Callable[[Rule, Any], Any], where: Any) -> Callable[[Rule], Rule]:
+        def decorate(rule: Rule) -> Rule:
+            define(rule, where)
+            return rule
+
+        return decorate
 
     @property
     def keyword_inputs(self) -> Iterable[str]:

@@ -107,12 +107,12 @@ class NumPyProtocols(Array):
         if isinstance(keywords.get("dtype"), str):
             keywords["dtype"] = numpy.dtype(keywords["dtype"])
         out = keywords.pop("out", None)
-        if not _is_recorded((arguments, keywords, out)):
-            if out is not None:
-                return _call_into(function, arguments, keywords, out)
-        elif keywords:
-            keywords = _without_defaults(name, keywords)
+        recorded = _is_recorded((arguments, keywords, out))
+        if out is not None and not recorded:
+            return _call_into(function, arguments, keywords, out)
         known = FUNCTIONS.get(function)
+        if recorded and keywords and not (known is not None and keywords.keys() <= _accepted(known)):
+            keywords = _without_defaults(name, keywords)
         if known is not None and keywords.keys() <= _accepted(known):
             result = known(*arguments, **keywords)
         else:

@@ -27,6 +27,7 @@ from minpy.ndarray.creation import (
 )
 from minpy.ndarray.custom import Custom
 from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.saving import load, load_frombuffer, save
 
 globals().update(random.FUNCTIONS)
 globals().update({name: operator for name, operator in _OPERATORS.items() if name not in globals()})
@@ -44,10 +45,13 @@ __all__ = [
     "full_like",
     "histogram",
     "linspace",
+    "load",
+    "load_frombuffer",
     "moveaxis",
     "onehot_encode",
     "ones",
     "random",
+    "save",
     "split_v2",
     "waitall",
     "zeros",

@@ -110,8 +110,8 @@ def _make_prop(op_type: Any, prop_class: type[CustomOpProp], kwargs: dict[str, s
             unknown = [name for name in kwargs if name not in accepted]
             hint = nearest(unknown[0], accepted) if unknown else ""
             raise ArgumentError(
-                f"{who} takes {', '.join(accepted) or 'no keyword arguments'}; got {', '.join(kwargs) or 'none'}.{hint} "
-                f"Inputs by name must be arrays. ({error})"
+                f"{who} takes {', '.join(accepted) or 'no keyword arguments'}; got {', '.join(kwargs) or 'none'}."
+                f"{hint} Inputs by name must be arrays. ({error})"
             ) from error
         raise operator_error(error, f"{who} failed") from error
 
@@ -164,7 +164,8 @@ class PropOperator(Operator):
             return values
         if len(values) > len(names):
             raise ArgumentError(
-                f"nd.Custom(op_type={self.__name__!r}) takes {len(names)} input(s) ({', '.join(names)}), got {len(values)}."
+                f"nd.Custom(op_type={self.__name__!r}) takes {len(names)} input(s) ({', '.join(names)}), "
+                f"got {len(values)}."
             )
         missing = [name for name in names[len(values) :] if name not in named]
         unknown = [name for name in named if name not in names[len(values) :]]
@@ -272,7 +273,8 @@ class PropOperator(Operator):
             if not in_grad[index].written(started):
                 raise GradientError(
                     f"{type(op).__name__}.backward left the gradient of {self.arguments[index]!r} unwritten, and it is "
-                    f"needed. Assign it: self.assign(in_grad[{index}], req[{index}], value); for a zero gradient assign 0."
+                    f"needed. Assign it: self.assign(in_grad[{index}], req[{index}], value); for a zero gradient "
+                    "assign 0."
                 )
         parts = [in_grad[index]._data for index in needed]
         if not traced:
@@ -305,7 +307,7 @@ class PropOperator(Operator):
 
 def _lent_code(op: Any, run: Any, method: str) -> Any:
     """Return the code of an operator's bound method if buffers may be lent to it, else None."""
-    function = getattr(run, "__func__", None)
+    function: Any = getattr(run, "__func__", None)
     if type(op).assign is not CustomOp.assign or "assign" in op.__dict__:
         return None
     outputs = 4 if method == "forward" else 5  # position of `out_data`, or of `in_grad`

@@ -21,8 +21,8 @@ class _FirstOrderOnly(Recorded):
     def __init__(self, name: str) -> None:
         self.__name__ = f"gradient of {name}"
         self._error = (
-            f"{name} has no second-order gradient: its backward is not recorded. Write it with @customop('numpy') and a "
-            "rule in plain NumPy, which gives every order, or take first-order gradients only."
+            f"{name} has no second-order gradient: its backward is not recorded. Write it with @customop('numpy') and "
+            "a rule in plain NumPy, which gives every order, or take first-order gradients only."
         )
 
     def require_rules(self, node: Any) -> None:

@@ -34,10 +34,21 @@ COMPARISONS = {
     "le": comparison.lesser_equal,
 }
 
-_ELEMENTWISE = ["abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "clip", "cos", "cosh", "degrees", "exp", "expm1", "fix", "floor", "log", "log10", "log1p", "log2", "radians", "rcbrt", "reciprocal", "relu", "rint", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc"]
-_REDUCTIONS = ["argmax", "argmax_channel", "argmin", "max", "mean", "min", "nanprod", "nansum", "norm", "prod", "sum"]
+_ELEMENTWISE = [
+    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "clip", "cos", "cosh",
+    "degrees", "exp", "expm1", "fix", "floor", "log", "log10", "log1p", "log2", "radians", "rcbrt", "reciprocal",
+    "relu", "rint", "round", "rsqrt", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc",
+]  # fmt: skip
+_REDUCTIONS = [
+    "argmax", "argmax_channel", "argmin", "max", "mean", "min", "nanprod", "nansum", "norm", "prod", "sum",
+]  # fmt: skip
 
-_SHAPES = ["argsort", "broadcast_axes", "broadcast_like", "depth_to_space", "diag", "dot", "expand_dims", "flatten", "flip", "one_hot", "ones_like", "pad", "pick", "repeat", "shape_array", "size_array", "slice", "slice_axis", "slice_like", "softmax", "log_softmax", "softmin", "sort", "space_to_depth", "split", "split_v2", "squeeze", "swapaxes", "take", "tile", "topk", "zeros_like"]
+_SHAPES = [
+    "argsort", "broadcast_axes", "broadcast_like", "depth_to_space", "diag", "dot", "expand_dims", "flatten",
+    "flip", "one_hot", "ones_like", "pad", "pick", "repeat", "shape_array", "size_array", "slice", "slice_axis",
+    "slice_like", "softmax", "log_softmax", "softmin", "sort", "space_to_depth", "split", "split_v2", "squeeze",
+    "swapaxes", "take", "tile", "topk", "zeros_like",
+]  # fmt: skip
 
 METHODS = (*_ELEMENTWISE, *_REDUCTIONS, *_SHAPES)
 

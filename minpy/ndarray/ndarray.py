@@ -501,7 +501,7 @@ class NDArray(NumPyProtocols):
 
 
 _ALL = slice(None)
-_SIGNS = {
+_SIGNS: dict[Any, str] = {
     "broadcast_add": "+", "broadcast_sub": "-", "broadcast_mul": "*", "broadcast_div": "/", "broadcast_mod": "%",
     "broadcast_power": "**", "floor_divide": "//", "_matmul": "@",
 }  # fmt: skip

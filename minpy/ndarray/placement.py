@@ -15,6 +15,7 @@ _placed_classes: dict[type, type] = {}
 
 def place(cls: type, data: numpy.ndarray, context: Context, node: Any = None) -> Any:
     """Return an array of class `cls` on a context. Arrays elsewhere than cpu(0) carry it in a hidden subclass."""
+    array: Any
     plain = getattr(cls, "_plain_class", cls)
     if context is CPU or context == CPU:
         array = object.__new__(plain)

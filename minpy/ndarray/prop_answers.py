@@ -36,7 +36,7 @@ def checked_names(prop: Any, method: str) -> list[str]:
     if len(set(names)) != len(names):
         raise ArgumentError(f"{type(prop).__name__}.{method} returned {list(names)}; names must differ.")
     if not names and method == "list_outputs":
-        raise ArgumentError(f"{type(prop).__name__}.list_outputs returned no names; an operator has at least one output.")
+        raise ArgumentError(f"{type(prop).__name__}.list_outputs returned no names; an operator has an output.")
     return list(names)
 
 
@@ -47,7 +47,8 @@ def checked_shapes(operator: Any, in_shapes: list[list[int]]) -> tuple[list[tupl
     if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
         got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
         raise ArgumentError(
-            f"{who} returned {got}; expected 2 or 3 lists: input shapes, output shapes, and auxiliary shapes. {_example(operator)}"
+            f"{who} returned {got}; expected 2 or 3 lists: input shapes, output shapes, and auxiliary shapes. "
+            f"{_example(operator)}"
         )
     shapes: list[list[tuple[int, ...]]] = []
     for part, names, what in (
@@ -79,8 +80,8 @@ def _shape(shape: Any, who: str, what: str, name: str) -> tuple[int, ...]:
         lengths = tuple(map(index, shape))
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"{who} returned {describe(shape)} as the shape of {what} {name!r}; expected a tuple of int. For one-element "
-            "lists mind the comma: (shape,)."
+            f"{who} returned {describe(shape)} as the shape of {what} {name!r}; expected a tuple of int. For "
+            "one-element lists mind the comma: (shape,)."
         ) from None
     if lengths and min(lengths) < 0:
         raise ShapeError(f"{who} returned {lengths} as the shape of {what} {name!r}; lengths cannot be negative.")
@@ -115,7 +116,8 @@ def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
     ):
         if not isinstance(part, (tuple, list)) or len(part) != len(names):
             got = len(part) if isinstance(part, (tuple, list)) else describe(part)
-            raise ArgumentError(f"{who} returned {got} {what} types; expected {len(names)}, for {', '.join(map(repr, names))}.")
+            of = f", for {', '.join(map(repr, names))}" if names else ""
+            raise ArgumentError(f"{who} returned {got} {what} types; expected {len(names)}{of}.")
     types = []
     for name, value in zip(operator.outputs, answer[1], strict=True):
         try:

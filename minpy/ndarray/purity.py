@@ -32,7 +32,18 @@ _FUNCTIONS = {
     }.items()
     for name in names.split()
 }
-_METHODS = {"asnumpy": 0, "astype": 1, "copy": 0, "dot": 1, "max": 0, "mean": 0, "min": 0, "ravel": 0, "sum": 0}
+_METHODS = {
+    "asnumpy": 0,
+    "astype": 1,
+    "copy": 0,
+    "dot": 1,
+    "max": 0,
+    "mean": 0,
+    "min": 0,
+    "ravel": 0,
+    "reshape": 1,
+    "sum": 0,
+}
 _ATTRIBUTES = {"T", "dtype", "ndim", "shape", "size"}
 _SAME = ("co_firstlineno", "co_code", "co_consts", "co_names", "co_varnames", "co_freevars", "co_argcount")
 _KEYWORDS = {"axis", "ddof", "dtype", "keepdims"}

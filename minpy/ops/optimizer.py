@@ -21,7 +21,7 @@ from minpy.core.registry import OPERATORS
 
 __all__ = ["Update", "sgd_mom_update", "sgd_update"]
 
-_BLOCK = 1 << 17  # elements; smaller ones stay in faster caches, but then the calls cost more than they save
+_BLOCK = 1 << 18  # elements; smaller ones stay in faster caches, but then the calls cost more than they save
 
 
 class Update(Operator):
@@ -163,9 +163,16 @@ def _sgd_mom_step(
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ) -> None:
-    _rescaled(scratch, weight, grad, lr, wd, rescale_grad, clip_gradient)
-    mom *= momentum
-    mom -= scratch
+    factor = lr * rescale_grad
+    if clip_gradient < 0 and not wd and abs(factor) > 1e-8 and mom.dtype != np.float16:
+        # momentum · mom - factor · grad as -factor · (mom · momentum / -factor + grad): in place, with no other array.
+        mom *= momentum / -factor
+        mom += grad
+        mom *= -factor
+    else:
+        _rescaled(scratch, weight, grad, lr, wd, rescale_grad, clip_gradient)
+        mom *= momentum
+        mom -= scratch
     np.add(weight, mom, out=out)
 
 

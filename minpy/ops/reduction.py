@@ -184,7 +184,7 @@ def mean(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude
     axes = _reduced("mean", data, axis, exclude)
     if data.dtype.kind == "f" and data.dtype.itemsize > 2:
         total = _add(data, axis=axes, keepdims=keepdims)
-        return _shaped(total / (data.size // builtins.max(total.size, 1)))
+        return _shaped(total / total.dtype.type(data.size // builtins.max(total.size, 1)))
     return _shaped(np.mean(data, axis=axes, keepdims=keepdims).astype(data.dtype))
 
 

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 - one case is one line of text
 
-SIGMOID = '''
+SIGMOID = """
 class Sigmoid(mx.operator.CustomOp):
     def forward(self, is_train, req, in_data, out_data, aux):
         x = in_data[0].asnumpy()
@@ -17,9 +17,9 @@ class Sigmoid(mx.operator.CustomOp):
 class SigmoidProp(mx.operator.CustomOpProp):
     def create_operator(self, ctx, in_shapes, in_dtypes):
         return Sigmoid()
-'''
+"""
 
-DENSE = '''
+DENSE = """
 class Dense(mx.operator.CustomOp):
     def __init__(self, bias):
         self._bias = bias
@@ -41,10 +41,10 @@ class DenseProp(mx.operator.CustomOpProp):
         return in_shapes, [(in_shapes[0][0], in_shapes[1][0])], ()
     def create_operator(self, ctx, in_shapes, in_dtypes):
         return Dense(self._bias)
-'''
+"""
 
 # Two inputs, two outputs, a state that counts calls; it writes down what it was given.
-PROBE = '''
+PROBE = """
 seen = []
 class Probe(mx.operator.CustomOp):
     def forward(self, is_train, req, in_data, out_data, aux):
@@ -74,9 +74,9 @@ class ProbeProp(mx.operator.CustomOpProp):
     def create_operator(self, ctx, in_shapes, in_dtypes):
         seen.append(['create_operator', str(ctx), [list(shape) for shape in in_shapes]])
         return Probe()
-'''
+"""
 
-LOSS = '''
+LOSS = """
 class Loss(mx.operator.CustomOp):
     def forward(self, is_train, req, in_data, out_data, aux):
         self.assign(out_data[0], req[0], in_data[0] * 3)
@@ -93,9 +93,9 @@ class LossProp(mx.operator.CustomOpProp):
         return in_shapes, [in_shapes[0]], []
     def create_operator(self, ctx, in_shapes, in_dtypes):
         return Loss()
-'''
+"""
 
-SQUARE = '''
+SQUARE = """
 class Square(autograd.Function):
     def forward(self, x):
         self.save_for_backward(x)
@@ -103,9 +103,9 @@ class Square(autograd.Function):
     def backward(self, dy):
         x, = self.saved_tensors
         return 2 * x * dy
-'''
+"""
 
-MIX = '''
+MIX = """
 class Mix(autograd.Function):
     def forward(self, a, b):
         self.save_for_backward(a, b)
@@ -113,7 +113,7 @@ class Mix(autograd.Function):
     def backward(self, dsum, dproduct):
         a, b = self.saved_tensors
         return dsum + dproduct * b, dsum + dproduct * a
-'''
+"""
 
 CALL = "x = nd.array([0, 1, 2, 3]); x.attach_grad()\nwith autograd.record():\n    y = nd.Custom(x, op_type='golden_sigmoid')\n"
 PROBED = """

@@ -297,8 +297,6 @@ MISSING = {
     "linalg_gemm2": "nd.linalg",
     "shape_linalg_gemm2": "nd.linalg",
     "khatri_rao": "nd.khatri_rao",
-    "save_and_load_dict": "nd.save",
-    "save_and_load_list": "nd.save",
     "reduction_l2_normalization_instance": "nd.L2Normalization",
     "reduction_l2_normalization_channel": "nd.L2Normalization",
     "reduction_l2_normalization_spatial": "nd.L2Normalization",

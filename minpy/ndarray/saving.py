@@ -1,0 +1,471 @@
+"""`save`, `load` and `load_frombuffer`: NDArrays in MXNet's binary files (`.params`, `.nd`), bit for bit.
+
+A file is little-endian throughout:
+
+    file     uint64 0x112, uint64 reserved, uint64 n, n arrays, uint64 m, m names (m is 0 or n)
+    name     uint64 length, UTF-8
+    array    uint32 version, int32 storage type (0: dense), int32 k, k int64 lengths of axes,
+             int32 device type, int32 device number, int32 dtype, the values
+
+Versions 2 and 3 look alike. In version 2 an array without axes has no values, as an axis is at least 1 long; version 3
+is what MXNet writes and reads under `np_shape`, where these are arrays like any other. MXNet takes no file that mixes
+the two, so a file is of version 2 unless one of its arrays needs version 3. Version 1 has no storage type. Before it
+there was no version: an array began with uint32 k, and k uint32 lengths.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import os
+import secrets
+import shutil
+import stat
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO
+
+import numpy
+
+from minpy.core.array import new_array
+from minpy.core.errors import (
+    ArgumentError,
+    DTypeError,
+    FileAccessError,
+    FileFormatError,
+    FileMissingError,
+    describe,
+    nearest,
+)
+from minpy.ndarray.ndarray import NDArray
+
+__all__ = ["load", "load_frombuffer", "save"]
+
+_FILE_MAGIC = 0x112
+_VERSION_1, _VERSION_2, _VERSION_3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
+_DENSE = 0
+_SPARSE = {1: "row_sparse", 2: "csr"}
+_DTYPES = {
+    number: numpy.dtype(f"<{code}" if code[-1] != "1" else code)
+    for number, code in enumerate(("f4", "f8", "f2", "u1", "i4", "i1", "i8", "b1"))
+}
+_DTYPE_NUMBERS = {dtype: number for number, dtype in _DTYPES.items()}
+_BFLOAT16 = 12  # read as float32, which holds all its values; not written
+_MOST_AXES = 64  # of a NumPy array
+
+_DAMAGED = "It is damaged or incomplete: copy or download it again, or save it anew."
+_KNOWN_BEGINNINGS = {
+    b"PK\x03\x04": "It looks like a zip archive: numpy.load reads .npz files.",
+    b"\x93NUMPY": "It looks like a .npy file: use nd.array(numpy.load(file)).",
+    b"{": "It looks like JSON, such as the -symbol.json that lies beside a .params file.",
+    b"\x80": "It looks like a pickle: use pickle.load.",
+    b"version https://git-lfs": "It is a pointer of Git LFS: fetch the file itself with `git lfs pull`.",
+    b"<": "It looks like a web page: the download brought an error page instead of the file.",
+}
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def save(fname: str | os.PathLike[str], data: Any) -> None:
+    """Write arrays to a file that MXNet reads too.
+
+    The file is written under a temporary name and then renamed: it is there as a whole, or what was there before is.
+
+    Parameters
+    ----------
+    fname : str or PathLike
+        The file; one that exists is replaced.
+    data : NDArray, list of NDArray, or dict of str to NDArray
+        The order of the names is kept.
+
+    Raises
+    ------
+    ArgumentError
+        If something in `data` is no NDArray, or a name no string.
+    DTypeError
+        If the file format has no number for the dtype of an array.
+    FileAccessError
+        If the file cannot be written.
+
+    Notes
+    -----
+    If an array has no axes, or one of length 0, the file is of the version that MXNet reads only under
+    `mx.util.np_shape(True)` or after `mx.npx.set_np()`; all other files it reads only without.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from minpy import nd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     nd.save(os.path.join(folder, "net.params"), {"weight": nd.ones((2, 3)), "bias": nd.zeros(3)})
+    ...     nd.load(os.path.join(folder, "net.params"))["weight"].shape
+    (2, 3)
+    """
+    path = _path("save", fname)
+    arrays, names = _entries(data)
+    try:
+        _write(path, _chunks(arrays, names))
+    except OSError as error:
+        raise _access_error("save", "write", path, error) from error
+
+
+def _path(function: str, fname: Any) -> str:
+    try:
+        path = os.fsdecode(fname)
+    except TypeError:
+        raise ArgumentError(f"nd.{function}: fname must be a str or PathLike, got {describe(fname)}.") from None
+    if not path or "\0" in path:
+        raise ArgumentError(f"nd.{function}: fname {path!r} is no name of a file.")
+    return path
+
+
+def _access_error(function: str, verb: str, path: str, cause: OSError) -> FileAccessError:
+    kind = FileMissingError if isinstance(cause, FileNotFoundError) else FileAccessError
+    reason = cause.strerror or str(cause)
+    folder, name = os.path.split(path)
+    folder = folder or os.curdir
+    advice = ""
+    if not os.path.isdir(folder):
+        advice = f" The folder {folder!r} does not exist: correct the path, or make it with os.makedirs."
+    elif kind is FileMissingError:
+        with contextlib.suppress(OSError):
+            advice = nearest(name, os.listdir(folder))
+    elif verb == "write" and isinstance(cause, PermissionError):
+        advice = " A file is first written beside its final place: its folder must be writable."
+    error = kind(f"nd.{function}: cannot {verb} {path!r}: {reason}.{advice}")
+    error.errno, error.filename = cause.errno, path
+    return error
+
+
+def _entries(data: Any) -> tuple[list[NDArray], list[bytes]]:
+    """Return the arrays, checked, and their names, none for a list."""
+    names: list[bytes] = []
+    if isinstance(data, NDArray):
+        entries = [("the array", data)]
+    elif isinstance(data, list):
+        entries = [(f"data[{position}]", array) for position, array in enumerate(data)]
+    elif isinstance(data, dict):
+        names = [_name(name) for name in data]
+        entries = [(f"data[{name!r}]", array) for name, array in data.items()]
+    else:
+        advice = " Make it a list: list(data)." if isinstance(data, tuple) else ""
+        raise ArgumentError(
+            f"nd.save: data must be an NDArray, a list of NDArrays, or a dict of str to NDArray, "
+            f"got {describe(data)}.{advice}"
+        )
+    for where, array in entries:
+        if not isinstance(array, NDArray):
+            raise ArgumentError(
+                f"nd.save: {where} must be an NDArray, got {describe(array)}. Convert it with nd.array."
+            )
+        if array._data.dtype.newbyteorder("<") not in _DTYPE_NUMBERS:
+            raise DTypeError(
+                f"nd.save: {where} is {describe(array)}, a dtype that MXNet's files do not know; they know "
+                f"{', '.join(dtype.name for dtype in _DTYPE_NUMBERS)}. Convert it with astype."
+            )
+    return [array for _, array in entries], names
+
+
+def _name(name: Any) -> bytes:
+    if not isinstance(name, str):
+        raise ArgumentError(f"nd.save: the keys of data must be str, got {describe(name)}.")
+    if "\0" in name:
+        raise ArgumentError(f"nd.save: the key {name!r} contains '\\0', where MXNet would cut it off. Rename it.")
+    try:
+        return name.encode()
+    except UnicodeEncodeError as error:
+        raise ArgumentError(f"nd.save: the key {name!r} cannot be written in UTF-8: {error.reason}.") from None
+
+
+def _chunks(arrays: Sequence[NDArray], names: Sequence[bytes]) -> Iterator[Any]:
+    """Yield the content of the file, bytes and contiguous arrays."""
+    version = _VERSION_3 if any(0 in array.shape or not array.ndim for array in arrays) else _VERSION_2
+    yield struct.pack("<QQQ", _FILE_MAGIC, 0, len(arrays))
+    for array in arrays:
+        data = array._data
+        dtype = data.dtype.newbyteorder("<")
+        device = array.context
+        yield struct.pack(
+            f"<Iii{data.ndim}qiii",
+            version,
+            _DENSE,
+            data.ndim,
+            *data.shape,
+            device.device_typeid,
+            device.device_id,
+            _DTYPE_NUMBERS[dtype],
+        )
+        if data.size:
+            yield numpy.ascontiguousarray(data, dtype)
+    yield struct.pack("<Q", len(names))
+    for name in names:
+        yield struct.pack("<Q", len(name)) + name
+
+
+def _write(path: str, chunks: Iterator[Any]) -> None:
+    """Write a file as a whole or not at all."""
+    path = os.path.realpath(path)  # a link stays one
+    mode = None
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.stat(path).st_mode
+    if mode is not None and not stat.S_ISREG(mode):  # a pipe or a device, which renaming would replace
+        with open(path, "wb") as file:
+            file.writelines(chunks)
+        return
+    temporary = os.path.join(os.path.dirname(path), f".minpy-{secrets.token_hex(8)}.tmp")
+    try:
+        with open(temporary, "xb") as file:
+            file.writelines(chunks)
+            file.flush()
+            os.fsync(file.fileno())
+        if mode is not None:
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
+    """Read the arrays of a file that `save` or MXNet wrote.
+
+    Parameters
+    ----------
+    fname : str or PathLike
+
+    Returns
+    -------
+    list of NDArray, or dict of str to NDArray
+        A dict if the arrays have names. A file of one array is a list of one; an empty one is an empty list. All arrays
+        are on cpu(0), whatever device they were saved from; bfloat16 becomes float32.
+
+    Raises
+    ------
+    FileMissingError
+        If there is no such file.
+    FileAccessError
+        If it cannot be read.
+    FileFormatError
+        If it is damaged, of another format, or contains sparse arrays.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.load("no-such-file.params")
+    Traceback (most recent call last):
+        ...
+    minpy.core.errors.FileMissingError: nd.load: cannot read 'no-such-file.params': No such file or directory.
+    """
+    path = _path("load", fname)
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode):
+                return _read(_Reader(file, status.st_size, f"nd.load: {path!r}"))
+            content = file.read()
+    except OSError as error:
+        raise _access_error("load", "read", path, error) from error
+    return _read(_Reader(io.BytesIO(content), len(content), f"nd.load: {path!r}"))
+
+
+def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict[str, NDArray]:
+    """Return the arrays that a file with the content `buf` would hold; see `load`.
+
+    Parameters
+    ----------
+    buf : bytes-like
+
+    Returns
+    -------
+    list of NDArray, or dict of str to NDArray
+
+    Raises
+    ------
+    ArgumentError
+        If `buf` is not bytes-like.
+    FileFormatError
+        If it is damaged, of another format, or contains sparse arrays.
+    """
+    try:
+        stream = io.BytesIO(buf)
+        size = memoryview(buf).nbytes
+    except (TypeError, BufferError):
+        raise ArgumentError(
+            f"nd.load_frombuffer: buf must be bytes-like, the content of a file, got {describe(buf)}. "
+            "Use nd.load for the name of a file."
+        ) from None
+    return _read(_Reader(stream, size, f"nd.load_frombuffer: the buffer of {size} bytes"))
+
+
+class _Reader:
+    """A stream of known size, read to its end at most; its errors say where.
+
+    Parameters
+    ----------
+    stream : file open for reading bytes
+    size : int
+    source : str
+        What is read, for messages.
+    """
+
+    __slots__ = ("offset", "size", "source", "stream")
+
+    def __init__(self, stream: BinaryIO, size: int, source: str) -> None:
+        self.stream = stream
+        self.size = size
+        self.source = source
+        self.offset = 0
+
+    def error(self, problem: str, advice: str = _DAMAGED, offset: int | None = None) -> FileFormatError:
+        """Return the error for a problem at an offset, by default the present one."""
+        return FileFormatError(f"{self.source}, byte {self.offset if offset is None else offset}: {problem}. {advice}")
+
+    def require(self, count: int, what: str) -> None:
+        """Raise unless that many bytes are left."""
+        left = self.size - self.offset
+        if count > left:
+            raise self.error(f"{what}: {count} bytes are needed, but the file ends after {left}")
+
+    def take(self, count: int, what: str) -> bytes:
+        """Return the next `count` bytes."""
+        self.require(count, what)
+        content = self.stream.read(count)
+        if len(content) < count:
+            raise self.error(f"{what}: {count} bytes are needed, got {len(content)}: the file shrank while it was read")
+        self.offset += count
+        return content
+
+    def fill(self, data: numpy.ndarray, what: str) -> None:
+        """Read the values of a contiguous array."""
+        count = self.stream.readinto(data.reshape(-1).view(numpy.uint8))  # type: ignore[attr-defined]
+        if count < data.nbytes:
+            raise self.error(f"{what}: {data.nbytes} bytes are needed, got {count}: the file shrank while it was read")
+        self.offset += count
+
+    def numbers(self, layout: str, what: str) -> tuple[int, ...]:
+        """Return the next little-endian integers; `layout` is in the notation of `struct`."""
+        layout = f"<{layout}"
+        return struct.unpack(layout, self.take(struct.calcsize(layout), what))
+
+    def count(self, smallest: int, what: str) -> int:
+        """Return the next uint64: how many things follow, each of `smallest` bytes at least."""
+        start = self.offset
+        (count,) = self.numbers("Q", f"the number of {what}")
+        if count * smallest > self.size - self.offset:
+            raise self.error(
+                f"the number of {what} is {count}, but only {self.size - self.offset} bytes follow", offset=start
+            )
+        return count
+
+
+def _read(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
+    beginning = reader.take(min(8, reader.size), "the magic number")
+    if beginning != struct.pack("<Q", _FILE_MAGIC):
+        raise _wrong_magic(reader, beginning)
+    reader.numbers("Q", "the reserved field")
+    count = reader.count(20, "arrays")
+    arrays = [new_array(NDArray, _read_array(reader, f"array {position} of {count}")) for position in range(count)]
+    start = reader.offset
+    named = reader.count(8, "names")
+    if named not in (0, count):
+        raise reader.error(f"there are {named} names for {count} arrays; expected as many, or none", offset=start)
+    names = [_read_name(reader, f"name {position} of {named}") for position in range(named)]
+    return dict(zip(names, arrays, strict=True)) if names else arrays
+
+
+def _wrong_magic(reader: _Reader, beginning: bytes) -> FileFormatError:
+    expected = struct.pack("<Q", _FILE_MAGIC)
+    beginning += reader.stream.read(24)
+    if len(beginning) < 8 and expected.startswith(beginning):
+        return reader.error(f"the file ends after {len(beginning)} bytes, within the magic number", offset=0)
+    advice = next((text for known, text in _KNOWN_BEGINNINGS.items() if beginning.startswith(known)), None)
+    return reader.error(
+        f"this is no file of NDArrays: it begins with {beginning[:8].hex(' ')}, expected {expected.hex(' ')}",
+        advice or "Give a file written by nd.save, save_parameters or export.",
+        offset=0,
+    )
+
+
+def _read_array(reader: _Reader, what: str) -> numpy.ndarray:
+    shape = _read_shape(reader, what)
+    reader.numbers("ii", f"the device of {what}")
+    start = reader.offset
+    (number,) = reader.numbers("i", f"the dtype of {what}")
+    if number not in _DTYPES and number != _BFLOAT16:
+        known = ", ".join(f"{number} ({dtype.name})" for number, dtype in _DTYPES.items())
+        raise reader.error(f"the dtype of {what} is {number}, expected one of {known}", offset=start)
+    dtype = _DTYPES.get(number, numpy.dtype("<u2"))
+    name = "bfloat16" if number == _BFLOAT16 else dtype.name
+    values = f"the values of {what}, {name} {shape}"
+    reader.require(math.prod(shape) * dtype.itemsize, values)
+    try:
+        data = numpy.empty(shape, dtype)
+    except ValueError as error:  # an axis of length 0, so that nothing is to be read, beside astronomic ones
+        raise reader.error(f"{what} is {name} {shape}, which NumPy cannot hold: {error}") from None
+    if data.size:
+        reader.fill(data, values)
+    if number == _BFLOAT16:
+        wide = data.astype(numpy.uint32)
+        wide <<= 16
+        return wide.view(numpy.float32).copy()
+    if dtype.kind == "b":
+        numpy.not_equal(data.view(numpy.uint8), 0, out=data)
+    return data if dtype.isnative else data.astype(dtype.newbyteorder("="))
+
+
+def _read_shape(reader: _Reader, what: str) -> tuple[int, ...]:
+    """Read the beginning of an array, of whatever version it is, up to its shape."""
+    start = reader.offset
+    (version,) = reader.numbers("I", f"the version of {what}")
+    if version in (_VERSION_2, _VERSION_3):
+        (storage,) = reader.numbers("i", f"the storage type of {what}")
+        if storage in _SPARSE:
+            raise reader.error(
+                f"{what} is sparse ({_SPARSE[storage]}), and only dense arrays are supported",
+                "Make it dense with x.tostype('default') in MXNet, and save it anew.",
+                offset=start,
+            )
+        if storage != _DENSE:
+            raise reader.error(f"the storage type of {what} is {storage}, expected 0 (dense)", offset=start + 4)
+    length = "q"
+    if version in (_VERSION_1, _VERSION_2, _VERSION_3):
+        start = reader.offset
+        (axes,) = reader.numbers("i", f"the number of axes of {what}")
+        if not 0 <= axes <= _MOST_AXES:
+            raise reader.error(f"{what} has {axes} axes, expected 0 to {_MOST_AXES}", offset=start)
+    else:
+        axes, length = version, "I"
+        if axes > _MOST_AXES:
+            raise reader.error(
+                f"{what} begins with {version:#x}, expected {_VERSION_2:#x}, {_VERSION_3:#x}, {_VERSION_1:#x}, "
+                f"or a number of axes up to {_MOST_AXES}",
+                offset=start,
+            )
+    if not axes and version != _VERSION_3:
+        raise reader.error(
+            f"{what} has no shape and no values",
+            "MXNet saved it before it was initialized, or it has no axes and was saved without np_shape: "
+            "save it again with values, under mx.util.np_shape(True).",
+            offset=start,
+        )
+    start = reader.offset
+    shape = reader.numbers(f"{axes}{length}", f"the shape of {what}")
+    if any(length < 0 for length in shape):
+        raise reader.error(f"{what} has shape {shape}, with a negative length", offset=start)
+    return shape
+
+
+def _read_name(reader: _Reader, what: str) -> str:
+    start = reader.offset
+    (length,) = reader.numbers("Q", f"the length of {what}")
+    content = reader.take(length, what)
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise reader.error(f"{what} is not UTF-8: {error.reason} {content[error.start]:#x}", offset=start + 8) from None
