@@ -24,9 +24,9 @@ import numpy
 from minpy.core import tape
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, NotRecordedError, describe
+from minpy.core.nodes import connect, record_node
 from minpy.core.registry import operator
 from minpy.core.state import Scope, state
-from minpy.core.tape import record_node
 from minpy.function import Function
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.variables import mark_variable
@@ -207,7 +207,7 @@ def grad(
         given_nodes = [
             given._node if isinstance(given, Array) else None for given in _head_gradients(heads, head_grads)
         ]
-        starts = [tape.connect(start, node) for start, node in zip(starts, given_nodes, strict=True)]
+        starts = [connect(start, node) for start, node in zip(starts, given_nodes, strict=True)]
     with Scope(create_graph, train_mode):
         found = tape.gradients(
             nodes,
@@ -243,7 +243,7 @@ def _on_tape(result: NDArray, variable: NDArray) -> NDArray:
         return result
     node = record_node(_constant, (None, None), None, {}, (None, variable._node))
     node.shape, node.dtype = result.shape, result._data.dtype
-    return result._like(result._data, node)  # type: ignore[no-any-return]
+    return result._like(result._data, node)
 
 
 def _as_list(arrays: Any, what: str) -> list[Any]:

@@ -16,8 +16,8 @@ from minpy.core.errors import (
     describe_arguments,
     operator_error,
 )
+from minpy.core.nodes import Recorded, attach_outputs, record_node
 from minpy.core.state import Scope, state
-from minpy.core.tape import Recorded, attach_outputs, record_node
 from minpy.ndarray.first_order import first_order
 from minpy.ndarray.ndarray import NDArray
 
@@ -160,4 +160,3 @@ class Function(Recorded):
     def _line(self, what: str, values: Sequence[Any]) -> str:
         given = describe_arguments(self.argument_names(len(values)), values)
         return f"Function {type(self).__name__}: {what} failed ({given})"
-

@@ -12,7 +12,7 @@ import tracemalloc
 import numpy as np
 
 from minpy import autograd, nd
-from minpy.core.tape import Leaf, Node
+from minpy.core.nodes import Leaf, Node
 
 
 def variable(values: object) -> nd.NDArray:

@@ -7,4 +7,15 @@ from minpy.core.protocols import NumPyProtocols
 from minpy.core.registry import FUNCTIONS, OPERATORS, find_operator, operator
 from minpy.core.state import Scope, state
 
-__all__ = ["FUNCTIONS", "OPERATORS", "Array", "NumPyProtocols", "Operator", "Scope", "customop", "find_operator", "operator", "state"]
+__all__ = [
+    "FUNCTIONS",
+    "OPERATORS",
+    "Array",
+    "NumPyProtocols",
+    "Operator",
+    "Scope",
+    "customop",
+    "find_operator",
+    "operator",
+    "state",
+]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import weakref
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
@@ -30,7 +30,7 @@ __all__ = [
 # One clock orders everything that happens to arrays: nodes take their sequence number from it, writes their time.
 now = itertools.count(1).__next__
 
-create = object.__new__
+create: Any = object.__new__
 
 
 class Array:
@@ -48,6 +48,17 @@ class Array:
     _precedence: ClassVar[int] = 0
     # Whether elementwise operators on integers give integers (MXNet's semantics) or may give floats (NumPy's).
     _keeps_dtype: ClassVar[bool] = False
+
+    if TYPE_CHECKING:  # what the front ends define
+        _receive: Any
+        _changed: Any
+        as_np_ndarray: Any
+        astype: Any
+        context: Any
+        dtype: Any
+        ndim: Any
+        shape: Any
+        size: Any
 
     def _like(self, data: numpy.ndarray, node: Any = None) -> Any:
         """Return a new array of this one's class and context around `data`."""

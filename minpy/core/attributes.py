@@ -111,7 +111,9 @@ def parse_attribute(value: Any, attribute: Attribute, operator_name: str) -> Any
     kind = attribute.type
     if not isinstance(value, str) or kind is None or kind is str:
         return value
-    options = typing.get_args(kind) if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union else ()
+    options = (
+        typing.get_args(kind) if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union else ()
+    )
     if str in options:
         return value
     text = value.strip()

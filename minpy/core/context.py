@@ -37,13 +37,16 @@ class Context:
 
     __slots__ = ("_entered", "device_id", "device_type")
 
+    device_id: int
+    device_type: str
+
     devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
     devstr2type: ClassVar[dict[str, int]] = {name: number for number, name in devtype2str.items()}
 
     def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
         if isinstance(device_type, Context):
             device_type, device_id = device_type.device_type, device_type.device_id
-        if device_type not in self.devstr2type:
+        if not isinstance(device_type, str) or device_type not in self.devstr2type:
             raise ContextError(
                 f"unknown context {device_type!r}: known device types are {', '.join(map(repr, self.devstr2type))}."
                 + nearest(str(device_type), self.devstr2type)
@@ -65,9 +68,7 @@ class Context:
 
     def __eq__(self, other: object) -> bool:
         return (
-            isinstance(other, Context)
-            and self.device_type == other.device_type
-            and self.device_id == other.device_id
+            isinstance(other, Context) and self.device_type == other.device_type and self.device_id == other.device_id
         )
 
     def __repr__(self) -> str:

@@ -27,8 +27,8 @@ from minpy.core.errors import (
     describe_arguments,
     operator_error,
 )
+from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.state import Scope, state
-from minpy.core.tape import attach_outputs, record_node
 
 __all__ = ["call", "register_tracer", "run", "write_out"]
 
@@ -179,7 +179,9 @@ def user_error(operator: Any, error: Exception, what: str, inputs: Sequence[Any]
 
 def _call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str) -> str:
     given = describe_arguments(operator.argument_names(len(inputs)), inputs)
-    return f"{operator.__name__}: {what} failed on {mode} ({'recording' if state.recording else 'not recording'}): {given}"
+    return (
+        f"{operator.__name__}: {what} failed on {mode} ({'recording' if state.recording else 'not recording'}): {given}"
+    )
 
 
 def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
@@ -233,9 +235,7 @@ def _in_dtype_of(operator: Any, raws: Sequence[Any], attributes: dict[str, Any],
     return numpy.asarray(answer).astype(dtype, copy=False)
 
 
-def record(
-    operator: Any, raws: Sequence[Any], answer: Any, attributes: dict[str, Any], parents: Sequence[Any]
-) -> Any:
+def record(operator: Any, raws: Sequence[Any], answer: Any, attributes: dict[str, Any], parents: Sequence[Any]) -> Any:
     """Return a node for the call. It keeps only what the rules read."""
     plan = operator.plan()
     if plan.reads_arguments is not None:  # None: all are read
@@ -279,7 +279,11 @@ def _unaliased(answer: numpy.ndarray, raws: Sequence[Any]) -> numpy.ndarray:
     for raw in raws:
         if answer is raw:
             return answer.copy()
-        if base is not None and type(raw) is numpy_array and (raw is base or (raw.base is not None and raw.base is base)):
+        if (
+            base is not None
+            and type(raw) is numpy_array
+            and (raw is base or (raw.base is not None and raw.base is base))
+        ):
             return answer.copy()
     return answer
 

@@ -28,8 +28,9 @@ from autograd.util import toposort
 from minpy.core import dispatch, tracing
 from minpy.core.array import Array
 from minpy.core.errors import NoGradientError
+from minpy.core.nodes import Recorded, attach_outputs, record_node
 from minpy.core.state import Scope, state
-from minpy.core.tape import Recorded, attach_outputs, conform, record_node
+from minpy.core.tape import conform
 from minpy.core.trees import leaves_of, map_tree
 
 __all__ = [
@@ -81,7 +82,9 @@ def _operator_vjp(argnums: Sequence[int], answer: Any, arguments: Sequence[Any],
                 raise operator.missing_rule(index)
 
     def vjp(gradient: Any) -> tuple[Any, ...]:
-        return tuple(_gradient(operator, attributes, index, gradient, answer, inputs) for index in indices)
+        live = tuple(index for index in indices if not operator.is_zero(index)) if _differentiable(answer) else ()
+        parts = _gradients(operator, attributes, live, gradient, answer, inputs) if live else {}
+        return tuple(parts[index] if index in parts else vspace(inputs[index]).zeros() for index in indices)
 
     return vjp
 
@@ -117,28 +120,38 @@ def _differentiable(answer: Any) -> bool:
     return any(numpy.result_type(getval(value)).kind in "fc" for value in _outputs(answer))
 
 
-def _gradient(operator: Any, attributes: dict[str, Any], index: int, gradient: Any, answer: Any, inputs: Any) -> Any:
-    if operator.is_zero(index) or not _differentiable(answer):
-        return vspace(inputs[index]).zeros()
+def _gradients(
+    operator: Any, attributes: dict[str, Any], indices: tuple[int, ...], gradient: Any, answer: Any, inputs: Any
+) -> dict[int, Any]:
+    """Return the gradients of several arguments, from one run of the operator's rules."""
     outputs = _outputs(answer)
     upstream = [gradient[number] for number in range(len(outputs))] if _is_tuple(answer) else [gradient]
-    function = partial(_pull, operator, attributes, index, len(outputs), _is_tuple(answer))
-    return _apply(function, *upstream, *outputs, *inputs)
+    function = partial(_pull, operator, attributes, indices, len(outputs), _is_tuple(answer))
+    parts = _apply(function, *upstream, *outputs, *inputs)
+    if len(indices) == 1:
+        return {indices[0]: parts}
+    return {index: parts[number] for number, index in enumerate(indices)}
 
 
-def _pull(operator: Any, attributes: dict[str, Any], index: int, count: int, several: bool, *values: Any) -> Any:
-    """Return one rule's gradient as a plain function of (upstream gradients, outputs, inputs)."""
+def _pull(
+    operator: Any, attributes: dict[str, Any], indices: tuple[int, ...], count: int, several: bool, *values: Any
+) -> Any:
+    """Return the gradients of arguments as a plain function of (upstream gradients, outputs, inputs)."""
     arrays: list[Any] = [value if isinstance(value, Array) else numpy.asarray(value) for value in values[: 2 * count]]
     upstream, outputs, inputs = tuple(arrays[:count]), tuple(arrays[count:]), values[2 * count :]
-    like = inputs[index] if isinstance(inputs[index], Array) else numpy.asarray(inputs[index])
     node: Any = SimpleNamespace(shape=None if several else outputs[0].shape)
     if operator.guarded:
         outputs, inputs = tuple(map(dispatch.read_only, outputs)), tuple(map(dispatch.read_only, inputs))
     with Scope(state.recording and any(isinstance(value, Array) for value in values), None):
-        [part] = operator.pull_back(
-            outputs if several else outputs[0], inputs, attributes, upstream if several else upstream[0], [index]
+        parts = operator.pull_back(
+            outputs if several else outputs[0], inputs, attributes, upstream if several else upstream[0], indices
         )
-        return conform(part, operator, index, node, like)
+        likes = [inputs[index] if isinstance(inputs[index], Array) else numpy.asarray(inputs[index]) for index in indices]
+        found = tuple(
+            conform(part, operator, index, node, like)
+            for part, index, like in zip(parts, indices, likes, strict=True)
+        )
+        return found if len(found) > 1 else found[0]
 
 
 def _push(
@@ -163,7 +176,7 @@ def _push(
         raise operator.missing_rule(index)
 
     def pulled(*upstream: Any) -> Any:
-        return _pull(operator, attributes, index, count, several, *upstream, *values)
+        return _pull(operator, attributes, (index,), count, several, *upstream, *values)
 
     _, transpose = tracing.vjp(pulled, [numpy.zeros_like(raw) for raw in raws], range(count))
     results = transpose(tangent)

@@ -6,11 +6,9 @@ staged form `rule(ans, *args, **attributes)`, and returns a function from the up
 
 from __future__ import annotations
 
-import dis
 import inspect
 import types
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -20,20 +18,9 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.attributes import Attribute, Signature, read_signature
 from minpy.core.check import Report, check_operator
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
+from minpy.core.rules import Plan, Rule, values_read
 
 __all__ = ["Operator"]
-
-Rule = Callable[..., Callable[[Any], Any]]
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What recording a call has to keep: worked out once from the rules."""
-
-    reads_arguments: frozenset[int] | None
-    reads_answer: bool
-    # Of those arguments, the ones of which only shape and dtype are read.
-    reads_shapes: frozenset[int] = frozenset()
 
 
 class Operator:
@@ -102,8 +89,9 @@ class Operator:
         self.all_zero = False
         self._with_inputs: dict[str, Operator] = {}
         self._primitive: Any = None
-        self.__name__ = name or getattr(forward, "__name__", type(forward).__name__)
-        self.__qualname__ = name or getattr(forward, "__qualname__", self.__name__)
+        self._plan: Plan | None = None
+        self.__name__: str = name or getattr(forward, "__name__", type(forward).__name__)
+        self.__qualname__: str = name or getattr(forward, "__qualname__", self.__name__)
         self.__module__ = getattr(forward, "__module__", None) or "minpy"
         self.__doc__ = forward.__doc__
         self.__wrapped__ = forward
@@ -328,7 +316,7 @@ class Operator:
         rules = [self.rules[index] for index in indices if index < len(self.rules)]
         wanted = set(indices)
         several = [rule for positions, rule in self.multiple_rules if positions is None or wanted & set(positions)]
-        return _values_read([rule for rule in (*rules, *several) if rule is not None])
+        return values_read([rule for rule in (*rules, *several) if rule is not None])
 
     def pull_back(
         self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
@@ -448,7 +436,7 @@ class Operator:
             )
 
     def _forget_plan(self) -> None:
-        self._plan: Plan | None = None
+        self._plan = None
         self._with_inputs.clear()
         # Direct: one rule an argument, on raw arrays, so that the tape may call `rules[index]` itself.
         self.direct = (
@@ -463,13 +451,14 @@ class Operator:
     def _make_plan(self) -> Plan:
         rules = [rule for rule in self.rules if rule is not None]
         rules += [rule for _, rule in self.multiple_rules] + list(self.jvp_rules.values())
-        reads_arguments, reads_answer = _values_read(rules)
+        reads_arguments, reads_answer = values_read(rules)
         return Plan(reads_arguments, reads_answer, frozenset(self.shapes_only))
 
     def _make_with_inputs(self, key: str) -> Operator:
         def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
             def call(*arguments: Any, **attributes: Any) -> Any:
-                return function(*arguments[:-1], **{key: arguments[-1]}, **attributes)
+                *inputs, last = arguments
+                return function(*inputs, **{key: last}, **attributes)
 
             return call
 
@@ -487,9 +476,7 @@ class Operator:
         derived.rules = [None if rule is None else rearranged(rule) for rule in self.rules]
         derived.rules.append(rearranged(self.keyword_rules[key]) if key in self.keyword_rules else None)
         derived.multiple_rules = [(indices, rearranged(rule)) for indices, rule in self.multiple_rules]
-        derived.keyword_rules = {
-            name: rearranged(rule) for name, rule in self.keyword_rules.items() if name != key
-        }
+        derived.keyword_rules = {name: rearranged(rule) for name, rule in self.keyword_rules.items() if name != key}
         derived.zeros = set(self.zeros)
         derived.shapes_only = set(self.shapes_only)
         derived.all_zero = self.all_zero
@@ -512,42 +499,3 @@ def _to_numpy_semantics(part: Any, gradient: Any) -> Any:
     if part._node is None:
         return part._data
     return new_array(FRONT_ENDS["numpy"], part._data, part._node)
-
-
-_READS_EVERYTHING = {"locals", "vars", "eval", "exec", "dir"}
-
-
-def _values_read(rules: Iterable[Rule]) -> tuple[frozenset[int] | None, bool]:
-    """Return (positions of the arguments that the rules read, None if unknown; whether they read the answer)."""
-    reads: set[int] = set()
-    answer = False
-    for rule in rules:
-        read = parameters_read(rule)
-        if read is None:
-            return None, True
-        names, first = read
-        answer = answer or first in names
-        positions = list(inspect.signature(rule).parameters)[1:]
-        reads |= {positions.index(name) for name in names if name != first}
-    return frozenset(reads), answer
-
-
-def parameters_read(rule: Rule) -> tuple[set[str], str] | None:
-    """Return (names of the parameters that a rule reads, name of the first); None if that cannot be told.
-
-    What no rule reads is not kept until backward. A parameter is read if its code loads it, or an inner function does.
-    """
-    code = getattr(rule, "__code__", None)
-    if not isinstance(rule, types.FunctionType) or code is None or code.co_argcount == 0:
-        return None
-    if code.co_flags & inspect.CO_VARARGS:
-        return None
-    names = code.co_varnames[: code.co_argcount]
-    if _READS_EVERYTHING & set(code.co_names):
-        return None
-    read = set(code.co_cellvars) & set(names)
-    for instruction in dis.get_instructions(code):
-        if "LOAD" in instruction.opname or "CHECK" in instruction.opname:
-            values = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
-            read.update(value for value in values if isinstance(value, str) and value in names)
-    return read, names[0]

@@ -83,7 +83,7 @@ class NumPyProtocols(Array):
         if method == "__call__":
             if "dtype" in keywords and _is_recorded(inputs):
                 dtype = keywords.pop("dtype")
-                inputs = tuple(value.astype(dtype) if isinstance(value, Array) else value for value in inputs)  # type: ignore[attr-defined]
+                inputs = tuple(value.astype(dtype) if isinstance(value, Array) else value for value in inputs)
             known = FUNCTIONS.get(ufunc) if not keywords and not _complex_absolute(ufunc, inputs) else None
             result = known(*inputs) if known is not None else call_function(ufunc, inputs, keywords)
         elif method == "reduce" and ufunc in _REDUCTIONS:
@@ -193,7 +193,7 @@ def _change(name: str, function: Any, arguments: Any, keywords: Any) -> None:
     target = arguments[0] if arguments else keywords[next(key for key in ("dst", "a", "arr") if key in keywords)]
     function(*_unwrapped(tuple(arguments)), **_unwrapped(dict(keywords)))
     if isinstance(target, Array):
-        target._changed()  # type: ignore[attr-defined]
+        target._changed()
 
 
 def _call_into(function: Any, arguments: Any, keywords: Any, outs: Any) -> Any:
@@ -202,7 +202,7 @@ def _call_into(function: Any, arguments: Any, keywords: Any, outs: Any) -> Any:
     targets = outs if isinstance(outs, tuple) else (outs,)
     for target in targets:
         if isinstance(target, Array):
-            target._changed()  # type: ignore[attr-defined]
+            target._changed()
     return outs[0] if isinstance(outs, tuple) and len(outs) == 1 else outs
 
 
@@ -349,7 +349,7 @@ def autograd_version(function: Any) -> Callable[..., Any] | None:
         for part in path.split("."):
             place = getattr(place, part, None)
         if callable(place) and place is not function:
-            return place  # type: ignore[no-any-return]
+            return place
     elif package == "scipy":
         try:
             importlib.import_module("autograd." + package + "." + path.split(".")[0])
@@ -370,7 +370,7 @@ def _write_outs(name: str, result: Any, outs: Any) -> Any:
                 f"{name}: out has shape {out.shape}, the result has {value._data.shape}; they must be equal."
             )
         if isinstance(out, Array):
-            out._receive(value._data, value._node)  # type: ignore[attr-defined]
+            out._receive(value._data, value._node)
         elif value._node is not None:
             raise MutationError(f"{name}: out= is a NumPy array, but the result is recorded. Use the returned array.")
         else:

@@ -66,13 +66,14 @@ def operator(
         )
     signature = None
     functions = list(implements) if isinstance(implements, (tuple, list)) else [implements]
-    if isinstance(function, numpy.ufunc):
-        names = tuple(inputs) if inputs else (("data",) if function.nin == 1 else ("lhs", "rhs"))
+    arity = function.nin if isinstance(function, numpy.ufunc) else None
+    if arity is not None:
+        names = tuple(inputs) if inputs else (("data",) if arity == 1 else ("lhs", "rhs"))
         text = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
         signature = Signature(names, {}, {}, text=text)
         functions.append(function)
-    is_ufunc = isinstance(function, numpy.ufunc)
-    kind = UnaryUfunc if elementwise or (is_ufunc and function.nin == 1) else Operator
+    is_ufunc = arity is not None
+    kind = UnaryUfunc if elementwise or arity == 1 else Operator
     made = kind(function, name=name, builtin=True, signature=signature, visible_outputs=visible_outputs)
     if is_ufunc or elementwise:
         made.may_alias = False

@@ -1,6 +1,5 @@
-"""The tape: nodes that hold their parents, and the walk that takes gradients back through them.
+"""The walk that takes gradients back through recorded calls (`minpy.core.nodes`).
 
-There is no global list: an array holds its node, a node holds its parents, and a graph dies with its arrays.
 Reverse mode is iterative and ordered by sequence number, so depth is bounded by memory alone.
 """
 
@@ -13,137 +12,15 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import FRONT_ENDS, Array, last_write, new_array, note_write, now, written_since
+from minpy.core.array import Array, last_write, note_write, written_since
 from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, NotRecordedError, describe
+from minpy.core.nodes import Leaf, Node, Output, connect
 from minpy.core.state import state
 
-__all__ = ["Leaf", "Node", "Output", "attach_outputs", "backward", "connect", "gradients", "record_node"]
+__all__ = ["backward", "conform", "gradients", "head_gradient", "reachable", "require_recorded"]
 
 numpy_array = numpy.ndarray
 _by_sequence = attrgetter("sequence")
-
-
-class Recorded:
-    """What the tape asks of the operator of a node. `Operator` answers for itself; others derive from this."""
-
-    # Whether `rules[index]` is the gradient rule of each argument, to be called on raw arrays.
-    direct = False
-    # Whether values handed to the rules must not be writable, as a user wrote them.
-    guarded = False
-    kind = "numpy"
-    jvp_rules: dict[int, Any] = {}
-
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
-    ) -> list[Any]:
-        """Return the gradients of the arguments at the positions `needed`, in order."""
-        raise NotImplementedError
-
-    def is_zero(self, index: int) -> bool:
-        """Tell whether the gradient of an argument is said to be zero."""
-        return False
-
-    def has_rule(self, index: int) -> bool:
-        """Tell whether the gradient of an argument is known."""
-        return True
-
-    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
-        """Return (arguments that the rules at `indices` read, None for all; whether they read the answer)."""
-        return None, True
-
-    def require_rules(self, node: Node) -> None:
-        """Raise `NoGradientError` if a gradient that `node` needs is not known."""
-
-    def argument_names(self, count: int) -> list[str]:
-        """Return what messages call the first `count` arguments."""
-        return [f"argument {index}" for index in range(count)]
-
-    def argument_name(self, index: int) -> str:
-        """Return what messages call one argument."""
-        return self.argument_names(index + 1)[-1]
-
-    def describe_rule(self, index: int) -> str:
-        """Return what messages call the gradient rule of one argument."""
-        return f"{self.__name__}: the gradient rule of {self.argument_name(index)}"  # type: ignore[attr-defined]
-
-
-class Node:
-    """One recorded call of an operator.
-
-    `arguments` and `answer` are what the gradient rules may read: raw values, with None where no rule looks.
-    `parents` has one entry an argument: the node that it came from, or None if it needs no gradient.
-    """
-
-    __slots__ = ("__weakref__", "answer", "arguments", "attributes", "dtype", "operator", "parents", "sequence", "shape")
-
-    sequence: int
-    operator: Any
-    arguments: Sequence[Any]
-    answer: Any
-    attributes: dict[str, Any]
-    parents: Sequence[Any] | None
-    shape: Any
-    dtype: Any
-
-    def __repr__(self) -> str:
-        return f"<Node {self.sequence} {self.operator.__name__} -> {describe(self)}>"
-
-
-class Output:
-    """One output of a node whose operator has several."""
-
-    __slots__ = ("dtype", "index", "parents", "sequence", "shape")
-
-    operator = None
-
-    def __init__(self, node: Node, index: int, data: numpy.ndarray) -> None:
-        self.sequence = now()
-        self.index = index
-        self.parents: tuple[Node] | None = (node,)
-        self.shape = data.shape
-        self.dtype = data.dtype
-
-
-class Leaf:
-    """A variable: where gradients end up. `gradient` is the array that `backward` writes."""
-
-    __slots__ = ("dtype", "gradient", "request", "sequence", "shape")
-
-    operator = None
-    parents: tuple[()] = ()
-
-    def __init__(self, data: numpy.ndarray, gradient: Array | None = None, request: str = "write") -> None:
-        self.sequence = now()
-        self.shape = data.shape
-        self.dtype = data.dtype
-        self.gradient = gradient
-        self.request = request
-
-
-def record_node(
-    operator: Any, arguments: Sequence[Any], answer: Any, attributes: dict[str, Any], parents: Sequence[Any]
-) -> Node:
-    """Return a node for a call whose rules will be given `arguments` and `answer`."""
-    node: Node = object.__new__(Node)
-    node.sequence = now()
-    node.operator = operator
-    node.arguments = arguments
-    node.answer = answer
-    node.attributes = attributes
-    node.parents = parents
-    return node
-
-
-def attach_outputs(node: Node, outputs: Sequence[numpy.ndarray]) -> list[Output]:
-    """Give `node` several outputs, and return what their arrays hold as nodes."""
-    node.shape = tuple(output.shape for output in outputs)
-    node.dtype = tuple(output.dtype for output in outputs)
-    return [Output(node, index, output) for index, output in enumerate(outputs)]
-
-
-def connect(data: numpy.ndarray, node: Any) -> Array:
-    """Return an array with NumPy's semantics around `data`, standing where `node` stands on the tape."""
-    return new_array(FRONT_ENDS["numpy"], data, node)
 
 
 def gradients(
@@ -278,13 +155,19 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
         raise
 
 
-def _walk_general(node: Node, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
-    for index, parent in enumerate(node.parents or ()):
-        if parent is not None and node.operator.is_zero(index):
-            zeros.add(parent)
-    for index, part in _pull_back(node, gradient, create_graph=False):
-        parent = node.parents[index]  # type: ignore[index]
-        _add(pending, parent, conform(part, operator=node.operator, index=index, node=node, parent=parent))
+def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
+    operator = node.operator
+    needed = []
+    for index, parent in enumerate(node.parents):
+        if parent is not None:
+            if operator.is_zero(index):
+                zeros.add(parent)
+            else:
+                needed.append(index)
+    if needed:
+        for index, part in zip(needed, _pull_back(node, gradient, needed, create_graph=False), strict=True):
+            parent = node.parents[index]
+            _add(pending, parent, conform(part, operator, index, node, parent))
 
 
 def _walk_to(
@@ -301,31 +184,25 @@ def _walk_to(
             found[node] = gradient
         operator = node.operator
         if operator is not None:
-            for index, part in _pull_back(node, gradient, create_graph, in_order):
+            needed = [
+                index
+                for index, parent in enumerate(node.parents)
+                if parent in in_order and not operator.is_zero(index)
+            ]
+            parts = _pull_back(node, gradient, needed, create_graph) if needed else ()
+            for index, part in zip(needed, parts, strict=True):
                 parent = node.parents[index]
                 part = conform(part, operator, index, node, parent)
                 if create_graph and not isinstance(part, Array):
                     part = connect(part, None)
                 _add(pending, parent, part)
-        elif type(node) is Output and node.parents[0] in in_order:
+        elif type(node) is Output and node.parents is not None and node.parents[0] in in_order:
             _add_output(pending, node, gradient)
     return found
 
 
-def _pull_back(
-    node: Node, gradient: Any, create_graph: bool, among: set[Any] | None = None
-) -> Iterable[tuple[int, Any]]:
-    """Return (argument's index, gradient) for each argument of `node` that needs one (and came from `among`)."""
-    operator = node.operator
-    parents = node.parents
-    assert parents is not None
-    needed = [
-        index
-        for index, parent in enumerate(parents)
-        if parent is not None and (among is None or parent in among) and not operator.is_zero(index)
-    ]
-    if not needed:
-        return ()
+def _pull_back(node: Any, gradient: Any, needed: Sequence[int], create_graph: bool) -> Sequence[Any]:
+    """Return the gradients of the arguments of `node` at the positions `needed`."""
     arguments, answer = node.arguments, node.answer
     several = type(node.dtype) is tuple
     if several:
@@ -336,15 +213,14 @@ def _pull_back(
     if create_graph:
         arguments = [
             connect(value, parent) if parent is not None and isinstance(value, numpy_array) else value
-            for value, parent in zip(arguments, parents, strict=True)
+            for value, parent in zip(arguments, node.parents, strict=True)
         ]
         if several and answer is not None:
             outputs = [Output(node, index, value) for index, value in enumerate(answer)]
             answer = tuple(connect(value, output) for value, output in zip(answer, outputs, strict=True))
         elif answer is not None:
             answer = connect(answer, node)
-    parts = operator.pull_back(answer, arguments, node.attributes, gradient, needed)
-    return zip(needed, parts, strict=True)
+    return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed)  # type: ignore[no-any-return]
 
 
 def _add(pending: dict[Any, Any], node: Any, gradient: Any) -> None:

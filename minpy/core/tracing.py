@@ -13,8 +13,9 @@ import numpy
 
 from minpy.core.array import Array, new_array, now
 from minpy.core.errors import GradientError, describe, operator_error
+from minpy.core.nodes import Leaf, Node, Output, Recorded, connect, record_node
 from minpy.core.state import Scope, state
-from minpy.core.tape import Leaf, Node, Output, Recorded, conform, connect, gradients, reachable, record_node
+from minpy.core.tape import conform, gradients, reachable
 
 __all__ = ["Pull", "apply_jvp_rule", "jvp", "variable", "vjp"]
 

@@ -11,9 +11,9 @@ import numpy
 
 from minpy.core import dispatch
 from minpy.core.array import PLAIN_CLASSES, create, now
+from minpy.core.nodes import Node
 from minpy.core.operator import Operator
 from minpy.core.state import state
-from minpy.core.tape import Node
 
 __all__ = ["UnaryUfunc"]
 

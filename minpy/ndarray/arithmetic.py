@@ -11,9 +11,9 @@ from typing import Any
 import numpy
 
 from minpy.core.array import create, now
+from minpy.core.nodes import Node
 from minpy.core.operator import Operator
 from minpy.core.state import state
-from minpy.core.tape import Node
 
 __all__ = ["binary_methods", "unary_method"]
 

@@ -19,7 +19,7 @@ from minpy.core.array import Array
 if TYPE_CHECKING:
     from minpy.ndarray.buffers import Buffer
 
-__all__ = ["Copying", "Lending", "lend", "lent_view", "take_buffer"]
+__all__ = ["Lending", "lends", "lent_view", "take_buffer"]
 
 
 class _Local(threading.local):
@@ -30,14 +30,14 @@ local = _Local()
 
 
 class Lending:
-    """A scope in which `asnumpy` and `nd.array` share buffers, if `code` itself calls them.
+    """A scope in which `asnumpy` and `nd.array` share buffers if `code` itself calls them; for None they copy.
 
     On exit, what is still shared is copied.
     """
 
     __slots__ = ("_previous", "_taken", "code")
 
-    def __init__(self, code: types.CodeType) -> None:
+    def __init__(self, code: types.CodeType | None) -> None:
         self.code = code
         self._taken: list[Array] = []
 
@@ -57,20 +57,6 @@ class Lending:
         self._taken.append(array)
 
 
-class Copying:
-    """The scope for methods that may notice: conversions copy, also inside a lending method's call."""
-
-    __slots__ = ("_previous",)
-
-    def __enter__(self) -> Copying:
-        self._previous = local.lending
-        local.lending = None
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        local.lending = self._previous
-
-
 def lent_view(array: Array) -> numpy.ndarray:
     """Return the buffer of `array` for reading, if the caller's caller is lent it; else a copy."""
     lending = local.lending
@@ -79,19 +65,17 @@ def lent_view(array: Array) -> numpy.ndarray:
     return array._data.view()
 
 
-def lend(source: Any, dtype: Any) -> numpy.ndarray | None:
-    """Return `source` itself where `nd.array(source, dtype=dtype)` may share it, else None."""
+def lends(source: Any, dtype: Any) -> bool:
+    """Tell whether `nd.array(source, dtype=dtype)` may share the memory of `source`."""
     lending = local.lending
-    if (
+    return (
         lending is not None
         and type(source) is numpy.ndarray
         and source.dtype == dtype
         and source.base is None
         and source.flags.c_contiguous
         and sys._getframe(2).f_code is lending.code
-    ):
-        return source
-    return None
+    )
 
 
 def take_buffer(target: Buffer, source: Array) -> bool:

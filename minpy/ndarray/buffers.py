@@ -29,59 +29,47 @@ class Buffer(NDArray):
         Whether it is to hold zeros, for gradients that are added to.
     """
 
-    __slots__ = ("_dtype", "_given", "_shape", "_zero")
+    __slots__ = ("_dtype", "_given", "_shape", "_zero", "allocated")
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, zero: bool = False) -> None:
         self._shape = shape
         self._dtype = dtype
         self._zero = zero
         self._given = False
+        # Whether it has memory: somebody may hold a view of it.
+        self.allocated = False
         self._node = None
 
     @property
     def _data(self) -> numpy.ndarray:  # type: ignore[override]
-        try:
-            return _slot.__get__(self)  # type: ignore[no-any-return]
-        except AttributeError:
-            data = (numpy.zeros if self._zero else numpy.empty)(self._shape, self._dtype)
-            _slot.__set__(self, data)
-            return data
+        if self.allocated:
+            return _slot.__get__(self)
+        self._data = data = (numpy.zeros if self._zero else numpy.empty)(self._shape, self._dtype)
+        return data
 
     @_data.setter
     def _data(self, data: numpy.ndarray) -> None:
         _slot.__set__(self, data)
+        self.allocated = True
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of the axes."""
         return self._shape
 
-    @property
-    def allocated(self) -> bool:
-        """Whether it has memory: somebody may hold a view of it."""
-        try:
-            _slot.__get__(self)
-        except AttributeError:
-            return False
-        return True
-
     def give(self, data: numpy.ndarray) -> bool:
         """Make `data` the buffer's memory, if it is of its shape and dtype; tell whether it was done."""
         if data.shape != self._shape or data.dtype != self._dtype:
             return False
         _slot.__set__(self, data)
-        self._given = True
+        self.allocated = self._given = True
         return True
 
     def written(self, since: int) -> bool:
         """Tell whether memory was given, or changed in place after `since`."""
         if self._given:
             return True
-        try:
-            data = _slot.__get__(self)
-        except AttributeError:
-            return 0 in self._shape
-        return not data.size or written_since(data, since)
+        return 0 in self._shape or (self.allocated and written_since(self._data, since))
 
     def _like(self, data: numpy.ndarray, node: Any = None) -> Any:
         return new_array(NDArray, data, node)

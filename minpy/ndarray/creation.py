@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array
-from minpy.core.context import Context, resolve_context
+from minpy.core.array import Array, new_array
+from minpy.core.context import CPU, Context, current_context, resolve_context
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
-from minpy.ndarray.borrowing import lend
+from minpy.ndarray.borrowing import lends
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 from minpy.ops import indexing, joining
@@ -65,8 +65,9 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
         dtype = source_array._data.dtype if dtype is None else dtype
         source_array = source_array._data
     dtype = numpy.float32 if dtype is None else dtype
-    shared = lend(source_array, dtype)
-    data = shared if shared is not None else numeric_array(source_array, dtype)
+    data = source_array if lends(source_array, dtype) else numeric_array(source_array, dtype)
+    if ctx is None and current_context() is CPU:
+        return new_array(NDArray, data)
     return place(NDArray, data, resolve_context(ctx))
 
 

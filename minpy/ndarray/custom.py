@@ -25,10 +25,11 @@ from minpy.core.errors import (
     nearest,
     operator_error,
 )
-from minpy.core.operator import Operator, Plan
+from minpy.core.nodes import Leaf
+from minpy.core.operator import Operator
+from minpy.core.rules import Plan
 from minpy.core.state import state
-from minpy.core.tape import Leaf
-from minpy.ndarray.borrowing import Copying, Lending
+from minpy.ndarray.borrowing import Lending
 from minpy.ndarray.buffers import Buffer
 from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.first_order import first_order
@@ -92,7 +93,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _wrapped(data: numpy.ndarray) -> NDArray:
-    return new_array(NDArray, data)  # type: ignore[no-any-return]
+    return new_array(NDArray, data)
 
 
 def _make_prop(op_type: Any, prop_class: type[CustomOpProp], kwargs: dict[str, str]) -> CustomOpProp:
@@ -214,31 +215,37 @@ class PropOperator(Operator):
     def forward(self, *raws: Any, training: bool | None = None) -> Any:  # type: ignore[override]
         """Run the prop's methods and the operator's forward on raw arrays."""
         data = [raw if type(raw) is numpy.ndarray else numpy.asarray(raw, _default_type(raw)) for raw in raws]
-        count = len(self.arguments)
-        shapes, types = [list(raw.shape) for raw in data], [raw.dtype.type for raw in data]
-        out_shapes, aux_shapes = checked_shapes(self, shapes[:count])
-        out_types = checked_types(self, types[:count])
-        for name, raw, shape in zip(self.auxiliaries, data[count:], aux_shapes, strict=True):
-            if raw.shape != shape:
-                raise ArgumentError(
-                    f"{self.prop_name}.infer_shape says that auxiliary state {name!r} has shape {shape}; the one given "
-                    f"has {raw.shape}."
-                )
-        op = ask(self.prop, "create_operator", current_context(), shapes, types)
+        shapes, types = [raw.shape for raw in data], [raw.dtype.type for raw in data]
+        in_data = [new_array(NDArray, raw) for raw in data]
+        auxiliary: list[NDArray] = []
+        if self.auxiliaries:
+            count = len(self.arguments)
+            in_data, auxiliary = in_data[:count], in_data[count:]
+            out_shapes, aux_shapes = checked_shapes(self, shapes[:count])
+            out_types = checked_types(self, types[:count])
+            for name, array, shape in zip(self.auxiliaries, auxiliary, aux_shapes, strict=True):
+                if array.shape != shape:
+                    raise ArgumentError(
+                        f"{self.prop_name}.infer_shape says that auxiliary state {name!r} has shape {shape}; the one "
+                        f"given has {array.shape}."
+                    )
+        else:
+            out_shapes, _ = checked_shapes(self, shapes)
+            out_types = checked_types(self, types)
+        op = ask(self.prop, "create_operator", current_context(), [*map(list, shapes)], types)
         if not isinstance(op, CustomOp):
             raise ArgumentError(
                 f"{self.prop_name}.create_operator returned {describe(op)}; expected a CustomOp, such as "
                 "`return MyOp()` where class MyOp(mx.operator.CustomOp)."
             )
         self.op = op
-        self._auxiliary = [new_array(NDArray, raw) for raw in data[count:]]
+        self._auxiliary = auxiliary
         self._training = bool(training)
-        in_data = [new_array(NDArray, raw) for raw in data[:count]]
         out_data = [Buffer(shape, dtype) for shape, dtype in zip(out_shapes, out_types, strict=True)]
         op._buffers = ("output", self.outputs, out_data)
         started = now()
         arguments = (self._training, ["write"] * len(out_data), in_data, [*out_data], self._auxiliary)
-        self._run("forward", arguments, data[:count])
+        self._run("forward", arguments, data)
         for name, buffer in zip(self.outputs, out_data, strict=True):
             if not buffer.written(started):
                 raise ArgumentError(
@@ -287,13 +294,13 @@ class PropOperator(Operator):
         code = _lent_code(op, run, method)
         recording, state.recording = state.recording, False
         try:
-            with Copying() if code is None else Lending(code):
+            with Lending(code):
                 run(*arguments)
         except Exception as error:
             if isinstance(error, MXNetError) and str(error).startswith(type(op).__name__):
                 raise  # it says where already
             names = ", ".join(
-                f"{name} {describe(value)}" for name, value in zip(self.arguments, given, strict=True)
+                f"{name} {describe(value)}" for name, value in zip(self.arguments, given, strict=False)
             )
             line = f"Custom operator {self.__name__!r}: {type(op).__name__}.{method} failed ({names})"
             found = operator_error(error, line)
@@ -324,4 +331,6 @@ def _default_type(value: Any) -> Any:
 
 
 def _as_nd(value: Any) -> NDArray:
-    return new_array(NDArray, value._data if isinstance(value, Array) else numpy.asarray(value))  # type: ignore[no-any-return]
+    if type(value) is numpy.ndarray:
+        return new_array(NDArray, value)
+    return new_array(NDArray, value._data if isinstance(value, Array) else numpy.asarray(value))

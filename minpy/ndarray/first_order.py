@@ -9,8 +9,8 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import NoGradientError
+from minpy.core.nodes import Recorded, connect, record_node
 from minpy.core.state import state
-from minpy.core.tape import Recorded, connect, record_node
 
 __all__ = ["first_order"]
 

@@ -26,8 +26,11 @@ def ask(prop: Any, method: str, *arguments: Any) -> Any:
 def checked_names(prop: Any, method: str) -> list[str]:
     """Return the names that a `list_*` method lists."""
     names = ask(prop, method)
-    if type(names) is list and len(names) == 1 and type(names[0]) is str:
-        return names
+    if type(names) is list and len(names) < 2:
+        if names and type(names[0]) is str:
+            return names
+        if not names and method != "list_outputs":
+            return names
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise ArgumentError(
             f"{type(prop).__name__}.{method} returned {describe(names)}; expected a list of names, such as "
@@ -40,10 +43,28 @@ def checked_names(prop: Any, method: str) -> list[str]:
     return list(names)
 
 
-def checked_shapes(operator: Any, in_shapes: list[list[int]]) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+def checked_shapes(
+    operator: Any, in_shapes: list[tuple[int, ...]]
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
     """Return (output shapes, auxiliary shapes) as the prop infers them for the given input shapes."""
+    answer = ask(operator.prop, "infer_shape", [*map(list, in_shapes)])
+    if type(answer) is tuple and len(answer) == 3:  # a right answer, recognized at once
+        inputs, outputs, auxiliaries = answer
+        try:
+            if len(outputs) == len(operator.outputs) and len(auxiliaries) == len(operator.auxiliaries):
+                found = [tuple(map(index, shape)) for shape in outputs], [tuple(map(index, shape)) for shape in auxiliaries]
+                if [*map(tuple, inputs)] == in_shapes and min(map(min, filter(None, found[0] + found[1])), default=0) >= 0:
+                    return found
+        except TypeError:
+            return _read_shapes(operator, in_shapes, answer)
+    return _read_shapes(operator, in_shapes, answer)
+
+
+def _read_shapes(
+    operator: Any, in_shapes: list[tuple[int, ...]], answer: Any
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Go through an answer of `infer_shape` with all the words for what may be wrong with it."""
     who = f"{operator.prop_name}.infer_shape"
-    answer = ask(operator.prop, "infer_shape", [list(shape) for shape in in_shapes])
     if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
         got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
         raise ArgumentError(

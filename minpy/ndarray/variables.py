@@ -5,7 +5,7 @@ from __future__ import annotations
 from minpy.core.array import Array
 from minpy.core.dispatch import require_differentiable
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.tape import Leaf
+from minpy.core.nodes import Leaf
 
 __all__ = ["mark_variable"]
 

@@ -9,7 +9,7 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.context import Context, resolve_context
 from minpy.ndarray.creation import numeric_array
-from minpy.ndarray.ndarray import place
+from minpy.ndarray.placement import place
 from minpy.numpy.ndarray import ndarray
 
 __all__ = [
@@ -75,22 +75,22 @@ def asarray(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
 asanyarray = asarray
 
 
-def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Context | None = None) -> Any:
+def zeros(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
     """Return an array of zeros."""
     return _placed(numpy.zeros(shape, dtype or numpy.float32, order), ctx)
 
 
-def ones(shape: Any, dtype: Any = None, order: str = "C", ctx: Context | None = None) -> Any:
+def ones(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
     """Return an array of ones."""
     return _placed(numpy.ones(shape, dtype or numpy.float32, order), ctx)
 
 
-def empty(shape: Any, dtype: Any = None, order: str = "C", ctx: Context | None = None) -> Any:
+def empty(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
     """Return an array whose elements are not set."""
     return _placed(numpy.empty(shape, dtype or numpy.float32, order), ctx)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Context | None = None) -> Any:
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
     """Return an array filled with a value."""
     value = fill_value._data if isinstance(fill_value, Array) else fill_value
     if dtype is None:

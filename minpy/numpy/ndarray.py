@@ -9,9 +9,9 @@ import numpy
 
 from minpy.core.array import Array, register_front_end
 from minpy.core.errors import MutationError
+from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
-from minpy.core.tape import Leaf
 from minpy.ndarray.methods import ARITHMETIC, install_arithmetic, install_comparisons
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops import indexing
@@ -48,17 +48,17 @@ class ndarray(NDArray):
     @property
     def T(self) -> Any:
         """The array with its axes in reverse order."""
-        return numpy.transpose(self)  # type: ignore[call-overload]
+        return numpy.transpose(self)
 
     @property
     def real(self) -> Any:
         """The real part."""
-        return numpy.real(self)  # type: ignore[call-overload]
+        return numpy.real(self)
 
     @property
     def imag(self) -> Any:
         """The imaginary part."""
-        return numpy.imag(self)  # type: ignore[call-overload]
+        return numpy.imag(self)
 
     @property
     def flat(self) -> Any:
@@ -98,17 +98,17 @@ class ndarray(NDArray):
 
     def copy(self, order: str = "C") -> Any:
         """Return a copy; recorded."""
-        return numpy.copy(self)  # type: ignore[call-overload]
+        return numpy.copy(self)
 
     def reshape(self, *shape: Any, **options: Any) -> Any:
         """Return the array in another shape, as `numpy.reshape` does."""
         target = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        return numpy.reshape(self, options.pop("shape", target), **options)  # type: ignore[call-overload]
+        return numpy.reshape(self, options.pop("shape", target), **options)
 
     def transpose(self, *axes: Any) -> Any:
         """Return the array with its axes permuted, as `numpy.transpose` does."""
         chosen = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return numpy.transpose(self, chosen or None)  # type: ignore[call-overload]
+        return numpy.transpose(self, chosen or None)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         recorded = self._node is not None or (isinstance(value, Array) and value._node is not None)

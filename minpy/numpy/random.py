@@ -66,7 +66,7 @@ def _raw(value: Any) -> Any:
 
 def _finished(value: Any, dtype: Any, context: Context | None) -> Any:
     from minpy.core.context import resolve_context
-    from minpy.ndarray.ndarray import place
+    from minpy.ndarray.placement import place
 
     data = numpy.asarray(value)
     if dtype is not None or data.dtype == numpy.float64:

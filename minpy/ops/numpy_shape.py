@@ -12,13 +12,13 @@ __all__ = ["numpy_reshape", "numpy_swapaxes", "numpy_transpose"]
 
 
 @operator(name="_numpy_reshape", implements=np.reshape, public=False)
-def numpy_reshape(a: Any, *, shape: Any, order: str = "C") -> Any:
+def numpy_reshape(a: Any, *, shape: Any, order: Any = "C") -> Any:
     """Return `numpy.reshape`."""
     return np.reshape(a, shape, order=order)
 
 
 @operator(name="_numpy_ravel", implements=np.ravel, public=False)
-def numpy_ravel(a: Any, *, order: str = "C") -> Any:
+def numpy_ravel(a: Any, *, order: Any = "C") -> Any:
     """Return `numpy.ravel`."""
     return np.ravel(a, order=order)
 

@@ -1,0 +1,149 @@
+"""What the tape is made of: recorded calls, the outputs of those with several, and leaves.
+
+There is no global list: an array holds its node, a node holds its parents, and a graph dies with its arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import FRONT_ENDS, Array, new_array, now
+from minpy.core.errors import describe
+
+__all__ = ["Leaf", "Node", "Output", "Recorded", "attach_outputs", "connect", "record_node"]
+
+
+class Recorded:
+    """What the tape asks of the operator of a node. `Operator` answers for itself; others derive from this."""
+
+    # Whether `rules[index]` is the gradient rule of each argument, to be called on raw arrays.
+    direct = False
+    # Whether values handed to the rules must not be writable, as a user wrote them.
+    guarded = False
+    kind = "numpy"
+    jvp_rules: dict[int, Any] = {}
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients of the arguments at the positions `needed`, in order."""
+        raise NotImplementedError
+
+    def is_zero(self, index: int) -> bool:
+        """Tell whether the gradient of an argument is said to be zero."""
+        return False
+
+    def has_rule(self, index: int) -> bool:
+        """Tell whether the gradient of an argument is known."""
+        return True
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return (arguments that the rules at `indices` read, None for all; whether they read the answer)."""
+        return None, True
+
+    def require_rules(self, node: Node) -> None:
+        """Raise `NoGradientError` if a gradient that `node` needs is not known."""
+
+    def argument_names(self, count: int) -> list[str]:
+        """Return what messages call the first `count` arguments."""
+        return [f"argument {index}" for index in range(count)]
+
+    def argument_name(self, index: int) -> str:
+        """Return what messages call one argument."""
+        return self.argument_names(index + 1)[-1]
+
+    def describe_rule(self, index: int) -> str:
+        """Return what messages call the gradient rule of one argument."""
+        return f"{self.__name__}: the gradient rule of {self.argument_name(index)}"  # type: ignore[attr-defined]
+
+
+class Node:
+    """One recorded call of an operator.
+
+    `arguments` and `answer` are what the gradient rules may read: raw values, with None where no rule looks.
+    `parents` has one entry an argument: the node that it came from, or None if it needs no gradient.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "answer",
+        "arguments",
+        "attributes",
+        "dtype",
+        "operator",
+        "parents",
+        "sequence",
+        "shape",
+    )
+
+    sequence: int
+    operator: Any
+    arguments: Sequence[Any]
+    answer: Any
+    attributes: dict[str, Any]
+    parents: Sequence[Any] | None
+    shape: Any
+    dtype: Any
+
+    def __repr__(self) -> str:
+        return f"<Node {self.sequence} {self.operator.__name__} -> {describe(self)}>"
+
+
+class Output:
+    """One output of a node whose operator has several."""
+
+    __slots__ = ("dtype", "index", "parents", "sequence", "shape")
+
+    operator = None
+
+    def __init__(self, node: Node, index: int, data: numpy.ndarray) -> None:
+        self.sequence = now()
+        self.index = index
+        self.parents: tuple[Node] | None = (node,)
+        self.shape = data.shape
+        self.dtype = data.dtype
+
+
+class Leaf:
+    """A variable: where gradients end up. `gradient` is the array that `backward` writes."""
+
+    __slots__ = ("dtype", "gradient", "request", "sequence", "shape")
+
+    operator = None
+    parents: tuple[()] = ()
+
+    def __init__(self, data: numpy.ndarray, gradient: Array | None = None, request: str = "write") -> None:
+        self.sequence = now()
+        self.shape = data.shape
+        self.dtype = data.dtype
+        self.gradient = gradient
+        self.request = request
+
+
+def record_node(
+    operator: Any, arguments: Sequence[Any], answer: Any, attributes: dict[str, Any], parents: Sequence[Any]
+) -> Node:
+    """Return a node for a call whose rules will be given `arguments` and `answer`."""
+    node: Node = object.__new__(Node)
+    node.sequence = now()
+    node.operator = operator
+    node.arguments = arguments
+    node.answer = answer
+    node.attributes = attributes
+    node.parents = parents
+    return node
+
+
+def attach_outputs(node: Node, outputs: Sequence[numpy.ndarray]) -> list[Output]:
+    """Give `node` several outputs, and return what their arrays hold as nodes."""
+    node.shape = tuple(output.shape for output in outputs)
+    node.dtype = tuple(output.dtype for output in outputs)
+    return [Output(node, index, output) for index, output in enumerate(outputs)]
+
+
+def connect(data: numpy.ndarray, node: Any) -> Array:
+    """Return an array with NumPy's semantics around `data`, standing where `node` stands on the tape."""
+    return new_array(FRONT_ENDS["numpy"], data, node)

@@ -1,0 +1,218 @@
+"""Convolution as products of matrices over columns: the raw kernels, and their three operators.
+
+A convolution is linear in its data and in its weight, so it comes with two relatives: the gradient of the data, and
+that of the weight. The derivatives of each of the three are the other two, so three kernels serve every order.
+
+Inside, arrays are stored batch last: (channels, *positions, batch). The elements under one kernel offset are then long
+contiguous runs, of which the columns are assembled, and all positions of all examples make up one large product. The
+results are views of such arrays with the axes in their places; NumPy's ufuncs keep the order of the memory, so a whole
+network stays in it without a copy. Columns are made a block of positions at a time, which stays in the cache.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from minpy.core.registry import operator
+
+__all__ = ["convolve", "convolve_data", "convolve_weight", "data_gradient", "output_lengths", "weight_gradient"]
+
+Ints = tuple[int, ...]
+
+# Bytes of columns that are made at a time.
+BLOCK = 2 << 20
+
+
+def output_lengths(lengths: Ints, kernel: Ints, stride: Ints, dilate: Ints, pad: Ints) -> Ints:
+    """Return how many positions a kernel takes along each axis.
+
+    Examples
+    --------
+    >>> output_lengths((28, 28), (5, 5), (1, 1), (1, 1), (0, 2))
+    (24, 28)
+    """
+    axes = zip(lengths, kernel, stride, dilate, pad, strict=True)
+    return tuple((x + 2 * p - d * (k - 1) - 1) // s + 1 for x, k, s, d, p in axes)
+
+
+def _working(*arrays: np.ndarray) -> tuple[np.dtype, list[np.ndarray]]:
+    """Return the dtype of the result, and the arrays in the dtype to compute in."""
+    result = np.result_type(*arrays)
+    working = np.promote_types(result, np.float32) if result.itemsize == 2 else result
+    return result, [array.astype(working, copy=False) for array in arrays]
+
+
+def _batch_last(array: np.ndarray, pad: Ints = ()) -> np.ndarray:
+    """Return an array of shape (batch, channels, ...) as a contiguous one of shape (channels, ..., batch)."""
+    turned = array.transpose(*range(1, array.ndim), 0)
+    if not any(pad):
+        return np.ascontiguousarray(turned)
+    lengths = turned.shape[1:-1]
+    padded = np.zeros(
+        (len(turned), *(x + 2 * p for x, p in zip(lengths, pad, strict=True)), turned.shape[-1]), array.dtype
+    )
+    padded[(slice(None), *(slice(p, p + x) for x, p in zip(lengths, pad, strict=True)))] = turned
+    return padded
+
+
+def _batch_first(array: np.ndarray) -> np.ndarray:
+    """Return an array of shape (channels, ..., batch) as a view of shape (batch, channels, ...)."""
+    return array.transpose(-1, *range(array.ndim - 1))
+
+
+def _is_identity(kernel: Ints, stride: Ints) -> bool:
+    """Tell whether the columns are the data itself."""
+    return all(k == 1 for k in kernel) and all(s == 1 for s in stride)
+
+
+def _blocks(height: int, positions: Ints, batch: int, itemsize: int) -> Iterator[tuple[int, int]]:
+    """Yield (first, last + 1) of the positions along the first axis whose columns are made together."""
+    row = max(1, height * math.prod(positions[1:]) * batch * itemsize)
+    count = max(1, BLOCK // row)
+    for first in range(0, positions[0], count):
+        yield first, min(first + count, positions[0])
+
+
+def _columns(
+    last: np.ndarray, kernel: Ints, positions: Ints, stride: Ints, dilate: Ints, num_group: int
+) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield (which columns, the columns): of shape (groups, channels of a group * kernel, count). One buffer is reused."""
+    channels, batch = len(last), last.shape[-1]
+    height = channels * math.prod(kernel)
+    rest = math.prod(positions[1:]) * batch
+    if _is_identity(kernel, stride):
+        yield slice(0, positions[0] * rest), last.reshape(num_group, height // num_group, -1)
+        return
+    inner = last.strides[1:-1]
+    windows: np.ndarray = np.ndarray(
+        (channels, *kernel, *positions, batch),
+        last.dtype,
+        last,
+        strides=(
+            last.strides[0],
+            *(step * d for step, d in zip(inner, dilate, strict=True)),
+            *(step * s for step, s in zip(inner, stride, strict=True)),
+            last.strides[-1],
+        ),
+    )
+    before = (slice(None),) * (1 + len(kernel))
+    buffer = None
+    for first, end in _blocks(height, positions, batch, last.itemsize):
+        shape = (channels, *kernel, end - first, *positions[1:], batch)
+        if buffer is None or buffer.shape != shape:
+            buffer = np.empty(shape, last.dtype)
+        np.copyto(buffer, windows[(*before, slice(first, end))])
+        yield slice(first * rest, end * rest), buffer.reshape(num_group, height // num_group, -1)
+
+
+def convolve(
+    data: np.ndarray, weight: np.ndarray, *, stride: Ints, dilate: Ints, pad: Ints, num_group: int
+) -> np.ndarray:
+    """Return the convolution of NumPy arrays: (N, C, *lengths) and (F, C / groups, *kernel) give (N, F, *positions)."""
+    dtype, (data, weight) = _working(data, weight)
+    kernel, count = weight.shape[2:], len(weight)
+    positions = output_lengths(data.shape[2:], kernel, stride, dilate, pad)
+    matrix = weight.reshape(num_group, count // num_group, -1)
+    result = np.empty((num_group, count // num_group, math.prod(positions) * len(data)), data.dtype)
+    if result.size:
+        for chosen, columns in _columns(_batch_last(data, pad), kernel, positions, stride, dilate, num_group):
+            np.matmul(matrix, columns, out=result[:, :, chosen])
+    return _batch_first(result.reshape(count, *positions, len(data))).astype(dtype, copy=False)
+
+
+@operator(name="_convolution_data", public=False)
+def convolve_data(
+    gradient: Any, weight: Any, *, lengths: Ints, stride: Ints, dilate: Ints, pad: Ints, num_group: int
+) -> Any:
+    """Return the gradient of a convolution's data, whose axes have the `lengths`: each product goes back to its place."""
+    dtype, (gradient, weight) = _working(gradient, weight)
+    kernel, positions, batch = weight.shape[2:], gradient.shape[2:], len(gradient)
+    channels = weight.shape[1] * num_group
+    matrix = weight.reshape(num_group, len(weight) // num_group, -1).transpose(0, 2, 1)
+    upstream = _batch_last(gradient).reshape(num_group, len(weight) // num_group, -1)
+    if _is_identity(kernel, stride) and not any(pad) and positions == lengths:
+        return _batch_first(np.matmul(matrix, upstream).reshape(channels, *lengths, batch)).astype(dtype, copy=False)
+    padded = tuple(x + 2 * p for x, p in zip(lengths, pad, strict=True))
+    last = np.zeros((channels, *padded, batch), gradient.dtype)
+    rest = math.prod(positions[1:]) * batch
+    for first, end in _blocks(channels * math.prod(kernel), positions, batch, last.itemsize):
+        columns = np.matmul(matrix, upstream[:, :, first * rest : end * rest])
+        columns = columns.reshape(channels, *kernel, end - first, *positions[1:], batch)
+        firsts, counts = (first, *(0,) * (len(kernel) - 1)), (end - first, *positions[1:])
+        for offset in itertools.product(*map(range, kernel)):
+            starts = [o * d + f * s for o, d, f, s in zip(offset, dilate, firsts, stride, strict=True)]
+            places = [slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(starts, counts, stride, strict=True)]
+            last[(slice(None), *places)] += columns[(slice(None), *offset)]
+    if any(pad):
+        last = last[(slice(None), *(slice(p, p + x) for x, p in zip(lengths, pad, strict=True)))]
+    return _batch_first(last).astype(dtype, copy=False)
+
+
+@operator(name="_convolution_weight", public=False)
+def convolve_weight(
+    data: Any, gradient: Any, *, kernel: Ints, stride: Ints, dilate: Ints, pad: Ints, num_group: int
+) -> Any:
+    """Return the gradient of a convolution's weight: products of the columns and the upstream gradient."""
+    dtype, (data, gradient) = _working(data, gradient)
+    count, positions = gradient.shape[1], gradient.shape[2:]
+    upstream = _batch_last(gradient).reshape(num_group, count // num_group, -1).transpose(0, 2, 1)
+    total = np.zeros((num_group, data.shape[1] // num_group * math.prod(kernel), count // num_group), data.dtype)
+    for chosen, columns in _columns(_batch_last(data, pad), kernel, positions, stride, dilate, num_group):
+        total += np.matmul(columns, upstream[:, chosen])
+    shape = (count, data.shape[1] // num_group, *kernel)
+    return np.ascontiguousarray(total.transpose(0, 2, 1)).reshape(shape).astype(dtype, copy=False)
+
+
+@operator(name="_convolution", public=False)
+def _convolution(data: Any, weight: Any, *, stride: Ints, dilate: Ints, pad: Ints, num_group: int) -> Any:
+    """Return the convolution without a bias."""
+    return convolve(data, weight, stride=stride, dilate=dilate, pad=pad, num_group=num_group)
+
+
+def data_gradient(data: Any, weight: Any, **window: Any) -> Any:
+    """Return the function from the gradient of a convolution to that of its data."""
+    lengths = np.shape(data)[2:]
+    return lambda g: convolve_data(g, weight, lengths=lengths, **window)
+
+
+def weight_gradient(data: Any, weight: Any, **window: Any) -> Any:
+    """Return the function from the gradient of a convolution to that of its weight."""
+    kernel = np.shape(weight)[2:]
+    return lambda g: convolve_weight(data, g, kernel=kernel, **window)
+
+
+_convolution.def_grad(lambda ans, data, weight, **window: data_gradient(data, weight, **window), argnum=0)
+_convolution.def_grad(lambda ans, data, weight, **window: weight_gradient(data, weight, **window), argnum=1)
+
+convolve_data.def_grad(
+    lambda ans, gradient, weight, *, lengths, **window: lambda h: _convolution(h, weight, **window), argnum=0
+)
+convolve_data.def_grad(
+    lambda ans, gradient, weight, *, lengths, **window: weight_gradient_of_transposed(gradient, weight, **window),
+    argnum=1,
+)
+
+
+def weight_gradient_of_transposed(gradient: Any, weight: Any, **window: Any) -> Any:
+    """Return the function from the gradient of a transposed convolution to that of its weight."""
+    kernel = np.shape(weight)[2:]
+    return lambda h: convolve_weight(h, gradient, kernel=kernel, **window)
+
+
+convolve_weight.def_grad(
+    lambda ans, data, gradient, *, kernel, **window: data_gradient_of_product(data, gradient, **window), argnum=0
+)
+convolve_weight.def_grad(
+    lambda ans, data, gradient, *, kernel, **window: lambda h: _convolution(data, h, **window), argnum=1
+)
+
+
+def data_gradient_of_product(data: Any, gradient: Any, **window: Any) -> Any:
+    """Return the function from the gradient of `convolve_weight` to that of its data."""
+    lengths = np.shape(data)[2:]
+    return lambda h: convolve_data(gradient, h, lengths=lengths, **window)
