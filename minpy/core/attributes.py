@@ -124,6 +124,8 @@ def parse_attribute(value: Any, attribute: Attribute, operator_name: str) -> Any
     try:
         parsed = ast.literal_eval(text.replace("L", "") if text.endswith(("L", "L)")) else text)
     except (ValueError, SyntaxError):
+        if kind is Any:  # a name, such as a dtype's
+            return value
         raise ArgumentError(
             f"{operator_name}: attribute {attribute.name}={value!r} does not spell a value of type "
             f"{getattr(kind, '__name__', kind)}."

@@ -45,7 +45,8 @@ class Context:
 
     def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
         if isinstance(device_type, Context):
-            device_type, device_id = device_type.device_type, device_type.device_id
+            device_id = device_type.device_id
+            device_type = device_type.device_type
         if not isinstance(device_type, str) or device_type not in self.devstr2type:
             raise ContextError(
                 f"unknown context {device_type!r}: known device types are {', '.join(map(repr, self.devstr2type))}."

@@ -90,8 +90,8 @@ class Operator:
         self._with_inputs: dict[str, Operator] = {}
         self._primitive: Any = None
         self._plan: Plan | None = None
-        self.__name__: str = name or getattr(forward, "__name__", type(forward).__name__)
-        self.__qualname__: str = name or getattr(forward, "__qualname__", self.__name__)
+        self.__name__: str = name or str(getattr(forward, "__name__", type(forward).__name__))
+        self.__qualname__: str = name or str(getattr(forward, "__qualname__", self.__name__))
         self.__module__ = getattr(forward, "__module__", None) or "minpy"
         self.__doc__ = forward.__doc__
         self.__wrapped__ = forward
@@ -457,7 +457,7 @@ class Operator:
     def _make_with_inputs(self, key: str) -> Operator:
         def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
             def call(*arguments: Any, **attributes: Any) -> Any:
-                *inputs, last = arguments
+                inputs, last = arguments[:-1], arguments[-1]
                 return function(*inputs, **{key: last}, **attributes)
 
             return call

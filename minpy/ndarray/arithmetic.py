@@ -23,7 +23,7 @@ _NO_ATTRIBUTES: dict[str, Any] = {}
 
 
 def binary_methods(
-    cls: type, operator: Operator, general: Callable[[Operator, Any, Any], Any]
+    cls: Any, operator: Operator, general: Callable[[Operator, Any, Any], Any]
 ) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
     """Return the methods for `x @ y` and its reflection, where @ is the operator (a ufunc of two arrays).
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def _sigmoid(data: np.ndarray) -> np.ndarray:
     return result
 
 
-_ACTIVATIONS = {
+_ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
     "relu": lambda data: np.maximum(data, 0),
     "sigmoid": _sigmoid,
     "tanh": np.tanh,
@@ -32,7 +33,7 @@ _ACTIVATIONS = {
     "softsign": lambda data: data / (1 + np.abs(data)),
 }
 
-_DERIVATIVES = {
+_DERIVATIVES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "relu": lambda ans, data, g: g * (ans > 0),
     "sigmoid": lambda ans, data, g: g * ans * (1 - ans),
     "tanh": lambda ans, data, g: g * (1 - ans * ans),

@@ -168,8 +168,7 @@ def pad(data: np.ndarray, *, mode: str, pad_width: tuple[int, ...], constant_val
         return np.pad(data, pairs, constant_values=constant_value)
     if mode not in ("edge", "reflect"):
         raise ArgumentError(f"pad: unknown mode {mode!r}; expected 'constant', 'edge' or 'reflect'.")
-    modes: Any = mode
-    return np.pad(data, pairs, mode=modes)
+    return np.pad(data, pairs, mode)
 
 
 @operator(name="_unpad", public=False)
