@@ -121,7 +121,7 @@ class Function(Recorded):
 
     @property
     def __name__(self) -> str:
-        return type(self).__name__
+        return str(type(self).__name__)
 
     def argument_names(self, count: int) -> list[str]:
         """Return names for messages."""

@@ -314,7 +314,7 @@ def _derivative(function: Function, argnum: Argnum, what: str, finish: Callable[
             f"{what}(f)(x), not {what}(f(x))."
         )
     single = isinstance(argnum, (int, numpy.integer)) and not isinstance(argnum, bool)
-    argnums: tuple[int, ...] = (argnum,) if single else tuple(argnum) if isinstance(argnum, (tuple, list)) else ()  # type: ignore[assignment]
+    argnums: tuple[Any, ...] = (argnum,) if single else tuple(argnum) if isinstance(argnum, (tuple, list)) else ()
     if not argnums or not all(
         isinstance(each, (int, numpy.integer)) and not isinstance(each, bool) for each in argnums
     ):

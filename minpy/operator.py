@@ -221,7 +221,7 @@ class CustomOpProp:
         """Return (input types, output types, auxiliary types); by default all are the first input's."""
         return in_type, [in_type[0]] * len(self.list_outputs()), [in_type[0]] * len(self.list_auxiliary_states())
 
-    infer_type._is_default = True  # type: ignore[attr-defined]
+    vars(infer_type)["_is_default"] = True
 
     def infer_storage_type(self, in_stype: list[str]) -> Any:
         """Return the storage types; arrays are dense here, so all are 'default'."""
@@ -240,9 +240,7 @@ class CustomOpProp:
         aux_stype: list[str],
     ) -> Any:
         """Return the storage types of the backward computation; all are 'default'."""
-        return tuple(
-            ["default"] * len(stypes) for stypes in (ograd_stype, in_stype, out_stype, igrad_stype, aux_stype)
-        )
+        return tuple(["default"] * len(stypes) for stypes in (ograd_stype, in_stype, out_stype, igrad_stype, aux_stype))
 
     def declare_backward_dependency(self, out_grad: list[int], in_data: list[int], out_data: list[int]) -> list[int]:
         """Return which of the numbered arrays `backward` reads."""

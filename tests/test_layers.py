@@ -38,11 +38,7 @@ SOURCES = sorted(ROOT.rglob("*.py"))
 @pytest.mark.parametrize("path", SOURCES, ids=[module_name(path) for path in SOURCES])
 def test_imports_go_down_only(path):
     layer = layer_of(module_name(path))
-    upward = sorted(
-        name
-        for name in imported(path)
-        if name.startswith("minpy.") and layer_of(name) > layer
-    )
+    upward = sorted(name for name in imported(path) if name.startswith("minpy.") and layer_of(name) > layer)
     assert not upward, f"{module_name(path)} ({LAYERS[layer]}) imports from a higher layer: {', '.join(upward)}"
 
 

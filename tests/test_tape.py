@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import tracemalloc
+import weakref
 
 import numpy as np
 
@@ -121,3 +122,16 @@ def test_a_fork_in_the_middle_of_a_recorded_computation() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["child [6.0, 12.0]", "parent [4.0, 8.0]"]
+
+
+def test_a_rule_that_needs_a_shape_keeps_no_values():
+    x = mx.nd.ones((4, 3))
+    x.attach_grad()
+    with autograd.record():
+        hidden = x * 2
+        total = hidden.sum()
+    buffer = weakref.ref(hidden._data)
+    del hidden
+    assert buffer() is None
+    total.backward()
+    assert (x.grad.asnumpy() == 2).all()

@@ -146,10 +146,11 @@ def _pull(
         parts = operator.pull_back(
             outputs if several else outputs[0], inputs, attributes, upstream if several else upstream[0], indices
         )
-        likes = [inputs[index] if isinstance(inputs[index], Array) else numpy.asarray(inputs[index]) for index in indices]
+        likes = [
+            inputs[index] if isinstance(inputs[index], Array) else numpy.asarray(inputs[index]) for index in indices
+        ]
         found = tuple(
-            conform(part, operator, index, node, like)
-            for part, index, like in zip(parts, indices, likes, strict=True)
+            conform(part, operator, index, node, like) for part, index, like in zip(parts, indices, likes, strict=True)
         )
         return found if len(found) > 1 else found[0]
 

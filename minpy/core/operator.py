@@ -457,8 +457,8 @@ class Operator:
     def _make_with_inputs(self, key: str) -> Operator:
         def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
             def call(*arguments: Any, **attributes: Any) -> Any:
-                inputs, last = arguments[:-1], arguments[-1]
-                return function(*inputs, **{key: last}, **attributes)
+                attributes[key] = arguments[-1]
+                return function(*arguments[:-1], **attributes)
 
             return call
 
@@ -488,7 +488,7 @@ def _is_method(function: Callable[..., Any]) -> bool:
     """Tell whether a function was defined in a class body and takes its instance first."""
     code = getattr(function, "__code__", None)
     scope = getattr(function, "__qualname__", "").rpartition(".")[0]
-    names = code.co_varnames[: code.co_argcount] if code is not None else ()
+    names: tuple[str, ...] = code.co_varnames[: code.co_argcount] if code is not None else ()
     return bool(scope) and not scope.endswith("<locals>") and bool(names) and names[0] in ("self", "cls")
 
 

@@ -18,7 +18,7 @@ __all__ = ["FUNCTIONS", "OPERATORS", "find_operator", "operator"]
 # By MXNet's name, aliases included: what `nd.X` and `sym.X` offer.
 OPERATORS: dict[str, Operator] = {}
 # By NumPy function: what `np.f(x)` means for an array that NumPy's protocols hand to us.
-FUNCTIONS: dict[Any, Operator] = {}
+FUNCTIONS: dict[Any, Any] = {}
 
 
 def operator(

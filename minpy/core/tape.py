@@ -185,9 +185,7 @@ def _walk_to(
         operator = node.operator
         if operator is not None:
             needed = [
-                index
-                for index, parent in enumerate(node.parents)
-                if parent in in_order and not operator.is_zero(index)
+                index for index, parent in enumerate(node.parents) if parent in in_order and not operator.is_zero(index)
             ]
             parts = _pull_back(node, gradient, needed, create_graph) if needed else ()
             for index, part in zip(needed, parts, strict=True):
@@ -220,7 +218,7 @@ def _pull_back(node: Any, gradient: Any, needed: Sequence[int], create_graph: bo
             answer = tuple(connect(value, output) for value, output in zip(answer, outputs, strict=True))
         elif answer is not None:
             answer = connect(answer, node)
-    return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed)  # type: ignore[no-any-return]
+    return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed)
 
 
 def _add(pending: dict[Any, Any], node: Any, gradient: Any) -> None:

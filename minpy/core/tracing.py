@@ -156,7 +156,7 @@ def _start(gradient: Any, head: Array, nested: bool) -> Any:
     if nested:
         if isinstance(gradient, Array):
             if gradient._data.dtype != head._data.dtype:
-                gradient = gradient.astype(head._data.dtype)  # type: ignore[attr-defined]
+                gradient = gradient.astype(head._data.dtype)
             return connect(gradient._data, gradient._node)
         return connect(numpy.asarray(gradient, head._data.dtype), None)
     data = gradient._data if isinstance(gradient, Array) else numpy.asarray(gradient)

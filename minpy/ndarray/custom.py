@@ -96,7 +96,7 @@ def _wrapped(data: numpy.ndarray) -> NDArray:
     return new_array(NDArray, data)
 
 
-def _make_prop(op_type: Any, prop_class: type[CustomOpProp], kwargs: dict[str, str]) -> CustomOpProp:
+def _make_prop(op_type: Any, prop_class: type[CustomOpProp], kwargs: dict[str, Any]) -> CustomOpProp:
     try:
         return prop_class(**kwargs)
     except MXNetError:
@@ -129,7 +129,7 @@ class PropOperator(Operator):
     keyword_inputs = ()
     shape_rule = None
     all_zero = False
-    multiple_rules = ()
+    multiple_rules: Any = ()
     jvp_rules: dict[int, Any] = {}
 
     def __init__(self, name: str, prop: CustomOpProp) -> None:
@@ -212,7 +212,7 @@ class PropOperator(Operator):
         """Tell whether an input is an auxiliary state, which has no gradient."""
         return index >= len(self.arguments)
 
-    def forward(self, *raws: Any, training: bool | None = None) -> Any:  # type: ignore[override]
+    def forward(self, *raws: Any, training: bool | None = None) -> Any:
         """Run the prop's methods and the operator's forward on raw arrays."""
         data = [raw if type(raw) is numpy.ndarray else numpy.asarray(raw, _default_type(raw)) for raw in raws]
         shapes, types = [raw.shape for raw in data], [raw.dtype.type for raw in data]

@@ -81,7 +81,7 @@ def _read_shapes(
             shapes.append([])
             continue
         if not isinstance(part, (tuple, list)) or len(part) != len(names):
-            got = len(part) if isinstance(part, (tuple, list)) else describe(part)
+            got = str(len(part)) if isinstance(part, (tuple, list)) else describe(part)
             of = f", for {', '.join(map(repr, names))}" if names else ""
             raise ArgumentError(
                 f"{who} returned {got} {what} shapes; expected {len(names)}{of}. {_example(operator)}"
@@ -136,7 +136,7 @@ def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
         (answer[2] if len(answer) == 3 else operator.auxiliaries, operator.auxiliaries, "auxiliary"),
     ):
         if not isinstance(part, (tuple, list)) or len(part) != len(names):
-            got = len(part) if isinstance(part, (tuple, list)) else describe(part)
+            got = str(len(part)) if isinstance(part, (tuple, list)) else describe(part)
             of = f", for {', '.join(map(repr, names))}" if names else ""
             raise ArgumentError(f"{who} returned {got} {what} types; expected {len(names)}{of}.")
     types = []

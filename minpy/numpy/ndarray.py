@@ -192,47 +192,51 @@ SIGNS = {
     "xor": numpy.bitwise_xor,
     "floordiv": numpy.floor_divide,
     "matmul": numpy.matmul,
+    "invert": numpy.invert,
 }
 
 for _name, _ufunc in SIGNS.items():
     setattr(ndarray, f"__{_name}__", _sign(_ufunc))
-    setattr(ndarray, f"__r{_name}__", _sign(_ufunc, reflected=True))
-ndarray.__invert__ = _sign(numpy.invert)  # type: ignore[attr-defined]
+    if _ufunc.nin == 2:
+        setattr(ndarray, f"__r{_name}__", _sign(_ufunc, reflected=True))
 
-METHODS = [
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "argsort",
-    "clip",
-    "conj",
-    "cumprod",
-    "cumsum",
-    "diagonal",
-    "dot",
-    "max",
-    "mean",
-    "min",
-    "nonzero",
-    "prod",
-    "ravel",
-    "repeat",
-    "round",
-    "searchsorted",
-    "sort",
-    "squeeze",
-    "std",
-    "sum",
-    "swapaxes",
-    "take",
-    "trace",
-    "var",
-]
+METHODS = {
+    name: getattr(numpy, name)
+    for name in [
+        "all",
+        "any",
+        "argmax",
+        "argmin",
+        "argsort",
+        "clip",
+        "conj",
+        "cumprod",
+        "cumsum",
+        "diagonal",
+        "dot",
+        "max",
+        "mean",
+        "min",
+        "nonzero",
+        "prod",
+        "ravel",
+        "repeat",
+        "round",
+        "searchsorted",
+        "sort",
+        "squeeze",
+        "std",
+        "sum",
+        "swapaxes",
+        "take",
+        "trace",
+        "var",
+    ]
+}
+METHODS["flatten"] = numpy.ravel
 
-for _name in METHODS:
-    setattr(ndarray, _name, _method(getattr(numpy, _name)))
-ndarray.flatten = _method(numpy.ravel)  # type: ignore[attr-defined]
+for _name, _function in METHODS.items():
+    setattr(ndarray, _name, _method(_function))
 
 register_front_end("numpy", ndarray)
 install_arithmetic(ndarray, {**ARITHMETIC})

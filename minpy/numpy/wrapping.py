@@ -23,7 +23,7 @@ def wrap_result(value: Any) -> Any:
     if isinstance(value, numpy.number):
         return new_array(ndarray, numpy.asarray(value))
     if isinstance(value, Array):
-        return value if isinstance(value, ndarray) else value.as_np_ndarray()  # type: ignore[attr-defined]
+        return value if isinstance(value, ndarray) else value.as_np_ndarray()
     if type(value) in (tuple, list):
         return type(value)(map(wrap_result, value))
     return value

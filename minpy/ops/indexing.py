@@ -438,3 +438,7 @@ def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...])
 
 scatter_nd.def_grad(lambda ans, data, indices, *, shape: lambda g: gather_nd(g, indices), 0)
 scatter_nd.def_grad_zero(1)
+
+# Their rules read no values of the data, only its shape.
+for _operator in (batch_take, gather_nd, index, pick, take):
+    _operator.keep_shape_only(0)

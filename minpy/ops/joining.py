@@ -285,5 +285,9 @@ def _stack(arrays: Any, axis: int = 0) -> Any:
     return numpy_stack(*arrays, axis=axis)
 
 
-FUNCTIONS[np.concatenate] = _concatenate  # type: ignore[assignment]
-FUNCTIONS[np.stack] = _stack  # type: ignore[assignment]
+FUNCTIONS[np.concatenate] = _concatenate
+FUNCTIONS[np.stack] = _stack
+
+# Their rules read no values of the data, only its shape.
+for _operator in (split, split_v2):
+    _operator.keep_shape_only(0)

@@ -477,3 +477,7 @@ def _norm_gradient(
 
 for _operator in (sum, nansum, mean, prod, nanprod, max, min, argmax, argmin, argmax_channel, moments, norm):
     _operator.may_alias = False
+
+# Their rules read no values of the data, only its shape.
+for _operator in (mean, sum):
+    _operator.keep_shape_only(0)

@@ -221,3 +221,7 @@ def _sequence_reverse_gradient(
 
 
 sequence_reverse.def_grad_zero(1)
+
+# Their rules read no values of the data, only its shape.
+for _operator in (sequence_last, sequence_mask, sequence_reverse):
+    _operator.keep_shape_only(0)

@@ -248,3 +248,7 @@ def _diag_gradient(ans: Any, data: Any, *, k: int = 0, axis1: int = 0, axis2: in
 
 
 undiag.def_grad(lambda ans, data, *, shape, k, axis1, axis2: lambda g: diag(g, k=k, axis1=axis1, axis2=axis2))
+
+# Their rules read no values of the data, only its shape.
+for _operator in (diag, slice, slice_axis, slice_like):
+    _operator.keep_shape_only(0)

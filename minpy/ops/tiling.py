@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -168,7 +168,7 @@ def pad(data: np.ndarray, *, mode: str, pad_width: tuple[int, ...], constant_val
         return np.pad(data, pairs, constant_values=constant_value)
     if mode not in ("edge", "reflect"):
         raise ArgumentError(f"pad: unknown mode {mode!r}; expected 'constant', 'edge' or 'reflect'.")
-    return np.pad(data, pairs, mode)
+    return np.pad(data, pairs, mode=cast(Any, mode))
 
 
 @operator(name="_unpad", public=False)
@@ -178,7 +178,7 @@ def unpad(data: np.ndarray, *, shape: tuple[int, ...], mode: str, pad_width: tup
     if mode == "constant":
         return data[tuple(slice(before, before + n) for (before, _), n in zip(pairs, shape, strict=True))]
     for axis, ((before, after), length) in enumerate(zip(pairs, shape, strict=True)):
-        sources = np.pad(np.arange(length), (before, after), mode=mode)
+        sources = np.pad(np.arange(length), (before, after), mode=cast(Any, mode))
         moved = np.moveaxis(data, axis, 0)
         summed = np.zeros((length, *moved.shape[1:]), data.dtype)
         np.add.at(summed, sources, moved)
@@ -274,3 +274,7 @@ def space_to_depth(data: np.ndarray, *, block_size: int) -> np.ndarray:
 
 depth_to_space.def_grad(lambda ans, data, *, block_size: lambda g: space_to_depth(g, block_size=block_size))
 space_to_depth.def_grad(lambda ans, data, *, block_size: lambda g: depth_to_space(g, block_size=block_size))
+
+# Their rules read no values of the data, only its shape.
+for _operator in (pad, repeat, tile):
+    _operator.keep_shape_only(0)
