@@ -125,7 +125,7 @@ def test_a_fork_in_the_middle_of_a_recorded_computation() -> None:
 
 
 def test_a_rule_that_needs_a_shape_keeps_no_values():
-    x = mx.nd.ones((4, 3))
+    x = nd.ones((4, 3))
     x.attach_grad()
     with autograd.record():
         hidden = x * 2
