@@ -48,24 +48,78 @@ __all__ = [
 
 
 def is_recording() -> bool:
-    """Tell whether this thread records operations."""
+    """Tell whether this thread records operations.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy import autograd
+    >>> with autograd.record():
+    ...     autograd.is_recording()
+    True
+    """
     return state.recording
 
 
 def is_training() -> bool:
-    """Tell whether operators of this thread run as in training (dropout drops, batch norm normalizes by batch)."""
+    """Tell whether operators of this thread run as in training (dropout drops, batch norm normalizes by batch).
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy import autograd
+    >>> with autograd.record(train_mode=False):
+    ...     autograd.is_training()
+    False
+    """
     return state.training
 
 
 def set_recording(is_record: bool) -> bool:
-    """Set whether this thread records, and return what it was."""
+    """Set whether this thread records, and return what it was.
+
+    Parameters
+    ----------
+    is_record : bool
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy import autograd
+    >>> autograd.set_recording(True)
+    False
+    >>> autograd.set_recording(False)
+    True
+    """
     previous = state.recording
     state.recording = bool(is_record)
     return previous
 
 
 def set_training(train_mode: bool) -> bool:
-    """Set whether this thread runs operators as in training, and return what it was."""
+    """Set whether this thread runs operators as in training, and return what it was.
+
+    Parameters
+    ----------
+    train_mode : bool
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy import autograd
+    >>> autograd.set_training(True)
+    False
+    >>> autograd.set_training(False)
+    True
+    """
     previous = state.training
     state.training = bool(train_mode)
     return previous
@@ -78,22 +132,83 @@ def record(train_mode: bool = True) -> Scope:
     ----------
     train_mode : bool
         Whether operators run as in training inside it.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy import autograd
+    >>> x = mx.nd.array([1.0, 2.0])
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y = x * x
+    >>> y.backward()
+    >>> x.grad.asnumpy()
+    array([2., 4.], dtype=float32)
     """
     return Scope(True, train_mode)
 
 
 def pause(train_mode: bool = False) -> Scope:
-    """Return a scope inside which nothing is recorded."""
+    """Return a scope inside which nothing is recorded.
+
+    Parameters
+    ----------
+    train_mode : bool
+        Whether operators run as in training inside it.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy import autograd
+    >>> with autograd.record():
+    ...     with autograd.pause():
+    ...         autograd.is_recording()
+    False
+    """
     return Scope(False, train_mode)
 
 
 def train_mode() -> Scope:
-    """Return a scope inside which operators run as in training; recording is left as it is."""
+    """Return a scope inside which operators run as in training; recording is left as it is.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy import autograd
+    >>> with autograd.train_mode():
+    ...     autograd.is_training(), autograd.is_recording()
+    (True, False)
+    """
     return Scope(None, True)
 
 
 def predict_mode() -> Scope:
-    """Return a scope inside which operators run as in prediction; recording is left as it is."""
+    """Return a scope inside which operators run as in prediction; recording is left as it is.
+
+    Returns
+    -------
+    context manager
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy import autograd
+    >>> with autograd.record(), autograd.predict_mode():
+    ...     autograd.is_training(), autograd.is_recording()
+    (False, True)
+    """
     return Scope(None, False)
 
 
@@ -115,6 +230,18 @@ def mark_variables(
     ------
     ArgumentError, ShapeError, DTypeError
         If the numbers, the shapes, a request or a dtype do not fit.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy import autograd
+    >>> x, dx = mx.nd.array([3.0]), mx.nd.zeros(1)
+    >>> autograd.mark_variables(x, dx)
+    >>> with autograd.record():
+    ...     y = x * x
+    >>> y.backward()
+    >>> float(dx)
+    6.0
     """
     variables = _as_list(variables, "variables")
     gradients = _as_list(gradients, "gradients")
@@ -151,6 +278,18 @@ def backward(
     ------
     NotRecordedError, GraphFreedError, NoGradientError, MutationError, GradientError
         Before any gradient is written.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy import autograd
+    >>> x = mx.nd.array([3.0])
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y, z = 2 * x, x * x
+    >>> autograd.backward([y, z])
+    >>> float(x.grad)
+    8.0
     """
     heads = _as_list(heads, "heads")
     if not heads:
@@ -188,6 +327,18 @@ def grad(
     ------
     NotRecordedError
         If a head or a variable is not on the tape.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy import autograd
+    >>> x = mx.nd.array([3.0])
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y = x * x * x
+    ...     [dx] = autograd.grad(y, x, create_graph=True)
+    >>> float(dx)
+    27.0
     """
     heads = _as_list(heads, "heads")
     variables = _as_list(variables, "variables")

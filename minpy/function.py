@@ -11,7 +11,6 @@ from minpy.core.array import Array, new_array
 from minpy.core.errors import (
     ArgumentError,
     GradientError,
-    MXNetError,
     describe,
     describe_arguments,
     operator_error,
@@ -86,8 +85,6 @@ class Function(Recorded):
         try:
             with Scope(False, None):
                 answer = self.forward(*inputs)
-        except MXNetError:
-            raise
         except Exception as error:
             raise operator_error(error, self._line("forward", inputs)) from error
         outputs = list(answer) if isinstance(answer, (tuple, list)) else [answer]
@@ -105,8 +102,12 @@ class Function(Recorded):
         return outputs[0]
 
     def _record(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray], parents: Sequence[Any]) -> list[Any]:
-        given = {id(value._data) for value in inputs}
-        datas = [value._data.copy() if id(value._data) in given else value._data for value in outputs]
+        datas = [
+            output._data.copy()
+            if any(numpy.may_share_memory(output._data, value._data) for value in inputs)
+            else output._data
+            for output in outputs
+        ]
         saved = {id(value._data) for value in self._saved if isinstance(value, Array)}
         arguments = [value._data if id(value._data) in saved else _NOT_KEPT for value in inputs]
         answer = tuple(datas) if any(id(data) in saved for data in datas) else None
@@ -136,14 +137,12 @@ class Function(Recorded):
     ) -> list[Any]:
         """Return the gradients of the inputs at the positions `needed`."""
         traced = [value for value in (*gradient, *arguments) if isinstance(value, Array)]
-        grads = [
-            new_array(NDArray, value._data if isinstance(value, Array) else numpy.asarray(value)) for value in gradient
+        grads = [  # of its own memory: others use these gradients too
+            new_array(NDArray, numpy.array(value._data if isinstance(value, Array) else value)) for value in gradient
         ]
         try:
             with Scope(False, None):
                 results = self.backward(*grads)
-        except MXNetError:
-            raise
         except Exception as error:
             raise operator_error(error, self._line("backward", grads)) from error
         parts = list(results) if isinstance(results, (tuple, list)) else [results]

@@ -23,7 +23,6 @@ Examples
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,7 +31,7 @@ import numpy
 
 from minpy.core.array import Array, note_write
 from minpy.core.context import Context
-from minpy.core.errors import ArgumentError, NoGradientError, ShapeError, describe, nearest
+from minpy.core.errors import ArgumentError, MXNetError, NoGradientError, ShapeError, describe, nearest
 from minpy.core.registry import OPERATORS
 from minpy.ndarray.borrowing import take_buffer
 from minpy.ndarray.buffers import Buffer
@@ -47,6 +46,21 @@ class CustomOp:
     """What a custom operator computes. Derive from it, and define `forward` and `backward`.
 
     One instance serves one call: what `forward` keeps on `self`, its `backward` finds there.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> class Double(mx.operator.CustomOp):
+    ...     def forward(self, is_train, req, in_data, out_data, aux):
+    ...         self.assign(out_data[0], req[0], 2 * in_data[0])
+    ...     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+    ...         self.assign(in_grad[0], req[0], 2 * out_grad[0])
+    >>> @mx.operator.register('doctest_double')
+    ... class DoubleProp(mx.operator.CustomOpProp):
+    ...     def create_operator(self, ctx, in_shapes, in_dtypes):
+    ...         return Double()
+    >>> mx.nd.Custom(mx.nd.array([1, 2]), op_type='doctest_double').asnumpy()
+    array([2., 4.], dtype=float32)
     """
 
     # What the buffers of the call under way are, for messages: (kind, names, arrays).
@@ -106,9 +120,11 @@ class CustomOp:
         NoGradientError
             If the class does not define it.
         """
-        raise NoGradientError(
-            f"{type(self).__name__} defines no backward, and a gradient through it was asked for. Define "
-            "backward(self, req, out_grad, in_data, out_data, in_grad, aux), or call the operator on x.detach()."
+        raise _located(
+            NoGradientError(
+                f"{type(self).__name__} defines no backward, and a gradient through it was asked for. Define "
+                "backward(self, req, out_grad, in_data, out_data, in_grad, aux), or call the operator on x.detach()."
+            )
         )
 
     def assign(self, dst: NDArray, req: str, src: Any) -> None:
@@ -133,26 +149,28 @@ class CustomOp:
         if req == "null":
             return
         if req not in ("write", "inplace", "add"):
-            raise ArgumentError(
-                f"{type(self).__name__}.assign: unknown req {req!r}; expected 'null', 'write', 'inplace' or 'add'."
+            raise _located(
+                ArgumentError(
+                    f"{type(self).__name__}.assign: unknown req {req!r}; expected 'null', 'write', 'inplace' or 'add'."
+                )
             )
-        if type(src) is NDArray:
-            raw: Any = src._data
-            shape = raw.shape
-            if (
-                req != "add"
-                and type(dst) is Buffer
-                and sys.getrefcount(src) <= _TEMPORARY
-                and not dst.allocated
-                and take_buffer(dst, src)
-            ):
+        if not isinstance(dst, NDArray):
+            raise _located(
+                ArgumentError(
+                    f"{type(self).__name__}.assign: dst is {describe(dst)}; expected one buffer, such as "
+                    "out_data[0] or in_grad[0]."
+                )
+            )
+        if type(dst) is Buffer:
+            if dst.given:  # its memory is somebody else's as well: what is written now must not show there
+                dst.give(dst._data.copy())
+            elif type(src) is NDArray and req != "add" and not dst.allocated and take_buffer(dst, src):
                 return
-        else:
-            raw = src._data if isinstance(src, Array) else src
-            shape = numpy.shape(raw)
+        raw = src._data if isinstance(src, Array) else src
+        shape = numpy.shape(raw)
         data = dst._data
         if shape != data.shape and shape not in ((), (1,)):
-            raise ShapeError(self._misfit(dst, raw))
+            raise _located(ShapeError(self._misfit(dst, raw)))
         if req == "add":
             data += raw
         else:
@@ -171,17 +189,10 @@ class CustomOp:
         )
 
 
-def _count_temporary() -> int:
-    """Return what `sys.getrefcount` says inside a method of an argument that nobody else refers to."""
-
-    class Probe(CustomOp):
-        def assign(self, dst: Any, req: str, src: Any) -> Any:
-            return sys.getrefcount(src)
-
-    return Probe().assign(None, "write", object())
-
-
-_TEMPORARY = _count_temporary()
+def _located(error: MXNetError) -> MXNetError:
+    """Mark an error whose text says already which class and method it is about."""
+    error.located = True
+    return error
 
 
 class CustomOpProp:
@@ -193,6 +204,15 @@ class CustomOpProp:
     ----------
     need_top_grad : bool
         Whether `backward` needs the outputs' gradients; False for losses.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> class SplitProp(mx.operator.CustomOpProp):
+    ...     def list_outputs(self):
+    ...         return ['left', 'right']
+    >>> SplitProp().list_arguments(), SplitProp().list_outputs()
+    (['data'], ['left', 'right'])
     """
 
     def __init__(self, need_top_grad: bool = True) -> None:
@@ -272,6 +292,15 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
     ------
     ArgumentError
         If the name is no string, or what is decorated is no `CustomOpProp` class.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> @mx.operator.register('doctest_registered')
+    ... class Prop(mx.operator.CustomOpProp):
+    ...     pass
+    >>> 'doctest_registered' in mx.operator.get_all_registered_operators()
+    True
     """
     if not isinstance(reg_name, str) or not reg_name:
         raise ArgumentError(f"operator.register needs a name, got {describe(reg_name)}: @operator.register('my_op').")
@@ -306,6 +335,15 @@ def find_prop(op_type: Any) -> type[CustomOpProp]:
     ------
     ArgumentError
         With the nearest names, if there is none.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> @mx.operator.register('doctest_found')
+    ... class Prop(mx.operator.CustomOpProp):
+    ...     pass
+    >>> mx.operator.find_prop('doctest_found') is Prop
+    True
     """
     prop_class = _props.get(op_type) if isinstance(op_type, str) else None
     if prop_class is None:
@@ -318,5 +356,16 @@ def find_prop(op_type: Any) -> type[CustomOpProp]:
 
 
 def get_all_registered_operators() -> list[str]:
-    """Return the names of all operators: the built-in ones and the registered custom ones."""
+    """Return the names of all operators: the built-in ones and the registered custom ones.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> 'FullyConnected' in mx.operator.get_all_registered_operators()
+    True
+    """
     return sorted({*OPERATORS, *_props, "Custom"})

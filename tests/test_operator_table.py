@@ -117,8 +117,10 @@ def test_values(row: Row) -> None:
     for output, array in zip(expected, on_arrays, strict=True):
         assert isinstance(array, nd.NDArray)
         np.testing.assert_array_equal(array.asnumpy(), output)
-    for value, copy in zip(inputs, copies, strict=True):
-        np.testing.assert_array_equal(value, copy, err_msg="the operator changed its input")
+    operator = operator_of(row)
+    for name, value, copy in zip(operator.argument_names(len(inputs)), inputs, copies, strict=True):
+        if name not in operator.auxiliary:
+            np.testing.assert_array_equal(value, copy, err_msg="the operator changed its input")
     if row.reference is not None and not row.random:
         reference = row.reference(*copies, **row.attributes)
         reference = reference if isinstance(reference, tuple) else (reference,)

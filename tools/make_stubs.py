@@ -1,83 +1,177 @@
-"""Write the stub of `minpy.nd`, whose operators are generated names: `python tools/make_stubs.py [--check]`."""
+"""Write the stubs of what is generated: the operators of `minpy.nd`, and the arithmetic and methods of the arrays.
+
+python tools/make_stubs.py [--check]
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy
+
+import minpy
 import minpy.ndarray as nd
+from minpy.core.attributes import REQUIRED
 from minpy.core.operator import Operator
 from minpy.core.registry import OPERATORS
+from minpy.core.ufunc import UnaryUfunc
+from minpy.ndarray import methods
 
-PATH = Path(nd.__file__).with_suffix(".pyi")
+numpy_semantics = import_module("minpy.numpy.ndarray")  # its name in minpy.numpy is that of the class
+ROOT = Path(minpy.__file__).parent
 
-HEADER = '''"""Types of `minpy.nd`; written by tools/make_stubs.py from the operators' definitions."""
+NAMESPACE = '''"""The types of `minpy.nd`, written by tools/make_stubs.py.
 
+An operator answers in kind (NDArrays, NumPy arrays, boxes of HIPS autograd), so its result is Any.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, ParamSpec
+
+from minpy.core.operator import Operator
+{imports}
+
+_P = ParamSpec("_P")
+
+class _Operator(Operator, Generic[_P]):
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> Any: ...
+
+def _operator(function: Callable[_P, Any]) -> _Operator[_P]: ...
+
+{functions}
+'''
+
+MEMBERS = '''"""What `{name}` is given on import: arithmetic and methods. Written by tools/make_stubs.py."""
+
+from collections.abc import Sequence
 from typing import Any
 
+from typing_extensions import Self
+
+from {module} import {base}
+
+class {cls}({base}):
+{members}
 '''
 
 
-def type_text(kind: Any) -> str:
-    """Return an attribute's annotation as source."""
-    if kind is None or kind is Any:
+_SIGNS = [*methods.ARITHMETIC, "floordiv"]
+
+
+def type_text(name: str, kind: Any) -> str:
+    """Return what an attribute may be given as, in source."""
+    if kind is None or name == "dtype":
         return "Any"
-    if isinstance(kind, type) and not hasattr(kind, "__args__"):
-        return kind.__name__ if kind.__module__ == "builtins" else "Any"
-    return str(kind).replace("typing.", "")
+    text = kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind)
+    return text.replace("typing.", "").replace(", ...]", "]").replace("tuple[", "Sequence[")
 
 
-def stub(name: str, operator: Operator) -> str:
-    """Return the stub line of one operator."""
+def parameters(operator: Operator, own: list[str]) -> str:
+    """Return the parameters of a call: inputs, then attributes, which may follow by position as in MXNet."""
     signature = operator.signature
-    parameters = [
-        f"{argument}: Any{' = ...' if argument in signature.defaults else ''}" for argument in signature.inputs
-    ]
+    texts = []
+    optional = False
+    for name in own:
+        optional = optional or name in signature.defaults
+        texts.append(f"{name}: Any = ..." if optional else f"{name}: Any")
     if signature.variadic is not None:
-        parameters.append(f"*{signature.variadic}: Any")
-    attributes = [
-        f"{attribute.name}: {type_text(attribute.type)} = ..."
-        for attribute in signature.attributes.values()
-        if attribute.name != "training"
-    ]
-    # Attributes may follow the inputs by position, as in MXNet.
-    text = ", ".join([*parameters, *attributes, "out: Any = ...", "name: Any = ..."])
-    return f"def {name}({text}) -> Any: ..."
+        texts.append(f"*{signature.variadic}: Any")
+        optional = False
+    for name, attribute in signature.attributes.items():
+        if name != "training":
+            optional = attribute.default is not REQUIRED or (optional and signature.variadic is None)
+            texts.append(f"{name}: {type_text(name, attribute.type)}{' = ...' if optional else ''}")
+    if signature.variadic is None:
+        texts.append("*")
+    return ", ".join([*texts, "out: Any = ...", "name: Any = ...", *(["**_: Any"] if signature.open_ended else [])])
 
 
-def make() -> str:
-    """Return the stub's text."""
-    lines = []
-    modules: dict[str, list[str]] = {}
-    for name in sorted(nd.__all__):
+def result(operator: Operator) -> str:
+    """Return the type of a method's result: an array of the same class, unless there may be several."""
+    forward = operator.forward
+    single = isinstance(operator, UnaryUfunc) or isinstance(forward, numpy.ufunc)
+    single = single or forward.__annotations__.get("return") in ("np.ndarray", "numpy.ndarray")
+    return "Self" if single else "Any"
+
+
+def namespace() -> str:
+    """Return the stub of `minpy.nd`."""
+    imports = ["from minpy.ndarray import random as random"]
+    functions = []
+    for name in sorted(set(vars(nd)["__all__"]) - {"random"}):
         value = getattr(nd, name)
-        if name in OPERATORS and isinstance(value, Operator):
-            lines.append(stub(name, value))
-        elif isinstance(value, type(sys)):
-            lines.append(f"from minpy.ndarray import {value.__name__.rpartition('.')[2]} as {name}")
+        if isinstance(value, Operator):
+            functions.append(f"@_operator\ndef {name}({parameters(value, list(value.signature.inputs))}) -> Any: ...")
+        elif name in nd.random.FUNCTIONS:
+            functions.append(f"def {name}(*args: Any, **kwargs: Any) -> NDArray: ...")
         else:
-            modules.setdefault(value.__module__, []).append(name)
-    imports = []
-    for module, names in sorted(modules.items()):
-        imports += [f"from {module} import {name} as {name}" for name in names]
-    known = [line for line in lines if line.startswith("from")]
-    functions = [line for line in lines if not line.startswith("from")]
-    return HEADER + "\n".join([*imports, *known, "", *functions]) + "\n"
+            imports.append(f"from {value.__module__} import {name} as {name}")
+    return NAMESPACE.format(imports="\n".join(sorted(imports)), functions="\n".join(functions))
+
+
+def signs(names: Iterable[str]) -> list[str]:
+    """Return the declarations of `x + y`, `y + x` and `x += y` for each of the signs."""
+    return [f"def __{prefix}{name}__(self, other: Any) -> Self: ..." for name in names for prefix in ("", "r", "i")]
+
+
+def members() -> str:
+    """Return the stub of what `NDArray` is given."""
+    lines = signs(_SIGNS)
+    for name in methods.COMPARISONS:
+        ignored = "  # type: ignore[override]" if name in ("eq", "ne") else ""
+        lines.append(f"def __{name}__(self, other: Any) -> Self: ...{ignored}")
+    for name in methods.METHODS:
+        operator = OPERATORS[name]
+        text = parameters(operator, list(operator.signature.inputs[1:]))
+        lines.append(f"def {name}(self, {text}) -> {result(operator)}: ...")
+    return _class(lines, name="minpy.nd.NDArray", module="minpy.core.protocols", base="NumPyProtocols", cls="Members")
+
+
+def numpy_members() -> str:
+    """Return the stub of what `minpy.numpy.ndarray` is given beside: NumPy's methods, which take what NumPy's do."""
+    lines = []
+    for name, ufunc in numpy_semantics.SIGNS.items():
+        if ufunc.nin == 1:
+            lines.append(f"def __{name}__(self) -> Self: ...")
+        elif name not in _SIGNS:
+            lines += signs([name])[:2]
+    lines += [f"def {name}(self, *args: Any, **kwargs: Any) -> Any: ..." for name in sorted(numpy_semantics.METHODS)]
+    return _class(lines, name="minpy.numpy.ndarray", module="minpy.ndarray.ndarray", base="NDArray", cls="NumPyMembers")
+
+
+def _class(lines: list[str], **texts: str) -> str:
+    return MEMBERS.format(members="\n".join(f"    {line}" for line in lines), **texts)
+
+
+STUBS = {
+    ROOT / "ndarray" / "__init__.pyi": namespace,
+    ROOT / "ndarray" / "members.pyi": members,
+    ROOT / "numpy" / "members.pyi": numpy_members,
+}
+
+
+def outdated() -> list[Path]:
+    """Return the stubs that are not what would be written now."""
+    return [path for path, make in STUBS.items() if not path.exists() or path.read_text(encoding="utf-8") != make()]
 
 
 def main() -> None:
-    """Write the stub, or with --check compare it."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--check", action="store_true", help="exit 1 if the stub is not current")
-    text = make()
-    if parser.parse_args().check:
-        sys.exit(0 if PATH.exists() and PATH.read_text() == text else f"{PATH} is not current: run {sys.argv[0]}")
-    temporary = PATH.with_suffix(".tmp")
-    temporary.write_text(text)
-    os.replace(temporary, PATH)
+    """Write the stubs, or with --check compare them."""
+    parser = argparse.ArgumentParser(description="Write the stubs of what is generated.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a stub is not current")
+    check = parser.parse_args().check
+    for path in outdated():
+        if check:
+            sys.exit(f"{path} is not current: run python tools/make_stubs.py")
+        temporary = path.with_suffix(".tmp")
+        temporary.write_text(STUBS[path](), encoding="utf-8")
+        os.replace(temporary, path)
 
 
 if __name__ == "__main__":

@@ -27,36 +27,36 @@ def _composes(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
 
 
 @_composes(numpy.copy)
-def copy(a: Any) -> Any:
+def _copy(a: Any) -> Any:
     return anp.array(a)
 
 
 @_composes(numpy.broadcast_to)
-def broadcast_to(array: Any, shape: Any) -> Any:
+def _broadcast_to(array: Any, shape: Any) -> Any:
     return array + numpy.zeros(shape, anp.result_type(array))
 
 
 @_composes(numpy.outer)
-def outer(a: Any, b: Any) -> Any:
+def _outer(a: Any, b: Any) -> Any:
     return anp.ravel(a)[:, None] * anp.ravel(b)[None, :]
 
 
 @_composes(numpy.flip)
-def flip(m: Any, axis: Any = None) -> Any:
+def _flip(m: Any, axis: Any = None) -> Any:
     chosen = range(anp.ndim(m)) if axis is None else (axis,) if isinstance(axis, (int, numpy.integer)) else axis
     axes = {int(each) % anp.ndim(m) for each in chosen}
     return m[tuple(slice(None, None, -1 if each in axes else None) for each in range(anp.ndim(m)))]
 
 
 @_composes(numpy.take)
-def take(a: Any, indices: Any, axis: int | None = None) -> Any:
+def _take(a: Any, indices: Any, axis: int | None = None) -> Any:
     if axis is None:
         return anp.ravel(a)[numpy.asarray(indices)]
     return a[(slice(None),) * (axis % anp.ndim(a)) + (numpy.asarray(indices),)]
 
 
 @_composes(numpy.take_along_axis)
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None:
         return anp.ravel(arr)[indices]
     axis = axis % anp.ndim(arr)
@@ -66,15 +66,15 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 
 
 @_composes(numpy.sort)
-def sort(a: Any, axis: int | None = -1, kind: Any = None, *, stable: bool | None = None) -> Any:
+def _sort(a: Any, axis: int | None = -1, kind: Any = None, *, stable: bool | None = None) -> Any:
     order = numpy.argsort(getval(a), axis=axis, kind="stable" if stable else kind)
-    return take_along_axis(a, order, axis)
+    return _take_along_axis(a, order, axis)
 
 
 @_composes(numpy.median)
-def median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
+def _median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
     length = anp.size(a) if axis is None else anp.shape(a)[axis]
-    middle = take(sort(a, axis), [(length - 1) // 2, length // 2], axis)
+    middle = _take(_sort(a, axis), [(length - 1) // 2, length // 2], axis)
     result = anp.mean(middle, axis=axis)
     if not keepdims:
         return result
@@ -82,12 +82,12 @@ def median(a: Any, axis: int | None = None, *, keepdims: bool = False) -> Any:
 
 
 @_composes(numpy.ptp)
-def ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+def _ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return anp.max(a, axis=axis, keepdims=keepdims) - anp.min(a, axis=axis, keepdims=keepdims)
 
 
 @_composes(numpy.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def _diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     last = anp.moveaxis(a, (axis1, axis2), (-2, -1))
     rows = max(0, min(anp.shape(last)[-2] + min(offset, 0), anp.shape(last)[-1] - max(offset, 0)))
     index = numpy.arange(rows)
@@ -95,14 +95,14 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 @_composes(numpy.vdot)
-def vdot(a: Any, b: Any) -> Any:
+def _vdot(a: Any, b: Any) -> Any:
     return anp.dot(anp.conj(anp.ravel(a)), anp.ravel(b))
 
 
 @_composes(numpy.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Any:
+def _matrix_power(a: Any, n: int) -> Any:
     if n < 0:
-        return matrix_power(anp.linalg.inv(a), -n)
+        return _matrix_power(anp.linalg.inv(a), -n)
     result = numpy.broadcast_to(numpy.eye(anp.shape(a)[-1], dtype=anp.result_type(a)), anp.shape(a))
     for _ in range(n):
         result = anp.matmul(result, a)
@@ -110,7 +110,7 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 @_composes(numpy.linalg.multi_dot)
-def multi_dot(arrays: Any) -> Any:
+def _multi_dot(arrays: Any) -> Any:
     result = arrays[0]
     for array in arrays[1:]:
         result = anp.dot(result, array)
@@ -139,7 +139,7 @@ defvjp(_reduced_qr, _qr_gradient)
 
 
 @_composes(numpy.linalg.qr)
-def qr(a: Any, mode: str = "reduced") -> Any:
+def _qr(a: Any, mode: str = "reduced") -> Any:
     shape = anp.shape(a)
     if mode not in ("reduced", "r") or shape[-2] < shape[-1]:
         raise NotImplementedError("only mode='reduced' and 'r' of matrices with no more columns than rows")

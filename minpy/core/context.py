@@ -96,32 +96,114 @@ CPU = Context("cpu", 0)
 
 
 def current_context() -> Context:
-    """Return the context that new arrays of this thread get when none is given."""
+    """Return the context that new arrays of this thread get when none is given.
+
+    Returns
+    -------
+    Context
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.current_context()
+    cpu(0)
+    """
     return _default.context or CPU
 
 
 def cpu(device_id: int = 0) -> Context:
-    """Return the CPU context. All CPU numbers share one memory; they are told apart as MXNet does."""
+    """Return the CPU context. All CPU numbers share one memory; they are told apart as MXNet does.
+
+    Parameters
+    ----------
+    device_id : int
+        The number of the device among its type.
+
+    Returns
+    -------
+    Context
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.nd.zeros(2, ctx=mx.cpu(1)).context
+    cpu(1)
+    """
     return Context("cpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
-    """Return the context of page-locked CPU memory (here: ordinary memory)."""
+    """Return the context of page-locked CPU memory (here: ordinary memory).
+
+    Parameters
+    ----------
+    device_id : int
+        The number of the device among its type.
+
+    Returns
+    -------
+    Context
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.cpu_pinned()
+    cpu_pinned(0)
+    """
     return Context("cpu_pinned", device_id)
 
 
 def cpu_shared(device_id: int = 0) -> Context:
-    """Return the context of shared CPU memory (here: ordinary memory)."""
+    """Return the context of shared CPU memory (here: ordinary memory).
+
+    Parameters
+    ----------
+    device_id : int
+        The number of the device among its type.
+
+    Returns
+    -------
+    Context
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.cpu_shared()
+    cpu_shared(0)
+    """
     return Context("cpu_shared", device_id)
 
 
 def gpu(device_id: int = 0) -> Context:
-    """Return a GPU context. It can be named and compared; allocating on it raises `ContextError`."""
+    """Return a GPU context. It can be named and compared; allocating on it raises `ContextError`.
+
+    Parameters
+    ----------
+    device_id : int
+        The number of the device among its type.
+
+    Returns
+    -------
+    Context
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gpu(1) == mx.gpu()
+    False
+    """
     return Context("gpu", device_id)
 
 
 def num_gpus() -> int:
-    """Return how many GPUs arrays can be allocated on: 0, as this build computes on the CPU."""
+    """Return how many GPUs arrays can be allocated on: 0, as this build computes on the CPU.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gpu() if mx.num_gpus() else mx.cpu()
+    cpu(0)
+    """
     return 0
 
 

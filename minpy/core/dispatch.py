@@ -87,9 +87,9 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     if kind == ARRAY:
         result = _call_on_arrays(operator, inputs, attributes)
     elif kind == RAW:
-        result = visible(operator, run(operator, inputs, attributes))
+        result = visible(operator, run(operator, inputs, attributes), attributes)
     elif kind == BOX:
-        result = visible(operator, operator.primitive(*_without_arrays(operator, inputs), **attributes))
+        result = visible(operator, operator.primitive(*_without_arrays(operator, inputs), **attributes), attributes)
     else:
         for tracer, handler in _tracers:
             if any(isinstance(value, tracer) for value in inputs):
@@ -97,11 +97,13 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     return result if out is None else write_out(operator, result, out)
 
 
-def visible(operator: Any, answer: Any) -> Any:
+def visible(operator: Any, answer: Any, attributes: dict[str, Any]) -> Any:
     """Return the outputs that callers see: some operators have further ones for their rules only."""
     count = operator.visible_outputs
     if count is None:
         return answer
+    if callable(count):
+        count = count(attributes)
     return answer[0] if count == 1 else answer[:count]
 
 
@@ -261,14 +263,14 @@ def _wrap_outputs(
     if parents is not None and state.recording and any(value.dtype.kind in "fc" for value in answer):
         node = record(operator, raws, answer, attributes, parents)
     if node is None:
-        result = visible(operator, tuple(like._like(value) for value in answer))
+        result = visible(operator, tuple(like._like(value) for value in answer), attributes)
     else:
         outputs = attach_outputs(node, answer)
         arrays = tuple(
             like._like(value, output if value.dtype.kind in "fc" else None)
             for value, output in zip(answer, outputs, strict=True)
         )
-        result = visible(operator, arrays)
+        result = visible(operator, arrays, attributes)
     as_list = operator.builtin and like._copies_views and type(result) is tuple
     return list(result) if as_list else result  # MXNet's operators return lists
 
@@ -322,7 +324,8 @@ def write_out(operator: Any, result: Any, out: Any) -> Any:
     data, target = _raw(result), _raw(out)
     if numpy.shape(data) != target.shape:
         raise ArgumentError(
-            f"{operator.__name__}: out has shape {target.shape}, the result has {numpy.shape(data)}; they must be equal."
+            f"{operator.__name__}: out has shape {target.shape}, the result has {numpy.shape(data)}; "
+            "they must be equal."
         )
     if isinstance(out, Array):
         out._receive(data, result._node if isinstance(result, Array) else None)

@@ -6,7 +6,6 @@ Each class is also the built-in kind that callers already catch (a `ShapeError` 
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -34,6 +33,9 @@ __all__ = [
 
 class MXNetError(RuntimeError):
     """The root of all errors of minpy (named as in MXNet, so that existing `except` clauses keep working)."""
+
+    # Whether the text says already in which custom operator it happened.
+    located = False
 
 
 class ArgumentError(MXNetError, TypeError):
@@ -108,37 +110,60 @@ _combined: dict[type, type[OperatorError]] = {}
 
 
 def _combined_class(kind: type[BaseException]) -> type[OperatorError]:
-    if kind not in _combined:
-        try:
-            _combined[kind] = type(
-                f"OperatorError[{kind.__name__}]",
-                (OperatorError, kind),
-                {"__str__": OperatorError.__str__, "__reduce__": lambda self: (_restored, (kind, str(self)))},
-            )
-        except TypeError:  # two built-in layouts that cannot be combined, such as OSError's and KeyError's
-            _combined[kind] = OperatorError
-    return _combined[kind]
-
-
-def _restored(kind: type[BaseException], text: str) -> OperatorError:
-    """Return the error again in another process: its class is made here."""
+    """Return a class that is an `OperatorError` and a `kind`; kept only for the kinds that are built in."""
+    known = _combined.get(kind)
+    if known is not None:
+        return known
+    members = {
+        "__str__": _own_text,
+        "__reduce__": lambda self: (_restored, (kind, self.args, str(self), _fields(self))),
+    }
     try:
-        return _combined_class(kind)(text)
-    except Exception:
+        made = type(f"OperatorError[{kind.__name__}]", (OperatorError, kind), members)
+    except TypeError:  # two built-in layouts that cannot be combined
+        made = OperatorError
+    if kind.__module__ == "builtins":
+        _combined[kind] = made
+    return made
+
+
+def _own_text(error: Any) -> str:
+    return error.text
+
+
+def _fields(error: BaseException) -> dict[str, Any]:
+    return {name: value for name, value in vars(error).items() if name != "text"}
+
+
+def _restored(
+    kind: type[BaseException], arguments: tuple[Any, ...], text: str, fields: dict[str, Any]
+) -> OperatorError:
+    """Return an error with the arguments and attributes of a `kind`, and a text of its own."""
+    cls = _combined_class(kind)
+    error: Any = None
+    for make in (kind.__new__, cls.__new__):  # the one or the other is "not safe" for some built-in kinds
+        try:
+            error = make(cls, *arguments)
+            if kind.__module__ == "builtins":  # some keep what they are given in fields of their own
+                kind.__init__(error, *arguments)
+            break
+        except Exception:
+            continue
+    if error is None or cls is OperatorError:
         return OperatorError(text)
+    error.__dict__.update(fields, text=text)
+    return error
 
 
 def operator_error(original: Exception, line: str) -> OperatorError:
-    """Return an `OperatorError` whose text is `line`, then the original exception's kind and text."""
+    """Return an `OperatorError` whose text is `line`, then the original exception's kind and text.
+
+    It has the original's arguments and attributes.
+    """
     if isinstance(original, OperatorError):  # an operator inside an operator: the innermost line says it best
         return original
     text = f"{line}\n  {type(original).__name__}: {original}"
-    kind = _combined_class(type(original))
-    try:
-        error = kind(text)
-    except Exception:  # the original's class wants other constructor arguments
-        error = OperatorError(text)
-    return error
+    return _restored(type(original), original.args, text, _fields(original))
 
 
 def describe(value: Any) -> str:
@@ -174,6 +199,8 @@ def describe_arguments(names: Sequence[str], values: Iterable[Any]) -> str:
 
 def nearest(name: str, candidates: Iterable[str]) -> str:
     """Return " Did you mean 'a' or 'b'?", or nothing when no candidate is near."""
+    import difflib  # only messages need it
+
     matches = difflib.get_close_matches(name, list(candidates), n=3, cutoff=0.6)
     return f" Did you mean {' or '.join(repr(match) for match in matches)}?" if matches else ""
 

@@ -9,18 +9,30 @@ from __future__ import annotations
 import inspect
 import types
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from minpy.core import dispatch, hips
 from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.attributes import Attribute, Signature, read_signature
-from minpy.core.check import Report, check_operator
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
 from minpy.core.rules import Plan, Rule, values_read
 
+if TYPE_CHECKING:
+    from minpy.core.check import Report
+
 __all__ = ["Operator"]
+
+
+class _ShownSignature:
+    """An operator's `__signature__`, composed when it is asked for; the class itself has none."""
+
+    def __get__(self, operator: Operator | None, owner: type) -> inspect.Signature:
+        text = None if operator is None else operator.signature.text
+        if text is None:
+            raise AttributeError("__signature__")
+        return text
 
 
 class Operator:
@@ -38,8 +50,12 @@ class Operator:
         Built-in operators are trusted: their inputs are not write-protected while they run.
     signature : Signature, optional
         Inputs and attributes, where they cannot be read off `forward` (ufuncs).
-    visible_outputs : int, optional
-        How many of the outputs callers see; the others are for the rules.
+    visible_outputs : int or callable, optional
+        How many of the outputs callers see, or a function of the attributes (a dict) that says so; the others are for
+        the rules.
+    auxiliary : sequence of str
+        The inputs that are states: `forward` may change their buffers in place, and logs that with `note_write`. Their
+        gradient is zero.
 
     Examples
     --------
@@ -53,6 +69,7 @@ class Operator:
     """
 
     __call__ = dispatch.call
+    __signature__ = _ShownSignature()
 
     # Whether the answer on NDArrays of integers is truncated to their dtype, as MXNet's operators do.
     keeps_dtype: bool = False
@@ -65,7 +82,8 @@ class Operator:
         kind: str = "numpy",
         builtin: bool = False,
         signature: Signature | None = None,
-        visible_outputs: int | None = None,
+        visible_outputs: int | Callable[[dict[str, Any]], int] | None = None,
+        auxiliary: Sequence[str] = (),
     ) -> None:
         self.forward = forward
         self.kind = kind
@@ -84,7 +102,8 @@ class Operator:
         self.keyword_rules: dict[str, Rule] = {}
         self.jvp_rules: dict[int, Rule] = {}
         self.shape_rule: Callable[..., Any] | None = None
-        self.zeros: set[int] = set()
+        self.auxiliary = tuple(auxiliary)
+        self.zeros: set[int] = set(map(self.signature.inputs.index, auxiliary))
         self.shapes_only: set[int] = set()
         self.all_zero = False
         self._with_inputs: dict[str, Operator] = {}
@@ -95,8 +114,6 @@ class Operator:
         self.__module__ = getattr(forward, "__module__", None) or "minpy"
         self.__doc__ = forward.__doc__
         self.__wrapped__ = forward
-        if self.signature.text is not None:
-            self.__signature__ = self.signature.text
         self._forget_plan()
 
     # -- describing ----------------------------------------------------------------------------------------------
@@ -236,8 +253,8 @@ class Operator:
     def def_jvp(self, rule: Rule | None = None, argnum: int = 0) -> Any:
         """Register the forward-mode rule of one argument.
 
-        `rule(ans, *args, **attributes)` returns a function from the argument's tangent to the output's. Without a rule, a
-        decorator is returned.
+        `rule(ans, *args, **attributes)` returns a function from the argument's tangent to the output's. Without a rule,
+        a decorator is returned.
         """
         if rule is None:
             return self._decorator(self.def_jvp, argnum)
@@ -264,6 +281,8 @@ class Operator:
         >>> mx.nd.exp.check([1.0, 2.0])['gradient of data'].result
         'ok'
         """
+        from minpy.core.check import check_operator  # it is large, and most programs check nothing
+
         return check_operator(self, arguments, attributes)
 
     # -- what the modes ask --------------------------------------------------------------------------------------
@@ -432,7 +451,8 @@ class Operator:
         if not callable(rule):
             raise ArgumentError(
                 f"{self.__name__}.{method}: the rule is {describe(rule)}; expected a function rule(ans, *args) that "
-                f"returns a function of the upstream gradient. For a zero gradient use {self.__name__}.def_grad_zero(argnum)."
+                "returns a function of the upstream gradient. For a zero gradient use "
+                f"{self.__name__}.def_grad_zero(argnum)."
             )
 
     def _forget_plan(self) -> None:
@@ -471,6 +491,7 @@ class Operator:
             kind=self.kind,
             signature=signature,
             visible_outputs=self.visible_outputs,
+            auxiliary=self.auxiliary,
         )
         derived.is_method = self.is_method
         derived.rules = [None if rule is None else rearranged(rule) for rule in self.rules]

@@ -57,7 +57,7 @@ _DEFAULTS = {
     "order": ("K",),
     "casting": ("same_kind",),
     "subok": (True,),
-    "initial": (numpy._NoValue,),
+    "initial": (vars(numpy)["_NoValue"],),
 }
 
 

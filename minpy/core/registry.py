@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -28,7 +27,8 @@ def operator(
     aliases: Sequence[str] = (),
     implements: Callable[..., Any] | Sequence[Callable[..., Any]] = (),
     public: bool = True,
-    visible_outputs: int | None = None,
+    visible_outputs: int | Callable[[dict[str, Any]], int] | None = None,
+    auxiliary: Sequence[str] = (),
     inputs: Sequence[str] | None = None,
     doc: str | None = None,
     elementwise: bool = False,
@@ -45,6 +45,8 @@ def operator(
         The NumPy functions of which this is the meaning on recorded arrays.
     public : bool
         Whether the names go into `OPERATORS`.
+    visible_outputs, auxiliary
+        As for `Operator`.
     inputs : sequence of str, optional
         Names of the inputs of a ufunc.
     doc : str, optional
@@ -60,6 +62,7 @@ def operator(
             implements=implements,
             public=public,
             visible_outputs=visible_outputs,
+            auxiliary=auxiliary,
             inputs=inputs,
             doc=doc,
             elementwise=elementwise,
@@ -69,12 +72,18 @@ def operator(
     arity = function.nin if isinstance(function, numpy.ufunc) else None
     if arity is not None:
         names = tuple(inputs) if inputs else (("data",) if arity == 1 else ("lhs", "rhs"))
-        text = inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names])
-        signature = Signature(names, {}, {}, text=text)
+        signature = Signature(names, {}, {}, function=function)
         functions.append(function)
     is_ufunc = arity is not None
     kind = UnaryUfunc if elementwise or arity == 1 else Operator
-    made = kind(function, name=name, builtin=True, signature=signature, visible_outputs=visible_outputs)
+    made = kind(
+        function,
+        name=name,
+        builtin=True,
+        signature=signature,
+        visible_outputs=visible_outputs,
+        auxiliary=auxiliary,
+    )
     if is_ufunc or elementwise:
         made.may_alias = False
         made.keeps_dtype = public

@@ -319,8 +319,8 @@ def conform(part: Any, operator: Any, index: int, node: Node, parent: Any) -> An
         part = data = numpy.asarray(part)
     else:
         raise GradientError(
-            f"{operator.describe_rule(index)} returned {describe(part)}; expected an array of shape {parent.shape}, the "
-            "gradient of its argument. Does every path of the rule return the gradient?"
+            f"{operator.describe_rule(index)} returned {describe(part)}; expected an array of shape {parent.shape}, "
+            "the gradient of its argument. Does every path of the rule return the gradient?"
         )
     if data.dtype.kind not in "fciub":
         raise GradientError(
@@ -337,8 +337,8 @@ def conform(part: Any, operator: Any, index: int, node: Node, parent: Any) -> An
             part = numpy.sum(part, axis=(*range(lead), *stretched)).reshape(shape)
         else:
             raise GradientError(
-                f"{operator.describe_rule(index)} returned a gradient of shape {data.shape}; expected {shape}, the shape "
-                f"of its argument {operator.argument_name(index)!r}. The output's shape is {node.shape}."
+                f"{operator.describe_rule(index)} returned a gradient of shape {data.shape}; expected {shape}, "
+                f"the shape of its argument {operator.argument_name(index)!r}. The output's shape is {node.shape}."
             )
     if data.dtype != parent.dtype:
         if data.dtype.kind == "c" and parent.dtype.kind != "c":

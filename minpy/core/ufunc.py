@@ -1,4 +1,4 @@
-"""Operators that are NumPy ufuncs of one array (or like one), with the calls on one or two arrays of a plain class spelled out.
+"""Operators that are NumPy ufuncs of one array (or like one), with the calls on arrays of a plain class spelled out.
 
 They are most of what a network calls, and the cost of the general path in `dispatch` would be half of theirs.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.registry import OPERATORS as _OPERATORS
-from minpy.ndarray import methods as _methods
+from minpy.ndarray import methods as methods  # installs them
 from minpy.ndarray import random
 from minpy.ndarray.creation import (
     arange,

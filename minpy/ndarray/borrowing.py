@@ -39,7 +39,7 @@ class Lending:
 
     def __init__(self, code: types.CodeType | None) -> None:
         self.code = code
-        self._taken: list[Array] = []
+        self._taken: Any = ()
 
     def __enter__(self) -> Lending:
         self._previous = local.lending
@@ -54,7 +54,7 @@ class Lending:
 
     def take(self, array: Array) -> None:
         """Remember that `array` has a buffer which the method may still refer to."""
-        self._taken.append(array)
+        self._taken = (*self._taken, array)
 
 
 def lent_view(array: Array) -> numpy.ndarray:

@@ -11,9 +11,10 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array, new_array, written_since
+from minpy.core.errors import ArgumentError
 from minpy.ndarray.ndarray import NDArray
 
-__all__ = ["Buffer"]
+__all__ = ["Buffer", "Undeclared"]
 
 _slot: Any = Array.__dict__["_data"]
 
@@ -25,26 +26,23 @@ class Buffer(NDArray):
     ----------
     shape : tuple of int
     dtype : dtype
-    zero : bool
-        Whether it is to hold zeros, for gradients that are added to.
     """
 
-    __slots__ = ("_dtype", "_given", "_shape", "_zero", "allocated")
+    __slots__ = ("_dtype", "_shape", "allocated", "given")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, zero: bool = False) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self._shape = shape
         self._dtype = dtype
-        self._zero = zero
-        self._given = False
-        # Whether it has memory: somebody may hold a view of it.
+        # Whether it has memory: somebody may hold a view of it. Whether that was given, and may be somebody else's too.
         self.allocated = False
+        self.given = False
         self._node = None
 
     @property
-    def _data(self) -> numpy.ndarray:  # type: ignore[override]
+    def _data(self) -> numpy.ndarray:
         if self.allocated:
             return _slot.__get__(self)
-        self._data = data = (numpy.zeros if self._zero else numpy.empty)(self._shape, self._dtype)
+        self._data = data = numpy.zeros(self._shape, self._dtype)
         return data
 
     @_data.setter
@@ -62,12 +60,12 @@ class Buffer(NDArray):
         if data.shape != self._shape or data.dtype != self._dtype:
             return False
         _slot.__set__(self, data)
-        self.allocated = self._given = True
+        self.allocated = self.given = True
         return True
 
     def written(self, since: int) -> bool:
         """Tell whether memory was given, or changed in place after `since`."""
-        if self._given:
+        if self.given:
             return True
         return 0 in self._shape or (self.allocated and written_since(self._data, since))
 
@@ -78,4 +76,22 @@ class Buffer(NDArray):
         return new_array, (NDArray, self._data)
 
 
-Buffer.__name__ = Buffer.__qualname__ = "NDArray"
+class Undeclared(NDArray):
+    """Stands for an array that `declare_backward_dependency` left out; reading it is an error."""
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._node = None
+
+    @property
+    def _data(self) -> numpy.ndarray:  # type: ignore[override]
+        raise ArgumentError(
+            f"backward reads {self._what}, which declare_backward_dependency did not declare. Add it to the list "
+            "that the method returns, or leave the method out: then everything is kept."
+        )
+
+
+for _cls in (Buffer, Undeclared):  # users see NDArrays
+    _cls.__name__ = _cls.__qualname__ = "NDArray"

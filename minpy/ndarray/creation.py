@@ -125,24 +125,123 @@ def _shape(shape: Any) -> Any:
 
 
 def empty(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None) -> NDArray:
-    """Return an array whose elements are not set."""
+    """Return an array whose elements are not set.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    dtype : dtype, optional
+        float32 if left out.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.empty((2, 3)).shape
+    (2, 3)
+    """
     return place(NDArray, numpy.empty(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
 
 
 def zeros(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
-    """Return an array of zeros."""
+    """Return an array of zeros.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    dtype : dtype, optional
+        float32 if left out.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.zeros(2).asnumpy()
+    array([0., 0.], dtype=float32)
+    """
     return place(NDArray, numpy.zeros(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
 
 
 def ones(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
-    """Return an array of ones."""
+    """Return an array of ones.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    dtype : dtype, optional
+        float32 if left out.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.ones(2, dtype='int32').asnumpy()
+    array([1, 1], dtype=int32)
+    """
     return place(NDArray, numpy.ones(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
 
 
 def full(
     shape: int | tuple[int, ...], val: float, ctx: Context | None = None, dtype: Any = None, out: NDArray | None = None
 ) -> NDArray:
-    """Return an array filled with a value; `out` itself, if it is given."""
+    """Return an array filled with a value; `out` itself, if it is given.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    val : float
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    dtype : dtype, optional
+        float32 if left out.
+    out : NDArray, optional
+        Where to write; the other arguments are then not looked at.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.full((1, 2), 7).asnumpy()
+    array([[7., 7.]], dtype=float32)
+    """
     if out is not None:
         out[:] = val
         return out
@@ -158,7 +257,41 @@ def arange(
     ctx: Context | None = None,
     dtype: Any = None,
 ) -> NDArray:
-    """Return evenly spaced values in [start, stop), each `repeat` times; one argument is `stop`."""
+    """Return evenly spaced values in [start, stop), each `repeat` times; one argument is `stop`.
+
+    Parameters
+    ----------
+    start : float
+        The first value; the end if `stop` is left out, and the first is then 0.
+    stop : float, optional
+        The end, which is not included.
+    step : float
+    repeat : int
+        How many times each value is given.
+    infer_range : bool, optional
+        Accepted as MXNet does; the range follows from `start` and `stop`.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    dtype : dtype, optional
+        float32 if left out.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.arange(1, 4).asnumpy()
+    array([1., 2., 3.], dtype=float32)
+    >>> nd.arange(2, repeat=2).asnumpy()
+    array([0., 0., 1., 1.], dtype=float32)
+    """
     if stop is None:
         start, stop = 0, start
     data = numpy.arange(start, stop, step).astype(dtype or numpy.float32)
@@ -168,7 +301,35 @@ def arange(
 def linspace(
     start: float, stop: float, num: int, endpoint: bool = True, ctx: Context | None = None, dtype: Any = None
 ) -> NDArray:
-    """Return `num` evenly spaced values from start to stop."""
+    """Return `num` evenly spaced values from start to stop.
+
+    Parameters
+    ----------
+    start, stop : float
+    num : int
+        How many values.
+    endpoint : bool
+        Whether `stop` is the last of them.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    dtype : dtype, optional
+        float32 if left out.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.linspace(0, 1, 3).asnumpy()
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
     return place(
         NDArray,
         numpy.linspace(start, stop, num, endpoint=endpoint).astype(dtype or numpy.float32),
@@ -177,12 +338,65 @@ def linspace(
 
 
 def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any = None) -> NDArray:
-    """Return ones on the k-th diagonal of an N x M matrix (M = 0: square), zeros elsewhere."""
+    """Return ones on the k-th diagonal of an N x M matrix (M = 0: square), zeros elsewhere.
+
+    Parameters
+    ----------
+    N : int
+        Number of rows.
+    M : int
+        Number of columns; 0 for as many as rows.
+    k : int
+        Which diagonal: 0 is the main one, positive ones lie above it.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    dtype : dtype, optional
+        float32 if left out.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.eye(2, 3, 1).asnumpy()
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
     return place(NDArray, numpy.eye(N, M or None, k, dtype or numpy.float32), resolve_context(ctx))
 
 
 def full_like(data: NDArray, fill_value: float, ctx: Context | None = None, dtype: Any = None) -> NDArray:
-    """Return an array of the shape, context and dtype of another (unless given), filled with a value."""
+    """Return an array of the shape, context and dtype of another (unless given), filled with a value.
+
+    Parameters
+    ----------
+    data : NDArray
+    fill_value : float
+    ctx : Context, optional
+    dtype : dtype, optional
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.full_like(nd.array([1, 2]), 7).asnumpy()
+    array([7., 7.], dtype=float32)
+    """
     filled = numpy.full(data.shape, fill_value, dtype or data.dtype)
     return place(NDArray, filled, data.context if ctx is None else resolve_context(ctx))
 
@@ -272,12 +486,50 @@ def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
-    """Write the one-hot rows of `indices` into `out`, of shape (number of indices, depth), and return it."""
+    """Write the one-hot rows of `indices` into `out`, of shape (number of indices, depth), and return it.
+
+    Parameters
+    ----------
+    indices : NDArray
+        Which column of each row is 1.
+    out : NDArray
+        Where the rows are written.
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.onehot_encode(nd.array([2, 0]), nd.zeros((2, 3))).asnumpy()
+    array([[0., 0., 1.],
+           [1., 0., 0.]], dtype=float32)
+    """
     return indexing.one_hot(indices, depth=out.shape[1], out=out)
 
 
 def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None) -> tuple[NDArray, NDArray]:
-    """Return (how many elements lie in each bin, the bins' edges); `bins` is a number, or an NDArray of edges."""
+    """Return (how many elements lie in each bin, the bins' edges); `bins` is a number, or an NDArray of edges.
+
+    Parameters
+    ----------
+    a : NDArray
+    bins : int or NDArray
+    range : tuple of float, optional
+        The lower and upper end of all bins; by default the least and the greatest element.
+
+    Returns
+    -------
+    tuple of NDArray
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> counts, edges = nd.histogram(nd.array([1, 2, 2, 5]), bins=2)
+    >>> counts.asnumpy(), edges.asnumpy()
+    (array([3., 1.], dtype=float32), array([1., 3., 5.], dtype=float32))
+    """
     edges = bins._data if isinstance(bins, Array) else bins
     counts, edges = numpy.histogram(a._data, edges, range)
     return a._like(counts.astype(numpy.float32)), a._like(edges.astype(a.dtype))

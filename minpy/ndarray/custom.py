@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Sequence
+import types
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -16,10 +17,11 @@ import numpy
 from minpy.core import dispatch, hips
 from minpy.core.array import Array, new_array, now
 from minpy.core.attributes import Attribute, Signature
-from minpy.core.context import current_context
+from minpy.core.context import CPU
 from minpy.core.errors import (
     ArgumentError,
     GradientError,
+    MutationError,
     MXNetError,
     describe,
     nearest,
@@ -30,11 +32,12 @@ from minpy.core.operator import Operator
 from minpy.core.rules import Plan
 from minpy.core.state import state
 from minpy.ndarray.borrowing import Lending
-from minpy.ndarray.buffers import Buffer
+from minpy.ndarray.buffers import Buffer, Undeclared
 from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.first_order import first_order
 from minpy.ndarray.ndarray import NDArray
-from minpy.ndarray.prop_answers import ask, checked_names, checked_shapes, checked_types
+from minpy.ndarray.placement import place
+from minpy.ndarray.prop_answers import ask, checked_shapes, checked_types, declared_dependencies, names_of
 from minpy.ndarray.purity import is_pure
 from minpy.operator import CustomOp, CustomOpProp, find_prop
 
@@ -69,10 +72,12 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
         For an exception inside the operator; it is also of the exception's own class.
     """
     prop_class = find_prop(op_type)
-    kwargs.pop("name", None)
-    out = kwargs.pop("out", None)
+    out = None
     arrays: dict[str, Any] = {}
     if kwargs:
+        if isinstance(kwargs.get("name", ""), (str, type(None))):  # an array is an input of that name
+            kwargs.pop("name", None)
+        out = kwargs.pop("out", None)
         arrays = {name: value for name, value in kwargs.items() if _is_array(value)}
         kwargs = {name: str(value) for name, value in kwargs.items() if name not in arrays}
     prop = _make_prop(op_type, prop_class, kwargs)
@@ -99,8 +104,6 @@ def _wrapped(data: numpy.ndarray) -> NDArray:
 def _make_prop(op_type: Any, prop_class: type[CustomOpProp], kwargs: dict[str, Any]) -> CustomOpProp:
     try:
         return prop_class(**kwargs)
-    except MXNetError:
-        raise
     except Exception as error:
         who = f"nd.Custom(op_type={op_type!r}): {prop_class.__name__}.__init__"
         signature = inspect.signature(prop_class)
@@ -120,9 +123,8 @@ def _make_prop(op_type: Any, prop_class: type[CustomOpProp], kwargs: dict[str, A
 class PropOperator(Operator):
     """One call of a registered custom operator, as an `Operator`."""
 
-    guarded = builtin = direct = False
-    is_method = uses_training = True
-    is_method = False
+    guarded = builtin = direct = is_method = False
+    uses_training = True
     kind = "numpy"
     may_alias = False
     visible_outputs = None
@@ -136,13 +138,19 @@ class PropOperator(Operator):
         self.__name__ = self.__qualname__ = name
         self.prop = prop
         self.prop_name = type(prop).__name__
-        self.arguments = checked_names(prop, "list_arguments")
-        self.outputs = checked_names(prop, "list_outputs")
-        self.auxiliaries = checked_names(prop, "list_auxiliary_states")
+        self.arguments, self.outputs, self.auxiliaries = names_of(prop)
         self.names = (*self.arguments, *self.auxiliaries)
+        twice = set(self.arguments).intersection(self.auxiliaries) if self.auxiliaries else ()
+        if twice:
+            raise ArgumentError(
+                f"{self.prop_name}.list_auxiliary_states and list_arguments both list "
+                f"{', '.join(sorted(map(repr, twice)))}; names must differ."
+            )
         self.arity = len(self.names)
+        self.context = CPU
         self.requests: dict[int, str] = {}
         self.op: CustomOp | None = None
+        self._declares = False
         self._primitive = None
 
     @property
@@ -188,8 +196,10 @@ class PropOperator(Operator):
 
     def _note_requests(self, values: Sequence[Any]) -> None:
         for index, value in enumerate(values):
-            if isinstance(value, Array) and type(value._node) is Leaf and value._node.request == "add":
-                self.requests[index] = "add"
+            if isinstance(value, NDArray):
+                self.context = value.context
+                if type(value._node) is Leaf and value._node.request == "add":
+                    self.requests[index] = "add"
 
     @property
     def primitive(self) -> Any:
@@ -202,11 +212,15 @@ class PropOperator(Operator):
 
     def plan(self) -> Plan:
         """Return what recording keeps: inputs and outputs, but not the auxiliary states, which may change."""
-        return _plan(len(self.arguments))
+        if type(self.prop).declare_backward_dependency is CustomOpProp.declare_backward_dependency:
+            return _plan(len(self.arguments))
+        self._declares = True
+        return Plan(*declared_dependencies(self))
 
     def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
-        """Return what `backward` may read: all inputs, and the outputs."""
-        return self.plan().reads_arguments, True
+        """Return what `backward` may read: the inputs' positions, and whether it reads outputs."""
+        plan = self.plan()
+        return plan.reads_arguments, plan.reads_answer
 
     def is_zero(self, index: int) -> bool:
         """Tell whether an input is an auxiliary state, which has no gradient."""
@@ -216,7 +230,7 @@ class PropOperator(Operator):
         """Run the prop's methods and the operator's forward on raw arrays."""
         data = [raw if type(raw) is numpy.ndarray else numpy.asarray(raw, _default_type(raw)) for raw in raws]
         shapes, types = [raw.shape for raw in data], [raw.dtype.type for raw in data]
-        in_data = [new_array(NDArray, raw) for raw in data]
+        in_data = [*map(self._array, data)]
         auxiliary: list[NDArray] = []
         if self.auxiliaries:
             count = len(self.arguments)
@@ -232,7 +246,7 @@ class PropOperator(Operator):
         else:
             out_shapes, _ = checked_shapes(self, shapes)
             out_types = checked_types(self, types)
-        op = ask(self.prop, "create_operator", current_context(), [*map(list, shapes)], types)
+        op = ask(self.prop, "create_operator", self.context, [*map(list, shapes)], types)
         if not isinstance(op, CustomOp):
             raise ArgumentError(
                 f"{self.prop_name}.create_operator returned {describe(op)}; expected a CustomOp, such as "
@@ -240,12 +254,16 @@ class PropOperator(Operator):
             )
         self.op = op
         self._auxiliary = auxiliary
+        self._kinds = [(array.shape, array._data.dtype) for array in in_data]
         self._training = bool(training)
         out_data = [Buffer(shape, dtype) for shape, dtype in zip(out_shapes, out_types, strict=True)]
         op._buffers = ("output", self.outputs, out_data)
         started = now()
-        arguments = (self._training, ["write"] * len(out_data), in_data, [*out_data], self._auxiliary)
-        self._run("forward", arguments, data)
+        forward, code = method_of(op, "forward")
+        if code is None:
+            in_data = [*map(_protected, in_data)]
+        requests = ["write"] * len(out_data)
+        self._run("forward", forward, code, (self._training, requests, in_data, [*out_data], auxiliary), data)
         for name, buffer in zip(self.outputs, out_data, strict=True):
             if not buffer.written(started):
                 raise ArgumentError(
@@ -263,19 +281,25 @@ class PropOperator(Operator):
         outputs = answer if type(answer) is tuple else (answer,)
         traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
         count = len(self.arguments)
-        in_data = [_as_nd(value) for value in arguments[:count]]
-        out_data = [_as_nd(value) for value in outputs]
-        out_grad = [_as_nd(value) for value in upstream]
-        requests = [self.requests.get(index, "write") if index in needed else "null" for index in range(count)]
-        in_grad = [
-            Buffer(array.shape, array._data.dtype, zero=request != "write")
-            for array, request in zip(in_data, requests, strict=True)
-        ]
         op = self.op
         assert op is not None
+        backward, code = method_of(op, "backward")
+        make = self._array
+        if self._declares:
+            in_data, out_data = self._declared(arguments[:count], answer)
+        else:
+            in_data, out_data = [*map(make, arguments[:count])], [*map(make, outputs)]
+        out_grad = [*map(make, upstream)]
+        if code is None:  # it may write to what it gets: gradients are its own, inputs and outputs are not
+            in_data, out_data = [*map(_protected, in_data)], [*map(_protected, out_data)]
+            out_grad = [array._like(array._data.copy()) for array in out_grad]
+        requests = [self.requests.get(index, "write") if index in needed else "null" for index in range(count)]
+        in_grad = [Buffer(shape, dtype) for shape, dtype in self._kinds]
         op._buffers = ("the gradient of", self.arguments, in_grad)
         started = now()
-        self._run("backward", (requests, out_grad, in_data, out_data, [*in_grad], self._auxiliary), arguments[:count])
+        given = arguments[:count]
+        arrays = (requests, out_grad, in_data, out_data, [*in_grad], self._auxiliary)
+        self._run("backward", backward, code, arrays, given)
         for index in needed:
             if not in_grad[index].written(started):
                 raise GradientError(
@@ -288,37 +312,94 @@ class PropOperator(Operator):
             return parts
         return [first_order(f"Custom operator {self.__name__!r}", part, traced) for part in parts]
 
-    def _run(self, method: str, arguments: Sequence[Any], given: Sequence[Any]) -> None:
-        op = self.op
-        run = getattr(op, method)
-        code = _lent_code(op, run, method)
+    def _array(self, value: Any) -> NDArray:
+        if type(value) is not numpy.ndarray:
+            value = value._data if isinstance(value, Array) else numpy.asarray(value)
+        return new_array(NDArray, value) if self.context is CPU else place(NDArray, value, self.context)
+
+    def _declared(self, inputs: Sequence[Any], answer: Any) -> tuple[list[Any], list[Any]]:
+        """Return inputs and outputs for backward, where not all were declared to be read."""
+        in_data = [
+            Undeclared(f"in_data[{index}] ({name!r})") if value is None else self._array(value)
+            for index, (name, value) in enumerate(zip(self.arguments, inputs, strict=True))
+        ]
+        if answer is None:
+            return in_data, [Undeclared(f"out_data[{i}] ({name!r})") for i, name in enumerate(self.outputs)]
+        return in_data, [*map(self._array, answer if type(answer) is tuple else (answer,))]
+
+    def _run(
+        self,
+        method: str,
+        call: Callable[..., None],
+        code: types.CodeType | None,
+        arguments: Sequence[Any],
+        given: Sequence[Any],
+    ) -> None:
+        op: Any = self.op
         recording, state.recording = state.recording, False
         try:
             with Lending(code):
-                run(*arguments)
+                if self.context is CPU:
+                    call(*arguments)
+                else:
+                    with self.context:
+                        call(*arguments)
         except Exception as error:
-            if isinstance(error, MXNetError) and str(error).startswith(type(op).__name__):
-                raise  # it says where already
-            names = ", ".join(
-                f"{name} {describe(value)}" for name, value in zip(self.arguments, given, strict=False)
-            )
-            line = f"Custom operator {self.__name__!r}: {type(op).__name__}.{method} failed ({names})"
-            found = operator_error(error, line)
+            if isinstance(error, MXNetError) and error.located:
+                raise
+            where = f"{type(op).__name__}.{method}"
+            if isinstance(error, ValueError) and "read-only" in str(error):
+                raise MutationError(
+                    f"Custom operator {self.__name__!r}: {where} changes one of its inputs in place; in_data (and "
+                    "out_data in backward) are read-only, as others still use them. Start with a copy: "
+                    "x = in_data[0].copy()."
+                ) from error
+            names = ", ".join(f"{name} {describe(value)}" for name, value in zip(self.arguments, given, strict=False))
+            found = operator_error(error, f"Custom operator {self.__name__!r}: {where} failed ({names})")
             if found is error:
                 raise
             raise found from error
         finally:
             state.recording = recording
-            op._buffers = CustomOp._buffers  # type: ignore[union-attr]
+            op._buffers = CustomOp._buffers
 
 
-def _lent_code(op: Any, run: Any, method: str) -> Any:
-    """Return the code of an operator's bound method if buffers may be lent to it, else None."""
-    function: Any = getattr(run, "__func__", None)
-    if type(op).assign is not CustomOp.assign or "assign" in op.__dict__:
-        return None
-    outputs = 4 if method == "forward" else 5  # position of `out_data`, or of `in_grad`
-    return function.__code__ if is_pure(function, op, outputs, _CONVERTERS) else None
+_PARAMETERS = {
+    "forward": ("is_train", "req", "in_data", "out_data", "aux"),
+    "backward": ("req", "out_grad", "in_data", "out_data", "in_grad", "aux"),
+}
+
+
+def method_of(op: CustomOp, method: str) -> tuple[Callable[..., None], types.CodeType | None]:
+    """Return (the method, to be called by position; its code if buffers may be lent to it, else None).
+
+    MXNet passes the arguments by name; parameters of other names get them by position.
+    """
+    function: Any = getattr(op, method)
+    names = _PARAMETERS[method]
+    plain: Any = getattr(function, "__func__", None)
+    code = getattr(plain, "__code__", None)
+    if code is None or code.co_varnames[1 : code.co_argcount] != names:
+        if _takes_names(function, names):
+            return lambda *arguments: function(**dict(zip(names, arguments, strict=True))), None
+        return function, None
+    if type(op).assign is CustomOp.assign and "assign" not in op.__dict__:
+        target = 4 if method == "forward" else 5  # `out_data`, or `in_grad`
+        if is_pure(plain, op, target, _CONVERTERS):
+            return function, code
+    return function, None
+
+
+def _takes_names(function: Any, names: tuple[str, ...]) -> bool:
+    try:
+        inspect.signature(function).bind(**dict.fromkeys(names))
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _protected(array: Any) -> Any:
+    return array if type(array) is Undeclared else array._like(dispatch.read_only(array._data))
 
 
 @functools.cache
@@ -328,9 +409,3 @@ def _plan(arguments: int) -> Plan:
 
 def _default_type(value: Any) -> Any:
     return None if isinstance(value, (numpy.ndarray, numpy.generic)) else numpy.float32
-
-
-def _as_nd(value: Any) -> NDArray:
-    if type(value) is numpy.ndarray:
-        return new_array(NDArray, value)
-    return new_array(NDArray, value._data if isinstance(value, Array) else numpy.asarray(value))

@@ -7,7 +7,7 @@ slices write through, and in-place changes of a recorded array are errors.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
@@ -29,8 +29,15 @@ from minpy.ops.reshaping import resolve_shape
 
 __all__ = ["NDArray"]
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
-class NDArray(NumPyProtocols):
+    from minpy.ndarray.members import Members  # a stub: what minpy.ndarray.methods installs
+else:
+    Members = NumPyProtocols
+
+
+class NDArray(Members):
     """An array on a device, with MXNet's semantics. Made by `nd.array`, `nd.zeros` and their kin.
 
     Examples
@@ -89,7 +96,7 @@ class NDArray(NumPyProtocols):
         return "default"
 
     @property
-    def T(self) -> Any:
+    def T(self) -> Self:
         """The array with its axes in reverse order (a copy, as in MXNet)."""
         return shape.transpose(self)
 
@@ -181,21 +188,21 @@ class NDArray(NumPyProtocols):
         """Return the elements as nested lists of Python numbers."""
         return self._data.tolist()
 
-    def astype(self, dtype: Any, copy: bool = True) -> Any:
+    def astype(self, dtype: Any, copy: bool = True) -> Self:
         """Return the array with elements converted; itself if nothing changes and `copy` is False."""
         dtype = numpy.dtype(dtype)
         if not copy and dtype == self._data.dtype:
             return self
         return shape.cast(self, dtype=dtype)
 
-    def copy(self) -> Any:
+    def copy(self) -> Self:
         """Return a copy on the same device; recorded."""
         return shape.identity(self)
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Self:
         return self.copy()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self._like(self._data.copy())
 
     def copyto(self, other: Any) -> Any:
@@ -220,7 +227,7 @@ class NDArray(NumPyProtocols):
         other[...] = self
         return other
 
-    def as_in_context(self, context: Context) -> Any:
+    def as_in_context(self, context: Context) -> Self:
         """Return the array on a device: itself if it is there already."""
         context = resolve_context(context)
         return self if context == self.context else self._placed(context, copy=True)
@@ -237,7 +244,7 @@ class NDArray(NumPyProtocols):
 
         return new_array(FRONT_ENDS["numpy"], self._data, self._node)
 
-    def tostype(self, stype: str) -> Any:
+    def tostype(self, stype: str) -> Self:
         """Return the array in a storage type; only 'default' (dense) exists."""
         if stype != "default":
             raise ArgumentError(f"tostype({stype!r}): arrays are dense here; only 'default' is supported.")
@@ -292,7 +299,7 @@ class NDArray(NumPyProtocols):
             raise ArgumentError("zero_grad: the array has no gradient; call attach_grad() first.")
         overwrite(gradient, 0)
 
-    def detach(self) -> Any:
+    def detach(self) -> Self:
         """Return the same buffer without history: no gradient flows through the result."""
         return self._like(self._data)
 
@@ -317,7 +324,7 @@ class NDArray(NumPyProtocols):
 
     # -- parts -----------------------------------------------------------------------------------------------------
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Self:
         if type(key) is slice and key.start is key.stop is key.step is None and self._copies_views:
             return self
         key = raw_key(key)
@@ -444,18 +451,18 @@ class NDArray(NumPyProtocols):
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Self:
         return mathematics.negative(self)
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Self:
         return self
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Self:
         return mathematics.absolute(self)
 
     # -- shapes ----------------------------------------------------------------------------------------------------
 
-    def reshape(self, *new_shape: Any, **options: Any) -> Any:
+    def reshape(self, *new_shape: Any, **options: Any) -> Self:
         """Return the same buffer in another shape; outside `record`, writing to it writes to this array.
 
         Parameters
@@ -483,11 +490,11 @@ class NDArray(NumPyProtocols):
             return shape.reshape_exactly(self, shape=exact)
         return self._like(self._data.reshape(exact))
 
-    def reshape_like(self, other: Any, **options: Any) -> Any:
+    def reshape_like(self, other: Any, **options: Any) -> Self:
         """Return the array in the shape of another."""
         return shape.reshape_like(self, other, **options)
 
-    def broadcast_to(self, shape_: Any = None, **options: Any) -> Any:
+    def broadcast_to(self, shape_: Any = None, **options: Any) -> Self:
         """Return the array repeated along its axes of length 1, and along new axes in front, to a shape."""
         target = options.get("shape", shape_)
         target = (target,) if isinstance(target, int) else tuple(target)
@@ -495,7 +502,7 @@ class NDArray(NumPyProtocols):
         data = shape.reshape_exactly(self, shape=new_axes + self.shape) if new_axes else self
         return shape.broadcast_to(data, shape=target)
 
-    def transpose(self, *axes: Any, **options: Any) -> Any:
+    def transpose(self, *axes: Any, **options: Any) -> Self:
         """Return the array with its axes permuted; reversed if none are given."""
         chosen = options.get("axes", axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
         return shape.transpose(self, axes=tuple(chosen or ()))

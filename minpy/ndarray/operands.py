@@ -52,6 +52,7 @@ def raw_key(key: Any) -> Any:
 
 
 def key_text(key: Any) -> str:
+    """Return an index as it is written in source, for messages: `2, 1:3, ...`."""
     parts = key if isinstance(key, tuple) else (key,)
     texts = []
     for part in parts:

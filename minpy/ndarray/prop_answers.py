@@ -7,30 +7,45 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, MXNetError, ShapeError, describe, operator_error
+from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, operator_error
 
-__all__ = ["ask", "checked_names", "checked_shapes", "checked_types"]
+__all__ = ["ask", "checked_shapes", "checked_types", "declared_dependencies", "names_of"]
 
 
 def ask(prop: Any, method: str, *arguments: Any) -> Any:
     """Return what a method of a prop answers; an exception inside it is raised with a line that says where."""
     try:
         return getattr(prop, method)(*arguments)
-    except MXNetError:
-        raise
     except Exception as error:
         given = f" ({', '.join(map(repr, arguments))})" if arguments else ""
         raise operator_error(error, f"Custom operator: {type(prop).__name__}.{method} failed{given}") from error
 
 
+def names_of(prop: Any) -> tuple[list[str], list[str], list[str]]:
+    """Return the names of the arguments, outputs and auxiliary states that a prop lists."""
+    try:
+        arguments, outputs, auxiliaries = prop.list_arguments(), prop.list_outputs(), prop.list_auxiliary_states()
+        if (
+            type(arguments) is type(outputs) is type(auxiliaries) is list
+            and not auxiliaries
+            and len(arguments) == len(outputs) == 1
+            and type(arguments[0]) is type(outputs[0]) is str
+        ):
+            return arguments, outputs, auxiliaries  # the common answer, recognized at once
+    except Exception as error:
+        if isinstance(error, MXNetError) and error.located:
+            raise
+    # Asked again one by one: the answers, and the errors, are gone through with all the words.
+    return (
+        checked_names(prop, "list_arguments"),
+        checked_names(prop, "list_outputs"),
+        checked_names(prop, "list_auxiliary_states"),
+    )
+
+
 def checked_names(prop: Any, method: str) -> list[str]:
     """Return the names that a `list_*` method lists."""
     names = ask(prop, method)
-    if type(names) is list and len(names) < 2:
-        if names and type(names[0]) is str:
-            return names
-        if not names and method != "list_outputs":
-            return names
     if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
         raise ArgumentError(
             f"{type(prop).__name__}.{method} returned {describe(names)}; expected a list of names, such as "
@@ -52,8 +67,13 @@ def checked_shapes(
         inputs, outputs, auxiliaries = answer
         try:
             if len(outputs) == len(operator.outputs) and len(auxiliaries) == len(operator.auxiliaries):
-                found = [tuple(map(index, shape)) for shape in outputs], [tuple(map(index, shape)) for shape in auxiliaries]
-                if [*map(tuple, inputs)] == in_shapes and min(map(min, filter(None, found[0] + found[1])), default=0) >= 0:
+                found = (
+                    [tuple(map(index, shape)) for shape in outputs],
+                    [tuple(map(index, shape)) for shape in auxiliaries],
+                )
+                if [*map(tuple, inputs)] == in_shapes and min(
+                    map(min, filter(None, found[0] + found[1])), default=0
+                ) >= 0:
                     return found
         except TypeError:
             return _read_shapes(operator, in_shapes, answer)
@@ -83,9 +103,7 @@ def _read_shapes(
         if not isinstance(part, (tuple, list)) or len(part) != len(names):
             got = str(len(part)) if isinstance(part, (tuple, list)) else describe(part)
             of = f", for {', '.join(map(repr, names))}" if names else ""
-            raise ArgumentError(
-                f"{who} returned {got} {what} shapes; expected {len(names)}{of}. {_example(operator)}"
-            )
+            raise ArgumentError(f"{who} returned {got} {what} shapes; expected {len(names)}{of}. {_example(operator)}")
         shapes.append([_shape(shape, who, what, name) for shape, name in zip(part, names, strict=True)])
     for name, shape, given in zip(operator.arguments, shapes[0], in_shapes, strict=True):
         if shape != tuple(given):
@@ -124,7 +142,8 @@ def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
     who = f"{operator.prop_name}.infer_type"
     if not in_types:
         return [numpy.float32] * len(operator.outputs)
-    if getattr(type(operator.prop).infer_type, "_is_default", False):
+    infer_type = operator.prop.infer_type
+    if getattr(infer_type, "_is_default", False):
         return [in_types[0]] * len(operator.outputs)
     answer = ask(operator.prop, "infer_type", list(in_types))
     if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
@@ -139,13 +158,38 @@ def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
             got = str(len(part)) if isinstance(part, (tuple, list)) else describe(part)
             of = f", for {', '.join(map(repr, names))}" if names else ""
             raise ArgumentError(f"{who} returned {got} {what} types; expected {len(names)}{of}.")
-    types = []
-    for name, value in zip(operator.outputs, answer[1], strict=True):
-        try:
-            types.append(numpy.dtype(value).type)
-        except TypeError:
-            raise ArgumentError(
-                f"{who} returned {describe(value)} as the type of output {name!r}; expected a NumPy type such as "
-                "numpy.float32."
-            ) from None
-    return types
+    for name, value, given in zip(operator.arguments, answer[0], in_types, strict=True):
+        if _type(value, who, "input", name) is not given:
+            raise DTypeError(
+                f"{who} says that input {name!r} has type {numpy.dtype(value).name}; the one given has "
+                f"{numpy.dtype(given).name}. Pass x.astype({numpy.dtype(value).name!r}), or correct infer_type."
+            )
+    return [_type(value, who, "output", name) for name, value in zip(operator.outputs, answer[1], strict=True)]
+
+
+def _type(value: Any, who: str, what: str, name: str) -> Any:
+    try:
+        dtype = numpy.dtype(value) if value is not None else None
+    except TypeError:
+        dtype = None
+    if dtype is None or dtype.kind not in "fciub":
+        raise ArgumentError(
+            f"{who} returned {describe(value)} as the type of {what} {name!r}; expected a NumPy type of numbers, "
+            "such as numpy.float32. A right return value: return in_type, [in_type[0]], []"
+        )
+    return dtype.type
+
+
+def declared_dependencies(operator: Any) -> tuple[frozenset[int], bool]:
+    """Return what the prop declares that its backward reads: positions of inputs, and whether outputs."""
+    outputs, inputs = len(operator.outputs), len(operator.arguments)
+    out_grad, in_data = [*range(outputs)], [*range(outputs, outputs + inputs)]
+    out_data = [*range(outputs + inputs, 2 * outputs + inputs)]
+    answer = ask(operator.prop, "declare_backward_dependency", out_grad, in_data, out_data)
+    known = {*out_grad, *in_data, *out_data}
+    if not isinstance(answer, (list, tuple)) or not known.issuperset(answer):
+        raise ArgumentError(
+            f"{operator.prop_name}.declare_backward_dependency returned {describe(answer)}; expected a list of some "
+            "of the numbers it was given, such as return [*out_grad, *in_data]."
+        )
+    return frozenset(number - outputs for number in answer if number in in_data), bool(set(answer) & set(out_data))

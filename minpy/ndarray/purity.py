@@ -75,7 +75,7 @@ def is_pure(method: Callable[..., Any], instance: Any, target: int, converters: 
     answer = method.__dict__.get("_purity")
     if answer is None or answer[0] is not method.__code__:  # functools.wraps copies what a function holds
         answer = method.__dict__["_purity"] = (method.__code__, *_read(method, target, converters))
-    _, names, cells, attributes = answer
+    _, names, cells, members, attributes = answer
     if names is None:
         return False
     scope = method.__globals__
@@ -84,6 +84,9 @@ def is_pure(method: Callable[..., Any], instance: Any, target: int, converters: 
             return False
     for cell, value in cells:
         if cell.cell_contents is not value:
+            return False
+    for module, name, value in members:
+        if getattr(module, name, _MISSING) is not value:
             return False
     if attributes:
         cls, own = type(instance), instance.__dict__
@@ -97,8 +100,8 @@ def _is_plain(value: Any) -> bool:
     return type(value) in _PLAIN or isinstance(value, numpy.generic)
 
 
-def _read(method: types.FunctionType, target: int, converters: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    """Return what a pure method reads: (global names, cells, attributes of `self`); (None, None, None) if impure."""
+def _read(method: types.FunctionType, target: int, converters: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what a pure method reads: (global names, cells, modules' members, attributes of `self`), or Nones."""
     code = method.__code__
     try:
         if method.__defaults__ or method.__kwdefaults__ or code.co_cellvars:
@@ -107,9 +110,9 @@ def _read(method: types.FunctionType, target: int, converters: tuple[Any, ...]) 
         for statement in _definition(code).body:
             reader.statement(statement)
     except Exception:  # there is no source, it is not this code's, or it does something else
-        return None, None, None
+        return None, None, None, None
     cells = tuple((cell, cell.cell_contents) for cell in method.__closure__ or ())
-    return tuple(reader.names.items()), cells, tuple(reader.attributes)
+    return tuple(reader.names.items()), cells, tuple(reader.members), tuple(reader.attributes)
 
 
 def _definition(code: types.CodeType) -> Any:
@@ -147,6 +150,7 @@ class _Reader:
         self.scope = method.__globals__
         self.cells = dict(zip(code.co_freevars, method.__closure__ or (), strict=True))
         self.names: dict[str, Any] = {}
+        self.members: list[tuple[types.ModuleType, str, Any]] = []
         self.attributes: set[str] = set()
 
     def statement(self, node: ast.stmt) -> None:
@@ -238,7 +242,9 @@ class _Reader:
             module = self.resolve(node.value)
             if not isinstance(module, types.ModuleType):
                 raise _Impure
-            return getattr(module, node.attr)
+            value = getattr(module, node.attr)
+            self.members.append((module, node.attr, value))
+            return value
         if not isinstance(node, ast.Name) or node.id in self.locals:
             raise _Impure
         if node.id in self.cells:

@@ -20,7 +20,7 @@ from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 from minpy.ops.sampling import DISTRIBUTIONS, draw, draw_each, draw_integers
 
-__all__ = [  # noqa: F822 - those that end with _like are made below
+__all__ = [
     "exponential",
     "exponential_like",
     "gamma",
@@ -119,7 +119,32 @@ def normal(
 ) -> NDArray:
     """Return numbers drawn from the normal distribution of mean `loc` and standard deviation `scale`.
 
-    The other arguments are those of `uniform`.
+    Parameters
+    ----------
+    loc, scale : float or NDArray
+    shape : int or tuple of int, optional
+        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
+    dtype : str, optional
+        'float32' if left out.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    out : NDArray, optional
+        Where to write the result.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        For parameters that the distribution does not have.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.random.normal(0, 1, shape=(2, 3)).shape
+    (2, 3)
     """
     return _drawn("normal", (loc, scale), shape, dtype, ctx, out)
 
@@ -127,7 +152,28 @@ def normal(
 def randn(
     *shape: int, loc: Any = 0, scale: Any = 1, dtype: Any = _NULL, ctx: Context | None = None, out: Any = None
 ) -> NDArray:
-    """Return numbers drawn from a normal distribution; the shape is given as separate numbers."""
+    """Return numbers drawn from a normal distribution; the shape is given as separate numbers.
+
+    Parameters
+    ----------
+    *shape : int
+    loc, scale : float or NDArray
+        The mean and the standard deviation.
+    dtype : str, optional
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    out : NDArray, optional
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.random.randn(2, 3).shape
+    (2, 3)
+    """
     return _drawn("normal", (loc, scale), shape or None, dtype, ctx, out)
 
 
@@ -142,7 +188,32 @@ def gamma(
 ) -> NDArray:
     """Return numbers drawn from the gamma distribution of shape `alpha` and scale `beta`.
 
-    The other arguments are those of `uniform`.
+    Parameters
+    ----------
+    alpha, beta : float or NDArray
+    shape : int or tuple of int, optional
+        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
+    dtype : str, optional
+        'float32' if left out.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    out : NDArray, optional
+        Where to write the result.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        For parameters that the distribution does not have.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.random.gamma(2, 1, shape=(2, 3)).shape
+    (2, 3)
     """
     return _drawn("gamma", (alpha, beta), shape, dtype, ctx, out)
 
@@ -152,7 +223,32 @@ def exponential(
 ) -> NDArray:
     """Return numbers drawn from the exponential distribution of mean `scale`.
 
-    The other arguments are those of `uniform`.
+    Parameters
+    ----------
+    scale : float or NDArray
+    shape : int or tuple of int, optional
+        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
+    dtype : str, optional
+        'float32' if left out.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    out : NDArray, optional
+        Where to write the result.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        For parameters that the distribution does not have.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.random.exponential(2, shape=(2, 3)).shape
+    (2, 3)
     """
     rate = numpy.true_divide(1, scale._data) if isinstance(scale, Array) else 1 / scale
     return _drawn("exponential", (scale._like(rate) if isinstance(scale, Array) else rate,), shape, dtype, ctx, out)
@@ -163,7 +259,32 @@ def poisson(
 ) -> NDArray:
     """Return counts drawn from the Poisson distribution of mean `lam`, in a float dtype.
 
-    The other arguments are those of `uniform`.
+    Parameters
+    ----------
+    lam : float or NDArray
+    shape : int or tuple of int, optional
+        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
+    dtype : str, optional
+        'float32' if left out.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    out : NDArray, optional
+        Where to write the result.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        For parameters that the distribution does not have.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.random.poisson(3, shape=(2, 3)).shape
+    (2, 3)
     """
     return _drawn("poisson", (lam,), shape, dtype, ctx, out)
 
@@ -179,7 +300,33 @@ def negative_binomial(
 ) -> NDArray:
     """Return how many failures come before the k-th success of probability p, in a float dtype.
 
-    The other arguments are those of `uniform`.
+    Parameters
+    ----------
+    k : int or NDArray
+    p : float or NDArray
+    shape : int or tuple of int, optional
+        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
+    dtype : str, optional
+        'float32' if left out.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    out : NDArray, optional
+        Where to write the result.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        For parameters that the distribution does not have.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.random.negative_binomial(3, 0.5, shape=(2, 3)).shape
+    (2, 3)
     """
     return _drawn("negative_binomial", (k, p), shape, dtype, ctx, out)
 
@@ -195,7 +342,32 @@ def generalized_negative_binomial(
 ) -> NDArray:
     """Return counts of mean `mu` and variance mu + alpha · mu², in a float dtype.
 
-    The other arguments are those of `uniform`.
+    Parameters
+    ----------
+    mu, alpha : float or NDArray
+    shape : int or tuple of int, optional
+        Of the result; (1,) if left out. With NDArrays: how many for each of their elements.
+    dtype : str, optional
+        'float32' if left out.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+    out : NDArray, optional
+        Where to write the result.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        For parameters that the distribution does not have.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.random.generalized_negative_binomial(2, 0.5, shape=(2, 3)).shape
+    (2, 3)
     """
     return _drawn("generalized_negative_binomial", (mu, alpha), shape, dtype, ctx, out)
 
@@ -239,14 +411,51 @@ def randint(
 def multinomial(
     data: NDArray, shape: Any = _NULL, get_prob: bool = False, out: Any = None, dtype: Any = "int32", **_: Any
 ) -> Any:
-    """Return category numbers drawn with given probabilities; see `nd.sample_multinomial`."""
+    """Return category numbers drawn with given probabilities; see `nd.sample_multinomial`.
+
+    Parameters
+    ----------
+    data : NDArray
+        Probabilities; along the last axis they are those of one distribution.
+    shape : int or tuple of int, optional
+        How many numbers to draw from each.
+    get_prob : bool
+        Whether to return the logarithms of their probabilities too.
+    out : NDArray, optional
+    dtype : str
+
+    Returns
+    -------
+    NDArray, or list of two
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.random.multinomial(nd.array([0, 0, 1]), shape=3).asnumpy()
+    array([2, 2, 2], dtype=int32)
+    """
     options = {} if out is None else {"out": out}
     inner = () if shape is None else shape
     return OPERATORS["sample_multinomial"](data, shape=inner, get_prob=get_prob, dtype=dtype, **options)
 
 
 def shuffle(data: NDArray, **options: Any) -> NDArray:
-    """Return the data with its elements along the first axis in random order."""
+    """Return the data with its elements along the first axis in random order.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> sorted(nd.random.shuffle(nd.array([3, 1, 2])).asnumpy().tolist())
+    [1.0, 2.0, 3.0]
+    """
     return OPERATORS["shuffle"](data, **options)
 
 
@@ -260,7 +469,7 @@ def _like_function(name: str) -> Callable[..., Any]:
         return _finished(draw(name, [given[key] for key in defaults], data.shape, data.dtype), data.context, out)
 
     keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    function.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+    vars(function)["__signature__"] = inspect.Signature(
         [inspect.Parameter("data", keyword), *(inspect.Parameter(k, keyword, default=v) for k, v in defaults.items())]
     )
     return _named(
@@ -308,10 +517,17 @@ def _named(function: Any, name: str, doc: str) -> Any:
     return function
 
 
+exponential_like = _like_function("exponential")
+gamma_like = _like_function("gamma")
+generalized_negative_binomial_like = _like_function("generalized_negative_binomial")
+negative_binomial_like = _like_function("negative_binomial")
+normal_like = _like_function("normal")
+poisson_like = _like_function("poisson")
+uniform_like = _like_function("uniform")
+
 # What `minpy.nd` offers beside this module: random_uniform, sample_uniform, ... (the last also as uniform and normal).
 FUNCTIONS: dict[str, Callable[..., Any]] = {"random_randint": randint}
 for _name in DISTRIBUTIONS:
-    globals()[f"{_name}_like"] = _like_function(_name)
     FUNCTIONS[f"random_{_name}"] = _plain_function(_name)
     FUNCTIONS[f"sample_{_name}"] = _sample_function(_name)
 FUNCTIONS["uniform"] = FUNCTIONS["random_uniform"]

@@ -20,7 +20,6 @@ import io
 import math
 import os
 import secrets
-import shutil
 import stat
 import struct
 from collections.abc import Iterator, Sequence
@@ -221,7 +220,7 @@ def _write(path: str, chunks: Iterator[Any]) -> None:
             file.flush()
             os.fsync(file.fileno())
         if mode is not None:
-            shutil.copymode(path, temporary)
+            os.chmod(temporary, stat.S_IMODE(mode))
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):

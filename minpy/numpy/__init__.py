@@ -14,12 +14,25 @@ from minpy.numpy import creation as _creation
 from minpy.numpy import fft as fft
 from minpy.numpy import linalg as linalg
 from minpy.numpy import random as random
+from minpy.numpy.creation import arange as arange
+from minpy.numpy.creation import array as array
+from minpy.numpy.creation import asanyarray as asanyarray
+from minpy.numpy.creation import asarray as asarray
+from minpy.numpy.creation import empty as empty
+from minpy.numpy.creation import eye as eye
+from minpy.numpy.creation import full as full
+from minpy.numpy.creation import geomspace as geomspace
+from minpy.numpy.creation import identity as identity
+from minpy.numpy.creation import linspace as linspace
+from minpy.numpy.creation import logspace as logspace
+from minpy.numpy.creation import ones as ones
+from minpy.numpy.creation import zeros as zeros
 from minpy.numpy.ndarray import ndarray as ndarray
 from minpy.numpy.wrapping import wrapped_namespace as _wrapped_namespace
 
 _OWN = [*_creation.__all__, "fft", "linalg", "ndarray", "random"]
 _generated = _wrapped_namespace(_numpy, "numpy", skip=[*_OWN, "test", "matrix", "asmatrix", "bmat"])
-globals().update(_generated, **{_name: getattr(_creation, _name) for _name in _creation.__all__})
+globals().update(_generated)
 
 __all__ = sorted({*_OWN, *_generated})
 

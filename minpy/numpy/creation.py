@@ -66,7 +66,25 @@ def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
 
 
 def asarray(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
-    """Return an array: the given one if it is one of the right dtype, else as `array` does."""
+    """Return an array: the given one if it is one of the right dtype, else as `array` does.
+
+    Parameters
+    ----------
+    object : array_like
+    dtype : dtype, optional
+    ctx : Context, optional
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> x = np.array([1.0])
+    >>> np.asarray(x) is x
+    True
+    """
     if isinstance(object, ndarray) and dtype in (None, object.dtype):
         return object
     return array(object, dtype, ctx)
@@ -76,22 +94,126 @@ asanyarray = asarray
 
 
 def zeros(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
-    """Return an array of zeros."""
+    """Return an array of zeros.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype, optional
+        float32 if left out.
+    order : {'C', 'F'}
+        Accepted as NumPy does.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.zeros(2)
+    array([0., 0.], dtype=float32)
+    """
     return _placed(numpy.zeros(shape, dtype or numpy.float32, order), ctx)
 
 
 def ones(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
-    """Return an array of ones."""
+    """Return an array of ones.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype, optional
+        float32 if left out.
+    order : {'C', 'F'}
+        Accepted as NumPy does.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.ones(2)
+    array([1., 1.], dtype=float32)
+    """
     return _placed(numpy.ones(shape, dtype or numpy.float32, order), ctx)
 
 
 def empty(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
-    """Return an array whose elements are not set."""
+    """Return an array whose elements are not set.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype, optional
+        float32 if left out.
+    order : {'C', 'F'}
+        Accepted as NumPy does.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.empty((2, 3)).shape
+    (2, 3)
+    """
     return _placed(numpy.empty(shape, dtype or numpy.float32, order), ctx)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
-    """Return an array filled with a value."""
+    """Return an array filled with a value.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    fill_value : number or array
+    dtype : dtype, optional
+        By default the value's if it is an array, bool for a bool, else float32.
+    order : {'C', 'F'}
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.full(2, 7)
+    array([7., 7.], dtype=float32)
+    """
     value = fill_value._data if isinstance(fill_value, Array) else fill_value
     if dtype is None:
         dtype = getattr(value, "dtype", bool if isinstance(value, bool) else numpy.float32)
@@ -101,7 +223,35 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: 
 def arange(
     start: float, stop: float | None = None, step: float = 1, dtype: Any = None, ctx: Context | None = None
 ) -> Any:
-    """Return evenly spaced values in [start, stop); one argument is `stop`."""
+    """Return evenly spaced values in [start, stop); one argument is `stop`.
+
+    Parameters
+    ----------
+    start : float
+        The first value; the end if `stop` is left out, and the first is then 0.
+    stop : float, optional
+        The end, which is not included.
+    step : float
+    dtype : dtype, optional
+        float32 if left out.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.arange(1, 4)
+    array([1., 2., 3.], dtype=float32)
+    """
     if stop is None:
         start, stop = 0, start
     return _placed(numpy.arange(start, stop, step).astype(dtype or numpy.float32), ctx)
@@ -117,7 +267,38 @@ def linspace(
     axis: int = 0,
     ctx: Context | None = None,
 ) -> Any:
-    """Return `num` evenly spaced values from start to stop; with `retstep` their distance too."""
+    """Return `num` evenly spaced values from start to stop; with `retstep` their distance too.
+
+    Parameters
+    ----------
+    start, stop : float
+    num : int
+    endpoint : bool
+        Whether `stop` is the last value.
+    retstep : bool
+        Whether to return the distance between the values too.
+    dtype : dtype, optional
+        float32 if left out.
+    axis : int
+        The axis of the values, where the ends are arrays.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray, or tuple of ndarray and float
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.linspace(0, 1, 3)
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
     values, step = numpy.linspace(start, stop, num, endpoint, retstep=True, axis=axis)
     result = _placed(values.astype(dtype or numpy.float32), ctx)
     return (result, step) if retstep else result
@@ -132,20 +313,118 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """Return `num` values from base**start to base**stop, in equal ratios."""
+    """Return `num` values from base**start to base**stop, in equal ratios.
+
+    Parameters
+    ----------
+    start, stop : float
+        Exponents of the first and last value.
+    num : int
+    endpoint : bool
+        Whether the last value is included.
+    base : float
+    dtype : dtype, optional
+        float32 if left out.
+    axis : int
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.logspace(0, 2, 3)
+    array([  1.,  10., 100.], dtype=float32)
+    """
     return _placed(numpy.logspace(start, stop, num, endpoint, base, axis=axis).astype(dtype or numpy.float32), None)
 
 
 def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """Return `num` values from start to stop, in equal ratios."""
+    """Return `num` values from start to stop, in equal ratios.
+
+    Parameters
+    ----------
+    start, stop : float
+    num : int
+    endpoint : bool
+        Whether `stop` is the last value.
+    dtype : dtype, optional
+        float32 if left out.
+    axis : int
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.geomspace(1, 4, 3)
+    array([1., 2., 4.], dtype=float32)
+    """
     return _placed(numpy.geomspace(start, stop, num, endpoint, axis=axis).astype(dtype or numpy.float32), None)
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Context | None = None) -> Any:
-    """Return ones on the k-th diagonal of an N x M matrix, zeros elsewhere."""
+    """Return ones on the k-th diagonal of an N x M matrix, zeros elsewhere.
+
+    Parameters
+    ----------
+    N : int
+        Number of rows.
+    M : int, optional
+        Number of columns; as many as rows by default.
+    k : int
+        Which diagonal: 0 is the main one, positive ones lie above it.
+    dtype : dtype, optional
+        float32 if left out.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.eye(2)
+    array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     return _placed(numpy.eye(N, M, k, dtype or numpy.float32), ctx)
 
 
 def identity(n: int, dtype: Any = None, ctx: Context | None = None) -> Any:
-    """Return the identity matrix of n rows."""
+    """Return the identity matrix of n rows.
+
+    Parameters
+    ----------
+    n : int
+    dtype : dtype, optional
+        float32 if left out.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    ContextError
+        For a device that cannot be allocated on.
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.identity(2).sum()
+    array(2., dtype=float32)
+    """
     return eye(n, dtype=dtype, ctx=ctx)

@@ -1,9 +1,18 @@
 """`minpy.numpy.linalg`: `numpy.linalg` on arrays of the tape; gradients come from autograd's tables."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy.linalg as _source
 
 from minpy.numpy.wrapping import wrapped_namespace as _wrapped_namespace
 
-globals().update(_wrapped_namespace(_source, "numpy.linalg", skip=["test"]))
+_generated = _wrapped_namespace(_source, "numpy.linalg", skip=["test"])
+globals().update(_generated)
 
-__all__ = sorted(_wrapped_namespace(_source, "numpy.linalg", skip=["test"]))
+__all__ = sorted(_generated)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
@@ -20,8 +20,13 @@ __all__ = ["ndarray"]
 
 _NUMPY_1 = numpy.lib.NumpyVersion(numpy.__version__) < "2.0.0"
 
+if TYPE_CHECKING:
+    from minpy.numpy.members import NumPyMembers  # a stub: what is installed below
+else:
+    NumPyMembers = NDArray
 
-class ndarray(NDArray):
+
+class ndarray(NumPyMembers):
     """An array on the tape with NumPy's semantics: zero-dimensional results, boolean comparisons, views.
 
     An in-place change of a recorded array is recorded too: the array stands for the new value from then on.
@@ -186,7 +191,7 @@ def _sign(ufunc: numpy.ufunc, reflected: bool = False) -> Callable[..., Any]:
     return (lambda self, other: ufunc(other, self)) if reflected else (lambda self, other: ufunc(self, other))
 
 
-SIGNS = {
+SIGNS: dict[str, Any] = {
     "and": numpy.bitwise_and,
     "or": numpy.bitwise_or,
     "xor": numpy.bitwise_xor,

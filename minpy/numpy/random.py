@@ -6,7 +6,7 @@ The functions are those of `numpy.random.Generator`, and the older ones of `nump
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -91,6 +91,10 @@ def _function(name: str) -> Callable[..., Any]:
 for _name in _DISTRIBUTIONS:
     globals()[_name] = _function(_name)
 random_sample = globals()["random"]
+
+if TYPE_CHECKING:  # those
+
+    def __getattr__(name: str) -> Any: ...
 
 
 def rand(*shape: int, dtype: Any = None, ctx: Context | None = None) -> Any:

@@ -44,7 +44,7 @@ def wrap_function(function: Callable[..., Any], module: str = "numpy") -> Callab
     name = function.__name__
     wrapper.__name__ = wrapper.__qualname__ = name
     wrapper.__module__ = f"minpy.{module}"
-    wrapper.__wrapped__ = function  # type: ignore[attr-defined]
+    vars(wrapper)["__wrapped__"] = function
     wrapper.__doc__ = f"Return what `{module}.{name}` does, as arrays of the tape; its documentation is NumPy's."
     return wrapper
 
@@ -54,17 +54,15 @@ _AS_THEY_ARE = {"errstate", "geterr", "seterr", "printoptions", "set_printoption
 
 
 def wrapped_namespace(source: Any, module: str, skip: Iterable[str] = ()) -> dict[str, Any]:
-    """Return the public names of a NumPy module: functions wrapped; classes, dtypes and constants as they are."""
+    """Return the public names of a NumPy module: functions wrapped; classes, dtypes and constants as they are.
+
+    Submodules are left out. They are not even looked up, because NumPy imports some of them when that is done.
+    """
     found: dict[str, Any] = {}
-    skipped = set(skip)
-    for name in getattr(source, "__all__", None) or dir(source):
-        if name.startswith("_") or name in skipped:
-            continue
-        try:
-            value = getattr(source, name)
-        except AttributeError:
-            continue
-        if inspect.ismodule(value):
+    known = vars(source)
+    for name in sorted(set(getattr(source, "__all__", known)).difference(skip)):
+        value = known.get(name)
+        if name.startswith("_") or name not in known or inspect.ismodule(value):
             continue
         wrappable = callable(value) and not inspect.isclass(value) and name not in _AS_THEY_ARE
         found[name] = wrap_function(value, module) if wrappable else value

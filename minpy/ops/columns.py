@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,12 +21,37 @@ import numpy as np
 
 from minpy.core.registry import operator
 
-__all__ = ["convolve", "convolve_data", "convolve_weight", "data_gradient", "output_lengths", "weight_gradient"]
+__all__ = [
+    "convolve",
+    "convolve_data",
+    "convolve_weight",
+    "data_gradient",
+    "output_lengths",
+    "transposed_weight_gradient",
+    "weight_gradient",
+]
 
 Ints = tuple[int, ...]
 
-# Bytes of columns that are made at a time.
-BLOCK = 2 << 20
+# Bytes of columns that are made at a time, in a buffer that each thread keeps: fresh memory costs more than filling it.
+BLOCK = 4 << 20
+
+
+class _Local(threading.local):
+    buffer: np.ndarray | None = None
+
+
+_local = _Local()
+
+
+def _scratch(shape: Ints, dtype: np.dtype) -> np.ndarray:
+    """Return an array to work in, until the next call in this thread."""
+    size = math.prod(shape) * dtype.itemsize
+    if size > BLOCK:
+        return np.empty(shape, dtype)
+    if _local.buffer is None or _local.buffer.size < BLOCK:
+        _local.buffer = np.empty(BLOCK, np.uint8)
+    return np.ndarray(shape, dtype, _local.buffer)
 
 
 def output_lengths(lengths: Ints, kernel: Ints, stride: Ints, dilate: Ints, pad: Ints) -> Ints:
@@ -81,7 +107,7 @@ def _blocks(height: int, positions: Ints, batch: int, itemsize: int) -> Iterator
 def _columns(
     last: np.ndarray, kernel: Ints, positions: Ints, stride: Ints, dilate: Ints, num_group: int
 ) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield (which columns, the columns): of shape (groups, channels of a group * kernel, count). One buffer is reused."""
+    """Yield (which columns, the columns), of shape (groups, height, count). The next ones may overwrite them."""
     channels, batch = len(last), last.shape[-1]
     height = channels * math.prod(kernel)
     rest = math.prod(positions[1:]) * batch
@@ -101,19 +127,15 @@ def _columns(
         ),
     )
     before = (slice(None),) * (1 + len(kernel))
-    buffer = None
     for first, end in _blocks(height, positions, batch, last.itemsize):
-        shape = (channels, *kernel, end - first, *positions[1:], batch)
-        if buffer is None or buffer.shape != shape:
-            buffer = np.empty(shape, last.dtype)
+        buffer = _scratch((channels, *kernel, end - first, *positions[1:], batch), last.dtype)
         np.copyto(buffer, windows[(*before, slice(first, end))])
         yield slice(first * rest, end * rest), buffer.reshape(num_group, height // num_group, -1)
 
 
-def convolve(
-    data: np.ndarray, weight: np.ndarray, *, stride: Ints, dilate: Ints, pad: Ints, num_group: int
-) -> np.ndarray:
-    """Return the convolution of NumPy arrays: (N, C, *lengths) and (F, C / groups, *kernel) give (N, F, *positions)."""
+@operator(name="_convolution", public=False)
+def convolve(data: Any, weight: Any, *, stride: Ints, dilate: Ints, pad: Ints, num_group: int) -> Any:
+    """Return the convolution of (N, C, *lengths) with (F, C / groups, *kernel): of shape (N, F, *positions)."""
     dtype, (data, weight) = _working(data, weight)
     kernel, count = weight.shape[2:], len(weight)
     positions = output_lengths(data.shape[2:], kernel, stride, dilate, pad)
@@ -129,7 +151,7 @@ def convolve(
 def convolve_data(
     gradient: Any, weight: Any, *, lengths: Ints, stride: Ints, dilate: Ints, pad: Ints, num_group: int
 ) -> Any:
-    """Return the gradient of a convolution's data, whose axes have the `lengths`: each product goes back to its place."""
+    """Return the gradient of a convolution's data, of the given `lengths`: each product goes back to its place."""
     dtype, (gradient, weight) = _working(gradient, weight)
     kernel, positions, batch = weight.shape[2:], gradient.shape[2:], len(gradient)
     channels = weight.shape[1] * num_group
@@ -141,13 +163,15 @@ def convolve_data(
     last = np.zeros((channels, *padded, batch), gradient.dtype)
     rest = math.prod(positions[1:]) * batch
     for first, end in _blocks(channels * math.prod(kernel), positions, batch, last.itemsize):
-        columns = np.matmul(matrix, upstream[:, :, first * rest : end * rest])
-        columns = columns.reshape(channels, *kernel, end - first, *positions[1:], batch)
+        columns = _scratch((channels, *kernel, end - first, *positions[1:], batch), last.dtype)
+        products = columns.reshape(num_group, matrix.shape[1], -1)
+        np.matmul(matrix, upstream[:, :, first * rest : end * rest], out=products)
         firsts, counts = (first, *(0,) * (len(kernel) - 1)), (end - first, *positions[1:])
         for offset in itertools.product(*map(range, kernel)):
             starts = [o * d + f * s for o, d, f, s in zip(offset, dilate, firsts, stride, strict=True)]
             places = [slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(starts, counts, stride, strict=True)]
-            last[(slice(None), *places)] += columns[(slice(None), *offset)]
+            at: Any = (slice(None), *offset)
+            last[(slice(None), *places)] += columns[at]
     if any(pad):
         last = last[(slice(None), *(slice(p, p + x) for x, p in zip(lengths, pad, strict=True)))]
     return _batch_first(last).astype(dtype, copy=False)
@@ -168,12 +192,6 @@ def convolve_weight(
     return np.ascontiguousarray(total.transpose(0, 2, 1)).reshape(shape).astype(dtype, copy=False)
 
 
-@operator(name="_convolution", public=False)
-def _convolution(data: Any, weight: Any, *, stride: Ints, dilate: Ints, pad: Ints, num_group: int) -> Any:
-    """Return the convolution without a bias."""
-    return convolve(data, weight, stride=stride, dilate=dilate, pad=pad, num_group=num_group)
-
-
 def data_gradient(data: Any, weight: Any, **window: Any) -> Any:
     """Return the function from the gradient of a convolution to that of its data."""
     lengths = np.shape(data)[2:]
@@ -186,33 +204,28 @@ def weight_gradient(data: Any, weight: Any, **window: Any) -> Any:
     return lambda g: convolve_weight(data, g, kernel=kernel, **window)
 
 
-_convolution.def_grad(lambda ans, data, weight, **window: data_gradient(data, weight, **window), argnum=0)
-_convolution.def_grad(lambda ans, data, weight, **window: weight_gradient(data, weight, **window), argnum=1)
-
-convolve_data.def_grad(
-    lambda ans, gradient, weight, *, lengths, **window: lambda h: _convolution(h, weight, **window), argnum=0
-)
-convolve_data.def_grad(
-    lambda ans, gradient, weight, *, lengths, **window: weight_gradient_of_transposed(gradient, weight, **window),
-    argnum=1,
-)
+convolve.def_grad(lambda ans, data, weight, **window: data_gradient(data, weight, **window), argnum=0)
+convolve.def_grad(lambda ans, data, weight, **window: weight_gradient(data, weight, **window), argnum=1)
 
 
-def weight_gradient_of_transposed(gradient: Any, weight: Any, **window: Any) -> Any:
-    """Return the function from the gradient of a transposed convolution to that of its weight."""
+@convolve_data.def_grad(argnum=0)
+def _data_upstream_gradient(ans: Any, gradient: Any, weight: Any, *, lengths: Ints, **window: Any) -> Any:
+    return lambda h: convolve(h, weight, **window)
+
+
+@convolve_data.def_grad(argnum=1)
+def transposed_weight_gradient(ans: Any, gradient: Any, weight: Any, *, lengths: Ints, **window: Any) -> Any:
+    """Return the function from the gradient of `convolve_data` to that of its weight."""
     kernel = np.shape(weight)[2:]
     return lambda h: convolve_weight(h, gradient, kernel=kernel, **window)
 
 
-convolve_weight.def_grad(
-    lambda ans, data, gradient, *, kernel, **window: data_gradient_of_product(data, gradient, **window), argnum=0
-)
-convolve_weight.def_grad(
-    lambda ans, data, gradient, *, kernel, **window: lambda h: _convolution(data, h, **window), argnum=1
-)
-
-
-def data_gradient_of_product(data: Any, gradient: Any, **window: Any) -> Any:
-    """Return the function from the gradient of `convolve_weight` to that of its data."""
+@convolve_weight.def_grad(argnum=0)
+def _weight_data_gradient(ans: Any, data: Any, gradient: Any, *, kernel: Ints, **window: Any) -> Any:
     lengths = np.shape(data)[2:]
     return lambda h: convolve_data(gradient, h, lengths=lengths, **window)
+
+
+@convolve_weight.def_grad(argnum=1)
+def _weight_upstream_gradient(ans: Any, data: Any, gradient: Any, *, kernel: Ints, **window: Any) -> Any:
+    return lambda h: convolve(data, h, **window)

@@ -54,7 +54,8 @@ def _sum_gradient(
 @operator(name="_numpy_mean", implements=np.mean, public=False)
 def numpy_mean(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Return `numpy.mean`."""
-    return np.mean(a, axis=axis, dtype=dtype, keepdims=keepdims)
+    mean: Any = np.mean  # its types know keepdims=True and False, but no bool
+    return mean(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 @numpy_mean.def_grad()

@@ -33,6 +33,7 @@ __all__ = [
 Axis = int | tuple[int, ...] | None
 
 _add: Any = np.add.reduce
+_mean: Any = np.mean
 _multiply: Any = np.multiply.reduce
 _maximum: Any = np.maximum.reduce
 _minimum: Any = np.minimum.reduce
@@ -185,7 +186,7 @@ def mean(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude
     if data.dtype.kind == "f" and data.dtype.itemsize > 2:
         total = _add(data, axis=axes, keepdims=keepdims)
         return _shaped(total / total.dtype.type(data.size // builtins.max(total.size, 1)))
-    return _shaped(np.mean(data, axis=axes, keepdims=keepdims).astype(data.dtype))
+    return _shaped(_mean(data, axis=axes, keepdims=keepdims).astype(data.dtype))
 
 
 @mean.def_grad()
@@ -399,7 +400,7 @@ def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = F
     """
     over = _reduced("moments", data, axes, False)
     average = np.mean(data, axis=over, keepdims=True)
-    variance = np.mean(np.square(data - average), axis=over, keepdims=keepdims)
+    variance = _mean(np.square(data - average), axis=over, keepdims=keepdims)
     average = average if keepdims else average.reshape(np.shape(variance))
     return tuple(_shaped(np.asarray(value).astype(data.dtype, copy=False)) for value in (average, variance))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from minpy.core.errors import ShapeError
 
@@ -52,6 +53,19 @@ def _turn_splits(target: list[int]) -> list[int]:
     return [code for group in reversed(groups) for code in ([group[0], *reversed(group[1:])])]
 
 
+def _split(length: int, first: int, second: int, fail: Callable[[str], ShapeError]) -> tuple[int, int]:
+    """Return the two lengths that an axis is split into, of which one may be given as -1."""
+    if first == -1 and second == -1:
+        raise fail("at most one of the two lengths after -4 is -1")
+    if first == -1:
+        first = length // second if second else 0
+    elif second == -1:
+        second = length // first if first else 0
+    if first * second != length:
+        raise fail(f"code -4 splits {length} into {first} x {second}")
+    return first, second
+
+
 def _resolve(
     shape: tuple[int, ...],
     codes: list[int],
@@ -94,18 +108,8 @@ def _resolve(
         elif code == -4:
             if axis >= len(shape) or position + 1 >= len(codes):
                 raise fail("code -4 is followed by two lengths, and splits an axis that exists")
-            first, second = int(codes[position]), int(codes[position + 1])
+            result.extend(_split(shape[axis], int(codes[position]), int(codes[position + 1]), fail))
             position += 2
-            length = shape[axis]
-            if first == -1 and second == -1:
-                raise fail("at most one of the two lengths after -4 is -1")
-            if first == -1:
-                first = length // second if second else 0
-            elif second == -1:
-                second = length // first if first else 0
-            if first * second != length:
-                raise fail(f"code -4 splits {length} into {first} x {second}")
-            result.extend((first, second))
             axis += 1
         else:
             raise fail(f"{code} is no length and no code; codes are 0, -1, -2, -3 and -4")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-GROUPS = ("ndarray", "autograd", "operator", "custom")
+GROUPS = ("ndarray", "autograd", "operator", "custom", "convolution")
 
 
 @dataclass(frozen=True)
@@ -279,6 +279,49 @@ NUMBERS = [
         "It gives zeros.",
         "Everything is dropped.",
         "dropout_p_one",
+    ),
+    Difference(
+        "Max pooling passes over NaN, and refuses integers.",
+        "A window with NaN gives NaN; integers have maxima.",
+        "As in NumPy: NaN should be seen.",
+        "pooling_call_nan pooling_call_int_max",
+    ),
+    Difference(
+        "`Pooling(pooling_convention='same')` is an error, or for one dimension only.",
+        "There are ceil(length / stride) windows along every axis, with the padding that this takes.",
+        "That is what the name promises.",
+        "pooling_call_same",
+    ),
+    Difference(
+        "On a CPU, `BatchNorm` moves its statistics in backward, so a forward pass in training leaves them.",
+        "It moves them in forward, as MXNet does on a GPU. After a training step they are the same.",
+        "Statistics are collected without gradients, too; a second backward must not move them again.",
+        "batch_norm_forward_without_backward",
+    ),
+    Difference(
+        "`BatchNorm(fix_gamma=True)` writes ones into gamma.",
+        "Gamma is taken as 1, and not changed.",
+        "Operators do not change their inputs; only the moving statistics are states.",
+        "batch_norm_fix_gamma_sets_gamma",
+    ),
+    Difference(
+        "The gradient of `BatchNorm` recorded with `train_mode=False` is that of training, unless `backward` is told "
+        "`train_mode=False` as well.",
+        "It is the gradient of what was computed.",
+        "Checked against finite differences.",
+        "batch_norm_predicting_gradients",
+    ),
+    Difference(
+        "The mean and deviation that `BatchNorm(output_mean_var=True)` returns have no gradient.",
+        "They have.",
+        "They are functions of the data.",
+        "batch_norm_gradient_of_statistics",
+    ),
+    Difference(
+        "`BatchNorm` takes a gamma of any length, and reads beyond its end or ignores the rest.",
+        "A wrong length is a ShapeError.",
+        "Silently wrong numbers.",
+        "batch_norm_wrong_gamma",
     ),
 ]
 

@@ -208,7 +208,7 @@ def _same(point: Point, what: str, outputs: Arrays, gradients: Arrays) -> Row:
         error[numpy.isnan(error)] = numpy.inf
         largest = float(numpy.abs(b).max(initial=0, where=numpy.isfinite(b)))
         if (error > 1e-12 + 30 * point.tolerance.epsilon * largest).any():
-            place = int(error.argmax())
+            place = int(numpy.argmax(error))
             note = f"{name}, element {place}: got {a[place]:.6g}, NumPy arrays give {b[place]:.6g}"
             return failure(what, note, f"{what}: {note}.", float(error[place]))
         worst = max(worst, float(error.max(initial=0)))

@@ -87,7 +87,7 @@ def check_jvp(point: Point, position: int) -> Row:
         error[numpy.isnan(error)] = numpy.inf
         wrong = error > point.tolerance.bound(numpy.abs(expected), numpy.abs(flat(point.outputs)))
         if wrong.any():
-            place = int(error.argmax())
+            place = int(numpy.argmax(error))
             note = f"{_place(parts, place)}: got {flat(parts)[place]:.6g}, expected {expected[place]:.6g}"
             detail = f"the jvp rule of {case.title(slot)} is wrong {note} (central differences)."
             return failure(f"jvp of {case.name(slot)}", note, detail, float(error[place]))
