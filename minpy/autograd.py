@@ -367,16 +367,20 @@ def grad(
             retain_graph=create_graph if retain_graph is None else retain_graph,
             create_graph=create_graph,
         )
-    results = [_result(found.get(variable._node), variable) for variable in variables]
+    del starts
+    results = [_result(found, variable) for variable in variables]
     return [_on_tape(*pair) for pair in zip(results, variables, strict=True)] if create_graph else results
 
 
-def _result(gradient: Any, variable: NDArray) -> Any:
+def _result(found: dict[Any, Any], variable: NDArray) -> Any:
+    """Return the gradient of a variable in memory of its own: rules may return what they were given."""
+    gradient = found.get(variable._node)
     if gradient is None:
         return variable._like(numpy.zeros_like(variable._data))
     if isinstance(gradient, Array):
-        return variable._like(gradient._data, gradient._node)
-    return variable._like(gradient.copy() if not gradient.flags.owndata else gradient)
+        return variable._like(gradient._data.copy(), gradient._node)
+    del gradient
+    return variable._like(tape.owned(found, variable._node))
 
 
 @operator(name="_constant", public=False)

@@ -26,7 +26,7 @@ from autograd.tracer import isbox
 from minpy.core import hips, tracing
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.nested import Call, matching, ones_like
-from minpy.core.trees import leaves_of
+from minpy.core.trees import leaves_of, map_tree
 
 __all__ = ["elementwise_grad", "grad", "grad_and_loss", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"]
 
@@ -241,12 +241,17 @@ def vjp(function: Function, *primals: Any, **keywords: Any) -> tuple[Any, Callab
             "vjp: an argument is traced by HIPS autograd, which cannot follow the function that vjp returns. Call "
             "minpy.grad or minpy.jacobian there, or autograd.make_vjp."
         )
+    primals = map_tree(_copied, primals)  # the caller may write to them before pulling
     call = Call("vjp", function, tuple(range(len(primals))), False, primals, keywords)
 
     def pull(gradient: Any) -> tuple[Any, ...]:
         return call.gradients(matching("vjp: the gradient", gradient, call.structure, call.outputs))
 
-    return call.result(), pull
+    return map_tree(_copied, call.result()), pull
+
+
+def _copied(value: Any, _: str) -> Any:
+    return value.copy() if isinstance(value, numpy.ndarray) else value
 
 
 def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], **keywords: Any) -> tuple[Any, Any]:
@@ -319,10 +324,13 @@ def _derivative(function: Function, argnum: Argnum, what: str, finish: Callable[
     ):
         raise ArgumentError(f"{what}: argnum is a position (0, 1, ...) or a tuple of positions, got {argnum!r}.")
 
+    def run(*arguments: Any, **keywords: Any) -> Any:
+        return finish(Call(what, function, argnums, single, arguments, keywords))
+
     def derivative(*arguments: Any, **keywords: Any) -> Any:
         if any(map(isbox, leaves_of((arguments, keywords)))):
-            return hips.through_boxes(derivative, arguments, keywords)
-        return finish(Call(what, function, argnums, single, arguments, keywords))
+            return hips.through_boxes(run, arguments, keywords)
+        return run(*arguments, **keywords)
 
     _name(derivative, what, function)
     return derivative

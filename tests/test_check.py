@@ -381,7 +381,7 @@ def test_a_second_order_that_is_cut_off():
 
 
 def _detached_rule(ans, x):
-    first = float(x[0])
+    first = x[0].item()
 
     def gradient(g):
         rest = g * ans * first

@@ -8,6 +8,7 @@ register a handler.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -110,7 +111,7 @@ def visible(operator: Any, answer: Any, attributes: dict[str, Any]) -> Any:
 def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """Return the forward function's raw answer for raw inputs: an array or scalar, or a tuple of arrays."""
     if operator.guarded:
-        return _run_guarded(operator, [read_only(value) for value in inputs], attributes)
+        return _run_guarded(operator, [_given(value) for value in inputs], attributes)
     try:
         return operator.forward(*inputs, **attributes)
     except MXNetError:
@@ -133,6 +134,17 @@ def read_only(value: Any) -> Any:
     return value
 
 
+def _given(value: Any) -> Any:
+    """Return an input of a user's function as the function gets it: lists of numbers as read-only arrays."""
+    return read_only(numpy.array(value) if type(value) in (list, tuple) and _are_numbers(value) else value)
+
+
+def _are_numbers(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_are_numbers, value))
+    return isinstance(value, (int, float, complex, numpy.generic))
+
+
 def _run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """Run a user's forward function on read-only inputs; errors and results are checked."""
     try:
@@ -145,7 +157,9 @@ def _run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any]
     except Exception as error:
         raise user_error(operator, error, "forward", views) from error
     if type(answer) is numpy_array:
-        return answer if answer.flags.writeable else answer.copy()
+        if sys.getrefcount(answer) > _SOLE or answer.base is not None or not answer.flags.writeable:
+            answer = answer.copy()  # somebody else has it, too
+        return answer
     if isinstance(answer, (tuple, list)):
         return tuple(_checked_output(operator, value, index) for index, value in enumerate(answer))
     return _checked_output(operator, answer, None)
@@ -157,7 +171,9 @@ def _raw(value: Any) -> Any:
 
 def _checked_output(operator: Any, value: Any, index: int | None) -> Any:
     if isinstance(value, (numpy_array, numpy.generic, float, int, complex)):
-        if isinstance(value, numpy_array) and not value.flags.writeable:
+        if isinstance(value, numpy_array) and not (
+            value.flags.writeable and value.base is None and sys.getrefcount(value) <= _SOLE_IN_TUPLE
+        ):
             return value.copy()
         return numpy.asarray(value) if index is not None else value
     place = "its forward" if index is None else f"output {index} of its forward"
@@ -167,23 +183,30 @@ def _checked_output(operator: Any, value: Any, index: int | None) -> Any:
     )
 
 
-def user_error(operator: Any, error: Exception, what: str, inputs: Sequence[Any]) -> Exception:
-    """Return the error to raise for an exception inside a user's forward or rule."""
+def user_error(operator: Any, error: Exception, what: str, inputs: Sequence[Any], upstream: str = "") -> Exception:
+    """Return the error to raise for an exception inside a user's forward or rule.
+
+    For rules, `upstream` describes the upstream gradient.
+    """
     if isinstance(error, ValueError) and "read-only" in str(error):
+        given = describe_arguments(operator.argument_names(len(inputs)), inputs)
         return MutationError(
             f"{operator.__name__} {what}: it changes one of its inputs in place "
-            f"({describe_arguments(operator.argument_names(len(inputs)), inputs)}); inputs are read-only, as others "
+            f"({given}{', ' if upstream else ''}{upstream}); inputs are read-only, as others "
             "still use them. Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
         )
     mode = "NDArrays" if operator.kind == "mxnet" else "NumPy arrays"
-    return operator_error(error, _call_line(operator, what, inputs, mode))
+    return operator_error(error, _call_line(operator, what, inputs, mode, bool(upstream)))
 
 
-def _call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str) -> str:
+def _call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str, rule: bool = False) -> str:
     given = describe_arguments(operator.argument_names(len(inputs)), inputs)
-    return (
-        f"{operator.__name__}: {what} failed on {mode} ({'recording' if state.recording else 'not recording'}): {given}"
-    )
+    if rule:
+        when = "backward, recorded for second order" if state.recording else "backward"
+        when = f"{when}, under HIPS autograd" if state.bridging else when
+    else:
+        when = "recording" if state.recording else "not recording"
+    return f"{operator.__name__}: {what} failed on {mode} ({when}): {given}"
 
 
 def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
@@ -192,6 +215,7 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
     parents = []
     needed = scalars = False
     guarded = operator.guarded
+    loose: Sequence[Any] = ()  # the inputs, if one is no `Array`
     for value in inputs:
         if isinstance(value, Array):
             raws.append(read_only(value._data) if guarded else value._data)
@@ -204,14 +228,15 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
             elif type(value) is not type(like):
                 like = _meet(operator, like, value)
         else:
-            raws.append(read_only(value) if guarded else value)
+            loose = inputs
+            raws.append(_given(value) if guarded else value)
             parents.append(None)
             scalars = scalars or isinstance(value, numpy.generic)
     if scalars and operator.builtin and like._keeps_dtype:  # MXNet's semantics: they take the dtype of the arrays
         raws = [value.item() if isinstance(value, numpy.generic) else value for value in raws]
     answer = _run_guarded(operator, raws, attributes) if guarded else run(operator, raws, attributes)
     if type(answer) is tuple:
-        return _wrap_outputs(operator, like, raws, answer, attributes, parents if needed else None)
+        return _wrap_outputs(operator, like, loose, raws, answer, attributes, parents if needed else None)
     if type(answer) is not numpy_array:
         answer = numpy.asarray(answer)
     if operator.keeps_dtype and like._keeps_dtype and answer.dtype.kind == "f":
@@ -220,7 +245,7 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
         answer = _unaliased(answer, raws)
     node = None
     if needed and state.recording and answer.dtype.kind in "fc":
-        node = record(operator, raws, answer, attributes, parents)
+        node = record(operator, loose, raws, answer, attributes, parents)
         node.shape = answer.shape
         node.dtype = answer.dtype
     return like._like(answer, node)
@@ -237,7 +262,14 @@ def _in_dtype_of(operator: Any, raws: Sequence[Any], attributes: dict[str, Any],
     return numpy.asarray(answer).astype(dtype, copy=False)
 
 
-def record(operator: Any, raws: Sequence[Any], answer: Any, attributes: dict[str, Any], parents: Sequence[Any]) -> Any:
+def record(
+    operator: Any,
+    inputs: Sequence[Any],
+    raws: Sequence[Any],
+    answer: Any,
+    attributes: dict[str, Any],
+    parents: Sequence[Any],
+) -> Any:
     """Return a node for the call. It keeps only what the rules read."""
     plan = operator.plan()
     if plan.reads_arguments is not None:  # None: all are read
@@ -246,6 +278,14 @@ def record(operator: Any, raws: Sequence[Any], answer: Any, attributes: dict[str
         for index in plan.reads_shapes:
             if type(raws[index]) is numpy_array:
                 raws[index] = Shaped(raws[index].shape, raws[index].dtype)
+    for index, value in enumerate(inputs):
+        if isinstance(value, numpy_array) and isinstance(raws[index], numpy_array):  # its owner may write to it
+            raws = list(raws)
+            raws[index] = raws[index].copy()
+            if operator.guarded:
+                raws[index].setflags(write=False)
+    if operator.guarded and attributes:
+        attributes = {key: value.copy() if type(value) is numpy_array else value for key, value in attributes.items()}
     if not plan.reads_answer:
         answer = None
     if operator.guarded and answer is not None:
@@ -254,14 +294,20 @@ def record(operator: Any, raws: Sequence[Any], answer: Any, attributes: dict[str
 
 
 def _wrap_outputs(
-    operator: Any, like: Any, raws: Sequence[Any], answer: tuple[Any, ...], attributes: dict[str, Any], parents: Any
+    operator: Any,
+    like: Any,
+    inputs: Sequence[Any],
+    raws: Sequence[Any],
+    answer: tuple[Any, ...],
+    attributes: dict[str, Any],
+    parents: Any,
 ) -> Any:
     answer = tuple(numpy.asarray(value) for value in answer)
     if operator.may_alias and like._copies_views:
         answer = tuple(_unaliased(value, raws) for value in answer)
     node = None
     if parents is not None and state.recording and any(value.dtype.kind in "fc" for value in answer):
-        node = record(operator, raws, answer, attributes, parents)
+        node = record(operator, inputs, raws, answer, attributes, parents)
     if node is None:
         result = visible(operator, tuple(like._like(value) for value in answer), attributes)
     else:
@@ -347,3 +393,21 @@ def overwrite(array: Array, data: Any) -> None:
     """Change the buffer of `array` in place, and log it."""
     numpy.copyto(array._data, data, casting="unsafe")
     note_write(array._data)
+
+
+def _sole_references() -> tuple[int, int]:
+    """Measure what `sys.getrefcount` says of an array that only a local, or a tuple of outputs, refers to."""
+
+    def fresh() -> Any:
+        return numpy.zeros(1)
+
+    def count(_: Any, value: Any, index: int | None) -> int:
+        return sys.getrefcount(value) + 0 * bool(index)
+
+    answer = fresh()
+    alone = sys.getrefcount(answer)
+    answer = (fresh(), fresh())
+    return alone, max(count(None, value, index) for index, value in enumerate(answer))
+
+
+_SOLE, _SOLE_IN_TUPLE = _sole_references()

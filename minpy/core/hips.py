@@ -143,9 +143,13 @@ def _pull(
     if operator.guarded:
         outputs, inputs = tuple(map(dispatch.read_only, outputs)), tuple(map(dispatch.read_only, inputs))
     with Scope(state.recording and any(isinstance(value, Array) for value in values), None):
-        parts = operator.pull_back(
-            outputs if several else outputs[0], inputs, attributes, upstream if several else upstream[0], indices
-        )
+        bridging, state.bridging = state.bridging, True
+        try:
+            parts = operator.pull_back(
+                outputs if several else outputs[0], inputs, attributes, upstream if several else upstream[0], indices
+            )
+        finally:
+            state.bridging = bridging
         likes = [
             inputs[index] if isinstance(inputs[index], Array) else numpy.asarray(inputs[index]) for index in indices
         ]

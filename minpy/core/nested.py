@@ -12,6 +12,7 @@ from minpy.core import tracing
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.dispatch import require_differentiable
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
+from minpy.core.tape import owned
 from minpy.core.trees import leaves_of, map_tree
 
 __all__ = ["Call", "matching", "ones_like"]
@@ -89,17 +90,9 @@ class Call:
     def gradients(self, starts: Sequence[Any]) -> Any:
         """Return the arguments' gradients: for one argument its own, else a tuple."""
         parts = self.pull(starts)
-        seen: set[int] = set()
-        for position, part in enumerate(parts):
-            if isinstance(part, numpy.ndarray):
-                if (
-                    part.base is not None
-                    or not part.flags.writeable
-                    or id(part) in seen
-                    or part is self._given(position)
-                ):
-                    parts[position] = part = part.copy()
-                seen.add(id(part))
+        for position in range(len(parts)):
+            if isinstance(parts[position], numpy.ndarray):
+                parts[position] = owned(parts, position)
         return self._restore(iter(parts))
 
     def jacobians(self) -> Any:

@@ -95,7 +95,8 @@ class Node:
 class Output:
     """One output of a node whose operator has several."""
 
-    __slots__ = ("dtype", "index", "parents", "sequence", "shape")
+    # `arguments` and `answer` are never read: freeing a graph sets them, as it does in a `Node`.
+    __slots__ = ("answer", "arguments", "dtype", "index", "parents", "sequence", "shape")
 
     operator = None
 

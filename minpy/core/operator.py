@@ -106,6 +106,8 @@ class Operator:
         self.zeros: set[int] = set(map(self.signature.inputs.index, auxiliary))
         self.shapes_only: set[int] = set()
         self.all_zero = False
+        # Whether further variadic and keyword inputs have a zero gradient: what is left of `all_zero` beside rules.
+        self.zero_rest = False
         self._with_inputs: dict[str, Operator] = {}
         self._primitive: Any = None
         self._plan: Plan | None = None
@@ -133,7 +135,7 @@ class Operator:
         return self.__qualname__
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
+        return self if instance is None else Bound(self, instance)
 
     def argument_names(self, count: int) -> list[str]:
         """Return the names of the first `count` inputs of a call."""
@@ -189,6 +191,7 @@ class Operator:
         index = self._index(argnum)
         self._require_callable(rule, "def_grad")
         self.rules[index] = rule
+        self._unset_all_zero()
         self.zeros.discard(index)
         self._forget_plan()
         return self
@@ -197,8 +200,13 @@ class Operator:
         """Say that the gradient with respect to an argument (None: to every argument) is zero."""
         if argnum is None:
             self.all_zero = True
+            self.rules = [None] * len(self.signature.inputs)
+            self.multiple_rules = []
+            self.keyword_rules.clear()
         else:
-            self.zeros.add(self._index(argnum))
+            index = self._index(argnum)
+            self.rules[index] = None
+            self.zeros.add(index)
         self._forget_plan()
         return self
 
@@ -229,7 +237,7 @@ class Operator:
         self._forget_plan()
         return self
 
-    def def_multiple_grad(self, rule: Rule | None = None, argnums: Sequence[int] | None = None) -> Any:
+    def def_multiple_grad(self, rule: Rule | None = None, argnums: int | Sequence[int] | None = None) -> Any:
         """Register one rule that returns the gradients of several arguments.
 
         Parameters
@@ -237,16 +245,26 @@ class Operator:
         rule : callable, optional
             `rule(ans, *args)` returns a function from the upstream gradient to a tuple of gradients. If left out, a
             decorator is returned, which returns the rule.
-        argnums : sequence of int, optional
+        argnums : int or sequence of int, optional
             The arguments they belong to, in order; by default all of them, however many a call has.
         """
         if rule is None:
             return self._decorator(self.def_multiple_grad, argnums)
         self._require_callable(rule, "def_multiple_grad")
+        argnums = (argnums,) if isinstance(argnums, int) else argnums
         indices = None if argnums is None else tuple(self._index(argnum) for argnum in argnums)
+        self._unset_all_zero()
+        if indices is None:
+            self.zeros = set(map(self.signature.inputs.index, self.auxiliary))
+            self.zero_rest = False
+        else:
+            self.zeros.difference_update(indices)
         for index in range(len(self.rules)) if indices is None else indices:
             self.rules[index] = None
-        self.multiple_rules.append((indices, rule))
+        self.multiple_rules = [
+            (indices, rule),
+            *(known for known in self.multiple_rules if indices and not set(known[0] or (-1,)) <= set(indices)),
+        ]
         self._forget_plan()
         return self
 
@@ -295,7 +313,7 @@ class Operator:
 
     def is_zero(self, index: int) -> bool:
         """Tell whether the gradient of the input at a position is said to be zero."""
-        return self.all_zero or index in self.zeros
+        return self.all_zero or index in self.zeros or (self.zero_rest and index >= len(self.rules))
 
     def require_rules(self, node: Any) -> None:
         """Raise `NoGradientError` if an input of `node` needs a gradient that is not defined."""
@@ -367,7 +385,9 @@ class Operator:
                             f"{self.__name__}: the rule of def_multiple_grad returned {got}; expected a tuple of "
                             f"{len(indices)} gradients, for {', '.join(map(self.argument_name, indices))}."
                         )
-                    parts.update(zip(indices, results, strict=True))
+                    for position, result in zip(indices, results, strict=True):
+                        if self._multiple_rule(position) is rule:
+                            parts[position] = result
                     break
             else:
                 raise self.missing_rule(index)
@@ -412,6 +432,19 @@ class Operator:
         """The keyword arguments that may be arrays which need a gradient."""
         return () if self.builtin else (*self.signature.attributes, *self.keyword_rules)
 
+    def _multiple_rule(self, index: int) -> Rule | None:
+        """Return the rule for several arguments that answers for the one at a position: the latest one, or none."""
+        if index < len(self.rules) and self.rules[index] is not None:
+            return None
+        return next((rule for indices, rule in self.multiple_rules if indices is None or index in indices), None)
+
+    def _unset_all_zero(self) -> None:
+        """Turn "every gradient is zero" into one statement an argument, so that single ones can be changed."""
+        if self.all_zero:
+            self.all_zero = False
+            self.zero_rest = True
+            self.zeros = set(range(len(self.rules)))
+
     def _apply(
         self,
         rule: Rule,
@@ -421,13 +454,17 @@ class Operator:
         attributes: dict[str, Any],
         gradient: Any,
     ) -> Any:
+        function = None
         try:
             function = rule(answer, *arguments, **attributes)
             if callable(function):
                 return function(gradient)
         except Exception as error:
             what = f"gradient rule of {self.argument_name(index)}"
-            raise dispatch.user_error(self, error, what, arguments) from error
+            code = getattr(function, "__code__", None)
+            name = code.co_varnames[0] if code is not None and code.co_argcount else ""
+            upstream = f"the upstream gradient {name}{' ' if name else ''}{describe(gradient)}"
+            raise dispatch.user_error(self, error, what, arguments, upstream) from error
         raise GradientError(
             f"{self.describe_rule(index)} returned {describe(function)}; expected a function of the upstream gradient: "
             f"def rule(ans, {', '.join(self.signature.inputs)}): return lambda g: ..."
@@ -500,17 +537,54 @@ class Operator:
         derived.keyword_rules = {name: rearranged(rule) for name, rule in self.keyword_rules.items() if name != key}
         derived.zeros = set(self.zeros)
         derived.shapes_only = set(self.shapes_only)
+        if self.zero_rest and key not in self.keyword_rules:
+            derived.zeros.add(len(text.inputs))
         derived.all_zero = self.all_zero
+        derived.zero_rest = self.zero_rest
+        derived.jvp_rules = {index: rearranged(rule) for index, rule in self.jvp_rules.items()}
+        derived.shape_rule = None if self.shape_rule is None else rearranged(self.shape_rule)
         derived._forget_plan()
         return derived
 
 
+class Bound:
+    """An operator that is a method, bound to its instance."""
+
+    __slots__ = ("__func__", "__self__")
+
+    def __init__(self, operator: Operator, instance: Any) -> None:
+        self.__func__ = operator
+        self.__self__ = instance
+
+    def __call__(self, *arguments: Any, **attributes: Any) -> Any:
+        return self.__func__(self.__self__, *arguments, **attributes)
+
+    def check(self, *arguments: Any, **attributes: Any) -> Report:
+        """Check the operator as `Operator.check` does, at a call of this method."""
+        return self.__func__.check(self.__self__, *arguments, **attributes)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__func__, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bound) and self.__func__ is other.__func__ and self.__self__ is other.__self__
+
+    def __hash__(self) -> int:
+        return hash((id(self.__func__), id(self.__self__)))
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.__self__, self.__func__.__name__)
+
+    def __repr__(self) -> str:
+        return f"<bound {self.__func__!r} of {self.__self__!r}>"
+
+
 def _is_method(function: Callable[..., Any]) -> bool:
     """Tell whether a function was defined in a class body and takes its instance first."""
-    code = getattr(function, "__code__", None)
+    code = function.__code__ if isinstance(function, types.FunctionType) else None
     scope = getattr(function, "__qualname__", "").rpartition(".")[0]
     names: tuple[str, ...] = code.co_varnames[: code.co_argcount] if code is not None else ()
-    return bool(scope) and not scope.endswith("<locals>") and bool(names) and names[0] in ("self", "cls")
+    return bool(scope) and not scope.endswith("<locals>") and bool(names)
 
 
 def _to_numpy_semantics(part: Any, gradient: Any) -> Any:

@@ -143,8 +143,8 @@ class NumPyProtocols(Array):
         raise ArgumentError(f"view({kind!r}): arrays are not reinterpreted. Use astype, or x.asnumpy().view({kind!r}).")
 
     def __dlpack__(self, **keywords: Any) -> Any:
-        """Return the buffer as a DLPack capsule, without copying."""
-        note_write(self._data)  # whoever takes it may write
+        """Return the buffer as a DLPack capsule, without copying. `backward` sees no later write through it."""
+        note_write(self._data)  # whoever takes it may write: now, as far as we know
         return self._data.__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -224,6 +224,15 @@ def _unwrapped(value: Any) -> Any:
     return value
 
 
+def _copied(value: Any) -> Any:
+    """Return a nest with copies of its NumPy arrays, which their owner may write to before the gradient is taken."""
+    if type(value) is numpy.ndarray:
+        return value.copy()
+    if type(value) in (list, tuple):
+        return type(value)(map(_copied, value))
+    return {key: _copied(item) for key, item in value.items()} if type(value) is dict else value
+
+
 def _collect(value: Any, found: list[Array]) -> None:
     if isinstance(value, Array):
         found.append(value)
@@ -281,6 +290,8 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
             arguments, keywords = _by_position(name, function, arguments, keywords)
             arrays.clear()
             _collect(arguments, arrays)
+        if recorded:
+            arguments, keywords = _copied(tuple(arguments)), _copied(keywords)
         if boxed:
             return target(*_unwrapped(tuple(arguments)), **_unwrapped(keywords))
 

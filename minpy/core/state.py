@@ -10,6 +10,7 @@ __all__ = ["Scope", "state"]
 
 class _State(threading.local):
     recording: bool = False
+    bridging: bool = False  # whether HIPS autograd runs our gradient rules
     training: bool = False
 
 

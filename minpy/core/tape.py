@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, last_write, note_write, written_since
+from minpy.core.array import Array, Shaped, last_write, note_write, written_since
 from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, NotRecordedError, describe
 from minpy.core.nodes import Leaf, Node, Output, connect
 from minpy.core.state import state
 
-__all__ = ["backward", "conform", "gradients", "head_gradient", "reachable", "require_recorded"]
+__all__ = ["backward", "conform", "gradients", "head_gradient", "owned", "reachable", "require_recorded"]
 
 numpy_array = numpy.ndarray
 _by_sequence = attrgetter("sequence")
@@ -55,10 +55,11 @@ def gradients(
 
     Raises
     ------
-    GraphFreedError, NoGradientError, MutationError
-        Before anything is computed or changed.
-    GradientError
-        If a rule returns what cannot be its argument's gradient.
+    GraphFreedError, MutationError
+        Before anything is computed.
+    NoGradientError, GradientError
+        When the walk comes to a gradient that is not defined, or to a rule that returns what cannot be its argument's
+        gradient. The graph is then kept, and no array has been written.
     """
     order = reachable(heads, since)
     wanted: set[Any] | None = None
@@ -86,10 +87,7 @@ def gradients(
     if not retain_graph:
         for node in order:
             if node.parents:
-                node.parents = None
-        for node in heads:
-            if node.operator is not None:
-                node.arguments = node.answer = None
+                node.parents = node.arguments = node.answer = None
     return found
 
 
@@ -151,7 +149,7 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
     except MXNetError:
         raise
     except Exception:
-        operator.pull_back(answer, arguments, node.attributes, gradient, [index])
+        _pull_back(node, gradient, [index], create_graph=False)
         raise
 
 
@@ -218,6 +216,13 @@ def _pull_back(node: Any, gradient: Any, needed: Sequence[int], create_graph: bo
             answer = tuple(connect(value, output) for value, output in zip(answer, outputs, strict=True))
         elif answer is not None:
             answer = connect(answer, node)
+    if node.operator.guarded:
+        arguments = [
+            Shaped(parent.shape, parent.dtype)
+            if value is None and parent is not None
+            else value  # not read: for messages
+            for value, parent in zip(arguments, node.parents, strict=True)
+        ]
     return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed)
 
 
@@ -429,13 +434,23 @@ def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
         note_write(target._data)
 
 
-def _sole_references() -> tuple[int, int]:
-    """Measure what `sys.getrefcount` says of a buffer that one local, or one slot, refers to."""
+def owned(holder: Any, key: Any) -> numpy.ndarray:
+    """Return the raw array `holder[key]`, copied if anybody else refers to it or to its memory."""
+    data = holder[key]
+    if sys.getrefcount(data) > _SOLE_HELD or data.base is not None or not data.flags.writeable:
+        data = data.copy()
+    return data  # type: ignore[no-any-return]
+
+
+def _sole_references() -> tuple[int, int, int]:
+    """Measure what `sys.getrefcount` says of a buffer that only a local, a slot, or a local and a list refer to."""
+    held = [numpy.zeros(1)]
+    data = held[0]
     found = {0: numpy.zeros(1)}
     gradient = found.pop(0)
     holder = Array()
     holder._data = numpy.zeros(1)
-    return sys.getrefcount(gradient), sys.getrefcount(holder._data)
+    return sys.getrefcount(gradient), sys.getrefcount(holder._data), sys.getrefcount(data)
 
 
-_SOLE_LOCAL, _SOLE_SLOT = _sole_references()
+_SOLE_LOCAL, _SOLE_SLOT, _SOLE_HELD = _sole_references()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy
 
 from minpy.core.array import Array, new_array
 from minpy.core.context import CPU, Context, current_context, resolve_context
-from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
+from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe
 from minpy.ndarray.borrowing import lends
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
@@ -75,12 +77,48 @@ def numeric_array(source: Any, dtype: Any) -> numpy.ndarray:
     """Return a fresh NumPy array of a dtype, or raise the error that says which element does not fit."""
     source = _plain(source)
     try:
-        data = numpy.array(source, dtype=dtype)
+        dtype = numpy.dtype(dtype)
+    except TypeError:
+        raise DTypeError(f"nd.array: unknown dtype {dtype!r}; give a numeric dtype such as 'float32'.") from None
+    if dtype.kind not in "fciub":
+        raise DTypeError(f"nd.array: dtype {dtype} does not hold numbers; give a numeric dtype such as 'float32'.")
+    try:
+        found = numpy.asarray(source)
+        if source is not None and found.dtype.kind not in "fiub" and (found.dtype.kind != "c" or dtype.kind != "c"):
+            _refuse_element(found, dtype)
+        return numpy.array(found if dtype.kind in "fc" else source, dtype=dtype)
     except (ValueError, TypeError) as error:
-        raise _explain(source, error) from None
-    if data.dtype.kind not in "fciub":
-        raise DTypeError(f"nd.array: dtype {data.dtype} does not hold numbers; give a numeric dtype such as 'float32'.")
-    return data
+        raise error if isinstance(error, MXNetError) else _explain(source, error) from None
+
+
+def _refuse_element(data: numpy.ndarray, dtype: numpy.dtype) -> None:
+    """Raise for the first element that is no number of the dtype."""
+    kinds: tuple[type, ...] = (int, float, numpy.number, numpy.bool_, Decimal, Fraction)
+    if dtype.kind == "c":
+        kinds += (complex,)
+    several = [element if isinstance(element, (list, tuple, numpy.ndarray)) else None for element in data.flat]
+    lengths = _ragged([*data]) if data.ndim and any(element is not None for element in several) else None
+    if lengths is not None:
+        raise _ragged_error(lengths)
+    for index in numpy.ndindex(data.shape):
+        element = data[index]
+        if not isinstance(element, kinds) or (isinstance(element, numpy.complexfloating) and dtype.kind != "c"):
+            where = f"element [{', '.join(map(str, index))}]" if index else "the value"
+            if isinstance(element, (complex, numpy.complexfloating)):
+                advice = "Give dtype='complex64', or take numpy.real or numpy.abs of it."
+            elif element is None:
+                advice = "Leave it out, or write float('nan')."
+            else:
+                advice = "Convert it to a number first."
+            raise DTypeError(f"nd.array: {where} is {_value_text(element)}, which is no {dtype} number. {advice}")
+
+
+def _value_text(element: Any) -> str:
+    """Return the kind and value of an element, for messages."""
+    if element is None:
+        return "None"
+    element = element.item() if isinstance(element, numpy.generic) else element
+    return describe(element)
 
 
 def _plain(source: Any) -> Any:
@@ -94,12 +132,16 @@ def _plain(source: Any) -> Any:
 def _explain(source: Any, error: Exception) -> Exception:
     lengths = _ragged(source)
     if lengths is not None:
-        where, first, other, position = lengths
-        return ArgumentError(
-            f"nd.array: the nested lists are ragged: source{where}[0] {first}, source{where}[{position}] {other}. "
-            "Make all rows equally long (pad them), or keep a list of arrays."
-        )
+        return _ragged_error(lengths)
     return DTypeError(f"nd.array: cannot make numbers of {describe(source)}: {error}.")
+
+
+def _ragged_error(lengths: tuple[str, Any, Any, int]) -> ArgumentError:
+    where, first, other, position = lengths
+    return ArgumentError(
+        f"nd.array: the nested lists are ragged: source{where}[0] {first}, source{where}[{position}] {other}. "
+        "Make all rows equally long (pad them), or keep a list of arrays."
+    )
 
 
 def _ragged(source: Any, where: str = "") -> tuple[str, Any, Any, int] | None:

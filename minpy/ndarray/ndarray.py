@@ -14,14 +14,14 @@ import numpy
 from minpy.core.array import Array, note_write, register_front_end
 from minpy.core.context import CPU, Context, resolve_context
 from minpy.core.dispatch import overwrite
-from minpy.core.errors import ArgumentError, DTypeError, MutationError, ShapeError, describe
+from minpy.core.errors import ArgumentError, DTypeError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.protocols import NumPyProtocols
 from minpy.core.state import state
 from minpy.core.tape import backward
 from minpy.ndarray.borrowing import lent_view
-from minpy.ndarray.operands import key_text, operand, raw_key
+from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild
 from minpy.ndarray.variables import mark_variable
 from minpy.ops import indexing, mathematics, shape
@@ -122,15 +122,25 @@ class NDArray(Members):
         )
 
     def __float__(self) -> float:
-        return float(self._only_element("float(x)"))
+        return float(self._number("float(x)"))
 
     def __int__(self) -> int:
-        return int(self._only_element("int(x)"))
+        return int(self._number("int(x)"))
 
     def __index__(self) -> int:
         if self._data.dtype.kind not in "iu":
             raise TypeError(f"only integer arrays of one element index, got {describe(self._data)}.")
-        return int(self._only_element("an index"))
+        return int(self._number("an index"))
+
+    def _number(self, what: str) -> Any:
+        """Return the only element, for conversions that Python makes unasked: a recorded array has none."""
+        if self._node is not None and state.recording:
+            raise NoGradientError(
+                f"{what} of a recorded array ({describe(self._data)}) inside autograd.record(): a number has no "
+                "gradient. Convert it explicitly with x.asscalar() or x.detach() if no gradient shall flow; write a "
+                "function of math or scipy with NumPy's, or as an operator with @customop('numpy')."
+            )
+        return self._only_element(what)
 
     def __hash__(self) -> int:
         return id(self) // 16
@@ -339,7 +349,7 @@ class NDArray(Members):
                 raise IndexError(f"index {key} is out of range for axis 0 of an array of shape {self.shape}.")
         basic = indexing.is_basic(key)
         if self._node is not None and state.recording:
-            result = indexing.index(self, key=key)
+            result = indexing.index(self, key=kept_key(key))
             return result if result._data.ndim or not self._scalar_shape else shape.reshape_exactly(result, shape=(1,))
         data = self._data[key if not basic else (*key, ...) if type(key) is tuple and ... not in key else key]
         if not isinstance(data, numpy.ndarray):
@@ -376,7 +386,7 @@ class NDArray(Members):
             raise self._in_place_error("x[...] = value")
         if value.size == 1:
             value = shape.reshape_exactly(value, shape=())
-        result = indexing.assign(self, value, key=key)
+        result = indexing.assign(self, value, key=kept_key(key))
         self._data, self._node = result._data, result._node
 
     def _in_place_error(self, what: str) -> MutationError:

@@ -10,7 +10,7 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, describe
 
-__all__ = ["SCALARS", "key_text", "operand", "raw_key"]
+__all__ = ["SCALARS", "kept_key", "key_text", "operand", "raw_key"]
 
 SCALARS = (int, float, bool)
 
@@ -49,6 +49,13 @@ def raw_key(key: Any) -> Any:
     if isinstance(key, list):
         return [raw_key(part) for part in key] if any(isinstance(part, Array) for part in key) else key
     return key
+
+
+def kept_key(key: Any) -> Any:
+    """Return an index that stays what it is when the arrays in it are changed."""
+    if isinstance(key, (numpy.ndarray, list)):
+        return key.copy()
+    return tuple(map(kept_key, key)) if isinstance(key, tuple) else key
 
 
 def key_text(key: Any) -> str:

@@ -161,8 +161,9 @@ def window_place(gradient: Any, data: Any, largest: Any, *, kernel: Ints, stride
         result = np.zeros(rows.shape, gradient.dtype)
         result[np.arange(len(rows)), rows.argmax(axis=1)] = gradient.reshape(-1)
         return result.reshape(data.shape)
-    result = np.zeros_like(data, dtype=gradient.dtype)
     apart = all(s >= k for s, k in zip(stride, kernel, strict=True))
+    tiled = stride == kernel and data.shape[2:] == tuple(n * s for n, s in zip(largest.shape[2:], stride, strict=True))
+    result = np.empty_like(data, gradient.dtype) if tiled and not any(pad) else np.zeros_like(data, gradient.dtype)
     for positions, elements, found in _first_maxima(data, largest, kernel, stride, pad):
         if apart:
             np.multiply(gradient[positions], found, out=result[elements])
