@@ -24,6 +24,7 @@ class Recorded:
     # Whether values handed to the rules must not be writable, as a user wrote them.
     guarded = False
     kind = "numpy"
+    in_place_rule: Any = None
     jvp_rules: dict[int, Any] = {}
 
     def pull_back(

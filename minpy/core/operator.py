@@ -71,6 +71,9 @@ class Operator:
     __call__ = dispatch.call
     __signature__ = _ShownSignature()
 
+    # The rule of a unary operator that computes in the upstream gradient's memory, for gradients nobody else refers to.
+    in_place_rule: Any = None
+
     # Whether the answer on NDArrays of integers is truncated to their dtype, as MXNet's operators do.
     keeps_dtype: bool = False
 

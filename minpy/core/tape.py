@@ -139,6 +139,8 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
             if count == 2:
                 part = rule(answer, arguments[0], arguments[1])(gradient)
             elif count == 1:
+                if operator.in_place_rule is not None and _is_sole(sys.getrefcount(gradient), gradient):
+                    rule = operator.in_place_rule
                 part = rule(answer, arguments[0])(gradient)
             else:
                 part = rule(answer, *arguments, **node.attributes)(gradient)
@@ -151,6 +153,16 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
     except Exception:
         _pull_back(node, gradient, [index], create_graph=False)
         raise
+
+
+def _is_sole(count: int, gradient: numpy.ndarray) -> bool:
+    """Tell whether a gradient is large, and only the walk refers to it, `count` times: it may be computed in."""
+    return (
+        count <= _SOLE_WALKED
+        and gradient.nbytes >= 1 << 15
+        and gradient.base is None
+        and gradient.flags.writeable
+    )
 
 
 def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
@@ -453,4 +465,16 @@ def _sole_references() -> tuple[int, int, int]:
     return sys.getrefcount(gradient), sys.getrefcount(holder._data), sys.getrefcount(data)
 
 
+def _sole_walked() -> int:
+    """Measure what `_walk_direct` sees of a gradient that only it and `_walk` refer to."""
+
+    def direct(gradient: Any) -> int:
+        return sys.getrefcount(gradient)
+
+    pending = {0: numpy.zeros(1)}
+    gradient = pending.pop(0)
+    return direct(gradient)
+
+
 _SOLE_LOCAL, _SOLE_SLOT, _SOLE_HELD = _sole_references()
+_SOLE_WALKED = _sole_walked()

@@ -119,6 +119,8 @@ def _weight_gradient(
 def _bias_gradient(
     ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
 ) -> Any:
+    if len(np.shape(data)) == 2:  # a product with ones: half the time of a sum over rows
+        return lambda g: np.dot(np.ones(len(g), g.dtype), g)
     return lambda g: np.sum(g, axis=tuple(range(np.ndim(g) - 1)))
 
 
