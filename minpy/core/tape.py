@@ -157,12 +157,7 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
 
 def _is_sole(count: int, gradient: numpy.ndarray) -> bool:
     """Tell whether a gradient is large, and only the walk refers to it, `count` times: it may be computed in."""
-    return (
-        count <= _SOLE_WALKED
-        and gradient.nbytes >= 1 << 15
-        and gradient.base is None
-        and gradient.flags.writeable
-    )
+    return count <= _SOLE_WALKED and gradient.nbytes >= 1 << 15 and gradient.base is None and gradient.flags.writeable
 
 
 def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
@@ -451,7 +446,7 @@ def owned(holder: Any, key: Any) -> numpy.ndarray:
     data = holder[key]
     if sys.getrefcount(data) > _SOLE_HELD or data.base is not None or not data.flags.writeable:
         data = data.copy()
-    return data  # type: ignore[no-any-return]
+    return data
 
 
 def _sole_references() -> tuple[int, int, int]:
