@@ -377,7 +377,7 @@ def test_a_second_order_that_is_cut_off():
     op = make(lambda x: np.exp(x[0] * x), lambda ans, x: _detached_rule(ans, x))
     message = rejection(op, np.array([0.5, -1.25]))
     assert "the second-order gradient with respect to x is wrong at [0]: the rules give " in message
-    assert "float(x), x.item() or x.asnumpy() cut it off" in message
+    assert "x.item() or x.asnumpy() cut it off" in message
 
 
 def _detached_rule(ans, x):

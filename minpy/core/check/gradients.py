@@ -18,7 +18,7 @@ from minpy.core.errors import GradientError
 __all__ = ["check_gradient", "check_jvp", "check_second_order"]
 
 DETACHED = (
-    " A value in the rule does not follow its arguments: float(x), x.item() or x.asnumpy() cut it off; compute it "
+    " A value in the rule does not follow its arguments: x.item() or x.asnumpy() cut it off; compute it "
     "with NumPy functions of ans and the arguments."
 )
 
