@@ -64,13 +64,16 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     """Call an operator on any mix of values; see the module's docstring. This is `Operator.__call__`."""
     inputs: Sequence[Any] = arguments
     out = None
-    if attributes or len(arguments) != operator.arity:
+    if (attributes or len(arguments) != operator.arity) and not needs_no_binding(operator, arguments, attributes):
+        given = tuple(attributes)
         if operator.builtin:
             attributes.pop("name", None)
             out = attributes.pop("out", None)
         inputs, attributes = bind(
             operator.__name__, operator.signature, arguments, attributes, positional_attributes=operator.builtin
         )
+        if operator.builtin and len(inputs) == len(arguments) and tuple(attributes) == given:
+            operator.keywords_bound.add((len(arguments), *given))
         if operator.keyword_inputs:
             for key in operator.keyword_inputs:
                 if kind_of(type(attributes.get(key))) != RAW:
@@ -96,6 +99,16 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
             if any(isinstance(value, tracer) for value in inputs):
                 return handler(operator, list(inputs), attributes)
     return result if out is None else write_out(operator, result, out)
+
+
+def needs_no_binding(operator: Any, arguments: Sequence[Any], attributes: dict[str, Any]) -> bool:
+    """Tell whether binding would change nothing: it did not for an earlier call that was written the same way."""
+    if (len(arguments), *attributes) not in operator.keywords_bound:
+        return False
+    for value in attributes.values():  # strings may have to be parsed
+        if type(value) is str:
+            return False
+    return True
 
 
 def visible(operator: Any, answer: Any, attributes: dict[str, Any]) -> Any:

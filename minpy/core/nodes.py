@@ -23,8 +23,11 @@ class Recorded:
     direct = False
     # Whether values handed to the rules must not be writable, as a user wrote them.
     guarded = False
+    # Whether it is one of ours, which does not fail halfway through a walk.
+    builtin = False
     kind = "numpy"
     in_place_rule: Any = None
+    into_rules: dict[int, Any] = {}
     jvp_rules: dict[int, Any] = {}
 
     def pull_back(

@@ -100,10 +100,12 @@ class Operator:
         self.arity = len(self.signature.inputs) if self.signature.variadic is None else -1
         if any(attribute.default is inspect.Parameter.empty for attribute in self.signature.attributes.values()):
             self.arity = -1
+        self.keywords_bound: set[tuple[Any, ...]] = set()  # see `dispatch.needs_no_binding`
         self.rules: list[Rule | None] = [None] * len(self.signature.inputs)
         self.multiple_rules: list[tuple[tuple[int, ...] | None, Rule]] = []
         self.keyword_rules: dict[str, Rule] = {}
         self.jvp_rules: dict[int, Rule] = {}
+        self.into_rules: dict[int, Rule] = {}
         self.shape_rule: Callable[..., Any] | None = None
         self.auxiliary = tuple(auxiliary)
         self.zeros: set[int] = set(map(self.signature.inputs.index, auxiliary))
@@ -194,6 +196,7 @@ class Operator:
         index = self._index(argnum)
         self._require_callable(rule, "def_grad")
         self.rules[index] = rule
+        self.into_rules.pop(index, None)
         self._unset_all_zero()
         self.zeros.discard(index)
         self._forget_plan()
@@ -268,6 +271,20 @@ class Operator:
             (indices, rule),
             *(known for known in self.multiple_rules if indices and not set(known[0] or (-1,)) <= set(indices)),
         ]
+        self._forget_plan()
+        return self
+
+    def def_grad_into(self, rule: Rule | None = None, argnum: int = 0) -> Any:
+        """Register a faster form of a gradient rule, which computes in memory that is there already.
+
+        `rule(ans, *args, **attributes)` returns a function of the upstream gradient and an array `out` of the
+        argument's shape and dtype, C-contiguous, which it fills. It is used on raw arrays only, beside the rule given
+        to `def_grad`. Without a rule, a decorator is returned.
+        """
+        if rule is None:
+            return self._decorator(self.def_grad_into, argnum)
+        self._require_callable(rule, "def_grad_into")
+        self.into_rules[self._index(argnum)] = rule
         self._forget_plan()
         return self
 
@@ -510,7 +527,8 @@ class Operator:
 
     def _make_plan(self) -> Plan:
         rules = [rule for rule in self.rules if rule is not None]
-        rules += [rule for _, rule in self.multiple_rules] + list(self.jvp_rules.values())
+        rules += [rule for _, rule in self.multiple_rules]
+        rules += [*self.jvp_rules.values(), *self.into_rules.values()]
         reads_arguments, reads_answer = values_read(rules)
         return Plan(reads_arguments, reads_answer, frozenset(self.shapes_only))
 

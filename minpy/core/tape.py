@@ -95,6 +95,7 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
     """Take raw gradients back to every leaf."""
     found: dict[Any, Any] = {}
     zeros: set[Any] = set()  # reached, but only by gradients that are zero
+    trusted: bool | None = None  # whether nothing in this walk is a user's, and may fail halfway
     for node in order:
         gradient = pending.pop(node, None)
         operator = node.operator
@@ -109,16 +110,21 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
             else:
                 _add_output(pending, node, gradient)
         elif operator.direct:
-            _walk_direct(node, operator, gradient, pending, zeros)
+            if operator.into_rules and trusted is None:
+                trusted = all(other.operator is None or other.operator.builtin for other in order)
+            _walk_direct(node, operator, gradient, pending, zeros, trusted)
         else:
             _walk_general(node, gradient, pending, zeros)
     return found
 
 
-def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
+def _walk_direct(
+    node: Node, operator: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any], trusted: bool | None
+) -> None:
     """Take a raw gradient back through a node with one rule an argument.
 
-    This is most of what a backward pass costs. What goes wrong is found out afterwards, on the general path.
+    This is most of what a backward pass costs. What goes wrong is found out afterwards, on the general path. If the
+    whole walk is `trusted`, large gradients of leaves are computed in the memory where they end up.
     """
     arguments, answer, rules = node.arguments, node.answer, operator.rules
     count = 3 if node.attributes else len(arguments)
@@ -142,6 +148,9 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
                 if operator.in_place_rule is not None and _is_sole(sys.getrefcount(gradient), gradient):
                     rule = operator.in_place_rule
                 part = rule(answer, arguments[0])(gradient)
+            elif trusted and type(parent) is Leaf and index in operator.into_rules and _takes_in_place(parent, pending):
+                part = parent.gradient._data
+                operator.into_rules[index](answer, *arguments, **node.attributes)(gradient, part)
             else:
                 part = rule(answer, *arguments, **node.attributes)(gradient)
             if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
@@ -158,6 +167,23 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
 def _is_sole(count: int, gradient: numpy.ndarray) -> bool:
     """Tell whether a gradient is large, and only the walk refers to it, `count` times: it may be computed in."""
     return count <= _SOLE_WALKED and gradient.nbytes >= 1 << 15 and gradient.base is None and gradient.flags.writeable
+
+
+def _takes_in_place(leaf: Leaf, pending: dict[Any, Any]) -> bool:
+    """Tell whether a first gradient may be computed in the memory of a leaf's gradient, as nobody else refers to it."""
+    target = leaf.gradient
+    if target is None or leaf.request != "write" or leaf in pending:
+        return False
+    count, data = sys.getrefcount(target._data), target._data
+    return (
+        count == _SOLE_SLOT
+        and data.nbytes >= 1 << 15
+        and data.base is None
+        and data.shape == leaf.shape
+        and data.dtype is leaf.dtype
+        and data.flags.c_contiguous
+        and data.flags.writeable
+    )
 
 
 def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
@@ -425,6 +451,8 @@ def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
     if target is None or leaf.request == "null":
         return
     gradient = found.pop(key)
+    if gradient is target._data:  # computed there
+        return
     if leaf.request == "add":
         target._data += gradient
         note_write(target._data)

@@ -7,6 +7,7 @@ for C = A B with upstream gradient G it is G Bᵀ for A, and Aᵀ G for B.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -94,11 +95,18 @@ def fully_connected(
     return result if len(shape) == 2 or flatten else result.reshape((*shape[:-1], num_hidden))
 
 
+@lru_cache(16)
+def _ones(count: int, dtype: np.dtype) -> np.ndarray:
+    ones = np.ones(count, dtype)
+    ones.setflags(write=False)
+    return ones
+
+
 @fully_connected.def_grad(argnum=0)
 def _data_gradient(
     ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
 ) -> Any:
-    shape = np.shape(data)
+    shape = data.shape
     if len(shape) == 2:
         return lambda g: np.dot(g, weight)
     return lambda g: np.reshape(np.dot(np.reshape(g, (-1, num_hidden)), weight), shape)
@@ -108,19 +116,29 @@ def _data_gradient(
 def _weight_gradient(
     ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
 ) -> Any:
-    shape = np.shape(data)
+    shape = data.shape
     if len(shape) == 2:
-        return lambda g: np.dot(np.transpose(g), data)
+        return lambda g: np.dot(g.T, data)
     rows = _flat_rows(shape, flatten)
     return lambda g: np.dot(np.transpose(np.reshape(g, (rows[0], num_hidden))), np.reshape(data, rows))
+
+
+@fully_connected.def_grad_into(argnum=1)
+def _weight_gradient_into(
+    ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
+) -> Any:
+    if data.ndim == 2:
+        return lambda g, out: np.dot(g.T, data, out)
+    rows = _flat_rows(data.shape, flatten)
+    return lambda g, out: np.dot(g.reshape(rows[0], num_hidden).T, data.reshape(rows), out)
 
 
 @fully_connected.def_grad(argnum=2)
 def _bias_gradient(
     ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
 ) -> Any:
-    if len(np.shape(data)) == 2:  # a product with ones: half the time of a sum over rows
-        return lambda g: np.dot(np.ones(len(g), g.dtype), g)
+    if len(data.shape) == 2:  # a product with ones: half the time of a sum over rows
+        return lambda g: np.dot(_ones(len(g), g.dtype), g)
     return lambda g: np.sum(g, axis=tuple(range(np.ndim(g) - 1)))
 
 

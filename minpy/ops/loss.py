@@ -20,7 +20,7 @@ def _checked_labels(data: np.ndarray, label: np.ndarray) -> np.ndarray:
             f"softmax_cross_entropy: data {data.shape} and label {label.shape}; expected (batch, classes) and (batch,)."
         )
     columns = label.astype(np.intp, copy=False)
-    if columns.size and (np.min(columns) < 0 or np.max(columns) >= data.shape[1]):
+    if columns.size and columns.view(np.uintp).max() >= data.shape[1]:  # as unsigned, negative ones are large
         row = int(np.argmax((columns < 0) | (columns >= data.shape[1])))
         raise ArgumentError(
             f"softmax_cross_entropy: label[{row}] is {label[row]}; expected a class, 0 <= label < {data.shape[1]}."

@@ -14,7 +14,7 @@ import numpy as np
 
 from minpy.core import dispatch
 from minpy.core.array import Array, note_write
-from minpy.core.attributes import REQUIRED, bind
+from minpy.core.attributes import bind
 from minpy.core.errors import ShapeError, describe
 from minpy.core.operator import Operator
 from minpy.core.registry import OPERATORS
@@ -28,24 +28,26 @@ class Update(Operator):
     """An operator that changes its states in place, and writes the new weight into `out`, without a copy in between.
 
     `forward(weight, grad, *states, **attributes)` returns the new weight, of fresh memory; `step(out, weight, grad,
-    *states, scratch, **attributes)` does the work on a block of them.
+    *states, **attributes)` does the work on a block of them.
     """
 
     def __init__(self, forward: Callable[..., Any], step: Callable[..., None]) -> None:
         super().__init__(forward, builtin=True)
         self.step = step
-        known = self.signature.attributes.values()
-        self.required = {attribute.name for attribute in known if attribute.default is REQUIRED}
         self.def_grad_zero()
         OPERATORS[self.__name__] = self
 
     def __call__(self, /, *arguments: Any, **attributes: Any) -> Any:
         out = attributes.pop("out", None)
-        attributes.pop("name", None)
         inputs: Any = arguments
-        if len(arguments) != len(self.signature.inputs) or not self._are_plain(attributes):
+        if not dispatch.needs_no_binding(self, arguments, attributes):
+            given = tuple(attributes)
+            attributes.pop("name", None)
             inputs, attributes = bind(self.__name__, self.signature, arguments, attributes, positional_attributes=True)
-        raws, like = [], None
+            if len(inputs) == len(arguments) and tuple(attributes) == given:
+                self.keywords_bound.add((len(arguments), *given))
+        like = None
+        raws = []
         for value in inputs:
             if isinstance(value, Array):
                 raws.append(value._data)
@@ -55,12 +57,19 @@ class Update(Operator):
         if like is None and any(dispatch.kind_of(type(value)) > dispatch.ARRAY for value in inputs):
             return super().__call__(*inputs, **attributes)
         weight = raws[0]
-        for name, raw in zip(self.signature.inputs, raws, strict=True):
+        for raw in raws:
             if not isinstance(raw, np.ndarray) or raw.shape != weight.shape:
+                raise self._misfit(raws)
+        if out is None:
+            result = np.empty_like(weight)
+        else:
+            result = out._data if isinstance(out, Array) else out
+            if result.shape != weight.shape:
                 raise ShapeError(
-                    f"{self.__name__}: {name} is {describe(raw)}, weight {describe(weight)}; shapes must be equal."
+                    f"{self.__name__}: out has shape {result.shape}, weight {weight.shape}; they must be equal."
                 )
-        result = self._target(out, weight)
+            if isinstance(out, Array):
+                out._receive(result, None)  # refuses a recorded array, and logs the change
         self.apply(result, raws, attributes)
         for state in inputs[2:]:
             if isinstance(state, Array):
@@ -69,37 +78,24 @@ class Update(Operator):
             return out
         return result if like is None else like._like(result)
 
-    def _are_plain(self, attributes: dict[str, Any]) -> bool:
-        """Tell whether the attributes need no binding: all are known, none is missing, and none is a string."""
-        return self.required <= attributes.keys() <= self.signature.attributes.keys() and str not in map(
-            type, attributes.values()
+    def _misfit(self, raws: list[Any]) -> ShapeError:
+        for name, raw in zip(self.signature.inputs, raws, strict=True):
+            if not isinstance(raw, np.ndarray) or raw.shape != raws[0].shape:
+                break
+        return ShapeError(
+            f"{self.__name__}: {name} is {describe(raw)}, weight {describe(raws[0])}; shapes must be equal."
         )
 
-    def _target(self, out: Any, weight: np.ndarray) -> np.ndarray:
-        """Return the memory to write into: that of `out`, or fresh."""
-        if out is None:
-            return np.empty_like(weight)
-        data: np.ndarray = out._data if isinstance(out, Array) else out
-        if data.shape != weight.shape:
-            raise ShapeError(f"{self.__name__}: out has shape {data.shape}, weight {weight.shape}; they must be equal.")
-        if isinstance(out, Array):
-            out._receive(data, None)  # refuses a recorded array, and logs the change
-        return data
-
     def apply(self, out: np.ndarray, raws: list[np.ndarray], attributes: dict[str, Any]) -> None:
-        """Run `step` on the arrays, block by block where their memory allows it."""
-        scratch = _scratch.of(out.dtype)
+        """Run `step` on the arrays, block by block where they are large and their memory allows it."""
         size = out.size
-        if out.ndim == 1 and size <= _BLOCK:
-            self.step(out, *raws, scratch=scratch[:size], **attributes)
-        elif out.flags.c_contiguous and all(raw.flags.c_contiguous for raw in raws):
-            flat = [out.reshape(-1), *[raw.reshape(-1) for raw in raws]]
-            for start in range(0, size, _BLOCK):
-                stop = min(start + _BLOCK, size)
-                block = slice(start, stop)
-                self.step(*[array[block] for array in flat], scratch=scratch[: stop - start], **attributes)
-        else:
-            self.step(out, *raws, scratch=np.empty(out.shape, out.dtype), **attributes)
+        if size <= 2 * _BLOCK or not (out.flags.c_contiguous and all(raw.flags.c_contiguous for raw in raws)):
+            self.step(out, *raws, **attributes)
+            return
+        flat = [out.reshape(-1), *[raw.reshape(-1) for raw in raws]]
+        for start in range(0, size, _BLOCK):
+            block = slice(start, start + _BLOCK)
+            self.step(*[array[block] for array in flat], **attributes)
 
 
 class _Scratch(threading.local):
@@ -108,29 +104,34 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self.blocks: dict[np.dtype, np.ndarray] = {}
 
-    def of(self, dtype: np.dtype) -> np.ndarray:
-        block = self.blocks.get(dtype)
+    def like(self, array: np.ndarray) -> np.ndarray:
+        """Return memory of the shape and dtype of an array that is not larger than two blocks; else a new array."""
+        if array.size > 2 * _BLOCK:
+            return np.empty(array.shape, array.dtype)
+        block = self.blocks.get(array.dtype)
         if block is None:
-            block = self.blocks[dtype] = np.empty(_BLOCK, dtype)
-        return block
+            block = self.blocks[array.dtype] = np.empty(2 * _BLOCK, array.dtype)
+        return block[: array.size].reshape(array.shape)
 
 
 _scratch = _Scratch()
 
 
 def _rescaled(
-    scratch: np.ndarray, weight: np.ndarray, grad: np.ndarray, factor: float, wd: float, rescale: float, clip: float
-) -> None:
-    """Write factor · (clipped rescaled gradient + wd · weight) into `scratch`."""
+    weight: np.ndarray, grad: np.ndarray, factor: float, wd: float, rescale: float, clip: float
+) -> np.ndarray:
+    """Return factor · (clipped rescaled gradient + wd · weight), in memory that the next call uses again."""
+    scratch = _scratch.like(weight)
     if clip < 0 and not wd:
         np.multiply(grad, factor * rescale, out=scratch, casting="same_kind")
-        return
+        return scratch
     np.multiply(grad, rescale, out=scratch, casting="same_kind")
     if clip >= 0:
         np.clip(scratch, -clip, clip, out=scratch)
     scratch *= factor
     if wd:
         scratch += weight * weight.dtype.type(factor * wd)
+    return scratch
 
 
 def _sgd_step(
@@ -138,15 +139,13 @@ def _sgd_step(
     weight: np.ndarray,
     grad: np.ndarray,
     *,
-    scratch: np.ndarray,
     lr: float,
     wd: float = 0.0,
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
     lazy_update: bool = True,
 ) -> None:
-    _rescaled(scratch, weight, grad, lr, wd, rescale_grad, clip_gradient)
-    np.subtract(weight, scratch, out=out)
+    np.subtract(weight, _rescaled(weight, grad, lr, wd, rescale_grad, clip_gradient), out=out)
 
 
 def _sgd_mom_step(
@@ -155,7 +154,6 @@ def _sgd_mom_step(
     grad: np.ndarray,
     mom: np.ndarray,
     *,
-    scratch: np.ndarray,
     lr: float,
     momentum: float = 0.0,
     wd: float = 0.0,
@@ -170,9 +168,8 @@ def _sgd_mom_step(
         mom += grad
         mom *= -factor
     else:
-        _rescaled(scratch, weight, grad, lr, wd, rescale_grad, clip_gradient)
         mom *= momentum
-        mom -= scratch
+        mom -= _rescaled(weight, grad, lr, wd, rescale_grad, clip_gradient)
     np.add(weight, mom, out=out)
 
 
