@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -389,12 +390,19 @@ def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     return len(shape) <= len(to) and all(a in (b, 1) for a, b in zip(reversed(shape), reversed(to), strict=False))
 
 
+@lru_cache(None)
+def _one(dtype: numpy.dtype) -> numpy.ndarray:
+    one = numpy.ones(1, dtype)
+    one.setflags(write=False)
+    return one
+
+
 def head_gradient(head: Array, given: Any) -> numpy.ndarray:
     """Return the raw gradient to start with at `head`: the given one, or ones."""
     data = head._data
     if given is None:
         if data.size > 4096:  # no pass over memory for ones: every element is the same one
-            return numpy.broadcast_to(numpy.ones((), data.dtype), data.shape)
+            return numpy.ndarray(data.shape, data.dtype, _one(data.dtype), strides=(0,) * data.ndim)
         ones = numpy.empty(data.shape, data.dtype)
         ones.fill(1)
         return ones

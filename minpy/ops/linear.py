@@ -7,13 +7,13 @@ for C = A B with upstream gradient G it is G Bᵀ for A, and Aᵀ G for B.
 from __future__ import annotations
 
 import math
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.registry import operator
+from minpy.ops.rows import ones
 
 __all__ = ["batch_dot", "dot", "fully_connected", "matmul", "numpy_dot"]
 
@@ -95,13 +95,6 @@ def fully_connected(
     return result if len(shape) == 2 or flatten else result.reshape((*shape[:-1], num_hidden))
 
 
-@lru_cache(16)
-def _ones(count: int, dtype: np.dtype) -> np.ndarray:
-    ones = np.ones(count, dtype)
-    ones.setflags(write=False)
-    return ones
-
-
 @fully_connected.def_grad(argnum=0)
 def _data_gradient(
     ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
@@ -138,7 +131,7 @@ def _bias_gradient(
     ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
 ) -> Any:
     if len(data.shape) == 2:  # a product with ones: half the time of a sum over rows
-        return lambda g: np.dot(_ones(len(g), g.dtype), g)
+        return lambda g: np.dot(ones(len(g), g.dtype), g)
     return lambda g: np.sum(g, axis=tuple(range(np.ndim(g) - 1)))
 
 

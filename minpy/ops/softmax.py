@@ -9,6 +9,7 @@ import numpy as np
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.core.registry import operator
 from minpy.ops.axes import one_axis
+from minpy.ops.rows import maximum_along, sum_along
 
 __all__ = ["log_softmax", "softmax", "softmax_activation", "softmin"]
 
@@ -27,16 +28,16 @@ def _prepared(name: str, data: np.ndarray, temperature: float | None, dtype: Any
 
 def shifted_exp(data: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return (x - max, exp(x - max), its sum), with the axis kept."""
-    shifted = data - data.max(axis=axis, keepdims=True, initial=-np.inf)
+    shifted = data - maximum_along(data, axis)
     powers = np.exp(shifted)
-    return shifted, powers, powers.sum(axis=axis, keepdims=True)
+    return shifted, powers, sum_along(powers, axis)
 
 
 def raw_softmax(data: np.ndarray, axis: int = -1) -> np.ndarray:
     """Return the softmax of a NumPy array, in a fresh array."""
-    result = data - data.max(axis=axis, keepdims=True, initial=-np.inf)
+    result = data - maximum_along(data, axis)
     np.exp(result, out=result)
-    result /= result.sum(axis=axis, keepdims=True)
+    result /= sum_along(result, axis)
     return result
 
 
