@@ -17,6 +17,7 @@ from minpy.core import dispatch, hips
 from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.attributes import Attribute, Signature, read_signature
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
+from minpy.core.inferring import Inferring
 from minpy.core.rules import Plan, Rule, values_read
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ class _ShownSignature:
         return text
 
 
-class Operator:
+class Operator(Inferring):
     """A function of arrays that knows its gradients, and runs in every mode.
 
     Parameters
@@ -106,7 +107,6 @@ class Operator:
         self.keyword_rules: dict[str, Rule] = {}
         self.jvp_rules: dict[int, Rule] = {}
         self.into_rules: dict[int, Rule] = {}
-        self.shape_rule: Callable[..., Any] | None = None
         self.auxiliary = tuple(auxiliary)
         self.zeros: set[int] = set(map(self.signature.inputs.index, auxiliary))
         self.shapes_only: set[int] = set()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
 
 from minpy.core.attributes import Signature
 from minpy.core.errors import ArgumentError, nearest
+from minpy.core.inferring import broadcasting, same_shape
 from minpy.core.operator import Operator
 from minpy.core.ufunc import UnaryUfunc
 
@@ -32,6 +33,9 @@ def operator(
     inputs: Sequence[str] | None = None,
     doc: str | None = None,
     elementwise: bool = False,
+    optional_inputs: Mapping[str, Callable[[dict[str, Any]], bool]] | None = None,
+    outputs: Sequence[str] | Callable[[dict[str, Any]], Sequence[str]] | None = None,
+    random: bool = False,
 ) -> Any:
     """Define a built-in operator, as a decorator or from a NumPy ufunc: `tanh = operator(np.tanh)`.
 
@@ -53,6 +57,8 @@ def operator(
         Docstring, for a ufunc.
     elementwise : bool
         Whether the function computes a new array, of the same shape, from one array: what a unary ufunc does.
+    optional_inputs, outputs, random
+        What graphs ask: see `minpy.core.inferring.Inferring`.
     """
     if function is None:
         return lambda function: operator(
@@ -66,6 +72,9 @@ def operator(
             inputs=inputs,
             doc=doc,
             elementwise=elementwise,
+            optional_inputs=optional_inputs,
+            outputs=outputs,
+            random=random,
         )
     signature = None
     functions = list(implements) if isinstance(implements, (tuple, list)) else [implements]
@@ -84,7 +93,13 @@ def operator(
         visible_outputs=visible_outputs,
         auxiliary=auxiliary,
     )
+    if optional_inputs is not None:
+        made.optional_inputs = optional_inputs
+    if outputs is not None:
+        made.outputs = outputs
+    made.random = random
     if is_ufunc or elementwise:
+        made.shape_inference = same_shape if arity in (None, 1) else broadcasting
         made.may_alias = False
         made.keeps_dtype = public
     if is_ufunc:
