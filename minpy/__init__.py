@@ -1,17 +1,23 @@
 """minpy: operators written in plain NumPy, differentiable everywhere."""
 
-from minpy import autograd, context, ndarray, numpy, operator, random
+from minpy import attribute, autograd, context, name, ndarray, numpy, operator, random, symbol
 from minpy import ndarray as nd
+from minpy import symbol as sym
+from minpy.attribute import AttrScope
 from minpy.context import Context, cpu, cpu_pinned, cpu_shared, current_context, gpu, num_gpus
 from minpy.core.customop import customop
 from minpy.core.errors import MXNetError
 from minpy.functional import elementwise_grad, grad, grad_and_loss, hessian, jacobian, jvp, value_and_grad, vjp
+from minpy.symbol import Symbol
 from minpy.version import __version__
 
 __all__ = [
+    "AttrScope",
     "Context",
     "MXNetError",
+    "Symbol",
     "__version__",
+    "attribute",
     "autograd",
     "context",
     "cpu",
@@ -26,12 +32,15 @@ __all__ = [
     "hessian",
     "jacobian",
     "jvp",
+    "name",
     "nd",
     "ndarray",
     "num_gpus",
     "numpy",
     "operator",
     "random",
+    "sym",
+    "symbol",
     "value_and_grad",
     "vjp",
 ]

@@ -15,11 +15,13 @@ ROOT = Path(minpy.__file__).parent
 # modules inside, with `.*` only these. Where several match a module, the longest counts.
 LAYERS = [
     ["minpy.core*", "minpy.version"],
-    ["minpy.ops*"],
+    ["minpy.ops*", "minpy.graph*"],
     ["minpy.ndarray.*"],
     ["minpy.function", "minpy.operator"],
     ["minpy.ndarray.custom"],
     ["minpy.ndarray"],
+    ["minpy.symbol*"],
+    ["minpy.attribute", "minpy.name", "minpy.visualization"],
     ["minpy.autograd", "minpy.context", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
     ["minpy"],
 ]

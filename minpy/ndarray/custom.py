@@ -27,6 +27,7 @@ from minpy.core.errors import (
     nearest,
     operator_error,
 )
+from minpy.core.inferring import Shapes
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.rules import Plan
@@ -37,11 +38,18 @@ from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.first_order import first_order
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
-from minpy.ndarray.prop_answers import ask, checked_shapes, checked_types, declared_dependencies, names_of
+from minpy.ndarray.prop_answers import (
+    ask,
+    checked_shapes,
+    checked_types,
+    declared_dependencies,
+    infer_partly,
+    names_of,
+)
 from minpy.ndarray.purity import is_pure
 from minpy.operator import CustomOp, CustomOpProp, find_prop
 
-__all__ = ["Custom", "PropOperator"]
+__all__ = ["Custom", "PropOperator", "prop_operator"]
 
 _CONVERTERS = (make_array,)
 _TRAINING = {"training": Attribute("training", bool, None)}
@@ -80,8 +88,7 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
         arrays = {name: value for name, value in kwargs.items() if _is_array(value)}
         kwargs = {name: str(value) for name, value in kwargs.items() if name not in arrays}
-    prop = _make_prop(op_type, prop_class, kwargs)
-    operator = PropOperator(str(op_type), prop)
+    operator = PropOperator(str(op_type), _make_prop(op_type, prop_class, kwargs))
     values = operator.bind_inputs(inputs, arrays)
     if not values:
         values_out = dispatch.run(operator, (), {"training": state.training})
@@ -91,6 +98,19 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
     if out is not None:
         return dispatch.write_out(operator, result, out)
     return list(result) if isinstance(result, tuple) else result
+
+
+def prop_operator(op_type: Any, parameters: dict[str, str]) -> PropOperator:
+    """Return a call of the custom operator of that name, with these parameters of its prop, as an operator.
+
+    Raises
+    ------
+    ArgumentError
+        For an unknown name, or parameters that the prop's constructor does not take.
+    """
+    operator = PropOperator(str(op_type), _make_prop(op_type, find_prop(op_type), parameters))
+    operator.parameters = {"op_type": str(op_type), **parameters}
+    return operator
 
 
 def _is_array(value: Any) -> bool:
@@ -152,6 +172,26 @@ class PropOperator(Operator):
         self.op: CustomOp | None = None
         self._declares = False
         self._primitive = None
+
+    # What it was made from, where a graph holds it: `op_type`, and the prop's parameters.
+    parameters: dict[str, str] = {}
+    type_inference = None
+
+    def fresh(self) -> PropOperator:
+        """Return the same operator for another series of calls, with a prop and state of its own."""
+        parameters = dict(self.parameters)
+        if not parameters:
+            return PropOperator(self.__name__, self.prop)
+        return prop_operator(parameters.pop("op_type"), parameters)
+
+    @property
+    def auxiliary(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of the auxiliary states."""
+        return tuple(self.auxiliaries)
+
+    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
+        """Ask the prop's `infer_shape`, as soon as it can answer: partly known shapes are given as MXNet does."""
+        return infer_partly(self, inputs, outputs)
 
     @property
     def signature(self) -> Signature:  # type: ignore[override]

@@ -8,8 +8,9 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, operator_error
+from minpy.core.shapes import UNKNOWN, complete
 
-__all__ = ["ask", "checked_shapes", "checked_types", "declared_dependencies", "names_of"]
+__all__ = ["ask", "checked_shapes", "checked_types", "declared_dependencies", "infer_partly", "names_of"]
 
 
 def ask(prop: Any, method: str, *arguments: Any) -> Any:
@@ -112,6 +113,36 @@ def _read_shapes(
                 "Pass an array of that shape, or correct infer_shape."
             )
     return shapes[1], shapes[2]
+
+
+def infer_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:
+    """Return what a prop infers from shapes that may not all be known; what it cannot infer yet stays unknown.
+
+    Unknown shapes are given as [], and unknown lengths as 0. A prop that fails on those is asked again later.
+    """
+    count = len(operator.arguments)
+    arguments = inputs[:count]
+    if arguments and arguments[0] is None:
+        return inputs, outputs
+    given = [[] if shape is None else [max(length, 0) for length in shape] for shape in arguments]
+    if complete(arguments):
+        _, _ = found = checked_shapes(operator, [tuple(shape) for shape in given])
+        return [*arguments, *found[1]], found[0]
+    try:
+        answer = operator.prop.infer_shape(given)
+        shapes, results, *states = answer
+        found = [*map(_partial, shapes)], [*map(_partial, results)], [*map(_partial, states[0] if states else ())]
+        if [*map(len, found)] != [count, len(operator.outputs), len(operator.auxiliaries)]:
+            return inputs, outputs
+    except Exception:  # it may have needed what is not known; if it is wrong in earnest, it fails again when all is
+        return inputs, outputs
+    if not complete(found[0]):
+        return [*found[0], *inputs[count:]], outputs
+    return [*found[0], *found[2]], found[1]
+
+
+def _partial(shape: Any) -> Any:
+    return tuple(index(length) or UNKNOWN for length in shape) or None
 
 
 def _shape(shape: Any, who: str, what: str, name: str) -> tuple[int, ...]:

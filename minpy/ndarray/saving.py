@@ -28,6 +28,7 @@ from typing import Any, BinaryIO
 import numpy
 
 from minpy.core.array import new_array
+from minpy.core.dtypes import DTYPE_NUMBERS, DTYPES
 from minpy.core.errors import (
     ArgumentError,
     DTypeError,
@@ -45,11 +46,6 @@ _FILE_MAGIC = 0x112
 _VERSION_1, _VERSION_2, _VERSION_3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _DENSE = 0
 _SPARSE = {1: "row_sparse", 2: "csr"}
-_DTYPES = {
-    number: numpy.dtype(f"<{code}" if code[-1] != "1" else code)
-    for number, code in enumerate(("f4", "f8", "f2", "u1", "i4", "i1", "i8", "b1"))
-}
-_DTYPE_NUMBERS = {dtype: number for number, dtype in _DTYPES.items()}
 _BFLOAT16 = 12  # read as float32, which holds all its values; not written
 _MOST_AXES = 64  # of a NumPy array
 
@@ -159,10 +155,10 @@ def _entries(data: Any) -> tuple[list[NDArray], list[bytes]]:
             raise ArgumentError(
                 f"nd.save: {where} must be an NDArray, got {describe(array)}. Convert it with nd.array."
             )
-        if array._data.dtype.newbyteorder("<") not in _DTYPE_NUMBERS:
+        if array._data.dtype.newbyteorder("<") not in DTYPE_NUMBERS:
             raise DTypeError(
                 f"nd.save: {where} is {describe(array)}, a dtype that MXNet's files do not know; they know "
-                f"{', '.join(dtype.name for dtype in _DTYPE_NUMBERS)}. Convert it with astype."
+                f"{', '.join(dtype.name for dtype in DTYPE_NUMBERS)}. Convert it with astype."
             )
     return [array for _, array in entries], names
 
@@ -194,7 +190,7 @@ def _chunks(arrays: Sequence[NDArray], names: Sequence[bytes]) -> Iterator[Any]:
             *data.shape,
             device.device_typeid,
             device.device_id,
-            _DTYPE_NUMBERS[dtype],
+            DTYPE_NUMBERS[dtype],
         )
         if data.size:
             yield numpy.ascontiguousarray(data, dtype)
@@ -396,10 +392,10 @@ def _read_array(reader: _Reader, what: str) -> numpy.ndarray:
     reader.numbers("ii", f"the device of {what}")
     start = reader.offset
     (number,) = reader.numbers("i", f"the dtype of {what}")
-    if number not in _DTYPES and number != _BFLOAT16:
-        known = ", ".join(f"{number} ({dtype.name})" for number, dtype in _DTYPES.items())
+    if number not in DTYPES and number != _BFLOAT16:
+        known = ", ".join(f"{number} ({dtype.name})" for number, dtype in DTYPES.items())
         raise reader.error(f"the dtype of {what} is {number}, expected one of {known}", offset=start)
-    dtype = _DTYPES.get(number, numpy.dtype("<u2"))
+    dtype = DTYPES.get(number, numpy.dtype("<u2"))
     name = "bfloat16" if number == _BFLOAT16 else dtype.name
     values = f"the values of {what}, {name} {shape}"
     reader.require(math.prod(shape) * dtype.itemsize, values)

@@ -1,0 +1,1 @@
+"""Graphs: the intermediate representation, inference, passes, and programs that run them."""

@@ -1,0 +1,181 @@
+"""Shapes and dtypes of all values of a graph, inferred to a fixed point in both directions.
+
+Every operator says how what is known about its inputs and outputs completes the rest (`Inferring.def_infer_shape`).
+Rules are applied along the graph and back until nothing new follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import DTypeError, MXNetError, ShapeError
+from minpy.core.inferring import same_dtype
+from minpy.core.shapes import complete, is_known, merge_dtypes, merge_shapes, show_shape
+from minpy.graph.ir import Node, Value
+
+__all__ = ["Inference", "infer_dtypes", "infer_shapes"]
+
+
+class Inference:
+    """What is known about the values of a graph: shapes, or dtypes.
+
+    Attributes
+    ----------
+    known : dict
+        Value to shape or dtype.
+    origin : dict
+        Value to where its knowledge came from, in words.
+    """
+
+    def __init__(
+        self,
+        order: Sequence[Node],
+        rule_of: Callable[[Node], Callable[..., Any] | None],
+        merge: Callable[[Any, Any], Any],
+        show: Callable[[Any], str],
+        what: str,
+    ) -> None:
+        self.order = order
+        self.known: dict[Value, Any] = {}
+        self.origin: dict[Value, str] = {}
+        self._rule_of = rule_of
+        self._merge = merge
+        self._show = show
+        self._what = what
+        self._done: set[Node] = set()
+
+    def tell(self, value: Value, fact: Any, origin: str, node: Node | None = None) -> bool:
+        """Add a fact about a value; return whether it says anything new.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If it contradicts what is known; with the node where it does, and where the known fact came from.
+        """
+        before = self.known.get(value)
+        try:
+            after = self._merge(before, fact)
+        except MXNetError:
+            raise self._conflict(value, before, fact, origin, node) from None
+        if after == before:
+            return False
+        self.known[value] = after
+        self.origin[value] = origin if before is None else f"{self.origin[value]}, and {origin}"
+        return True
+
+    def run(self) -> None:
+        """Apply the rules until nothing changes."""
+        nodes = [node for node in self.order if node.operator is not None]
+        changed = True
+        while changed:
+            changed = any([self._visit(node) for node in nodes])
+            changed = any([self._visit(node) for node in reversed(nodes)]) and changed
+
+    def _visit(self, node: Node) -> bool:
+        rule = self._rule_of(node)
+        outputs = [Value(node, index) for index in range(len(node.output_names()))]
+        before = [self.known.get(value) for value in node.inputs], [self.known.get(value) for value in outputs]
+        if rule is None or node in self._done:
+            return False
+        try:
+            after = rule(list(before[0]), list(before[1]), **node.attributes)
+        except (ShapeError, DTypeError) as error:
+            raise self._failure(node, error) from error
+        origin = f"inferred at {node.described()}"
+        changed = False
+        for values, facts, known in ((node.inputs, after[0], before[0]), (outputs, after[1], before[1])):
+            for value, fact, old in zip(values, facts, known, strict=True):
+                if fact is not None and fact != old and self.tell(value, fact, origin, node):
+                    changed = True
+        if all(self._settled(value) for value in (*node.inputs, *outputs)) and not changed:
+            self._done.add(node)
+        return changed
+
+    def _settled(self, value: Value) -> bool:
+        fact = self.known.get(value)
+        return is_known(fact) if isinstance(fact, tuple) else fact is not None
+
+    def _conflict(self, value: Value, before: Any, fact: Any, origin: str, node: Node | None) -> MXNetError:
+        kind = ShapeError if self._what == "shape" else DTypeError
+        at = f"{node.described()}: {self._inputs(node)}; " if node is not None else ""
+        return kind(
+            f"infer_{'shape' if kind is ShapeError else 'type'}: {at}{self._named(value)} has {self._what} "
+            f"{self._show(before)} ({self.origin[value]}) and {self._show(fact)} ({origin}). They must be equal."
+        )
+
+    def _failure(self, node: Node, error: Exception) -> MXNetError:
+        kind = ShapeError if self._what == "shape" else DTypeError
+        origins = [
+            f"{self._named(value)}: {self.origin[value]}"
+            for value in node.inputs
+            if value in self.origin and value.node.operator is None
+        ]
+        return kind(
+            f"infer_{'shape' if kind is ShapeError else 'type'}: {node.described()}: {self._inputs(node)}: {error}"
+            + (f" ({'; '.join(origins)})" if origins else "")
+        )
+
+    def _inputs(self, node: Node) -> str:
+        return ", ".join(
+            f"{name} {value!r} {self._show(self.known.get(value))}"
+            for name, value in zip(node.input_names(), node.inputs, strict=True)
+        )
+
+    def _named(self, value: Value) -> str:
+        return f"{'variable ' if value.node.operator is None else ''}{value!r}"
+
+
+def infer_dtypes(order: Sequence[Node], given: Mapping[Value, Any], origin: str = "given") -> Inference:
+    """Infer the dtypes of a graph's values from some."""
+
+    def rule_of(node: Node) -> Callable[..., Any]:
+        rule: Callable[..., Any] | None = node.operator.type_inference
+        return rule if rule is not None else same_dtype
+
+    inference = Inference(order, rule_of, merge_dtypes, lambda fact: "?" if fact is None else fact.name, "dtype")
+    for value, dtype in given.items():
+        inference.tell(value, numpy.dtype(dtype), origin)
+    inference.run()
+    return inference
+
+
+def infer_shapes(
+    order: Sequence[Node], given: Mapping[Value, Any], dtypes: Mapping[Value, Any] | None = None, origin: str = "given"
+) -> Inference:
+    """Infer the shapes of a graph's values from some.
+
+    An operator without a rule for partly known shapes is asked once all its inputs are known: its `def_shape` rule, or
+    else its forward function, on arrays of ones of these shapes and of `dtypes`.
+    """
+    dtypes = dtypes or {}
+
+    def rule_of(node: Node) -> Callable[..., Any]:
+        rule: Callable[..., Any] | None = node.operator.shape_inference
+        return rule if rule is not None else lambda inputs, outputs, **_: _from_inputs(node, inputs, outputs, dtypes)
+
+    inference = Inference(order, rule_of, merge_shapes, show_shape, "shape")
+    for value, shape in given.items():
+        inference.tell(value, tuple(shape), origin)
+    inference.run()
+    return inference
+
+
+def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtypes: Mapping[Value, Any]) -> Any:
+    if complete(outputs) or not complete(inputs):
+        return inputs, outputs
+    operator = node.operator
+    if operator.shape_rule is not None:
+        found = operator.shape_rule(*inputs, **node.attributes)
+        return inputs, found if isinstance(found, list) else [found] * len(outputs)
+    arrays = [
+        numpy.ones(shape, dtypes.get(value) or numpy.float32)
+        for shape, value in zip(inputs, node.inputs, strict=True)
+    ]
+    attributes = {**node.attributes, "training": False} if operator.uses_training else node.attributes
+    with numpy.errstate(all="ignore"):
+        answer = operator(*arrays, **attributes)
+    answers = answer if isinstance(answer, (tuple, list)) else [answer]
+    return inputs, [numpy.shape(one) for one in answers][: len(outputs)]

@@ -1,0 +1,165 @@
+"""The intermediate representation of graphs: nodes, which are calls of operators or variables, and their values.
+
+Symbols, hybridized blocks and staged gradient rules are all made of these. A graph is named by the values at its end:
+whatever they do not depend on is not part of it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from minpy.core.operator import Operator
+
+__all__ = ["ANSWER", "CONSTANT", "Node", "Value", "constant", "consumers", "topological", "variable", "variables"]
+
+
+ANSWER = -1
+
+
+class Node:
+    """A call of an operator, or a variable.
+
+    Parameters
+    ----------
+    operator : Operator or None
+        None: a variable.
+    inputs : sequence of Value
+    attributes : mapping
+        The operator's attributes, as Python values.
+    name : str
+    kind : str, optional
+        The name under which the operator was called; by default its own.
+    annotations : mapping of str to str, optional
+        What users note at a node, such as `__lr_mult__`.
+    """
+
+    __slots__ = ("__weakref__", "annotations", "attributes", "inputs", "kind", "name", "operator")
+
+    def __init__(
+        self,
+        operator: Any,
+        inputs: Sequence[Value] = (),
+        attributes: Mapping[str, Any] | None = None,
+        name: str = "",
+        kind: str | None = None,
+        annotations: Mapping[str, str] | None = None,
+    ) -> None:
+        self.operator = operator
+        self.inputs = tuple(inputs)
+        self.attributes = dict(attributes or {})
+        self.name = name
+        self.kind = kind if kind is not None else "null" if operator is None else operator.__name__
+        self.annotations = dict(annotations or {})
+
+    def __repr__(self) -> str:
+        if self.operator is None:
+            return f"<variable {self.name}>"
+        return f"<{self.name} = {self.kind}({', '.join(map(repr, self.inputs))})>"
+
+    @property
+    def is_variable(self) -> bool:
+        """Whether the node is a variable: its value is given from outside."""
+        return self.operator is None
+
+    def input_names(self) -> list[str]:
+        """Return what the operator calls its inputs."""
+        names: list[str] = self.operator.input_names(self.attributes, len(self.inputs))
+        names += self.operator.argument_names(len(self.inputs))[len(names) :]
+        return names
+
+    def output_names(self) -> list[str]:
+        """Return what the operator calls its outputs, those that callers see."""
+        names: list[str] = ["output"] if self.operator is None else self.operator.output_names(self.attributes)
+        return names
+
+    def auxiliary_inputs(self) -> Iterator[Value]:
+        """Yield the inputs that are states of the operator."""
+        if self.operator is not None and self.operator.auxiliary:
+            for name, value in zip(self.input_names(), self.inputs, strict=True):
+                if name in self.operator.auxiliary:
+                    yield value
+
+    def described(self) -> str:
+        """Return name, operator and attributes, for use in a message."""
+        if self.operator is None:
+            return f"variable {self.name!r}"
+        given = "".join(f", {name}={value}" for name, value in self.attributes.items())
+        return f"node {self.name!r} ({self.kind}{given})"
+
+
+class Value(NamedTuple):
+    """One output of a node; or, with the index `ANSWER`, all that its operator's forward function returned."""
+
+    node: Node
+    index: int = 0
+
+    def __repr__(self) -> str:
+        return self.node.name if self.index == 0 else f"{self.node.name}[{self.index}]"
+
+
+def _value_of_constant(*, value: Any) -> Any:
+    return value
+
+
+CONSTANT = Operator(_value_of_constant, name="_constant", builtin=True)
+_counter = itertools.count()
+
+
+def constant(value: Any) -> Value:
+    """Return a value that is known when the graph is made: a number or an array."""
+    return Value(Node(CONSTANT, (), {"value": value}, f"constant{next(_counter)}"))
+
+
+def variable(name: str, **annotations: str) -> Value:
+    """Return the value of a new variable."""
+    return Value(Node(None, (), {}, name, annotations=annotations))
+
+
+def topological(heads: Iterable[Value]) -> list[Node]:
+    """Return the nodes that the heads depend on, each after its inputs, in the order of a depth-first walk.
+
+    Examples
+    --------
+    >>> from minpy.core import OPERATORS
+    >>> x = variable('x')
+    >>> y = Value(Node(OPERATORS['tanh'], [x], name='y'))
+    >>> topological([y])
+    [<variable x>, <y = tanh(x)>]
+    """
+    order: list[Node] = []
+    seen: set[Node] = set()
+    for head in heads:
+        if head.node in seen:
+            continue
+        seen.add(head.node)
+        stack = [(head.node, iter(head.node.inputs))]
+        while stack:
+            node, inputs = stack[-1]
+            for value in inputs:
+                if value.node not in seen:
+                    seen.add(value.node)
+                    stack.append((value.node, iter(value.node.inputs)))
+                    break
+            else:
+                order.append(node)
+                stack.pop()
+    return order
+
+
+def variables(order: Iterable[Node]) -> tuple[list[Node], list[Node]]:
+    """Return (arguments, auxiliary states) among the variables of a graph in topological order."""
+    order = list(order)
+    states = {value.node for node in order for value in node.auxiliary_inputs()}
+    found = [node for node in order if node.operator is None]
+    return [node for node in found if node not in states], [node for node in found if node in states]
+
+
+def consumers(order: Iterable[Node]) -> dict[Value, list[Node]]:
+    """Return which nodes read each value."""
+    found: dict[Value, list[Node]] = {}
+    for node in order:
+        for value in node.inputs:
+            found.setdefault(value, []).append(node)
+    return found

@@ -1,0 +1,54 @@
+"""`minpy.sym`: symbols, and every operator as a function of symbols, by MXNet's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minpy.core.errors import nearest
+from minpy.core.registry import OPERATORS
+from minpy.ndarray.methods import METHODS
+from minpy.symbol.composing import Custom, compose, var
+from minpy.symbol.saving import fromjson, load, load_json
+from minpy.symbol.symbol import Group, Symbol, install
+
+Variable = var
+
+__all__ = [
+    "Custom",
+    "Group",
+    "Symbol",
+    "Variable",
+    "fromjson",
+    "load",
+    "load_json",
+    "var",
+    *(name for name in OPERATORS if not name.startswith("_")),
+]
+
+install(METHODS)
+
+
+def _function(kind: str) -> Callable[..., Symbol]:
+    operator = OPERATORS[kind]
+
+    def function(*arguments: Any, **keywords: Any) -> Symbol:
+        return compose(operator, kind, arguments, keywords)
+
+    function.__name__ = function.__qualname__ = kind
+    function.__doc__ = operator.__doc__
+    function.__wrapped__ = operator.forward  # type: ignore[attr-defined]
+    return function
+
+
+def __getattr__(name: str) -> Any:
+    if name in OPERATORS:
+        function = globals()[name] = _function(name)
+        return function
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise AttributeError(f"minpy.sym has no operator {name!r}.{nearest(name, __all__)}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *OPERATORS})

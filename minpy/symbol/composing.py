@@ -1,0 +1,262 @@
+"""How symbols come about: calls of operators on symbols, with missing inputs made as variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core import dispatch
+from minpy.core.attributes import REQUIRED, parse_attribute
+from minpy.core.dtypes import DTYPE_NUMBERS
+from minpy.core.errors import ArgumentError, describe, nearest
+from minpy.core.operator import Operator
+from minpy.graph.ir import Node, Value, variable
+from minpy.ndarray.custom import PropOperator, prop_operator
+from minpy.symbol.naming import current_names, current_scope, hidden_key
+from minpy.symbol.symbol import Symbol
+
+__all__ = ["Custom", "compose", "var"]
+
+
+def var(
+    name: str,
+    attr: dict[str, str] | None = None,
+    shape: Sequence[int] | None = None,
+    lr_mult: float | None = None,
+    wd_mult: float | None = None,
+    dtype: Any = None,
+    init: Any = None,
+    stype: str | None = None,
+    profiler_scope: str | None = None,
+    **kwargs: str,
+) -> Symbol:
+    """Return a symbol for a value that is given when the graph is run: a variable.
+
+    Parameters
+    ----------
+    name : str
+    attr : dict of str to str, optional
+        Attributes to note at it.
+    shape : sequence of int, optional
+        Its shape; 0 for a length that is not known.
+    lr_mult, wd_mult : float, optional
+        Multiply the learning rate and weight decay of an optimizer.
+    dtype : str or type, optional
+    init : str or initializer, optional
+        How to initialize it: a string, or an object whose `dumps()` returns one.
+    stype : str, optional
+        'default', which is the only storage that there is.
+    profiler_scope : str, optional
+        Accepted and not used.
+    **kwargs : str
+        Further attributes, `__with_underscores__`.
+
+    Raises
+    ------
+    ArgumentError
+        If the name is no string, an attribute is no string or has no underscores, or for another storage.
+
+    Examples
+    --------
+    >>> from minpy import sym
+    >>> sym.var('x', shape=(2, 3), lr_mult=2).list_attr()
+    {'__shape__': '(2, 3)', '__lr_mult__': '2', 'lr_mult': '2'}
+    """
+    if not isinstance(name, str) or not name:
+        raise ArgumentError(f"sym.var: the name is {describe(name)}; expected a string that is not empty.")
+    annotations = current_scope().get(attr)
+    for key, value in kwargs.items():
+        if not (key.startswith("__") and key.endswith("__")):
+            raise ArgumentError(f"sym.var({name!r}): attribute {key!r} must be written __{key}__.")
+        annotations[key] = str(value)
+    given = {"shape": None if shape is None else tuple(shape), "lr_mult": lr_mult, "wd_mult": wd_mult}
+    annotations.update({f"__{key}__": str(value) for key, value in given.items() if value is not None})
+    if dtype is not None:
+        annotations["__dtype__"] = str(dtype_code(dtype))
+    if init is not None:
+        annotations["__init__"] = init if isinstance(init, str) else init.dumps()
+    if stype not in (None, "default"):
+        raise ArgumentError(f"sym.var({name!r}): stype {stype!r} is not supported; arrays are dense: stype='default'.")
+    for key, value in annotations.items():
+        if not isinstance(value, str):
+            raise ArgumentError(f"sym.var({name!r}): attribute {key!r} is {describe(value)}; expected a string.")
+    return Symbol([variable(name, **annotations)])
+
+
+def compose(
+    operator: Operator, kind: str, arguments: Sequence[Any], keywords: dict[str, Any], hint: str | None = None
+) -> Symbol:
+    """Return the symbol of a call of an operator: `sym.X(...)` for the operator named `kind`.
+
+    Raises
+    ------
+    ArgumentError
+        For inputs that are no symbols, unknown or missing arguments, or symbols with several outputs.
+    """
+    keywords = dict(keywords)
+    name = keywords.pop("name", None)
+    noted = keywords.pop("attr", None)
+    annotations = current_scope().get(noted)
+    for key in [key for key in keywords if key.startswith("__") or hidden_key(key) != key]:
+        annotations[hidden_key(key)] = str(keywords.pop(key))
+    given, attributes = _sorted(operator, kind, arguments, keywords)
+    name = current_names().get(name, hint or kind.lower())
+    values = _inputs(operator, kind, name, given, attributes, annotations)
+    node = Node(operator, values, attributes, name, kind, annotations)
+    return Symbol([Value(node, index) for index in range(len(node.output_names()))])
+
+
+def _sorted(
+    operator: Operator, kind: str, arguments: Sequence[Any], keywords: dict[str, Any]
+) -> tuple[dict[str, Any] | list[Any], dict[str, Any]]:
+    """Return (inputs by name, or a list of them if they are variadic; attributes)."""
+    signature = operator.signature
+    attributes: dict[str, Any] = {}
+    given: Any
+    if signature.variadic is not None:
+        given = [*arguments]
+        if len(given) == 1 and isinstance(given[0], (list, tuple)):
+            given = [*given[0]]
+        given += [keywords.pop(key) for key in list(keywords) if isinstance(keywords[key], Symbol)]
+        keywords.pop("num_args", None)
+    else:
+        names = [*signature.inputs, *signature.attributes]
+        if len(arguments) > len(names):
+            raise ArgumentError(f"sym.{kind} takes {len(names)} arguments ({', '.join(names)}), got {len(arguments)}.")
+        given = {}
+        for argument, value in zip(names, arguments, strict=False):
+            if argument in keywords:
+                raise ArgumentError(f"sym.{kind}: argument {argument!r} is given twice, by position and by keyword.")
+            if argument in signature.inputs:
+                if value is not None:
+                    given[argument] = value
+            elif value is not None:
+                attributes[argument] = value
+        given.update({key: keywords.pop(key) for key in list(keywords) if key in signature.inputs})
+        given = {key: value for key, value in given.items() if value is not None}
+    for key, value in keywords.items():
+        if isinstance(value, Symbol):
+            raise ArgumentError(
+                f"sym.{kind} has no input {key!r}; its inputs are {', '.join(signature.inputs)}."
+                + nearest(key, signature.inputs)
+            )
+        attributes[key] = value
+    return given, parsed_attributes(operator, kind, attributes)
+
+
+def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes as Python values; unknown and missing ones are errors."""
+    known = operator.signature.attributes
+    attributes = {}
+    for key, value in given.items():
+        if key in known:
+            attributes[key] = parse_attribute(value, known[key], kind)
+        elif operator.signature.open_ended:
+            attributes[key] = value
+        else:
+            names = [*operator.signature.inputs, *known]
+            raise ArgumentError(f"sym.{kind} has no argument {key!r}; it takes {', '.join(names)}.{nearest(key, names)}")
+    for key, attribute in known.items():
+        if attribute.default is REQUIRED and key not in attributes:
+            raise ArgumentError(f"sym.{kind}: attribute {key!r} is missing; pass {key}=... .")
+    return attributes
+
+
+def _inputs(
+    operator: Operator,
+    kind: str,
+    name: str,
+    given: dict[str, Any] | list[Any],
+    attributes: dict[str, Any],
+    annotations: dict[str, str],
+) -> list[Value]:
+    if isinstance(given, list):
+        return [value for one in given for value in _values(kind, "inputs", one)]
+    wanted = operator.input_names(attributes)
+    values = []
+    for argument in operator.signature.inputs:
+        if argument in given:
+            found = _values(kind, argument, given[argument])
+            if len(found) != 1:
+                raise ArgumentError(
+                    f"sym.{kind} ({name!r}): input {argument!r} is a symbol with {len(found)} outputs "
+                    f"({', '.join(given[argument].list_outputs())}); choose one, as in symbol[0]."
+                )
+            values.append(found[0])
+        elif argument in wanted:
+            values.append(variable(f"{name}_{argument}", **annotations))
+    return values
+
+
+def _values(kind: str, argument: str, symbol: Any) -> list[Value]:
+    if not isinstance(symbol, Symbol):
+        raise ArgumentError(
+            f"sym.{kind}: {argument} is {describe(symbol)}; expected a Symbol. Make a variable with "
+            "mx.sym.var(name), and give its value when the graph is bound."
+        )
+    return symbol.values
+
+
+def Custom(*inputs: Symbol, op_type: str | None = None, **kwargs: Any) -> Symbol:
+    """Return the symbol of a call of a registered custom operator; see `minpy.nd.Custom`.
+
+    Inputs may be given by position or by name; missing ones are made as variables. Every other keyword is given to the
+    prop's constructor as a string.
+
+    Raises
+    ------
+    ArgumentError
+        For an unknown `op_type` or input.
+    """
+    name = kwargs.pop("name", None)
+    noted = kwargs.pop("attr", None)
+    symbols = {key: value for key, value in kwargs.items() if isinstance(value, Symbol)}
+    strings = {key: str(value) for key, value in kwargs.items() if key not in symbols}
+    operator = prop_operator(op_type, strings)
+    return compose_custom(operator, {"op_type": str(op_type), **strings}, inputs, symbols, name, noted)
+
+
+def compose_custom(
+    operator: PropOperator,
+    attributes: dict[str, str],
+    inputs: Sequence[Symbol],
+    symbols: dict[str, Symbol],
+    name: str | None,
+    noted: dict[str, str] | None,
+) -> Symbol:
+    """Return the symbol of a call of a custom operator that is made already."""
+    names = operator.names
+    unknown = [key for key in symbols if key not in names[len(inputs) :]]
+    if len(inputs) > len(names) or unknown:
+        raise ArgumentError(
+            f"sym.Custom(op_type={operator.__name__!r}) takes {', '.join(names)}; got {len(inputs)} by position"
+            + (f" and {', '.join(map(repr, unknown))} by name.{nearest(unknown[0], names)}" if unknown else ".")
+        )
+    annotations = current_scope().get(noted)
+    name = current_names().get(name, "custom")
+    given = dict(zip(names, inputs, strict=False)) | symbols
+    values = _inputs(operator, "Custom", name, given, {}, annotations)
+    node = Node(operator, values, {}, name, "Custom", annotations)
+    operator.parameters = attributes
+    return Symbol([Value(node, index) for index in range(len(node.output_names()))])
+
+
+def dtype_code(dtype: Any) -> int:
+    """Return MXNet's number for a dtype, which is what files hold."""
+    try:
+        return DTYPE_NUMBERS[numpy.dtype(dtype).newbyteorder("<")]
+    except (TypeError, KeyError):
+        known = ", ".join(known.name for known in DTYPE_NUMBERS)
+        raise ArgumentError(f"sym.var: dtype {dtype!r} is not one that symbols know; they know {known}.") from None
+
+
+def _traced(operator: Operator, inputs: list[Any], attributes: dict[str, Any]) -> Symbol:
+    """Answer a call of any operator whose inputs include a symbol: `nd.X(symbol)`, or a `@customop`."""
+    if isinstance(operator, PropOperator):
+        return compose_custom(operator, dict(operator.parameters), inputs, {}, None, None)
+    return compose(operator, operator.__name__, inputs, attributes)
+
+
+dispatch.register_tracer(Symbol, _traced)

@@ -1,0 +1,141 @@
+"""Names and attributes that symbols get by where they are made: `NameManager`, `Prefix`, `AttrScope`."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from minpy.core.errors import ArgumentError, describe
+
+__all__ = ["AttrScope", "NameManager", "Prefix", "hidden_key"]
+
+# Attributes that MXNet lets users write without underscores, and stores with them.
+_HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
+
+
+def hidden_key(name: str) -> str:
+    """Return the key under which an attribute is stored: `lr_mult` as `__lr_mult__`."""
+    return f"__{name}__" if name in _HIDDEN else name
+
+
+def shown(annotations: dict[str, str]) -> dict[str, str]:
+    """Return annotations as `list_attr` shows them: the hidden ones under both names."""
+    result = dict(annotations)
+    for name in _HIDDEN:
+        key = f"__{name}__"
+        if key in annotations:
+            result[name] = annotations[key]
+    return result
+
+
+class _Current(threading.local):
+    names: Any = None
+    attributes: Any = None
+
+
+_current = _Current()
+
+
+class NameManager:
+    """Gives symbols their names where users give none: the operator's name and a number. Usable with `with`.
+
+    Examples
+    --------
+    >>> from minpy import sym
+    >>> with NameManager():
+    ...     sym.tanh(sym.var('x')).name, sym.tanh(sym.var('x')).name, sym.tanh(sym.var('x'), name='t').name
+    ('tanh0', 'tanh1', 't')
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, int] = {}
+        self._previous: list[Any] = []
+
+    def get(self, name: str | None, hint: str) -> str:
+        """Return `name`, or, if there is none, `hint` with the next number."""
+        if name:
+            return name
+        number = self._counts.get(hint, 0)
+        self._counts[hint] = number + 1
+        return f"{hint}{number}"
+
+    def __enter__(self) -> NameManager:
+        self._previous.append(_current.names)
+        _current.names = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _current.names = self._previous.pop()
+
+
+class Prefix(NameManager):
+    """A `NameManager` that puts a prefix in front of every name, given ones included.
+
+    Examples
+    --------
+    >>> from minpy import sym
+    >>> with Prefix('net_'):
+    ...     sym.tanh(sym.var('x'), name='t').name
+    'net_t'
+    """
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__()
+        self._prefix = prefix
+
+    def get(self, name: str | None, hint: str) -> str:
+        """Return the name with the prefix."""
+        return self._prefix + super().get(name, hint)
+
+
+class AttrScope:
+    """Notes attributes at every symbol made inside `with`: `with AttrScope(lr_mult='2'):`.
+
+    Raises
+    ------
+    ArgumentError
+        If an attribute is no string.
+
+    Examples
+    --------
+    >>> from minpy import sym
+    >>> with AttrScope(ctx_group='first'):
+    ...     sym.var('x').attr('ctx_group')
+    'first'
+    """
+
+    def __init__(self, **attributes: str) -> None:
+        for name, value in attributes.items():
+            if not isinstance(value, str):
+                raise ArgumentError(f"AttrScope: attribute {name!r} is {describe(value)}; expected a string.")
+        self._attributes = {hidden_key(name): value for name, value in attributes.items()}
+        self._previous: list[Any] = []
+
+    def get(self, attributes: dict[str, str] | None) -> dict[str, str]:
+        """Return the scope's attributes, updated by those of one symbol."""
+        own = {hidden_key(name): value for name, value in (attributes or {}).items()}
+        return {**self._attributes, **own}
+
+    def __enter__(self) -> AttrScope:
+        outer = current_scope()
+        self._previous.append((outer, self._attributes))
+        self._attributes = {**outer._attributes, **self._attributes}
+        _current.attributes = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _current.attributes, self._attributes = self._previous.pop()
+
+
+def current_names() -> NameManager:
+    """Return the name manager of this thread."""
+    if _current.names is None:
+        _current.names = NameManager()
+    return _current.names  # type: ignore[no-any-return]
+
+
+def current_scope() -> AttrScope:
+    """Return the attribute scope of this thread."""
+    if _current.attributes is None:
+        _current.attributes = AttrScope()
+    return _current.attributes  # type: ignore[no-any-return]

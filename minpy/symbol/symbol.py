@@ -1,0 +1,571 @@
+"""`Symbol`: the front end of graphs. It names values of nodes, and has no values itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.dtypes import DTYPES
+from minpy.core.errors import ArgumentError, ShapeError, describe, nearest
+from minpy.core.registry import OPERATORS, find_operator
+from minpy.core.shapes import UNKNOWN, complete, show_shape
+from minpy.graph.inference import Inference, infer_dtypes, infer_shapes
+from minpy.graph.ir import Node, Value, topological, variables
+from minpy.symbol.naming import hidden_key, shown
+
+__all__ = ["Group", "Symbol"]
+
+Shape = tuple[int, ...]
+
+
+class Symbol:
+    """One or several outputs of a graph whose values are not computed yet.
+
+    Symbols are made by `mx.sym.var` and by calling operators (`mx.sym.X`, `mx.nd.X`, or a `@customop`) on symbols; they
+    have the arithmetic of arrays. A symbol is run with `bind`, `simple_bind` or `eval`.
+
+    Parameters
+    ----------
+    values : sequence of Value
+        What the graph's nodes compute; see `minpy.graph.ir`.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> data = mx.sym.var('data')
+    >>> net = mx.sym.FullyConnected(data, num_hidden=3, name='fc')
+    >>> net.list_arguments()
+    ['data', 'fc_weight', 'fc_bias']
+    >>> net.infer_shape(data=(2, 5))
+    ([(2, 5), (3, 5), (3,)], [(2, 3)], [])
+    """
+
+    __slots__ = ("__weakref__", "_order", "values")
+
+    # NumPy's operators return NotImplemented for it, so that `array * symbol` reaches `Symbol.__rmul__`.
+    __array_ufunc__ = None
+
+    def __init__(self, values: Sequence[Value]) -> None:
+        self.values = list(values)
+        self._order: list[Node] | None = None
+
+    # -- what it is ----------------------------------------------------------------------------------------------
+
+    @property
+    def name(self) -> str | None:
+        """The name of its node; None for a group of several nodes' outputs."""
+        nodes = {value.node for value in self.values}
+        return self.values[0].node.name if len(nodes) == 1 else None
+
+    @property
+    def order(self) -> list[Node]:
+        """The nodes of its graph, each after its inputs."""
+        if self._order is None:
+            self._order = topological(self.values)
+        return self._order
+
+    def __repr__(self) -> str:
+        if self.name is not None:
+            return f"<Symbol {self.name}>"
+        return f"<Symbol group [{', '.join(value.node.name for value in self.values)}]>"
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return (Symbol([value]) for value in self.values)
+
+    def __bool__(self) -> bool:
+        raise ArgumentError(
+            f"{self!r} has no value, so it is neither true nor false. Use sym.where for choices that depend on values."
+        )
+
+    def __getitem__(self, index: int | str | slice) -> Symbol:
+        if isinstance(index, str):
+            names = self.list_outputs()
+            found = [position for position, name in enumerate(names) if name == index]
+            if len(found) != 1:
+                problem = f"{len(found)} outputs are" if found else "no output is"
+                raise ArgumentError(f"{self!r}: {problem} named {index!r}.{nearest(index, names)}")
+            index = found[0]
+        if isinstance(index, slice):
+            return Symbol(self.values[index])
+        if not isinstance(index, int):
+            raise ArgumentError(f"{self!r}[{index!r}]: expected a number, a slice, or the name of an output.")
+        if not -len(self.values) <= index < len(self.values):
+            raise IndexError(f"{self!r} has {len(self.values)} output(s); there is no output {index}.")
+        return Symbol([self.values[index]])
+
+    def __copy__(self) -> Symbol:
+        return Symbol(self.values)
+
+    def __deepcopy__(self, memo: Any = None) -> Symbol:
+        return self._rebuilt({})
+
+    def __reduce__(self) -> Any:
+        from minpy.symbol.pickling import graph_state, rebuild
+
+        return rebuild, (graph_state(self.values),)
+
+    # -- lists -----------------------------------------------------------------------------------------------------
+
+    def list_arguments(self) -> list[str]:
+        """Return the names of the variables that are no auxiliary states, in the order of the graph."""
+        return [node.name for node in variables(self.order)[0]]
+
+    def list_auxiliary_states(self) -> list[str]:
+        """Return the names of the variables that operators change, such as moving statistics."""
+        return [node.name for node in variables(self.order)[1]]
+
+    def list_inputs(self) -> list[str]:
+        """Return the names of all variables."""
+        return [node.name for node in self.order if node.operator is None]
+
+    def list_outputs(self) -> list[str]:
+        """Return the names of the outputs: `node_output`, or a variable's own name."""
+        return [
+            value.node.name
+            if value.node.operator is None
+            else f"{value.node.name}_{value.node.output_names()[value.index]}"
+            for value in self.values
+        ]
+
+    def get_internals(self) -> Symbol:
+        """Return the group of all outputs of all nodes: `internals['fc1_output']` is a sub-symbol."""
+        return Symbol([Value(node, index) for node in self.order for index in range(len(node.output_names()))])
+
+    def get_children(self) -> Symbol | None:
+        """Return the group of the inputs of its nodes; None for variables."""
+        nodes = dict.fromkeys(value.node for value in self.values)
+        children = [value for node in nodes for value in node.inputs]
+        return Symbol(children) if children else None
+
+    # -- attributes ------------------------------------------------------------------------------------------------
+
+    def attr(self, key: str) -> str | None:
+        """Return an attribute of its node as a string; None if there is none."""
+        return self.list_attr().get(key)
+
+    def list_attr(self) -> dict[str, str]:
+        """Return the attributes of its node: those of the operator, and those noted by users."""
+        if self.name is None:
+            raise ArgumentError(f"{self!r}.list_attr: a group has no attributes; use attr_dict().")
+        node = self.values[0].node
+        return {**attribute_strings(node), **shown(node.annotations)}
+
+    def attr_dict(self) -> dict[str, dict[str, str]]:
+        """Return the attributes of all nodes that have some, by their names."""
+        found = {node.name: {**attribute_strings(node), **shown(node.annotations)} for node in self.order}
+        return {name: attributes for name, attributes in found.items() if attributes}
+
+    def _set_attr(self, **attributes: str) -> None:
+        if self.name is None:
+            raise ArgumentError(f"{self!r}: attributes are noted at one node, and this is a group.")
+        for key, value in attributes.items():
+            if not isinstance(value, str):
+                raise ArgumentError(f"{self!r}: attribute {key!r} is {describe(value)}; expected a string.")
+            self.values[0].node.annotations[hidden_key(key)] = value
+
+    # -- composition -------------------------------------------------------------------------------------------------
+
+    def __call__(self, *arguments: Symbol, name: str | None = None, **named: Symbol) -> Symbol:
+        """Return a copy of the graph in which variables are replaced by symbols.
+
+        By position in the order of `list_arguments`, or by name.
+
+        Raises
+        ------
+        ArgumentError
+            For unknown names, or what is no symbol of one output.
+        """
+        known = self.list_inputs()
+        if arguments and named:
+            raise ArgumentError(f"{self!r}: symbols are given by position or by name, not both.")
+        if len(arguments) > len(known):
+            raise ArgumentError(f"{self!r} has {len(known)} inputs ({', '.join(known)}), got {len(arguments)}.")
+        given = dict(zip(known, arguments, strict=False)) if arguments else named
+        replaced: dict[str, Value] = {}
+        for key, symbol in given.items():
+            if key not in known:
+                raise ArgumentError(f"{self!r} has no input {key!r}; it has {', '.join(known)}.{nearest(key, known)}")
+            if not isinstance(symbol, Symbol) or len(symbol) != 1:
+                got = f"a symbol of {len(symbol)} outputs" if isinstance(symbol, Symbol) else describe(symbol)
+                raise ArgumentError(f"{self!r}: input {key!r} is {got}; expected a symbol of one output.")
+            replaced[key] = symbol.values[0]
+        result = self._rebuilt(replaced)
+        if name is not None and result.name is not None and result.values[0].node.operator is not None:
+            result.values[0].node.name = name
+        return result
+
+    def _rebuilt(self, replaced: Mapping[str, Value]) -> Symbol:
+        """Return the graph with new nodes; variables of the names in `replaced` are these values."""
+        copies: dict[Node, Node] = {}
+        stand_ins: dict[Node, Value] = {}
+
+        def copied(value: Value) -> Value:
+            return stand_ins[value.node] if value.node in stand_ins else Value(copies[value.node], value.index)
+
+        for node in self.order:
+            if node.operator is None and node.name in replaced:
+                stand_ins[node] = replaced[node.name]
+            else:
+                inputs = [copied(value) for value in node.inputs]
+                copies[node] = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
+        return Symbol([copied(value) for value in self.values])
+
+    # -- inference -------------------------------------------------------------------------------------------------
+
+    def infer_shape(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Infer the shapes of arguments, outputs and auxiliary states from some arguments' shapes.
+
+        Parameters
+        ----------
+        *args : tuple of int or None
+            Shapes in the order of `list_arguments`; None: not known. A length 0 is not known.
+        **kwargs : tuple of int
+            Shapes by name.
+
+        Returns
+        -------
+        (list of tuple, list of tuple, list of tuple)
+            Each None if not everything can be inferred.
+
+        Raises
+        ------
+        ShapeError
+            For shapes that contradict each other, with the node where they do and where each came from.
+        ArgumentError
+            For unknown names.
+        """
+        shapes = self._infer_shape("infer_shape", args, kwargs)
+        found = self._by_kind(shapes)
+        return found if all(map(complete, found)) else (None, None, None)
+
+    def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Infer what can be: lengths that stay unknown are 0, shapes that stay unknown ()."""
+        shapes = self._infer_shape("infer_shape_partial", args, kwargs)
+
+        def as_mxnet(shape: Any) -> Shape:
+            return () if shape is None else tuple(0 if length == UNKNOWN else length for length in shape)
+
+        arguments, outputs, states = self._by_kind(shapes)
+        return [*map(as_mxnet, arguments)], [*map(as_mxnet, outputs)], [*map(as_mxnet, states)]
+
+    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Infer the NumPy types of arguments, outputs and auxiliary states; each None if not everything is known."""
+        found = self.infer_type_partial(*args, **kwargs)
+        return (None, None, None) if any(None in types for types in found) else found
+
+    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Infer the types that can be; None for those that stay unknown."""
+        dtypes = self._infer_type("infer_type", args, kwargs)
+        arguments, outputs, states = self._by_kind(dtypes)
+
+        def types(found: Sequence[Any]) -> list[Any]:
+            return [None if dtype is None else dtype.type for dtype in found]
+
+        return types(arguments), types(outputs), types(states)
+
+    def _by_kind(self, inference: Inference) -> tuple[list[Any], list[Any], list[Any]]:
+        arguments, states = variables(self.order)
+        known = inference.known
+        return (
+            [known.get(Value(node)) for node in arguments],
+            [known.get(value) for value in self.values],
+            [known.get(Value(node)) for node in states],
+        )
+
+    def _given(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[Value, Any]:
+        """Return what is given for variables, by position or by name."""
+        nodes = {node.name: node for node in self.order if node.operator is None}
+        if args and kwargs:
+            raise ArgumentError(f"{method}: give arguments by position or by name, not both.")
+        if args:
+            names = self.list_arguments()
+            if len(args) > len(names):
+                raise ArgumentError(f"{method}: {len(args)} given; {self!r} has {len(names)}: {', '.join(names)}.")
+            kwargs = dict(zip(names, args, strict=False))
+        unknown = [name for name in kwargs if name not in nodes]
+        if unknown:
+            raise ArgumentError(
+                f"{method}: {self!r} has no argument {unknown[0]!r}; it has {', '.join(nodes)}."
+                + nearest(unknown[0], nodes)
+            )
+        return {Value(nodes[name]): fact for name, fact in kwargs.items() if fact is not None}
+
+    def _infer_shape(
+        self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], dtypes: Mapping[Value, Any] | None = None
+    ) -> Inference:
+        given: dict[Value, Any] = {}
+        for value, shape in self._given(method, args, kwargs).items():
+            try:
+                given[value] = tuple(int(length) if length else UNKNOWN for length in shape) or None
+            except (TypeError, ValueError):
+                raise ArgumentError(
+                    f"{method}: the shape of {value!r} is {describe(shape)}; expected a tuple of int, such as (2, 3)."
+                ) from None
+            if given[value] is not None and min(given[value]) < UNKNOWN:
+                raise ShapeError(f"{method}: the shape of {value!r} is {show_shape(given[value])}; lengths are >= 0.")
+        declared = self._declared_shapes()
+        facts = {value: shape for value, shape in given.items() if shape is not None}
+        if dtypes is None:
+            dtypes = infer_dtypes(self.order, self._declared_dtypes()).known
+        for value, shape in declared.items():
+            facts.setdefault(value, shape)
+        return infer_shapes(self.order, facts, dtypes, f"given to {method}")
+
+    def _infer_type(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Inference:
+        given = self._given(method, args, kwargs)
+        try:
+            facts = {value: numpy.dtype(dtype) for value, dtype in given.items()}
+        except TypeError as error:
+            raise ArgumentError(f"{method}: expected dtypes, such as 'float32' ({error}).") from None
+        return infer_dtypes(self.order, {**self._declared_dtypes(), **facts}, f"given to {method}")
+
+    def _declared_shapes(self) -> dict[Value, Any]:
+        found = {}
+        for node in self.order:
+            text = node.annotations.get("__shape__") if node.operator is None else None
+            if text is not None:
+                lengths = [part for part in text.strip("()[] ").replace("L", "").split(",") if part.strip()]
+                if lengths:
+                    found[Value(node)] = tuple(int(length) or UNKNOWN for length in lengths)
+        return found
+
+    def _declared_dtypes(self) -> dict[Value, Any]:
+        found = {}
+        for node in self.order:
+            text = node.annotations.get("__dtype__") if node.operator is None else None
+            if text is not None and int(text) in DTYPES:
+                found[Value(node)] = DTYPES[int(text)]
+        return found
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    def tojson(self, remove_amp_cast: bool = True) -> str:
+        """Return the graph in MXNet's JSON form.
+
+        Raises
+        ------
+        ArgumentError
+            If it has nodes that the form cannot hold, such as staged gradients.
+        """
+        from minpy.symbol.saving import to_json
+
+        return to_json(self)
+
+    def save(self, fname: str, remove_amp_cast: bool = True) -> None:
+        """Write `tojson()` to a file, which appears whole or not at all."""
+        from minpy.symbol.saving import save
+
+        save(self, fname)
+
+    # -- running -------------------------------------------------------------------------------------------------
+
+    def bind(
+        self,
+        ctx: Any = None,
+        args: Any = None,
+        args_grad: Any = None,
+        grad_req: Any = "write",
+        aux_states: Any = None,
+        group2ctx: Any = None,
+        shared_exec: Any = None,
+    ) -> Any:
+        """Return an executor that runs the graph on the given arrays; see `minpy.symbol.executor.bind`."""
+        from minpy.symbol.executor import bind
+
+        return bind(self, ctx, args, args_grad, grad_req, aux_states)
+
+    def simple_bind(
+        self,
+        ctx: Any = None,
+        grad_req: Any = "write",
+        type_dict: Any = None,
+        stype_dict: Any = None,
+        group2ctx: Any = None,
+        shared_arg_names: Any = None,
+        shared_exec: Any = None,
+        shared_buffer: Any = None,
+        **kwargs: Any,
+    ) -> Any:
+        """Return an executor with arrays of inferred shapes; see `minpy.symbol.executor.simple_bind`."""
+        from minpy.symbol.executor import simple_bind
+
+        return simple_bind(self, ctx, grad_req, type_dict, **kwargs)
+
+    def eval(self, ctx: Any = None, **kwargs: Any) -> list[Any]:
+        """Compute the outputs from arrays given by name; return a list of NDArrays.
+
+        Examples
+        --------
+        >>> import minpy as mx
+        >>> x = mx.sym.var('x')
+        >>> (x + 1).eval(x=mx.nd.array([1, 2]))[0].asnumpy()
+        array([2., 3.], dtype=float32)
+        """
+        return self.bind(ctx, kwargs, grad_req="null").forward()  # type: ignore[no-any-return]
+
+    def gradient(self, wrt: Sequence[str]) -> Symbol:
+        """Return the symbol of the gradients of the outputs' sum with respect to arguments, in the order of `wrt`."""
+        from minpy.symbol.executor import gradient_symbol
+
+        return gradient_symbol(self, wrt)
+
+    def debug_str(self) -> str:
+        """Return the graph as text: one line a node, with inputs and attributes."""
+        from minpy.graph.text import graph_text
+
+        return graph_text(self.values)
+
+    # -- operators -----------------------------------------------------------------------------------------------
+
+    def __neg__(self) -> Symbol:
+        return _scalar_call(self, "_mul_scalar", -1.0)
+
+    def __abs__(self) -> Symbol:
+        return _call("abs", [self])
+
+    __hash__ = object.__hash__
+
+
+def Group(symbols: Sequence[Symbol], create_fn: Any = None) -> Symbol:
+    """Return one symbol with the outputs of several.
+
+    Raises
+    ------
+    ArgumentError
+        If the list is empty, or holds something else than symbols.
+
+    Examples
+    --------
+    >>> from minpy import sym
+    >>> sym.Group([sym.var('x'), sym.var('y')]).list_outputs()
+    ['x', 'y']
+    """
+    symbols = list(symbols)
+    if not symbols or not all(isinstance(symbol, Symbol) for symbol in symbols):
+        raise ArgumentError(f"sym.Group: got {describe(symbols)}; expected a list of symbols.")
+    return Symbol([value for symbol in symbols for value in symbol.values])
+
+
+def attribute_strings(node: Node) -> dict[str, str]:
+    """Return the attributes of a node's operator as strings, as files hold them."""
+    if node.operator is None:
+        return {}
+    given = getattr(node.operator, "parameters", None) if node.kind == "Custom" else node.attributes
+    return {key: attribute_string(value) for key, value in (given or {}).items()}
+
+
+def attribute_string(value: Any) -> str:
+    """Return an attribute's value as files hold it."""
+    if isinstance(value, type) and issubclass(value, numpy.generic):
+        return numpy.dtype(value).name
+    if isinstance(value, numpy.dtype):
+        return value.name
+    if isinstance(value, list):
+        value = tuple(value)
+    return str(value)
+
+
+def _call(kind: str, symbols: list[Symbol], hint: str | None = None, **attributes: Any) -> Symbol:
+    from minpy.symbol.composing import compose
+
+    return compose(find_operator(kind), kind, symbols, attributes, hint)
+
+
+def _scalar_call(symbol: Symbol, kind: str, scalar: Any) -> Symbol:
+    return _call(kind, [symbol], kind.replace("_scalar", "scalar") if kind in _JOINED else None, scalar=scalar)
+
+
+# What MXNet calls the nodes: `_plusscalar0`, but `_greater_scalar0`.
+_JOINED = {
+    f"_{name}_scalar"
+    for name in ("plus", "minus", "rminus", "mul", "div", "rdiv", "mod", "rmod", "power")
+}  # fmt: skip
+_BINARY = {
+    "add": ("elemwise_add", "_plus", "_plus_scalar", "_plus_scalar"),
+    "sub": ("elemwise_sub", "_minus", "_minus_scalar", "_rminus_scalar"),
+    "mul": ("elemwise_mul", "_mul", "_mul_scalar", "_mul_scalar"),
+    "truediv": ("elemwise_div", "_div", "_div_scalar", "_rdiv_scalar"),
+    "mod": ("_mod", "_mod", "_mod_scalar", "_rmod_scalar"),
+    "pow": ("_power", "_power", "_power_scalar", "_rpower_scalar"),
+}
+_COMPARISONS = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "lt": "lesser",
+    "le": "lesser_equal",
+}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, numpy.number)) and not isinstance(value, bool)
+
+
+def _binary(kind: str, hint: str, scalar_kind: str) -> Callable[[Symbol, Any], Any]:
+    def method(self: Symbol, other: Any) -> Any:
+        if isinstance(other, Symbol):
+            return _call(kind, [self, other], hint)
+        return _scalar_call(self, scalar_kind, other) if _is_number(other) else _refused(self, other, kind)
+
+    return method
+
+
+def _reflected(kind: str, scalar_kind: str) -> Callable[[Symbol, Any], Any]:
+    return lambda self, other: (
+        _scalar_call(self, scalar_kind, other) if _is_number(other) else _refused(self, other, kind)
+    )
+
+
+def _refused(symbol: Symbol, other: Any, kind: str) -> Any:
+    if isinstance(other, str) or other is None:
+        return NotImplemented
+    raise ArgumentError(
+        f"{kind} of {symbol!r} and {describe(other)}: symbols are combined with symbols and numbers. Make the array an "
+        "input: mx.sym.var(name), with its value given when the graph is bound."
+    )
+
+
+def _method(kind: str) -> Callable[..., Symbol]:
+    def method(self: Symbol, *arguments: Any, **attributes: Any) -> Symbol:
+        from minpy.symbol.composing import compose
+
+        return compose(find_operator(kind), kind, (self, *arguments), attributes)
+
+    method.__name__ = kind
+    method.__doc__ = f"Return `mx.sym.{kind}` of this symbol."
+    return method
+
+
+def install(methods: Sequence[str]) -> None:
+    """Give `Symbol` its arithmetic, and as methods the operators that arrays have as methods."""
+    for name, (kind, hint, scalar_kind, reflected_kind) in _BINARY.items():
+        setattr(Symbol, f"__{name}__", _binary(kind, hint, scalar_kind))
+        setattr(Symbol, f"__r{name}__", _reflected(kind, reflected_kind))
+    for name, relation in _COMPARISONS.items():
+        setattr(Symbol, f"__{name}__", _binary(f"_{relation}", f"_{relation}", f"_{relation}_scalar"))
+    for name in methods:
+        if name in OPERATORS and not hasattr(Symbol, name):
+            setattr(Symbol, name, _method(name))
+    Symbol.reshape = _reshape  # type: ignore[attr-defined]
+    Symbol.astype = lambda self, dtype: _call("Cast", [self], "cast", dtype=dtype)  # type: ignore[attr-defined]
+    Symbol.transpose = _transpose  # type: ignore[attr-defined]
+
+
+def _reshape(self: Symbol, *shape: Any, **attributes: Any) -> Symbol:
+    """Return `mx.sym.reshape` of this symbol; the lengths may be given one by one."""
+    if shape:
+        attributes["shape"] = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    return _call("reshape", [self], **attributes)
+
+
+def _transpose(self: Symbol, *axes: Any, **attributes: Any) -> Symbol:
+    """Return `mx.sym.transpose` of this symbol; the axes may be given one by one."""
+    if axes:
+        attributes["axes"] = tuple(axes[0]) if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
+    return _call("transpose", [self], **attributes)
