@@ -275,6 +275,12 @@ def _in_dtype_of(operator: Any, raws: Sequence[Any], attributes: dict[str, Any],
     return numpy.asarray(answer).astype(dtype, copy=False)
 
 
+def run_keeping_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """Return the raw answer as NDArrays have it: of integers, in their dtype."""
+    answer = numpy.asarray(run(operator, raws, attributes))
+    return _in_dtype_of(operator, raws, attributes, answer) if answer.dtype.kind == "f" else answer
+
+
 def record(
     operator: Any,
     inputs: Sequence[Any],

@@ -75,6 +75,14 @@ class Operator(Inferring):
     # The rule of a unary operator that computes in the upstream gradient's memory, for gradients nobody else refers to.
     in_place_rule: Any = None
 
+    # A ufunc, or `into(out, *inputs, **attributes)`: computes the answer in given memory. See `def_into`.
+    into: Any = None
+    # Whether each element of the answer depends on the same element of the inputs only.
+    elementwise: bool = False
+
+    # Which of several outputs the gradient rules read, if not all: what a graph has to keep.
+    outputs_read: Sequence[int] | None = None
+
     # Whether the answer on NDArrays of integers is truncated to their dtype, as MXNet's operators do.
     keeps_dtype: bool = False
 
@@ -121,6 +129,8 @@ class Operator(Inferring):
         self.__module__ = getattr(forward, "__module__", None) or "minpy"
         self.__doc__ = forward.__doc__
         self.__wrapped__ = forward
+        if isinstance(forward, numpy.ufunc) and forward.nout == 1 and forward.signature is None:
+            self.into, self.elementwise = forward, True
         self._forget_plan()
 
     # -- describing ----------------------------------------------------------------------------------------------
@@ -287,6 +297,16 @@ class Operator(Inferring):
         self.into_rules[self._index(argnum)] = rule
         self._forget_plan()
         return self
+
+    def def_into(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Register a faster form of the forward function, which computes in memory that is there already.
+
+        `function(out, *inputs, **attributes)` fills `out`, an array of the answer's shape, dtype and layout. Graphs use
+        it on raw arrays; the forward function stays the definition. May be used as a decorator.
+        """
+        self._require_callable(function, "def_into")
+        self.into = function
+        return function
 
     def def_jvp(self, rule: Rule | None = None, argnum: int = 0) -> Any:
         """Register the forward-mode rule of one argument.

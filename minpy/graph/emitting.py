@@ -1,0 +1,244 @@
+"""The Python source of a program: one line a step, every operator and buffer a name of its own."""
+
+from __future__ import annotations
+
+import functools
+import traceback
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from minpy.graph.gradient import PullBack
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
+from minpy.graph.memory import Fact, Placement, place
+
+if TYPE_CHECKING:
+    from minpy.graph.program import Program
+
+__all__ = ["Emitter"]
+
+_FILE = "<minpy program>"
+
+
+class Emitter:
+    """Writes and compiles the source of a program whose facts are known."""
+
+    def __init__(self, program: Program, facts: Mapping[Node, Fact], calls: Mapping[Node, Callable[..., Any]]) -> None:
+        self.program = program
+        self.facts = facts
+        self.calls = calls
+        self.steps = [*program.forward, *program.backward]
+        self.number = {node: number for number, node in enumerate(self.steps)}
+        self.into_gradient = self._into_gradient()
+        self.plan = place(self.steps, program.heads, program.gradients, facts, self.into_gradient)
+        self.names: dict[Node, str] = {node: f"a{index}" for index, node in enumerate(program.variables)}
+        self.names |= {value.node: f"h{index}" for index, value in enumerate(program.head_gradients)}
+        self.gradient_names = {node: f"g{index}" for index, node in enumerate(program.gradients)}
+        self.constants: dict[str, Any] = {}
+        self.kept: set[str] = set()  # variables that the backward part reads, and the forward part sets
+        self.lines: list[tuple[str, Node | None]] = []
+        self.source = ""
+        self._line_nodes: dict[int, Node] = {}
+
+    def _into_gradient(self) -> dict[Node, Node]:
+        """Return the steps that may compute straight into the array that a gradient is asked into."""
+        found: dict[Node, Node] = {}
+        counts: dict[Node, int] = {}
+        for value in self.program.gradients.values():
+            counts[value.node] = counts.get(value.node, 0) + 1
+        for variable, value in self.program.gradients.items():
+            fact = self.facts.get(value.node)
+            if (
+                self.program.requests[variable] == "write"
+                and counts[value.node] == 1
+                and value.node in self.number
+                and self.number[value.node] >= len(self.program.forward)
+                and fact is not None
+                and fact.shape is not None
+                and value.node not in {head.node for head in self.program.heads}
+                and _is_c_contiguous(fact)
+            ):
+                found[value.node] = variable
+        return found
+
+    def compile(self) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
+        """Return the functions that run the forward and backward parts."""
+        program = self.program
+        forward = self._part(program.forward, backward=False)
+        heads = "".join(f"{self._expression(head)}, " for head in program.heads)
+        forward.append((f"return ({heads})", None))
+        backward = self._part(program.backward, backward=True) if program.requests else []
+        lines: list[tuple[str, Node | None]] = [("def make(" + ", ".join(self.constants) + "):", None)]
+        if self.kept:
+            lines.append(("    " + " = ".join(sorted(self.kept)) + " = None", None))
+        lines += self._function("forward", ["arrays"], forward)
+        if backward:
+            lines += self._function("backward", ["arrays", "heads", "gradients"], backward)
+        lines.append((f"    return forward, {'backward' if backward else 'None'}", None))
+        self.source = "\n".join(line for line, _ in lines) + "\n"
+        self._line_nodes = {number: node for number, (_, node) in enumerate(lines, 1) if node is not None}
+        scope: dict[str, Any] = {}
+        exec(compile(self.source, _FILE, "exec"), scope)
+        made: tuple[Callable[..., Any], Callable[..., Any] | None] = scope["make"](**self.constants)
+        return made
+
+    def described(self) -> str:
+        """Return the source with the name of each step's node, and how much memory is planned."""
+        plan = self.plan
+        lines = self.source.splitlines()
+        for number, node in self._line_nodes.items():
+            lines[number - 1] = f"{lines[number - 1]:<60} # {node.name}"
+        reused = sum(placement.kind == "reuse" for placement in plan.placements.values())
+        lines.append(
+            f"# {len(self.steps)} steps; {plan.arena_bytes} bytes of buffers hold {plan.unshared_bytes} bytes of "
+            f"answers; {reused} answers are computed in the memory of another."
+        )
+        return "\n".join(lines)
+
+    def step_of(self, error: BaseException) -> Node | None:
+        """Return the node at whose line an error was raised; None if it was raised elsewhere."""
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_filename == _FILE and line in self._line_nodes:
+                return self._line_nodes[line]
+        return None
+
+    # -- parts -------------------------------------------------------------------------------------------------------
+
+    def _function(self, name: str, parameters: list[str], body: list[tuple[str, Node | None]]) -> list[Any]:
+        lines: list[tuple[str, Node | None]] = [(f"    def {name}({', '.join(parameters)}):", None)]
+        if self.kept:
+            lines.append((f"        nonlocal {', '.join(sorted(self.kept))}", None))
+        read = {word for line, _ in body for word in _words(line)}
+        for parameter, names in (
+            ("arrays", [self.names[node] for node in self.program.variables]),
+            ("heads", [f"h{index}" for index in range(len(self.program.head_gradients))]),
+            ("gradients", list(self.gradient_names.values())),
+        ):
+            if parameter in parameters:
+                lines += [
+                    (f"        {one} = {parameter}[{index}]", None) for index, one in enumerate(names) if one in read
+                ]
+        return lines + [(f"        {line}", node) for line, node in body]
+
+    def _part(self, steps: list[Node], backward: bool) -> list[tuple[str, Node | None]]:
+        lines: list[tuple[str, Node | None]] = []
+        forward_end = len(self.program.forward)
+        finals: dict[Node, list[Node]] = {}
+        for variable, value in self.program.gradients.items():
+            finals.setdefault(value.node, []).append(variable)
+        if backward:
+            for variable, value in self.program.gradients.items():
+                if value.node not in self.number or self.number[value.node] < forward_end:
+                    lines.append((self._store(variable, value), None))
+        for node in steps:
+            lines.append((self._statement(node), node))
+            if backward:
+                for variable in finals.get(node, ()):
+                    if self.into_gradient.get(node) is not variable or self.plan.placements[node].kind != "gradient":
+                        lines.append((self._store(variable, self.program.gradients[variable]), node))
+            lines += [(f"{name} = None", None) for name in self._dying(node)]
+        return lines
+
+    def _dying(self, node: Node) -> list[str]:
+        """Return the names of fresh answers that nobody reads after this step."""
+        number = self.number[node]
+        names = []
+        for one in dict.fromkeys([*(value.node for value in node.inputs), node]):
+            root = self.plan.roots.get(one)
+            if (
+                root is not None
+                and root.operator is not CONSTANT
+                and self.plan.placements[root].kind == "fresh"
+                and self.plan.root_end[root] == number
+                and self.names[root] not in names
+            ):
+                names.append(self.names[root])
+        return names
+
+    def _store(self, variable: Node, value: Value) -> str:
+        target, gradient = self.gradient_names[variable], self._expression(value)
+        if self.program.requests[variable] == "add":
+            return f"{self._constant('add', numpy.add)}({target}, {gradient}, {target})"
+        return f"{self._constant('copyto', numpy.copyto)}({target}, {gradient})"
+
+    # -- steps -------------------------------------------------------------------------------------------------------
+
+    def _statement(self, node: Node) -> str:
+        placement: Placement = self.plan.placements[node]
+        number = self.number[node]
+        arguments = [self._expression(value) for value in node.inputs]
+        if node.operator is CONSTANT:
+            self.names[node] = self._constant(f"c{number}", node.attributes["value"])
+            return "pass"
+        direct = self._direct_rule(node)
+        if placement.kind == "gradient":
+            self.names[node] = self.gradient_names[self.into_gradient[node]]
+        elif placement.kind == "reuse":
+            assert placement.source is not None
+            self.names[node] = self.names[placement.source]
+        elif placement.kind == "arena":
+            self.names[node] = self._constant(f"b{number}", placement.buffer)
+        else:
+            self.names[node] = f"v{number}"
+            if number < len(self.program.forward) <= self.plan.root_end[node] and self.program.backward:
+                self.kept.add(self.names[node])
+        out = self.names[node]
+        if placement.kind != "fresh":
+            if direct is not None:
+                first, last = direct
+                return f"{self._constant(f'i{number}', node.operator.rule_into())}({first})({last}, {out})"
+            into = node.operator.into
+            if isinstance(into, numpy.ufunc):
+                return f"{self._constant(into.__name__, into)}({', '.join([*arguments, out])})"
+            function = functools.partial(into, **node.attributes) if node.attributes else into
+            return f"{self._constant(f'k{number}', function)}({', '.join([out, *arguments])})"
+        if direct is not None and self._conforms(node):
+            first, last = direct
+            return f"{out} = {self._constant(f'r{number}', node.operator.rule())}({first})({last})"
+        return f"{out} = {self._constant(f'f{number}', self.calls[node])}({', '.join(arguments)})"
+
+    def _direct_rule(self, node: Node) -> tuple[str, str] | None:
+        """Return (the rule's arguments, the upstream gradient) as source, if the step is one plain rule."""
+        operator = node.operator
+        if not isinstance(operator, PullBack) or not operator.is_plain_rule:
+            return None
+        names = [self._expression(value) for value in node.inputs]
+        first = len(operator.upstream)
+        rest = names[first:]
+        answer = rest.pop(0) if operator.answers else "None"
+        arguments = [
+            rest.pop(0) if index in operator.reads else self._constant(f"s{self.number[node]}_{index}", stand_in)
+            for index, stand_in in enumerate(operator.stand_ins)
+        ]
+        return ", ".join([answer, *arguments]), names[0]
+
+    def _conforms(self, node: Node) -> bool:
+        """Tell whether the rule itself returned an array of the right shape and dtype, in the observed run."""
+        return bool(node.operator.conformed)
+
+    def _expression(self, value: Value) -> str:
+        name = self.names[value.node]
+        fact = self.facts[value.node]
+        if fact.shape is None and value.index != ANSWER:
+            return f"{name}[{value.index}]"
+        return name
+
+    def _constant(self, name: str, value: Any) -> str:
+        name = f"{name}_" if name in ("make", "forward", "backward", "arrays", "heads", "gradients") else name
+        self.constants.setdefault(name, value)
+        return name
+
+
+def _words(line: str) -> list[str]:
+    return "".join(character if character.isalnum() or character == "_" else " " for character in line).split()
+
+
+def _is_c_contiguous(fact: Fact) -> bool:
+    assert fact.shape is not None
+    expected = fact.dtype.itemsize
+    for stride, length in zip(reversed(fact.strides), reversed(fact.shape), strict=True):
+        if length > 1 and stride != expected:
+            return False
+        expected *= length
+    return True

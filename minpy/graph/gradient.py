@@ -1,0 +1,294 @@
+"""The gradient of a graph, as further nodes of the same graph, from the operators' rules."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Shaped
+from minpy.core.errors import NoGradientError
+from minpy.core.operator import Operator
+from minpy.core.registry import FUNCTIONS
+from minpy.core.tape import conform
+from minpy.graph.ir import ANSWER, Node, Value, topological
+from minpy.graph.lowering import Builder
+from minpy.graph.staging import Opaque, Staged, stage
+
+__all__ = ["PullBack", "differentiate"]
+
+
+class PullBack(Operator):
+    """The operator of a node that takes an upstream gradient back through another node, by that one's rules.
+
+    Its inputs are the upstream gradients (one for each output that has one), what the rules read of the answer, and
+    the arguments that they read; its outputs the gradients of the arguments `needed`.
+    """
+
+    builtin = True
+    guarded = direct = is_method = uses_training = False
+    kind = "numpy"
+    visible_outputs = None
+    auxiliary = ()
+    shape_inference = type_inference = None
+
+    def __init__(
+        self, node: Node, needed: Sequence[int], upstream: Sequence[int], shapes: Mapping[Value, Any], dtypes: Any
+    ) -> None:
+        operator = node.operator
+        self.__name__ = self.__qualname__ = f"gradient of {node.name}"
+        self.node = node
+        self.needed = tuple(needed)
+        self.upstream = tuple(upstream)
+        self.several = operator.visible_outputs is not None or len(node.output_names()) > 1
+        reads, reads_answer = operator.values_read(needed)
+        count = len(node.inputs)
+        self.reads = tuple(range(count)) if reads is None else tuple(index for index in sorted(reads) if index < count)
+        self.answers = self._answers(operator, reads_answer)
+        self.stand_ins = [Shaped(shapes[value], dtypes[value]) for value in node.inputs]
+        self.outputs = [f"gradient{index}" for index in self.needed]
+        self.conformed = False
+        self._like = Shaped(shapes.get(Value(node), ()), dtypes.get(Value(node)))
+        self._output_shapes = [
+            (shapes[Value(node, index)], dtypes[Value(node, index)]) for index in range(len(node.output_names()))
+        ]
+
+    def _answers(self, operator: Any, reads_answer: bool) -> tuple[int, ...]:
+        """Return which outputs the rules read; (ANSWER,) for all of them, together."""
+        if not reads_answer:
+            return ()
+        if not self.several:
+            return (0,)
+        return (ANSWER,) if operator.outputs_read is None else tuple(operator.outputs_read)
+
+    def values(self, gradients: Mapping[int, Value]) -> list[Value]:
+        """Return the inputs of the node."""
+        node = self.node
+        return [
+            *(gradients[index] for index in self.upstream),
+            *(Value(node, index) for index in self.answers),
+            *(node.inputs[index] for index in self.reads),
+        ]
+
+    def input_names(self, attributes: dict[str, Any], count: int | None = None) -> list[str]:
+        """Return what messages call the inputs."""
+        names = self.node.input_names()
+        return [
+            *(f"upstream{index}" for index in self.upstream),
+            *(f"output{index}" for index in self.answers),
+            *(names[index] for index in self.reads),
+        ]
+
+    @property
+    def signature(self) -> Any:  # type: ignore[override]
+        """The inputs."""
+        from minpy.core.attributes import Signature
+
+        return Signature(tuple(self.input_names({})), {}, {})
+
+    elementwise = False
+
+    @property
+    def is_plain_rule(self) -> bool:
+        """Whether it is one call of one rule, on an operator of ours with one output."""
+        operator = self.node.operator
+        return len(self.needed) == 1 and not self.several and operator.direct and operator.builtin
+
+    def rule(self) -> Any:
+        """Return that rule, with the attributes of the node."""
+        return self._with_attributes(self.node.operator.rules[self.needed[0]])
+
+    def rule_into(self) -> Any:
+        """Return the form of that rule which computes in given memory."""
+        return self._with_attributes(self.node.operator.into_rules[self.needed[0]])
+
+    def _with_attributes(self, rule: Any) -> Any:
+        return functools.partial(rule, **self.node.attributes) if self.node.attributes else rule
+
+    @property
+    def into(self) -> Any:  # type: ignore[override]
+        """Whether it can compute in given memory: something, or None."""
+        return self if self.is_plain_rule and self.needed[0] in self.node.operator.into_rules else None
+
+    def split(self, values: Sequence[Any]) -> tuple[Any, Any, list[Any]]:
+        """Return (upstream gradient, answer, arguments) for the inputs' values, as rules take them."""
+        first, second = len(self.upstream), len(self.upstream) + len(self.answers)
+        gradients, answers = values[:first], values[first:second]
+        arguments: list[Any] = list(self.stand_ins)
+        for index, value in zip(self.reads, values[second:], strict=True):
+            arguments[index] = value
+        if not self.several:
+            return gradients[0], answers[0] if answers else None, arguments
+        answer: Any = self._outputs(answers)
+        given = dict(zip(self.upstream, gradients, strict=True))
+        upstream = tuple(
+            given[index] if index in given else _zeros(answer[index]) for index in range(len(answer))
+        )
+        return upstream, answer, arguments
+
+    def _outputs(self, answers: Sequence[Any]) -> tuple[Any, ...]:
+        if self.answers == (ANSWER,):
+            return tuple(answers[0])
+        known: list[Any] = [Shaped(shape, dtype) for shape, dtype in self._output_shapes]
+        for index, value in zip(self.answers, answers, strict=True):
+            known.extend([None] * (index + 1 - len(known)))
+            known[index] = value
+        return tuple(known)
+
+    def forward(self, *values: Any) -> Any:
+        """Return the gradients of the arguments `needed`: one array, or a tuple."""
+        node = self.node
+        operator = node.operator
+        gradient, answer, arguments = self.split(values)
+        parts: Sequence[Any]
+        if operator.direct and operator.builtin:
+            parts = [operator.rules[index](answer, *arguments, **node.attributes)(gradient) for index in self.needed]
+        else:
+            parts = operator.pull_back(answer, arguments, node.attributes, gradient, self.needed)
+        checked = []
+        self.conformed = True
+        for index, part in zip(self.needed, parts, strict=True):
+            like = self.stand_ins[index]
+            if type(part) is not numpy.ndarray or part.shape != like.shape or part.dtype != like.dtype:
+                self.conformed = False
+                part = conform(part, operator, index, self._like, like)  # type: ignore[arg-type]
+            checked.append(part)
+        return tuple(checked) if len(checked) > 1 else checked[0]
+
+
+def _zeros(like: Any) -> numpy.ndarray:
+    return numpy.zeros(numpy.shape(like), like.dtype)
+
+
+def _sum_to(data: Any, *, shape: tuple[int, ...]) -> Any:
+    """Return the sum over the axes along which an array of this shape would have to be broadcast."""
+    lead = data.ndim - len(shape)
+    axes = tuple(axis for axis in range(data.ndim) if axis < lead or shape[axis - lead] == 1 != data.shape[axis])
+    return numpy.sum(data, axis=axes).reshape(shape)
+
+
+def _to_dtype(data: Any, *, dtype: Any) -> Any:
+    return data.astype(dtype)
+
+
+SUM_TO = Operator(_sum_to, name="_sum_to", builtin=True)
+TO_DTYPE = Operator(_to_dtype, name="_to_dtype", builtin=True)
+
+
+def differentiate(
+    heads: Sequence[Value],
+    head_gradients: Sequence[Value],
+    wanted: Iterable[Node],
+    shapes: dict[Value, Any],
+    dtypes: dict[Value, Any],
+    builder: Builder,
+) -> dict[Node, Value]:
+    """Return the gradients of the heads with respect to variables; those that no gradient reaches are absent.
+
+    Shapes and dtypes of new values are added to `shapes` and `dtypes`.
+
+    Raises
+    ------
+    NoGradientError
+        If a gradient is asked for through an operator that has none.
+    """
+    order = topological(heads)
+    leading: set[Node] = set(wanted)
+    for node in order:
+        if any(value.node in leading for value in node.inputs):
+            leading.add(node)
+    pending: dict[Value, Value] = {}
+    walk = _Walk(shapes, dtypes, builder)
+    for head, gradient in zip(heads, head_gradients, strict=True):
+        walk.add(pending, head, gradient)
+    for node in reversed(order):
+        if node.operator is None or node not in leading:
+            continue
+        count = len(node.output_names())
+        upstream = {index: pending[Value(node, index)] for index in range(count) if Value(node, index) in pending}
+        if not upstream:
+            continue
+        needed = []
+        for index, value in enumerate(node.inputs):
+            if value.node in leading and dtypes[value].kind in "fc" and not node.operator.is_zero(index):
+                if not node.operator.has_rule(index):
+                    raise NoGradientError(f"{node.described()}: {node.operator.missing_rule(index)}")
+                needed.append(index)
+        for index, part in walk.pull_back(node, needed, upstream):
+            walk.add(pending, node.inputs[index], part)
+    return {node: pending[Value(node)] for node in leading if node.operator is None and Value(node) in pending}
+
+
+class _Walk:
+    """The gradients of nodes as new nodes: staged where the rule allows it, else opaque."""
+
+    def __init__(self, shapes: dict[Value, Any], dtypes: dict[Value, Any], builder: Builder) -> None:
+        self.shapes = shapes
+        self.dtypes = dtypes
+        self.builder = builder
+
+    def add(self, pending: dict[Value, Value], value: Value, gradient: Value) -> None:
+        """Add to the gradient of a value."""
+        known = pending.get(value)
+        if known is not None:
+            node = self.builder.node(FUNCTIONS[numpy.add], [known, gradient], {}, f"gradient of {value.node.name}")
+            gradient = self.know(Value(node), self.shapes[value], self.dtypes[value])
+        pending[value] = gradient
+
+    def know(self, value: Value, shape: Any, dtype: Any) -> Value:
+        """Note shape and dtype of a new value."""
+        self.shapes[value] = shape
+        self.dtypes[value] = dtype
+        return value
+
+    def pull_back(self, node: Node, needed: Sequence[int], upstream: dict[int, Value]) -> list[tuple[int, Value]]:
+        """Return (index, gradient) for the inputs of a node at the positions `needed`."""
+        found, opaque = [], []
+        for index in needed:
+            staged = self.staged(node, index, upstream)
+            if staged is None:
+                opaque.append(index)
+            else:
+                found.append((index, staged))
+        # One rule for several arguments runs once; separate rules run as separate nodes, each freeing what it read.
+        together = [opaque] if not node.operator.direct else [[index] for index in opaque]
+        for indices in filter(None, together):
+            operator = PullBack(node, indices, sorted(upstream), self.shapes, self.dtypes)
+            made = Node(operator, operator.values(upstream), {}, operator.__name__)
+            self.builder.created.append(made)
+            for position, index in enumerate(indices):
+                value = node.inputs[index]
+                found.append((index, self.know(Value(made, position), self.shapes[value], self.dtypes[value])))
+        return found
+
+    def staged(self, node: Node, index: int, upstream: dict[int, Value]) -> Value | None:
+        """Return the gradient of one input as a staged value; None if the rule is opaque."""
+        operator = node.operator
+        if not (operator.builtin and operator.direct and operator.rules[index] is not None and len(upstream) == 1):
+            return None
+        try:
+            result = stage(
+                operator.rules[index],
+                self.stand_in(Value(node)),
+                [self.stand_in(value) for value in node.inputs],
+                node.attributes,
+                self.stand_in(upstream[0]),
+            )
+        except Opaque:
+            return None
+        target = node.inputs[index]
+        value, shape = self.know(result.value, result.shape, result.dtype), self.shapes[target]
+        if result.shape != shape:
+            made = self.builder.node(SUM_TO, [value], {"shape": shape}, f"sum_{len(self.builder.created)}")
+            value = self.know(Value(made), shape, result.dtype)
+        if result.dtype != self.dtypes[target]:
+            dtype = self.dtypes[target]
+            made = self.builder.node(TO_DTYPE, [value], {"dtype": dtype}, f"cast_{len(self.builder.created)}")
+            value = self.know(Value(made), shape, dtype)
+        return value
+
+    def stand_in(self, value: Value) -> Staged:
+        """Return what stands for a value while a rule is staged."""
+        return Staged(self.builder, value, self.shapes[value], self.dtypes[value])

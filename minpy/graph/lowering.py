@@ -1,0 +1,86 @@
+"""From a graph as it was written to one that is run: dead nodes dropped, common subexpressions merged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.operator import Operator
+from minpy.graph.ir import Node, Value, topological
+
+__all__ = ["Builder", "lower"]
+
+
+class Builder:
+    """Makes nodes, and gives the node made before where one would compute the same.
+
+    Attributes
+    ----------
+    created : list of Node
+        In the order in which they were made, which is an order in which they can be run.
+    """
+
+    def __init__(self) -> None:
+        self.created: list[Node] = []
+        self._known: dict[Any, Node] = {}
+
+    def node(
+        self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any], name: str, kind: str | None = None
+    ) -> Node:
+        """Return a node that computes this."""
+        key = _key(operator, inputs, attributes)
+        known = self._known.get(key) if key is not None else None
+        if known is None:
+            known = Node(operator, inputs, attributes, name, kind)
+            self.created.append(known)
+            if key is not None:
+                self._known[key] = known
+        return known
+
+
+def _key(operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any]) -> Any:
+    """Return what tells nodes apart that compute different things; None if two calls may differ in any case."""
+    if not isinstance(operator, Operator) or not operator.builtin or operator.random or operator.auxiliary:
+        return None
+    try:
+        key = (operator, tuple(inputs), tuple((name, _frozen(value)) for name, value in sorted(attributes.items())))
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _frozen(value: Any) -> Any:
+    if isinstance(value, numpy.ndarray):
+        raise TypeError
+    return (type(value), tuple(value) if isinstance(value, list) else value)
+
+
+def lower(heads: Sequence[Value], training: bool, builder: Builder) -> tuple[list[Value], dict[Value, Value]]:
+    """Return (the heads of the graph to run, which value became which).
+
+    Variables stay the nodes that they are. Custom operators get a state of their own, and operators that behave
+    differently in training are told which it is.
+    """
+    became: dict[Value, Value] = {}
+    for node in topological(heads):
+        if node.operator is None:
+            became[Value(node)] = Value(node)
+            continue
+        operator, attributes = node.operator, node.attributes
+        if hasattr(operator, "fresh"):
+            operator = operator.fresh()
+        if operator.uses_training and attributes.get("training") is None:
+            attributes = {**attributes, "training": training}
+        inputs = [became[value] for value in node.inputs]
+        made = builder.node(operator, inputs, attributes, node.name, node.kind)
+        for index in range(len(node.output_names())):
+            became[Value(node, index)] = Value(made, index)
+    return [became[head] for head in heads], became
+
+
+def used(roots: Iterable[Value]) -> set[Node]:
+    """Return the nodes that some values depend on."""
+    return set(topological(roots))

@@ -1,0 +1,268 @@
+"""Programs: graphs lowered for given shapes into flat lists of calls on raw arrays, run as compiled Python.
+
+The first run goes step by step, and notes the layout of every answer and whose memory it shares. From these facts a
+plan is made (`minpy.graph.memory`), and Python source with one line a step; later runs execute that.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core import dispatch
+from minpy.core.errors import MXNetError
+from minpy.graph.emitting import Emitter
+from minpy.graph.gradient import PullBack, differentiate
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
+from minpy.graph.lowering import Builder, lower, used
+from minpy.graph.memory import Fact, observe
+
+__all__ = ["Program", "build_program"]
+
+Observer = Callable[[Node, Any], None]
+
+
+def build_program(
+    heads: Sequence[Value],
+    variables: Sequence[Node],
+    shapes: Mapping[Value, Any],
+    dtypes: Mapping[Value, Any],
+    training: bool,
+    requests: Mapping[Node, str] | None = None,
+) -> Program:
+    """Lower a graph into a program.
+
+    Parameters
+    ----------
+    heads : sequence of Value
+        What it computes.
+    variables : sequence of Node
+        In the order in which their arrays will be given.
+    shapes, dtypes : mapping of Value
+        Of every value of the graph.
+    training : bool
+    requests : mapping of Node to str, optional
+        Which gradients are wanted, 'write' or 'add'; without them the program has no backward part.
+    """
+    builder = Builder()
+    run_heads, became = lower(heads, training, builder)
+    known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
+    known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
+    forward = list(builder.created)
+    head_gradients: list[Value] = []
+    gradients: dict[Node, Value] = {}
+    if requests:
+        for index, head in enumerate(run_heads):
+            value = Value(Node(None, (), {}, f"head_gradient{index}"))
+            known_shapes[value], known_dtypes[value] = known_shapes[head], known_dtypes[head]
+            head_gradients.append(value)
+        gradients = differentiate(run_heads, head_gradients, requests, known_shapes, known_dtypes, builder)
+    wanted = used([*run_heads, *gradients.values()])
+    heads_need = used(run_heads)
+    first = [node for node in forward if node in heads_need]
+    second = [node for node in builder.created if node in wanted and node not in heads_need]
+    return Program(run_heads, list(variables), first, second, head_gradients, gradients, dict(requests or {}))
+
+
+class Program:
+    """A lowered graph.
+
+    Attributes
+    ----------
+    forward, backward : list of Node
+        The steps of both parts.
+    gradients : dict
+        Variable to the value that is its gradient; variables that no gradient reaches are absent.
+    """
+
+    def __init__(
+        self,
+        heads: list[Value],
+        variables: list[Node],
+        forward: list[Node],
+        backward: list[Node],
+        head_gradients: list[Value],
+        gradients: dict[Node, Value],
+        requests: dict[Node, str],
+    ) -> None:
+        self.heads = heads
+        self.variables = variables
+        self.forward = forward
+        self.backward = backward
+        self.head_gradients = head_gradients
+        self.gradients = gradients
+        self.requests = requests
+        self.emitted: Emitter | None = None
+        self._calls = {node: step_call(node) for node in (*forward, *backward)}
+        self._facts: dict[Node, Fact] = {}
+        self._env: dict[Node, Any] = {}
+        self._run_forward: Any = None
+        self._run_backward: Any = None
+        self._is_compiled_run = False
+        self._last = self._last_uses()
+
+    def run_forward(self, arrays: Sequence[numpy.ndarray], observer: Observer | None = None) -> Sequence[Any]:
+        """Compute and return the heads."""
+        if self._run_forward is not None and observer is None:
+            self._is_compiled_run = True
+            return self._guarded(self._run_forward, arrays)  # type: ignore[no-any-return]
+        self._is_compiled_run = False
+        env = self._env = dict(zip(self.variables, arrays, strict=True))
+        for node, array in env.items():
+            self._facts.setdefault(node, _fact_of_given(node, array))
+        self._interpret(self.forward, env, observer, 0)
+        heads = [_read(env, head) for head in self.heads]
+        if not self.backward:
+            self._env = {}
+            if self._run_forward is None:
+                self._compile()
+        return heads
+
+    def run_backward(
+        self,
+        arrays: Sequence[numpy.ndarray],
+        head_gradients: Sequence[numpy.ndarray],
+        buffers: Mapping[Node, numpy.ndarray],
+        observer: Observer | None = None,
+    ) -> None:
+        """Compute the gradients, and write them into `buffers` (or add them, as the requests say)."""
+        if self._is_compiled_run:
+            targets = [buffers[node] for node in self.gradients]
+            self._guarded(self._run_backward, arrays, head_gradients, targets)
+        else:
+            env = self._env
+            env.update((value.node, array) for value, array in zip(self.head_gradients, head_gradients, strict=True))
+            for value in self.head_gradients:
+                self._facts.setdefault(value.node, _fact_of_given(value.node, env[value.node]))
+            self._interpret(self.backward, env, observer, len(self.forward))
+            for node, value in self.gradients.items():
+                store(buffers[node], _read(env, value), self.requests[node])
+            self._env = {}
+            if self._run_forward is None:
+                self._compile()
+        for node, request in self.requests.items():
+            if node not in self.gradients and request == "write":
+                buffers[node].fill(0)
+
+    def profile(self, arrays: Sequence[Any], head_gradients: Sequence[Any], buffers: Any) -> list[tuple[Node, float]]:
+        """Return each step with the seconds that it took, in one run step by step."""
+        times: list[tuple[Node, float]] = []
+        last = time.perf_counter()
+
+        def note(node: Node, _: Any) -> None:
+            nonlocal last
+            times.append((node, time.perf_counter() - last))
+            last = time.perf_counter()
+
+        self.run_forward(arrays, note)
+        if self.backward:
+            last = time.perf_counter()
+            self.run_backward(arrays, head_gradients, buffers, note)
+        return times
+
+    def text(self) -> str:
+        """Return the program as text: the source that runs, or the steps, as long as nothing has run."""
+        if self.emitted is not None:
+            return self.emitted.described()
+        steps = [*self.forward, *self.backward]
+        return "\n".join(f"{node.name} = {node.kind}({', '.join(map(repr, node.inputs))})" for node in steps)
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _last_uses(self) -> dict[Node, int]:
+        last: dict[Node, int] = {}
+        for number, node in enumerate((*self.forward, *self.backward)):
+            for value in node.inputs:
+                last[value.node] = number
+        for value in (*self.heads, *self.gradients.values()):
+            last[value.node] = len(self.forward) + len(self.backward)
+        return last
+
+    def _interpret(self, steps: Sequence[Node], env: dict[Node, Any], observer: Observer | None, start: int) -> None:
+        known = self._run_forward is not None
+        for number, node in enumerate(steps, start):
+            arguments = [_read(env, value) for value in node.inputs]
+            try:
+                answer = env[node] = self._calls[node](*arguments)
+            except Exception as error:
+                raise located(node, error, arguments) from error
+            if not known:
+                self._facts[node] = observe(node, answer, [value.node for value in node.inputs], self._facts, env)
+            if observer is not None:
+                observer(node, answer)
+            for value in node.inputs:
+                if self._last[value.node] == number and value.node.operator is not None:
+                    env.pop(value.node, None)
+
+    def _compile(self) -> None:
+        self.emitted = Emitter(self, self._facts, self._calls)
+        self._run_forward, self._run_backward = self.emitted.compile()
+
+    def _guarded(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except Exception as error:
+            node = self.emitted.step_of(error) if self.emitted is not None else None
+            if node is None:
+                raise
+            raise located(node, error, None) from error
+
+
+def step_call(node: Node) -> Callable[..., Any]:
+    """Return the function from the raw inputs of a node to its raw answer."""
+    operator, attributes = node.operator, node.attributes
+    if operator is CONSTANT:
+        return lambda: attributes["value"]
+    if isinstance(operator, PullBack):
+        return operator.forward
+    if not operator.builtin:
+        return lambda *raws: dispatch.run(operator, raws, attributes)
+    if operator.keeps_dtype:
+        return lambda *raws: dispatch.run_keeping_dtype(operator, raws, attributes)
+    if attributes:
+        return functools.partial(operator.forward, **attributes)
+    forward: Callable[..., Any] = operator.forward
+    return forward
+
+
+def store(buffer: numpy.ndarray, gradient: Any, request: str) -> None:
+    """Write a gradient where it is asked for, or add it."""
+    if request == "add":
+        buffer += gradient
+    else:
+        numpy.copyto(buffer, gradient)
+
+
+def located(node: Node, error: Exception, arguments: Sequence[Any] | None) -> Exception:
+    """Return an error that says at which node of a graph it happened."""
+    where = node.operator.node if isinstance(node.operator, PullBack) else node
+    if getattr(error, "node", None) is not None:
+        return error
+    line = f"{'backward of ' if where is not node else ''}{where.described()}: "
+    if isinstance(error, MXNetError):
+        try:
+            found: Exception = type(error)(line + str(error))
+        except TypeError:
+            found = MXNetError(line + str(error))
+    else:
+        found = dispatch.operator_error(error, line + "failed")
+    found.node = where.name  # type: ignore[attr-defined]
+    return found
+
+
+def _read(env: Mapping[Node, Any], value: Value) -> Any:
+    answer = env[value.node]
+    return answer[value.index] if isinstance(answer, tuple) and value.index != ANSWER else answer
+
+
+def _fact_of_given(node: Node, array: Any) -> Fact:
+    return Fact(numpy.shape(array), array.dtype, array.strides, frozenset([node]), 0)
+
+
+def all_nodes(program: Program) -> list[Node]:
+    """Return every node of a program, variables included."""
+    return topological([*program.heads, *program.gradients.values()])

@@ -1,0 +1,590 @@
+"""`Executor`: a symbol with arrays for its variables, which runs it and takes gradients back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array, note_write
+from minpy.core.context import Context, current_context
+from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, nearest
+from minpy.core.shapes import is_known, show_shape
+from minpy.graph.inference import infer_dtypes, infer_shapes
+from minpy.graph.ir import Node, Value, variables
+from minpy.graph.program import Program, build_program
+from minpy.ndarray.creation import array as make_array
+from minpy.ndarray.creation import zeros
+from minpy.ndarray.ndarray import NDArray
+from minpy.symbol.profiling import Profile
+from minpy.symbol.symbol import Symbol
+
+__all__ = ["Executor", "bind", "gradient_symbol", "simple_bind"]
+
+_REQUESTS = ("write", "add", "null")
+
+
+class Executor:
+    """Runs a symbol on its arrays, forward and backward. Made by `Symbol.bind` and `Symbol.simple_bind`.
+
+    Attributes
+    ----------
+    arg_arrays, grad_arrays, aux_arrays : list
+        NDArrays in the order of `list_arguments` and `list_auxiliary_states`; gradients that are not asked for are
+        None.
+    outputs : list of NDArray
+        Of the latest `forward`; the next one overwrites them.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> x = mx.sym.var('x')
+    >>> executor = (x * x).bind(mx.cpu(), {'x': mx.nd.array([1, 2])}, args_grad={'x': mx.nd.zeros((2,))})
+    >>> executor.forward(is_train=True)[0].asnumpy()
+    array([1., 4.], dtype=float32)
+    >>> executor.backward(mx.nd.ones((2,)))
+    >>> executor.grad_dict['x'].asnumpy()
+    array([2., 4.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        context: Context,
+        arguments: Sequence[NDArray],
+        gradients: Sequence[NDArray | None],
+        requests: Sequence[str],
+        states: Sequence[NDArray],
+    ) -> None:
+        self._symbol = symbol
+        self._context = context
+        self.arg_arrays = list(arguments)
+        self.grad_arrays = list(gradients)
+        self.aux_arrays = list(states)
+        self._requests = list(requests)
+        argument_nodes, state_nodes = variables(symbol.order)
+        self._argument_nodes, self._state_nodes = argument_nodes, state_nodes
+        self._names = [node.name for node in argument_nodes]
+        self._state_names = [node.name for node in state_nodes]
+        self.outputs: list[NDArray] = []
+        self._programs: dict[bool, Program] = {}
+        self._trained: Program | None = None
+        self._monitor: Callable[..., None] | None = None
+        self._monitor_all = False
+        nodes = [*argument_nodes, *state_nodes]
+        arrays = [*self.arg_arrays, *self.aux_arrays]
+        dtypes = {Value(node): array.dtype for node, array in zip(nodes, arrays, strict=True)}
+        shapes = {Value(node): array.shape for node, array in zip(nodes, arrays, strict=True)}
+        self._dtypes = infer_dtypes(symbol.order, dtypes, "of the array that is bound").known
+        self._shapes = infer_shapes(symbol.order, shapes, self._dtypes, "of the array that is bound").known
+        self._require_everything()
+
+    def __repr__(self) -> str:
+        return f"<Executor of {self._symbol!r}: {', '.join(self._names)}>"
+
+    # -- arrays by name ------------------------------------------------------------------------------------------
+
+    @property
+    def arg_dict(self) -> dict[str, NDArray]:
+        """The arguments' arrays by name."""
+        return dict(zip(self._names, self.arg_arrays, strict=True))
+
+    @property
+    def grad_dict(self) -> dict[str, NDArray | None]:
+        """The gradients' arrays by the names of their arguments."""
+        return dict(zip(self._names, self.grad_arrays, strict=True))
+
+    @property
+    def aux_dict(self) -> dict[str, NDArray]:
+        """The auxiliary states' arrays by name."""
+        return dict(zip(self._state_names, self.aux_arrays, strict=True))
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        """The outputs by name."""
+        return dict(zip(self._symbol.list_outputs(), self.outputs, strict=True))
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+        """Compute the outputs.
+
+        Parameters
+        ----------
+        is_train : bool
+            Whether operators run as in training; needed for `backward`.
+        **kwargs : NDArray or array_like
+            New values of arguments, copied into their arrays first.
+
+        Returns
+        -------
+        list of NDArray
+            The outputs, which the next call overwrites.
+
+        Raises
+        ------
+        ArgumentError, ShapeError
+            For unknown arguments, or values of another shape.
+        """
+        for name, value in kwargs.items():
+            self._assign(name, value)
+        is_train = bool(is_train)
+        program = self._programs.get(is_train)
+        if program is None:
+            program = self._programs[is_train] = self._build(is_train)
+        self._trained = None
+        heads = program.run_forward(self._raws(), self._observer() if self._monitor is not None else None)
+        if not self.outputs:
+            self.outputs = [self._new(numpy.asarray(head)) for head in heads]
+        given = {id(array) for array in self._raws()}
+        for output, head in zip(self.outputs, heads, strict=True):
+            data = numpy.asarray(head)
+            if data.base is not None or id(data) in given:
+                data = data.copy() if _is_view_of(data, given) else data
+            output._data = data
+            note_write(data)
+        if is_train:
+            self._trained = program
+        return self.outputs
+
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+        """Compute the gradients of the outputs with respect to the arguments, into `grad_arrays`.
+
+        Parameters
+        ----------
+        out_grads : NDArray or list of NDArray or dict of str to NDArray, optional
+            The outputs' gradients; ones, if left out, which loss layers do not look at.
+        is_train : bool
+            Accepted for MXNet's sake.
+
+        Raises
+        ------
+        MXNetError
+            If there was no `forward(is_train=True)` before.
+        ShapeError
+            If a gradient does not have its output's shape.
+        """
+        program = self._trained
+        if program is None:
+            raise MXNetError("Executor.backward: call forward(is_train=True) first; a backward belongs to one forward.")
+        heads = self._head_gradients(out_grads)
+        if not program.requests:
+            return
+        buffers = {
+            node: array._data
+            for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)
+            if array is not None and node in program.requests
+        }
+        program.run_backward(self._raws(), heads, buffers, self._observer() if self._monitor is not None else None)
+        self._trained = None
+        for data in buffers.values():
+            note_write(data)
+
+    def copy_params_from(
+        self, arg_params: Mapping[str, Any], aux_params: Mapping[str, Any] | None = None, allow_extra_params: bool = False
+    ) -> None:
+        """Copy values into the arrays of arguments and auxiliary states, by name.
+
+        Raises
+        ------
+        ArgumentError
+            For a name that the symbol does not have, unless `allow_extra_params`.
+        ShapeError
+            For a value of another shape.
+        """
+        for given, known, what in (
+            (arg_params, self.arg_dict, "argument"),
+            (aux_params or {}, self.aux_dict, "auxiliary state"),
+        ):
+            for name, value in given.items():
+                if name in known:
+                    _copy(value, known[name], f"copy_params_from: {what} {name!r}")
+                elif not allow_extra_params:
+                    raise ArgumentError(
+                        f"copy_params_from: the symbol has no {what} {name!r}; it has {', '.join(known) or 'none'}."
+                        f"{nearest(name, known)} Pass allow_extra_params=True to leave out what it does not have."
+                    )
+
+    def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
+        """Return an executor for other shapes, which shares the arrays whose shapes stay.
+
+        Parameters
+        ----------
+        partial_shaping : bool
+            Whether arguments that are not named may change their shapes, too.
+        allow_up_sizing : bool
+            Whether arrays may become larger.
+        **kwargs : tuple of int
+            New shapes of arguments.
+
+        Raises
+        ------
+        ShapeError
+            If shapes change that may not.
+        """
+        arguments, _, states = self._symbol.infer_shape(**kwargs)
+        if arguments is None:
+            raise ShapeError(
+                f"Executor.reshape: {', '.join(kwargs) or 'nothing'} is not enough to infer all shapes; "
+                f"{self._missing_text(self._symbol, kwargs)}"
+            )
+
+        def again(name: str, array: Any, shape: tuple[int, ...], named: bool) -> Any:
+            if array is None or array.shape == shape:
+                return array
+            if not (named or partial_shaping):
+                raise ShapeError(
+                    f"Executor.reshape: {name!r} would change from {array.shape} to {shape}, and was not named. Pass "
+                    "partial_shaping=True if that is meant."
+                )
+            size = int(numpy.prod(shape))
+            if size > array.size:
+                if not allow_up_sizing:
+                    raise ShapeError(
+                        f"Executor.reshape: {name!r} would grow from {array.shape} to {shape}. Pass "
+                        "allow_up_sizing=True to give it new memory."
+                    )
+                return zeros(shape, array.context, array.dtype)
+            return self._new(array._data.reshape(-1)[:size].reshape(shape))
+
+        rows = zip(self._names, self.arg_arrays, self.grad_arrays, arguments, strict=True)
+        made = [(again(n, a, s, n in kwargs), again(n, g, s, n in kwargs)) for n, a, g, s in rows]
+        auxiliary = [
+            again(name, array, shape, False)
+            for name, array, shape in zip(self._state_names, self.aux_arrays, states, strict=True)
+        ]
+        return Executor(
+            self._symbol, self._context, [a for a, _ in made], [g for _, g in made], self._requests, auxiliary
+        )
+
+    def set_monitor_callback(self, callback: Callable[[str, NDArray], None] | None, monitor_all: bool = False) -> None:
+        """Let `callback(name, array)` see every output of every node while the graph runs; None ends it.
+
+        With `monitor_all` it also sees the inputs, before each node that reads them.
+        """
+        self._monitor = callback
+        self._monitor_all = monitor_all
+
+    def profile(self, out_grads: Any = None, is_train: bool = True, repeat: int = 10) -> Profile:
+        """Run step by step, and return how long each node took, as a table.
+
+        Parameters
+        ----------
+        out_grads
+            As for `backward`.
+        is_train : bool
+            Whether to run as in training, with the backward part.
+        repeat : int
+            How often; the times are medians.
+        """
+        self.forward(is_train)
+        heads = self._head_gradients(out_grads) if is_train else []
+        program = self._programs[is_train]
+        saved = [array._data.copy() for array in self.aux_arrays]
+        spare = {
+            node: numpy.zeros_like(array._data)
+            for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)
+            if array is not None
+        }
+        runs = [program.profile(self._raws(), heads, spare) for _ in range(repeat)]
+        for array, before in zip(self.aux_arrays, saved, strict=True):
+            numpy.copyto(array._data, before)
+        self._trained = None
+        return Profile(runs)
+
+    def debug_str(self) -> str:
+        """Return what runs: the program's plan as text, of training if that has run, else of prediction."""
+        if not self._programs:
+            self._programs[False] = self._build(False)
+        return self._programs[max(self._programs)].text()
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _build(self, is_train: bool) -> Program:
+        requests = {
+            node: request
+            for node, request, array in zip(self._argument_nodes, self._requests, self.grad_arrays, strict=True)
+            if request != "null" and array is not None
+        }
+        nodes = [*self._argument_nodes, *self._state_nodes]
+        return build_program(
+            self._symbol.values, nodes, self._shapes, self._dtypes, is_train, requests if is_train else None
+        )
+
+    def _raws(self) -> list[numpy.ndarray]:
+        return [array._data for array in self.arg_arrays] + [array._data for array in self.aux_arrays]
+
+    def _new(self, data: numpy.ndarray) -> NDArray:
+        like = self.arg_arrays[0] if self.arg_arrays else None
+        return like._like(data) if like is not None else make_array(data)  # type: ignore[no-any-return]
+
+    def _assign(self, name: str, value: Any) -> None:
+        if name not in self._names:
+            raise ArgumentError(
+                f"Executor.forward: the symbol has no argument {name!r}; it has {', '.join(self._names)}."
+                + nearest(name, self._names)
+            )
+        _copy(value, self.arg_arrays[self._names.index(name)], f"Executor.forward: argument {name!r}")
+
+    def _head_gradients(self, given: Any) -> list[numpy.ndarray]:
+        names = self._symbol.list_outputs()
+        if isinstance(given, dict):
+            unknown = [name for name in given if name not in names]
+            if unknown:
+                raise ArgumentError(f"Executor.backward: no output is named {unknown[0]!r}{nearest(unknown[0], names)}")
+            given = [given.get(name) for name in names]
+        elif given is None:
+            given = [None] * len(names)
+        elif not isinstance(given, (list, tuple)):
+            given = [given]
+        if len(given) != len(names):
+            raise ArgumentError(
+                f"Executor.backward: {len(given)} gradient(s) for {len(names)} output(s): {', '.join(names)}."
+            )
+        heads = []
+        for name, gradient, output in zip(names, given, self.outputs, strict=True):
+            data = output._data
+            if gradient is None:
+                heads.append(_ones(data.shape, data.dtype))
+                continue
+            raw = gradient._data if isinstance(gradient, Array) else numpy.asarray(gradient)
+            if raw.shape != data.shape:
+                raise ShapeError(
+                    f"Executor.backward: the gradient of {name} has shape {raw.shape}; expected {data.shape}, the "
+                    "output's."
+                )
+            heads.append(raw.astype(data.dtype, copy=False))
+        return heads
+
+    def _observer(self) -> Callable[[Node, Any], None]:
+        monitor, inputs_too = self._monitor, self._monitor_all
+        assert monitor is not None
+
+        def observe(node: Node, answer: Any) -> None:
+            if node.kind.startswith("_constant") or node.name.startswith("gradient of "):
+                return
+            names = node.output_names()
+            answers = answer if isinstance(answer, tuple) else (answer,)
+            for name, one in zip(names, answers, strict=False):
+                monitor(f"{node.name}_{name}", make_array(one, dtype=one.dtype))
+
+        if not inputs_too:
+            return observe
+        arrays = {**self.arg_dict, **self.aux_dict}
+
+        def observe_all(node: Node, answer: Any) -> None:
+            for name, value in zip(node.input_names(), node.inputs, strict=True):
+                if value.node.operator is None and value.node.name in arrays:
+                    monitor(f"{node.name}_{name}", arrays[value.node.name].copy())
+            observe(node, answer)
+
+        return observe_all
+
+    def _require_everything(self) -> None:
+        for node in self._symbol.order:
+            for index, _ in enumerate(node.output_names()):
+                if not is_known(self._shapes.get(Value(node, index))):
+                    raise ShapeError(
+                        f"bind: the shape of {node.described()} cannot be inferred from the arrays: "
+                        f"{show_shape(self._shapes.get(Value(node, index)))}."
+                    )
+
+    @staticmethod
+    def _missing_text(symbol: Symbol, given: Mapping[str, Any]) -> str:
+        return missing_text(symbol, given)
+
+
+def _is_view_of(data: numpy.ndarray, given: set[int]) -> bool:
+    base: Any = data
+    while base is not None:
+        if id(base) in given:
+            return True
+        base = getattr(base, "base", None)
+    return False
+
+
+def _ones(shape: tuple[int, ...], dtype: numpy.dtype) -> numpy.ndarray:
+    one = numpy.ones(1, dtype)
+    return numpy.ndarray(shape, dtype, one, strides=(0,) * len(shape)) if 0 not in shape else numpy.ones(shape, dtype)
+
+
+def _copy(value: Any, target: NDArray, what: str) -> None:
+    raw = value._data if isinstance(value, Array) else numpy.asarray(value)
+    if raw.dtype == object:
+        raise DTypeError(f"{what} is {describe(value)}; expected an array of numbers.")
+    if raw.shape != target.shape:
+        raise ShapeError(f"{what} has shape {raw.shape}; expected {target.shape}, with which it was bound.")
+    numpy.copyto(target._data, raw, casting="unsafe")
+    note_write(target._data)
+
+
+def missing_text(symbol: Symbol, given: Mapping[str, Any]) -> str:
+    """Return which shapes cannot be inferred from the given ones, in words."""
+    arguments, _, states = symbol.infer_shape_partial(**given)
+    names = [*symbol.list_arguments(), *symbol.list_auxiliary_states()]
+    missing = [
+        f"{name} {show_shape(tuple(length or -1 for length in shape) or None)}"
+        for name, shape in zip(names, [*arguments, *states], strict=True)
+        if not shape or 0 in shape
+    ]
+    return f"not known: {', '.join(missing) or 'shapes inside the graph'}. Give shapes by name, as in data=(32, 784)."
+
+
+def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False) -> list[Any]:
+    """Return arrays in the order of `names`, from a list or a dict of them."""
+    if given is None and (optional or not names):
+        return [None] * len(names)
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in names]
+        missing = [name for name in names if name not in given]
+        if missing and not optional:
+            raise ArgumentError(
+                f"bind: {what} {', '.join(map(repr, missing))} missing; expected {', '.join(names)}."
+                + (f" Unknown: {', '.join(map(repr, unknown))}.{nearest(unknown[0], missing)}" if unknown else "")
+            )
+        return [given.get(name) for name in names]
+    if given is None:
+        raise ArgumentError(f"bind: no {what}s are given; expected {', '.join(names)}.")
+    arrays = list(given)
+    if len(arrays) != len(names):
+        raise ArgumentError(f"bind: {len(arrays)} {what}s given; expected {len(names)}: {', '.join(names)}.")
+    return arrays
+
+
+def _requests(grad_req: Any, names: Sequence[str]) -> list[str]:
+    if isinstance(grad_req, str):
+        requests = [grad_req] * len(names)
+    elif isinstance(grad_req, Mapping):
+        unknown = [name for name in grad_req if name not in names]
+        if unknown:
+            raise ArgumentError(
+                f"bind: grad_req names {unknown[0]!r}, which is no argument; expected {', '.join(names)}."
+                + nearest(unknown[0], names)
+            )
+        requests = [grad_req.get(name, "null") for name in names]
+    else:
+        requests = list(grad_req)
+        if len(requests) != len(names):
+            raise ArgumentError(f"bind: grad_req has {len(requests)} entries for {len(names)} arguments.")
+    for name, request in zip(names, requests, strict=True):
+        if request not in _REQUESTS:
+            raise ArgumentError(f"bind: grad_req of {name!r} is {request!r}; expected 'write', 'add' or 'null'.")
+    return requests
+
+
+def _require_arrays(arrays: Sequence[Any], names: Sequence[str], what: str) -> None:
+    for name, array in zip(names, arrays, strict=True):
+        if array is not None and not isinstance(array, NDArray):
+            raise ArgumentError(f"bind: {what} {name!r} is {describe(array)}; expected an NDArray: mx.nd.array(...).")
+
+
+def _require_different_names(symbol: Symbol) -> None:
+    names: dict[str, Node] = {}
+    for node in symbol.order:
+        if node.operator is None and names.setdefault(node.name, node) is not node:
+            raise ArgumentError(
+                f"bind: two variables are named {node.name!r}. Use one variable in both places, or two names."
+            )
+
+
+def bind(
+    symbol: Symbol,
+    ctx: Any = None,
+    args: Any = None,
+    args_grad: Any = None,
+    grad_req: Any = "write",
+    aux_states: Any = None,
+) -> Executor:
+    """Return an executor that runs a symbol on given arrays.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    ctx : Context, optional
+    args : list or dict of NDArray
+        For every argument, in the order of `list_arguments` or by name.
+    args_grad : list or dict of NDArray, optional
+        Where gradients are written; arguments without one get none.
+    grad_req : str, or list or dict of str
+        'write', 'add' or 'null', for all arguments or for each.
+    aux_states : list or dict of NDArray, optional
+        For every auxiliary state.
+
+    Raises
+    ------
+    ArgumentError
+        For missing or unknown names, wrong counts, two variables of one name, or what is no NDArray.
+    ShapeError
+        If the arrays' shapes do not fit the graph, or each other.
+    """
+    _require_different_names(symbol)
+    names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    arguments = _by_name(args, names, "argument")
+    states = _by_name(aux_states, state_names, "auxiliary state")
+    requests = _requests(grad_req, names)
+    gradients = _by_name(args_grad, names, "gradient", optional=True)
+    for arrays, of, what in ((arguments, names, "argument"), (states, state_names, "auxiliary state")):
+        missing = [name for name, array in zip(of, arrays, strict=True) if array is None]
+        if missing:
+            raise ArgumentError(f"bind: {what} {missing[0]!r} is None; expected {', '.join(of)}.")
+        _require_arrays(arrays, of, what)
+    _require_arrays(gradients, names, "the gradient of")
+    for name, gradient, argument in zip(names, gradients, arguments, strict=True):
+        if gradient is not None and gradient.shape != argument.shape:
+            raise ShapeError(
+                f"bind: the gradient of {name!r} has shape {gradient.shape}; expected {argument.shape}, the argument's."
+            )
+    context = Context(ctx) if ctx is not None else current_context()
+    return Executor(symbol, context, arguments, gradients, requests, states)
+
+
+def simple_bind(symbol: Symbol, ctx: Any = None, grad_req: Any = "write", type_dict: Any = None, **shapes: Any) -> Executor:
+    """Return an executor with new arrays (zeros) of shapes and dtypes inferred from some.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    ctx : Context, optional
+    grad_req : str, or list or dict of str
+        As for `bind`; arrays for gradients are made where they are asked for.
+    type_dict : dict of str to dtype, optional
+        Dtypes of arguments; float32 where nothing is said or follows.
+    **shapes : tuple of int
+        Shapes of arguments.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes contradict each other, or are not enough: says which are not known.
+    """
+    _require_different_names(symbol)
+    names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    types = symbol._infer_type("simple_bind", (), type_dict or {})
+    facts = dict(types.known)
+    for node in symbol.order:
+        if node.operator is None:
+            facts.setdefault(Value(node), numpy.dtype("float32"))
+    known = infer_dtypes(symbol.order, facts).known
+    inference = symbol._infer_shape("simple_bind", (), shapes, known).known
+    argument_nodes, state_nodes = variables(symbol.order)
+    for node in (*argument_nodes, *state_nodes):
+        if not is_known(inference.get(Value(node))):
+            raise ShapeError(f"simple_bind: not all shapes follow from what is given; {missing_text(symbol, shapes)}")
+    context = Context(ctx) if ctx is not None else current_context()
+
+    def made(nodes: Sequence[Node]) -> list[NDArray]:
+        return [zeros(inference[Value(node)], context, known[Value(node)]) for node in nodes]
+
+    requests = _requests(grad_req, names)
+    arguments = made(argument_nodes)
+    gradients = [
+        zeros(array.shape, context, array.dtype) if request != "null" else None
+        for array, request in zip(arguments, requests, strict=True)
+    ]
+    return Executor(symbol, context, arguments, gradients, requests, made(state_nodes))
+
+
+def gradient_symbol(symbol: Symbol, wrt: Sequence[str]) -> Symbol:
+    """Return the symbol of the gradients of the outputs' sum with respect to arguments; see `Symbol.gradient`."""
+    raise NotImplementedError

@@ -1,0 +1,63 @@
+"""How long each node of a program took, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+from typing import NamedTuple
+
+from minpy.graph.gradient import PullBack
+from minpy.graph.ir import CONSTANT, Node
+
+__all__ = ["Profile", "Row"]
+
+
+class Row(NamedTuple):
+    """One step: the node's name, its operator, 'forward' or 'backward', and the seconds that it took."""
+
+    name: str
+    operator: str
+    part: str
+    seconds: float
+
+
+class Profile:
+    """The medians of several runs; iterates over rows in the order of the steps, and prints as a table."""
+
+    def __init__(self, runs: Sequence[Sequence[tuple[Node, float]]]) -> None:
+        self.rows: list[Row] = []
+        for steps in zip(*runs, strict=True):
+            node = steps[0][0]
+            if node.operator is CONSTANT:
+                continue
+            backward = isinstance(node.operator, PullBack)
+            of = node.operator.node if isinstance(node.operator, PullBack) else node
+            seconds = median(seconds for _, seconds in steps)
+            self.rows.append(Row(of.name, of.kind, "backward" if backward else "forward", seconds))
+
+    @property
+    def seconds(self) -> float:
+        """The time of all steps."""
+        return sum(row.seconds for row in self.rows)
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        total = self.seconds or 1.0
+        width = max([4, *(len(row.name) for row in self.rows)])
+        kinds = max([8, *(len(row.operator) for row in self.rows)])
+        lines = [f"{'node':<{width}}  {'operator':<{kinds}}  {'part':<8}  {'time':>10}  {'share':>6}"]
+        for row in self.rows:
+            lines.append(
+                f"{row.name:<{width}}  {row.operator:<{kinds}}  {row.part:<8}  {1e6 * row.seconds:>7.1f} us  "
+                f"{100 * row.seconds / total:>5.1f}%"
+            )
+        lines.append(f"{'total':<{width}}  {'':<{kinds}}  {'':<8}  {1e6 * self.seconds:>7.1f} us  100.0%")
+        return "\n".join(lines)
