@@ -1,8 +1,21 @@
 """minpy: operators written in plain NumPy, differentiable everywhere."""
 
-from minpy import attribute, autograd, context, name, ndarray, numpy, operator, random, symbol
+from minpy import (
+    attribute,
+    autograd,
+    context,
+    name,
+    ndarray,
+    numpy,
+    operator,
+    random,
+    symbol,
+    test_utils,
+    visualization,
+)
 from minpy import ndarray as nd
 from minpy import symbol as sym
+from minpy import visualization as viz
 from minpy.attribute import AttrScope
 from minpy.context import Context, cpu, cpu_pinned, cpu_shared, current_context, gpu, num_gpus
 from minpy.core.customop import customop
@@ -41,6 +54,9 @@ __all__ = [
     "random",
     "sym",
     "symbol",
+    "test_utils",
     "value_and_grad",
+    "visualization",
+    "viz",
     "vjp",
 ]

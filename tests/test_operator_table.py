@@ -115,8 +115,10 @@ def test_values(row: Row) -> None:
         expected = call(row, inputs)
         on_arrays = call(row, [nd.array(value, dtype="float64") for value in inputs])
     for output, array in zip(expected, on_arrays, strict=True):
-        assert isinstance(array, nd.NDArray)
-        np.testing.assert_array_equal(array.asnumpy(), output)
+        if inputs:  # without, there is no kind of array to answer in
+            assert isinstance(array, nd.NDArray)
+            array = array.asnumpy()
+        np.testing.assert_array_equal(array, output)
     operator = operator_of(row)
     for name, value, copy in zip(operator.argument_names(len(inputs)), inputs, copies, strict=True):
         if name not in operator.auxiliary:
@@ -227,7 +229,7 @@ def test_no_gradient(row: Row) -> None:
             assert not hips.grad(
                 lambda *v, weights=weights: boxed_scalar(row, weights)(*v) + 0 * sum(map(hips.numpy.sum, v)), position
             )(*inputs).any()
-    if all(map(operator.is_zero, range(len(inputs)))):
+    if inputs and all(map(operator.is_zero, range(len(inputs)))):
         arrays = [nd.array(value) for value in inputs]
         for array in arrays:
             array.attach_grad()

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakValueDictionary
 
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
 
-__all__ = ["customop"]
+__all__ = ["USER_OPERATORS", "customop", "user_name"]
+
+# By `module:qualname`, the latest of each name: what files of symbols may name.
+USER_OPERATORS: WeakValueDictionary[str, Operator] = WeakValueDictionary()
+
+
+def user_name(operator: Operator) -> str:
+    """Return the name under which files hold a `@customop`: `module:qualname`."""
+    return f"{operator.__module__}:{operator.__qualname__}"
 
 
 def customop(kind: str = "numpy") -> Callable[[Callable[..., Any]], Operator]:
@@ -55,6 +64,8 @@ def customop(kind: str = "numpy") -> Callable[[Callable[..., Any]], Operator]:
     def decorate(function: Callable[..., Any]) -> Operator:
         if not callable(function):
             raise ArgumentError(f"@customop({kind!r}) decorates a function, got {describe(function)}.")
-        return Operator(function, kind=kind)
+        made = Operator(function, kind=kind)
+        USER_OPERATORS[user_name(made)] = made
+        return made
 
     return decorate

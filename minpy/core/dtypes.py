@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy
 
-__all__ = ["DTYPES", "DTYPE_NUMBERS"]
+__all__ = ["DTYPES", "DTYPE_NUMBERS", "dtype_or"]
 
 # Little-endian, as in files.
 DTYPES = {
@@ -12,3 +14,16 @@ DTYPES = {
     for number, code in enumerate(("f4", "f8", "f2", "u1", "i4", "i1", "i8", "b1"))
 }
 DTYPE_NUMBERS = {dtype: number for number, dtype in DTYPES.items()}
+
+
+def dtype_or(dtype: Any, default: Any) -> numpy.dtype:
+    """Return the dtype that an attribute asks for; `default` for None, and for 'None', as files write it.
+
+    Examples
+    --------
+    >>> dtype_or('None', 'float32'), dtype_or(numpy.dtype('float64'), 'float32')
+    (dtype('float32'), dtype('float64'))
+    """
+    # Not `dtype in (None, ...)`: numpy.dtype('float64') == None is True.
+    given = dtype is not None and not (isinstance(dtype, str) and dtype == "None")
+    return numpy.dtype(dtype if given else default)

@@ -98,9 +98,9 @@ def merge_dtypes(one: numpy.dtype | None, other: numpy.dtype | None) -> numpy.dt
     DTypeError
         If they contradict each other.
     """
-    if one is None or one == other:
-        return other
-    if other is None:
+    if one is None or other is None:  # first: numpy.dtype('float64') == None is True
+        return other if one is None else one
+    if one == other:
         return one
     raise DTypeError(f"{one} and {other} differ.")
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Emitter"]
 
 _FILE = "<minpy program>"
+_KEYWORD_OUT = (numpy.maximum, numpy.minimum)  # NumPy wants their `out` by keyword; by position it costs less
 
 
 class Emitter:
@@ -32,6 +33,7 @@ class Emitter:
         self.number = {node: number for number, node in enumerate(self.steps)}
         self.into_gradient = self._into_gradient()
         self.plan = place(self.steps, program.heads, program.gradients, facts, self.into_gradient)
+        self.last = program.last_uses
         self.names: dict[Node, str] = {node: f"a{index}" for index, node in enumerate(program.variables)}
         self.names |= {value.node: f"h{index}" for index, value in enumerate(program.head_gradients)}
         self.gradient_names = {node: f"g{index}" for index, node in enumerate(program.gradients)}
@@ -143,18 +145,27 @@ class Emitter:
     def _dying(self, node: Node) -> list[str]:
         """Return the names of fresh answers that nobody reads after this step."""
         number = self.number[node]
-        names = []
+        names: list[str] = []
         for one in dict.fromkeys([*(value.node for value in node.inputs), node]):
             root = self.plan.roots.get(one)
-            if (
-                root is not None
-                and root.operator is not CONSTANT
-                and self.plan.placements[root].kind == "fresh"
-                and self.plan.root_end[root] == number
-                and self.names[root] not in names
-            ):
+            if root is None or root.operator is CONSTANT or self.plan.placements[root].kind != "fresh":
+                continue
+            if self.facts[one].shape is None:
+                names += [
+                    name for index, name in enumerate(self._parts(one)) if self._part_end(one, index) == number
+                ]
+            elif self.plan.root_end[root] == number and self.names[root] not in names:
                 names.append(self.names[root])
         return names
+
+    def _parts(self, node: Node) -> list[str]:
+        """Return the names of the outputs of a node that has several."""
+        return [f"{self.names[node]}_{index}" for index in range(self.facts[node].count)]
+
+    def _part_end(self, node: Node, index: int) -> int:
+        """Return the step that reads one of several outputs last; the node's own, if none does."""
+        whole = self.last.get(Value(node, ANSWER), self.number[node])
+        return max(whole, self.last.get(Value(node, index), self.number[node]))
 
     def _store(self, variable: Node, value: Value) -> str:
         target, gradient = self.gradient_names[variable], self._expression(value)
@@ -181,22 +192,36 @@ class Emitter:
             self.names[node] = self._constant(f"b{number}", placement.buffer)
         else:
             self.names[node] = f"v{number}"
-            if number < len(self.program.forward) <= self.plan.root_end[node] and self.program.backward:
-                self.kept.add(self.names[node])
+            self._keep(node, number)
         out = self.names[node]
+        if self.facts[node].shape is None:
+            out = ", ".join([*self._parts(node), ""]).rstrip()
         if placement.kind != "fresh":
             if direct is not None:
                 first, last = direct
                 return f"{self._constant(f'i{number}', node.operator.rule_into())}({first})({last}, {out})"
             into = node.operator.into
             if isinstance(into, numpy.ufunc):
-                return f"{self._constant(into.__name__, into)}({', '.join([*arguments, out])})"
+                target = f"out={out}" if into in _KEYWORD_OUT else out
+                return f"{self._constant(into.__name__, into)}({', '.join([*arguments, target])})"
             function = functools.partial(into, **node.attributes) if node.attributes else into
             return f"{self._constant(f'k{number}', function)}({', '.join([out, *arguments])})"
         if direct is not None and self._conforms(node):
             first, last = direct
             return f"{out} = {self._constant(f'r{number}', node.operator.rule())}({first})({last})"
         return f"{out} = {self._constant(f'f{number}', self.calls[node])}({', '.join(arguments)})"
+
+    def _keep(self, node: Node, number: int) -> None:
+        """Note which names the forward part sets and the backward part reads."""
+        first = len(self.program.forward)
+        if number >= first or not self.program.requests:
+            return
+        if self.facts[node].shape is not None:
+            if self.plan.root_end[node] >= first:
+                self.kept.add(self.names[node])
+        else:
+            parts = enumerate(self._parts(node))
+            self.kept.update(name for index, name in parts if self._part_end(node, index) >= first)
 
     def _direct_rule(self, node: Node) -> tuple[str, str] | None:
         """Return (the rule's arguments, the upstream gradient) as source, if the step is one plain rule."""
@@ -220,9 +245,10 @@ class Emitter:
     def _expression(self, value: Value) -> str:
         name = self.names[value.node]
         fact = self.facts[value.node]
-        if fact.shape is None and value.index != ANSWER:
-            return f"{name}[{value.index}]"
-        return name
+        if fact.shape is not None:
+            return name
+        parts = self._parts(value.node)
+        return f"({', '.join(parts)},)" if value.index == ANSWER else parts[value.index]
 
     def _constant(self, name: str, value: Any) -> str:
         name = f"{name}_" if name in ("make", "forward", "backward", "arrays", "heads", "gradients") else name

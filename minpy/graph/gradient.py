@@ -173,8 +173,8 @@ def _to_dtype(data: Any, *, dtype: Any) -> Any:
     return data.astype(dtype)
 
 
-SUM_TO = Operator(_sum_to, name="_sum_to", builtin=True)
-TO_DTYPE = Operator(_to_dtype, name="_to_dtype", builtin=True)
+_SUM_TO = Operator(_sum_to, name="_sum_to", builtin=True)
+_TO_DTYPE = Operator(_to_dtype, name="_to_dtype", builtin=True)
 
 
 def differentiate(
@@ -281,11 +281,11 @@ class _Walk:
         target = node.inputs[index]
         value, shape = self.know(result.value, result.shape, result.dtype), self.shapes[target]
         if result.shape != shape:
-            made = self.builder.node(SUM_TO, [value], {"shape": shape}, f"sum_{len(self.builder.created)}")
+            made = self.builder.node(_SUM_TO, [value], {"shape": shape}, f"sum_{len(self.builder.created)}")
             value = self.know(Value(made), shape, result.dtype)
         if result.dtype != self.dtypes[target]:
             dtype = self.dtypes[target]
-            made = self.builder.node(TO_DTYPE, [value], {"dtype": dtype}, f"cast_{len(self.builder.created)}")
+            made = self.builder.node(_TO_DTYPE, [value], {"dtype": dtype}, f"cast_{len(self.builder.created)}")
             value = self.know(Value(made), shape, dtype)
         return value
 

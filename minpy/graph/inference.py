@@ -60,7 +60,7 @@ class Inference:
             after = self._merge(before, fact)
         except MXNetError:
             raise self._conflict(value, before, fact, origin, node) from None
-        if after == before:
+        if _same(after, before):
             return False
         self.known[value] = after
         self.origin[value] = origin if before is None else f"{self.origin[value]}, and {origin}"
@@ -88,7 +88,7 @@ class Inference:
         changed = False
         for values, facts, known in ((node.inputs, after[0], before[0]), (outputs, after[1], before[1])):
             for value, fact, old in zip(values, facts, known, strict=True):
-                if fact is not None and fact != old and self.tell(value, fact, origin, node):
+                if not _same(fact, old) and fact is not None and self.tell(value, fact, origin, node):
                     changed = True
         if all(self._settled(value) for value in (*node.inputs, *outputs)) and not changed:
             self._done.add(node)
@@ -126,6 +126,12 @@ class Inference:
 
     def _named(self, value: Value) -> str:
         return f"{'variable ' if value.node.operator is None else ''}{value!r}"
+
+
+def _same(one: Any, other: Any) -> bool:
+    if one is None or other is None:  # first: numpy.dtype('float64') == None is True
+        return one is other
+    return bool(one == other)
 
 
 def infer_dtypes(order: Sequence[Node], given: Mapping[Value, Any], origin: str = "given") -> Inference:

@@ -100,6 +100,7 @@ class Value(NamedTuple):
 
 
 def _value_of_constant(*, value: Any) -> Any:
+    """Return a value that was known when the graph was made."""
     return value
 
 

@@ -23,7 +23,7 @@ __all__ = ["Fact", "Placement", "observe", "place"]
 class Fact:
     """What one run told about a node's answer: its shape and layout, and whose memory it shares.
 
-    `shape` is None if the answer is a tuple. `shares` are the nodes (itself included, if it has memory of its own).
+    `shape` is None if the answer is a tuple, of `count` arrays. `shares` are the nodes (itself included, if it has memory of its own).
     """
 
     shape: tuple[int, ...] | None
@@ -31,6 +31,7 @@ class Fact:
     strides: tuple[int, ...]
     shares: frozenset[Node]
     nbytes: int
+    count: int = 1
 
 
 @dataclass(slots=True)
@@ -74,6 +75,7 @@ def observe(node: Node, answer: Any, inputs: Sequence[Node], facts: Mapping[Node
         single.strides if single is not None else (),
         frozenset(shares),
         own,
+        len(answer) if isinstance(answer, tuple) else 1,
     )
 
 
@@ -84,6 +86,21 @@ def _is_array(value: Any) -> bool:
 def _may_share(array: numpy.ndarray, other: Any) -> bool:
     others = other if isinstance(other, tuple) else (other,)
     return any(_is_array(one) and numpy.may_share_memory(array, one) for one in others)
+
+
+def last_uses(steps: Sequence[Node], ends: Mapping[Value, int]) -> dict[Value, int]:
+    """Return the number of the step that reads each value last.
+
+    `ends` says how long some values are needed beyond that. Of nodes with several outputs, each is a value of its own;
+    where a step reads all of them together, that is the last use of `Value(node, ANSWER)`.
+    """
+    found: dict[Value, int] = {}
+    for number, node in enumerate(steps):
+        for value in node.inputs:
+            found[value] = number
+    for value, number in ends.items():
+        found[value] = max(found.get(value, 0), number)
+    return found
 
 
 def place(

@@ -19,7 +19,7 @@ from minpy.graph.emitting import Emitter
 from minpy.graph.gradient import PullBack, differentiate
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
 from minpy.graph.lowering import Builder, lower, used
-from minpy.graph.memory import Fact, observe
+from minpy.graph.memory import Fact, last_uses, observe
 
 __all__ = ["Program", "build_program"]
 
@@ -103,7 +103,7 @@ class Program:
         self._run_forward: Any = None
         self._run_backward: Any = None
         self._is_compiled_run = False
-        self._last = self._last_uses()
+        self.last_uses = self._last_uses()
 
     def run_forward(self, arrays: Sequence[numpy.ndarray], observer: Observer | None = None) -> Sequence[Any]:
         """Compute and return the heads."""
@@ -116,7 +116,7 @@ class Program:
             self._facts.setdefault(node, _fact_of_given(node, array))
         self._interpret(self.forward, env, observer, 0)
         heads = [_read(env, head) for head in self.heads]
-        if not self.backward:
+        if not self.requests:
             self._env = {}
             if self._run_forward is None:
                 self._compile()
@@ -159,7 +159,7 @@ class Program:
             last = time.perf_counter()
 
         self.run_forward(arrays, note)
-        if self.backward:
+        if self.requests:
             last = time.perf_counter()
             self.run_backward(arrays, head_gradients, buffers, note)
         return times
@@ -173,14 +173,10 @@ class Program:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _last_uses(self) -> dict[Node, int]:
-        last: dict[Node, int] = {}
-        for number, node in enumerate((*self.forward, *self.backward)):
-            for value in node.inputs:
-                last[value.node] = number
-        for value in (*self.heads, *self.gradients.values()):
-            last[value.node] = len(self.forward) + len(self.backward)
-        return last
+    def _last_uses(self) -> dict[Value, int]:
+        steps = [*self.forward, *self.backward]
+        ends = dict.fromkeys([*self.heads, *self.gradients.values()], len(steps))
+        return last_uses(steps, ends)
 
     def _interpret(self, steps: Sequence[Node], env: dict[Node, Any], observer: Observer | None, start: int) -> None:
         known = self._run_forward is not None
@@ -194,9 +190,23 @@ class Program:
                 self._facts[node] = observe(node, answer, [value.node for value in node.inputs], self._facts, env)
             if observer is not None:
                 observer(node, answer)
-            for value in node.inputs:
-                if self._last[value.node] == number and value.node.operator is not None:
-                    env.pop(value.node, None)
+            for source in dict.fromkeys(value.node for value in node.inputs):
+                if source.operator is not None:
+                    self._release(env, source, number)
+            self._release(env, node, number)
+
+    def _release(self, env: dict[Node, Any], node: Node, number: int) -> None:
+        """Forget an answer, or some of several outputs, once nothing after the step `number` reads it."""
+        answer, last = env.get(node), self.last_uses
+        whole = last.get(Value(node, ANSWER), -1)
+        if isinstance(answer, tuple):
+            ends = [max(whole, last.get(Value(node, index), -1)) for index in range(len(answer))]
+            answer = tuple(one if end > number else None for one, end in zip(answer, ends, strict=True))
+            env[node] = answer
+            if not any(end > number for end in ends):
+                del env[node]
+        elif max(whole, last.get(Value(node), -1)) <= number:
+            env.pop(node, None)
 
     def _compile(self) -> None:
         self.emitted = Emitter(self, self._facts, self._calls)

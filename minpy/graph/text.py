@@ -32,10 +32,10 @@ def graph_text(heads: Sequence[Value], shapes: Mapping[Value, Any] | None = None
     --------
     >>> from minpy import sym
     >>> x = sym.var('x')
-    >>> print(sym.tanh(x + 1, name='y').debug_str())
+    >>> print(sym.tanh(sym.sum(x, axis=1, name='s'), name='y').debug_str())
     x = variable
-    _plusscalar0 = _plus_scalar(x, scalar=1)
-    y = tanh(_plusscalar0)
+    s = sum(x, axis=(1,))
+    y = tanh(s)
     return y
     """
     lines = [node_text(node, shapes) for node in topological(heads)]
@@ -47,9 +47,9 @@ def drawing(
 ) -> str:
     """Return the graph drawn with lines: one row a node, with what it is, its shapes, and the nodes that feed it.
 
-    A node continues the line of an input that nobody reads later; an input that is read again keeps its line beside it, as
-    in a skip connection. `○` is a variable, `●` a call, `◉` an output of the graph; `├`, `┼` and `┤` are where a line is
-    read, `╯` and `┴` where it is read for the last time; `─│─` only passes.
+    A node continues the line of an input that nobody reads later; an input that is read again keeps its line beside it,
+    as in a skip connection. `○` is a variable, `●` a call, `◉` an output of the graph; a line is read at `├`, `┼` and
+    `┤`, for the last time at `╯` and `┴`, and not at all at `─│─`.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def drawing(
 
 
 def _lanes(nodes: Sequence[Node], signs: Sequence[str]) -> list[str]:
-    """Return for every node the part of its row that is drawn: itself, the lines that pass, and those that end in it."""
+    """Return the drawn part of every row: a node's sign, the lines that pass it, and those that it reads."""
     shown = set(nodes)
     inputs = {node: list(dict.fromkeys(v.node for v in node.inputs if v.node in shown)) for node in nodes}
     last = {read: node for node in nodes for read in inputs[node]}

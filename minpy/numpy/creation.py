@@ -85,7 +85,7 @@ def asarray(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
     >>> np.asarray(x) is x
     True
     """
-    if isinstance(object, ndarray) and dtype in (None, object.dtype):
+    if isinstance(object, ndarray) and (dtype is None or dtype == object.dtype):
         return object
     return array(object, dtype, ctx)
 

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError, nearest
+from minpy.core.inferring import same_shape
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN, is_known, merge_shapes
 from minpy.ops.generator import generator
+from minpy.ops.inference import like_data, product, with_followers
 from minpy.ops.special import erf
 
 __all__ = ["activation", "leaky_relu"]
@@ -84,6 +87,9 @@ def _activation_gradient(ans: Any, data: Any, *, act_type: str) -> Any:
     return lambda g: derivative(ans, data, g)
 
 
+activation.def_infer_shape(same_shape)
+
+
 # Self-normalizing networks (Klambauer et al., 2017): with these two, mean 0 and variance 1 are a fixed point.
 _SELU_ALPHA = 1.6732632423543772
 _SELU_SCALE = 1.0507009873554805
@@ -102,7 +108,16 @@ def _normal_cdf(data: Any) -> Any:
     return erf(data * math.sqrt(0.5)) * 0.5 + 0.5
 
 
-@operator(name="LeakyReLU")
+def _require_slopes(size: int, shape: tuple[int, ...], channels: int) -> None:
+    if size not in (1, channels):
+        raise ShapeError(f"LeakyReLU: gamma has shape {shape}; expected (1,) or ({channels},), one slope a channel.")
+
+
+@operator(
+    name="LeakyReLU",
+    optional_inputs={"gamma": lambda attributes: attributes.get("act_type") == "prelu"},
+    random=True,
+)
 def leaky_relu(
     data: np.ndarray,
     gamma: np.ndarray | None = None,
@@ -172,10 +187,7 @@ def leaky_relu(
     if gamma is None:
         raise ArgumentError("LeakyReLU: act_type='prelu' needs gamma, the slopes for negative elements.")
     channels = data.shape[1] if data.ndim > 1 else data.size
-    if gamma.size not in (1, channels):
-        raise ShapeError(
-            f"LeakyReLU: gamma has shape {gamma.shape}; expected (1,) or ({channels},), one slope a channel."
-        )
+    _require_slopes(gamma.size, gamma.shape, channels)
     return np.where(data > 0, data, data * _channels(gamma, data.ndim))
 
 
@@ -225,3 +237,19 @@ def _slopes_gradient(
         tuple(range(ndim)) if np.size(gamma) == 1 else tuple(axis for axis in range(ndim) if axis != min(1, ndim - 1))
     )
     return lambda g: np.reshape(np.sum(np.minimum(data, 0) * g, axis=axes), shape)
+
+
+@leaky_relu.def_infer_shape
+def _leaky_relu_shapes(inputs: Any, outputs: Any, *, act_type: str = "leaky", **_: Any) -> Any:
+    inputs, outputs = like_data(inputs, outputs)
+    data, *slopes = inputs
+    if act_type == "prelu" and data is not None and slopes:
+        channels = (*data, 1)[len(data) > 1]
+        if not is_known(slopes[0]):
+            slopes = [merge_shapes(slopes[0], (channels,))]  # or one for all, if that is given
+        elif channels != UNKNOWN:
+            _require_slopes(product(slopes[0]), slopes[0], channels)
+    return [data, *slopes], outputs
+
+
+leaky_relu.def_infer_type(with_followers)

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
+from minpy.core.inferring import same_shape
 from minpy.core.operator import Operator
 from minpy.core.registry import operator
 from minpy.ops.documenting import binary_doc
+from minpy.ops.inference import promoted
 
 __all__ = [
     "add",
@@ -39,6 +41,7 @@ def _binary(
     ufunc: np.ufunc, name: str, aliases: tuple[str, ...], sentence: str, example: tuple[str, str, str], notes: str = ""
 ) -> Operator:
     made: Operator = operator(ufunc, name=name, aliases=aliases, doc=binary_doc(name, sentence, *example, notes))
+    made.def_infer_type(promoted)
     return made
 
 
@@ -203,6 +206,8 @@ def _elemwise(short: str, sign: str, broadcasting: Operator, aliases: tuple[str,
     made: Operator = operator(forward, name=name, aliases=aliases)
     made.may_alias = False
     made.keeps_dtype = True
+    made.def_infer_shape(same_shape)
+    made.def_infer_type(promoted)
     for argnum, rule in enumerate(broadcasting.rules):
         made.def_grad(rule, argnum)
     return made
@@ -217,7 +222,7 @@ def _require_equal_shapes(name: str, arguments: Any, arrays: Any, advice: str = 
             )
 
 
-elemwise_add = _elemwise("add", "+", add, ("_plus", "_Plus", "_add"), " 8., 12.")
+elemwise_add = _elemwise("add", "+", add, ("_plus", "_Plus", "_add", "_grad_add"), " 8., 12.")
 elemwise_sub = _elemwise("sub", "-", subtract, ("_minus", "_Minus", "_sub"), "4., 4.")
 elemwise_mul = _elemwise("mul", "*", multiply, ("_mul", "_Mul"), "12., 32.")
 elemwise_div = _elemwise("div", "/", divide, ("_div", "_Div"), "3., 2.")
@@ -261,3 +266,5 @@ def add_n(*args: np.ndarray) -> np.ndarray:
 
 
 add_n.def_multiple_grad(lambda ans, *args: lambda g: (g,) * len(args))
+add_n.def_infer_shape(same_shape)
+add_n.def_infer_type(promoted)

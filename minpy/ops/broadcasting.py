@@ -8,19 +8,25 @@ import numpy as np
 
 from minpy.core.errors import ShapeError
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.axes import several_axes
+from minpy.ops.inference import dtype_of, forwards, with_axes
 
 __all__ = ["broadcast_axis", "broadcast_like", "broadcast_to"]
 
 
-def _repeated(name: str, data: np.ndarray, target: tuple[int, ...]) -> np.ndarray:
-    if len(target) != data.ndim:
-        raise ShapeError(f"{name}: data {data.shape} and the target {target} must have the same number of axes.")
-    for axis, (length, wanted) in enumerate(zip(data.shape, target, strict=True)):
-        if length not in (1, wanted):
+def _require_repeatable(name: str, shape: tuple[int, ...], target: tuple[int, ...]) -> None:
+    if len(target) != len(shape):
+        raise ShapeError(f"{name}: data {shape} and the target {target} must have the same number of axes.")
+    for axis, (length, wanted) in enumerate(zip(shape, target, strict=True)):
+        if length not in (1, wanted, UNKNOWN) and wanted != UNKNOWN:
             raise ShapeError(
-                f"{name}: cannot broadcast data {data.shape} to {target}: axis {axis} has length {length}, not 1."
+                f"{name}: cannot broadcast data {shape} to {target}: axis {axis} has length {length}, not 1."
             )
+
+
+def _repeated(name: str, data: np.ndarray, target: tuple[int, ...]) -> np.ndarray:
+    _require_repeatable(name, data.shape, target)
     return np.broadcast_to(data, target).copy()
 
 
@@ -59,6 +65,21 @@ def broadcast_to(data: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
 broadcast_to.def_grad(lambda ans, data, *, shape: lambda g: g)
 
 
+@broadcast_to.def_infer_shape
+def _broadcast_to_shapes(inputs: Any, outputs: Any, *, shape: Any, **_: Any) -> Any:
+    target = (shape,) if isinstance(shape, int) else tuple(shape)
+    data = with_axes(inputs[0], len(target))
+    target = tuple(old if new == 0 else new for old, new in zip(data, target, strict=True))
+    _require_repeatable("broadcast_to", data, target)
+    return [data], [target]
+
+
+def _require_single(name: str, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    for position in axes:
+        if shape[position] not in (1, UNKNOWN):
+            raise ShapeError(f"{name}: axis {position} of data {shape} has length {shape[position]}; expected 1.")
+
+
 @operator(name="broadcast_axis", aliases=("broadcast_axes",))
 def broadcast_axis(
     data: np.ndarray, *, axis: int | tuple[int, ...] = (), size: int | tuple[int, ...] = ()
@@ -94,16 +115,22 @@ def broadcast_axis(
         raise ShapeError(
             f"broadcast_axis: {len(axes)} axes {axes} and {len(sizes)} sizes {sizes}; give one size an axis."
         )
-    for position in axes:
-        if data.shape[position] != 1:
-            raise ShapeError(
-                f"broadcast_axis: axis {position} of data {data.shape} has length {data.shape[position]}; expected 1."
-            )
+    _require_single("broadcast_axis", data.shape, axes)
     wanted = dict(zip(axes, sizes, strict=True))
     return _repeated("broadcast_axis", data, tuple(wanted.get(a, n) for a, n in enumerate(data.shape)))
 
 
 broadcast_axis.def_grad(lambda ans, data, *, axis=(), size=(): lambda g: g)
+
+
+@broadcast_axis.def_infer_shape
+@forwards
+def _broadcast_axis_shape(data: Any, *, axis: Any = (), size: Any = (), **_: Any) -> Any:
+    sizes = (size,) if isinstance(size, int) else tuple(size)
+    axes = several_axes("broadcast_axis", axis, len(data))
+    _require_single("broadcast_axis", data, axes)
+    wanted = dict(zip(axes, sizes, strict=False))
+    return tuple(wanted.get(position, length) for position, length in enumerate(data))
 
 
 @operator(name="broadcast_like")
@@ -156,3 +183,22 @@ def _broadcast_like_gradient(ans: Any, lhs: Any, rhs: Any, *, lhs_axes: Any = No
 
 
 broadcast_like.def_grad_zero(1)
+broadcast_like.def_infer_type(dtype_of(0))
+
+
+@broadcast_like.def_infer_shape
+def _broadcast_like_shapes(inputs: Any, outputs: Any, *, lhs_axes: Any = None, rhs_axes: Any = None, **_: Any) -> Any:
+    lhs, rhs = inputs
+    if lhs_axes is None and rhs_axes is None:
+        rhs = merge_shapes(rhs, outputs[0])
+        if lhs is not None and rhs is not None:
+            _require_repeatable("broadcast_like", lhs, rhs)
+        return [lhs, rhs], [rhs]
+    if lhs is None:
+        return inputs, outputs
+    result = list(lhs)
+    left = several_axes("broadcast_like", lhs_axes if lhs_axes is not None else (), len(lhs))
+    for position, axis in zip(left, rhs_axes if rhs_axes is not None else (), strict=False):
+        result[position] = rhs[axis] if rhs is not None else UNKNOWN
+    _require_repeatable("broadcast_like", lhs, tuple(result))
+    return inputs, [tuple(result)]

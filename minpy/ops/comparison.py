@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
+from minpy.core.inferring import broadcasting, same_shape
 from minpy.core.operator import Operator
 from minpy.core.registry import operator
 from minpy.ops.documenting import binary_doc, unary_doc
+from minpy.ops.inference import dtype_of, promoted
 
 __all__ = [
     "equal",
@@ -48,6 +50,8 @@ def _relation(ufunc: np.ufunc, name: str, sentence: str, lhs: str, rhs: str, res
     doc = binary_doc(name, sentence, lhs, rhs, result, "Its gradient is zero.")
     made: Operator = operator(forward, name=f"broadcast_{name}", aliases=(name,), doc=doc)
     made.may_alias = False
+    made.def_infer_shape(broadcasting)
+    made.def_infer_type(promoted)
     return made.def_grad_zero()
 
 
@@ -154,3 +158,19 @@ def _where_x_gradient(ans: Any, condition: Any, x: Any, y: Any) -> Callable[[Any
 @where.def_grad(argnum=2)
 def _where_y_gradient(ans: Any, condition: Any, x: Any, y: Any) -> Callable[[Any], Any]:
     return lambda g: np.where(_along_rows(condition, g.ndim), 0, g)
+
+
+@where.def_infer_shape
+def _where_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+    condition, x, y = inputs
+    if () in (x, y):  # a number, which the other one says nothing about
+        other = y if x == () else x
+        if other == ():
+            return inputs, [condition]
+        [other], outputs = same_shape([other], outputs)
+        return [condition, x, other] if x == () else [condition, other, y], outputs
+    [x, y], outputs = same_shape([x, y], outputs)
+    return [condition, x, y], outputs
+
+
+where.def_infer_type(dtype_of(1, 2))

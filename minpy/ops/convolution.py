@@ -8,6 +8,7 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.columns import (
     convolve,
     convolve_data,
@@ -16,6 +17,7 @@ from minpy.ops.columns import (
     transposed_weight_gradient,
     weight_gradient,
 )
+from minpy.ops.inference import derived, merge_lengths, with_axes
 
 __all__ = ["convolution", "deconvolution", "per_axis"]
 
@@ -66,17 +68,20 @@ def _require_layout(name: str, layout: str | None, count: int) -> None:
         )
 
 
+def _require_groups(name: str, shape: Ints, num_filter: int, num_group: int) -> None:
+    if num_group < 1 or shape[1] % num_group or num_filter % num_group or num_filter < 1:
+        raise ShapeError(
+            f"{name}: num_group is {num_group}; it must divide the {shape[1]} channels of data {shape} and "
+            f"num_filter={num_filter}."
+        )
+
+
 def _require_fit(
     name: str, data: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, expected: Ints, meaning: str, **given: Any
 ) -> None:
     """Raise unless weight and bias have the shapes that the data and the attributes ask for."""
     num_filter, num_group, no_bias = given["num_filter"], given["num_group"], given["no_bias"]
-    channels = data.shape[1]
-    if num_group < 1 or channels % num_group or num_filter % num_group or num_filter < 1:
-        raise ShapeError(
-            f"{name}: num_group is {num_group}; it must divide the {channels} channels of data {data.shape} and "
-            f"num_filter={num_filter}."
-        )
+    _require_groups(name, data.shape, num_filter, num_group)
     if weight.shape != expected:
         raise ShapeError(
             f"{name}: weight has shape {weight.shape}; expected {expected}, which is {meaning}, for data of shape "
@@ -104,7 +109,11 @@ def _bias_gradient(g: Any) -> Any:
     return np.sum(g, axis=(0, *range(2, np.ndim(g))))
 
 
-@operator(name="Convolution")
+@operator(
+    name="Convolution",
+    aliases=("Convolution_v1",),
+    optional_inputs={"bias": lambda attributes: not attributes.get("no_bias", False)},
+)
 def convolution(
     data: np.ndarray,
     weight: np.ndarray,
@@ -223,6 +232,65 @@ def _convolution_weight_gradient(
 convolution.def_grad(lambda ans, data, weight, bias=None, **_: _bias_gradient, argnum=2)
 
 
+def _positions(x: int, kernel: int, stride: int, dilate: int, pad: int, least: int = 1) -> int:
+    """Return at how many positions a filter fits on an axis."""
+    found: int = derived(lambda length: (length + 2 * pad - dilate * (kernel - 1) - 1) // stride + 1, x)
+    if found < least and x != UNKNOWN:
+        raise ShapeError(
+            f"kernel {kernel} with dilate={dilate} does not fit into an axis of length {x} with pad={pad}."
+        )
+    return found
+
+
+def _spread(x: int, kernel: int, stride: int, dilate: int, pad: int, adj: int = 0) -> int:
+    """Return the length of an axis of the data of which a convolution makes `x` positions, with `adj` left over."""
+    found: int = derived(lambda length: (length - 1) * stride + dilate * (kernel - 1) + 1 - 2 * pad + adj, x)
+    if found < 1 and x != UNKNOWN:
+        raise ShapeError(f"pad={pad} leaves nothing of an axis of {x} positions of a kernel of length {kernel}.")
+    return found
+
+
+@convolution.def_infer_shape
+def _convolution_shapes(
+    inputs: Any,
+    outputs: Any,
+    *,
+    kernel: Any,
+    num_filter: int,
+    stride: Any = (),
+    dilate: Any = (),
+    pad: Any = (),
+    num_group: int = 1,
+    **_: Any,
+) -> Any:
+    axes = _axes("Convolution", kernel, stride, dilate, pad)
+    kernel = tuple(axis[0] for axis in axes)
+    data, result = with_axes(inputs[0], len(axes) + 2), with_axes(outputs[0], len(axes) + 2)
+    weight = merge_shapes(inputs[1], (num_filter, UNKNOWN, *kernel)) or ()
+    batch = merge_lengths(data[0], result[0])
+    channels = merge_lengths(data[1], derived(lambda n: n * num_group, weight[1]))
+    lengths = tuple(
+        merge_lengths(x, _spread(y, *axis)) if axis[1] == 1 else x
+        for x, y, axis in zip(data[2:], result[2:], axes, strict=True)
+    )
+    data = (batch, channels, *lengths)
+    if channels != UNKNOWN:
+        _require_groups("Convolution", data, num_filter, num_group)
+    weight = (num_filter, derived(lambda n: n // num_group, channels), *kernel)
+    result = (batch, num_filter, *(_positions(x, *axis) for x, axis in zip(lengths, axes, strict=True)))
+    return [data, weight, *[(num_filter,)] * (len(inputs) - 2)], [result]
+
+
+def _axes(name: str, kernel: Any, stride: Any, dilate: Any, pad: Any) -> list[tuple[int, int, int, int]]:
+    """Return (kernel, stride, dilate, pad) of each axis."""
+    count = 1 if isinstance(kernel, int) else len(kernel)
+    if count not in LAYOUTS:
+        raise ShapeError(f"{name}: kernel is {kernel}; expected 1 to 3 numbers.")
+    given = (("kernel", kernel, 1, 1), ("stride", stride, 1, 1), ("dilate", dilate, 1, 1), ("pad", pad, 0, 0))
+    values = [per_axis(name, attribute, value, count, default, least) for attribute, value, default, least in given]
+    return list(zip(*values, strict=True))
+
+
 def _transposed(
     data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any, adj: Any, target_shape: Any, num_group: int
 ) -> dict[str, Any]:
@@ -261,7 +329,7 @@ def _transposed(
     return {**window, "pad": pad, "lengths": lengths}
 
 
-@operator(name="Deconvolution")
+@operator(name="Deconvolution", optional_inputs={"bias": lambda attributes: not attributes.get("no_bias", True)})
 def deconvolution(
     data: np.ndarray,
     weight: np.ndarray,
@@ -380,3 +448,38 @@ def _deconvolution_weight_gradient(
 
 
 deconvolution.def_grad(lambda ans, data, weight, bias=None, **_: _bias_gradient, argnum=2)
+
+
+@deconvolution.def_infer_shape
+def _deconvolution_shapes(
+    inputs: Any,
+    outputs: Any,
+    *,
+    kernel: Any,
+    num_filter: int,
+    stride: Any = (),
+    dilate: Any = (),
+    pad: Any = (),
+    adj: Any = (),
+    target_shape: Any = (),
+    num_group: int = 1,
+    **_: Any,
+) -> Any:
+    axes = _axes("Deconvolution", kernel, stride, dilate, pad)
+    kernel = tuple(axis[0] for axis in axes)
+    data, result = with_axes(inputs[0], len(axes) + 2), with_axes(outputs[0], len(axes) + 2)
+    batch = merge_lengths(data[0], result[0])
+    weight = merge_shapes(inputs[1], (data[1], num_filter // max(num_group, 1), *kernel)) or ()
+    lengths = per_axis("Deconvolution", "target_shape", target_shape, len(axes), 0, 0)
+    inner = data[2:]
+    if not any(lengths):
+        extra = per_axis("Deconvolution", "adj", adj, len(axes), 0, 0)
+        inner = tuple(
+            merge_lengths(x, _positions(y if y == UNKNOWN else y - a, *axis, least=0))
+            for x, y, a, axis in zip(inner, result[2:], extra, axes, strict=True)
+        )
+        lengths = tuple(_spread(x, *axis, a) for x, a, axis in zip(inner, extra, axes, strict=True))
+    data = (batch, weight[0], *inner)
+    if data[1] != UNKNOWN:
+        _require_groups("Deconvolution", data, num_filter, num_group)
+    return [data, weight, *[(num_filter,)] * (len(inputs) - 2)], [(batch, num_filter, *lengths)]

@@ -12,7 +12,9 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.axes import one_axis
+from minpy.ops.inference import by_default, dtype_attribute, dtype_of, forwards, replace_length, with_axes, without_axis
 
 __all__ = [
     "assign",
@@ -159,6 +161,12 @@ def _take_gradient(ans: Any, a: Any, indices: Any, *, axis: int = 0, mode: str =
 take.def_grad_zero(1)
 
 
+@take.def_infer_shape
+@forwards
+def _take_shape(a: Any, indices: Any, *, axis: int = 0, **_: Any) -> Any:
+    return replace_length(a, one_axis("take", axis, len(a)), *indices)
+
+
 @operator(name="_scatter_rows", public=False)
 def scatter_rows(data: np.ndarray, rows: np.ndarray, *, count: int, mode: str = "clip") -> np.ndarray:
     """Return `count` rows, each the sum of the rows of `data` with its number: the transpose of taking rows."""
@@ -263,6 +271,16 @@ def _pick_gradient(
 pick.def_grad_zero(1)
 
 
+@pick.def_infer_shape
+def _pick_shapes(inputs: Any, outputs: Any, *, axis: int = -1, keepdims: bool = False, **_: Any) -> Any:
+    data, index = inputs
+    if data is None:
+        return inputs, outputs
+    axis = one_axis("pick", axis, len(data))
+    rest = without_axis(data, axis)
+    return [data, by_default(index, rest)], [replace_length(data, axis, 1) if keepdims else rest]
+
+
 @operator(name="batch_take")
 def batch_take(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """Return one element from each row of a matrix.
@@ -297,6 +315,12 @@ def batch_take(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
 
 batch_take.def_grad(lambda ans, a, indices: _pick_gradient(ans, a, indices), 0)
 batch_take.def_grad_zero(1)
+
+
+@batch_take.def_infer_shape
+def _batch_take_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+    rows = merge_shapes(merge_shapes(with_axes(inputs[1], 1), outputs[0]), with_axes(inputs[0], 2)[:1]) or ()
+    return [(*rows, UNKNOWN), rows], [rows]
 
 
 @operator(name="one_hot")
@@ -334,18 +358,29 @@ def one_hot(
 
 
 one_hot.def_grad_zero()
+one_hot.def_infer_type(dtype_attribute("float32"))
+
+
+@one_hot.def_infer_shape
+def _one_hot_shapes(inputs: Any, outputs: Any, *, depth: int, **_: Any) -> Any:
+    indices = merge_shapes(inputs[0], outputs[0] and outputs[0][:-1])
+    return [indices], [None if indices is None else (*indices, depth)]
 
 
 # -- by coordinates ----------------------------------------------------------------------------------------------------
 
 
-def _coordinates(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
-    """Return the key that an array of coordinates, one axis of `shape` a row, stands for."""
-    if not indices.ndim or len(indices) > len(shape):
+def _require_coordinates(name: str, indices: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    if not indices or indices[0] > len(shape):
         raise ShapeError(
-            f"{name}: indices has shape {indices.shape}; expected (m, ...) with m <= {len(shape)}, one row "
+            f"{name}: indices has shape {indices}; expected (m, ...) with m <= {len(shape)}, one row "
             f"for each axis of {shape} that is indexed."
         )
+
+
+def _coordinates(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """Return the key that an array of coordinates, one axis of `shape` a row, stands for."""
+    _require_coordinates(name, indices.shape, shape)
     key = tuple(truncated(indices))
     for axis, row in enumerate(key):
         if row.size and (row.min() < -shape[axis] or row.max() >= shape[axis]):
@@ -396,6 +431,13 @@ def _gather_nd_gradient(ans: Any, data: Any, indices: Any) -> Any:
 gather_nd.def_grad_zero(1)
 
 
+@gather_nd.def_infer_shape
+@forwards
+def _gather_nd_shape(data: Any, indices: Any, **_: Any) -> Any:
+    _require_coordinates("gather_nd", indices, data)
+    return None if indices[0] == UNKNOWN else indices[1:] + data[indices[0] :]
+
+
 @operator(name="scatter_nd")
 def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     """Return zeros with values put at given coordinates; where some coincide, one of them stays.
@@ -438,6 +480,20 @@ def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...])
 
 scatter_nd.def_grad(lambda ans, data, indices, *, shape: lambda g: gather_nd(g, indices), 0)
 scatter_nd.def_grad_zero(1)
+
+
+@scatter_nd.def_infer_shape
+def _scatter_nd_shapes(inputs: Any, outputs: Any, *, shape: Any, **_: Any) -> Any:
+    data, indices = inputs
+    if indices is not None:
+        _require_coordinates("scatter_nd", indices, shape)
+    if indices is not None and indices[0] != UNKNOWN:
+        data = merge_shapes(data, indices[1:] + tuple(shape[indices[0] :]))
+    return [data, indices], [tuple(shape)]
+
+
+for _operator in (batch_take, gather_nd, pick, scatter_nd, take):
+    _operator.def_infer_type(dtype_of(0))
 
 # Their rules read no values of the data, only its shape.
 for _operator in (batch_take, gather_nd, index, pick, take):

@@ -9,7 +9,9 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError, describe
 from minpy.core.registry import FUNCTIONS, operator
+from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.axes import one_axis
+from minpy.ops.inference import derived, merge_lengths, numbered, promoted, replace_length, without_axis
 
 __all__ = ["concat", "split", "split_v2", "stack"]
 
@@ -79,6 +81,34 @@ def _concat_gradient(ans: Any, *data: Any, dim: int = 1, num_args: int | None = 
 concat.def_multiple_grad(_concat_gradient)
 
 
+@concat.def_infer_shape
+def _concat_shapes(inputs: Any, outputs: Any, *, dim: int = 1, **_: Any) -> Any:
+    ndim = _known_ndim(*inputs, *outputs)
+    if ndim is None:
+        return inputs, outputs
+    axis = one_axis("concat", dim, ndim)
+    common = (UNKNOWN,) * ndim
+    for shape in (*inputs, *outputs):
+        if shape is not None and len(shape) != ndim:
+            raise ShapeError("the arrays differ in their number of axes.")
+        common = merge_shapes(common, shape and replace_length(shape, axis, UNKNOWN)) or ()
+    lengths = [UNKNOWN if shape is None else shape[axis] for shape in inputs]
+    total = merge_lengths(derived(lambda *known: sum(known), *lengths), *(shape[axis] for shape in outputs if shape))
+    if total != UNKNOWN and lengths.count(UNKNOWN) == 1:
+        rest = total - sum(length for length in lengths if length != UNKNOWN)
+        if rest < 0:
+            raise ShapeError(f"the arrays are longer than their result along axis {axis}, which has length {total}.")
+        lengths[lengths.index(UNKNOWN)] = rest
+    return [replace_length(common, axis, length) for length in lengths], [replace_length(common, axis, total)]
+
+
+concat.def_infer_type(promoted)
+
+
+def _known_ndim(*shapes: Any) -> int | None:
+    return next((len(shape) for shape in shapes if shape is not None), None)
+
+
 @operator(name="stack")
 def stack(*data: np.ndarray, axis: int = 0, num_args: int | None = None) -> np.ndarray:
     """Return arrays joined along a new axis.
@@ -126,10 +156,25 @@ def _stack_gradient(ans: Any, *data: Any, axis: int = 0, num_args: int | None = 
 stack.def_multiple_grad(_stack_gradient)
 
 
+@stack.def_infer_shape
+def _stack_shapes(inputs: Any, outputs: Any, *, axis: int = 0, **_: Any) -> Any:
+    ndim = _known_ndim(*(without_axis(shape, 0) for shape in outputs), *inputs)
+    if ndim is None:
+        return inputs, outputs
+    axis = one_axis("stack", axis, ndim + 1)
+    part = without_axis(outputs[0], axis)
+    for shape in inputs:
+        part = merge_shapes(part, shape)
+    return [part] * len(inputs), [(*part[:axis], len(inputs), *part[axis:])]  # type: ignore[index]
+
+
+stack.def_infer_type(promoted)
+
+
 # -- taking apart ------------------------------------------------------------------------------------------------------
 
 
-@operator(name="SliceChannel", aliases=("split",))
+@operator(name="SliceChannel", aliases=("split",), outputs=lambda attributes: numbered(int(attributes["num_outputs"])))
 def split(data: np.ndarray, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> Any:
     """Return an array cut into parts of equal length along an axis.
 
@@ -184,7 +229,30 @@ def _split_gradient(ans: Any, data: Any, *, num_outputs: int, axis: int = 1, squ
     return lambda g: np.stack(g, axis) if squeeze_axis else np.concatenate(g, axis)
 
 
-@operator(name="split_v2")
+@split.def_infer_shape
+def _split_shapes(
+    inputs: Any, outputs: Any, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False, **_: Any
+) -> Any:
+    [data], ndim = inputs, _known_ndim(*outputs)
+    if data is None and ndim is None:
+        return inputs, outputs
+    axis = one_axis("split", axis, len(data) if data is not None else int(ndim or 0) + squeeze_axis)
+    part = None
+    for shape in outputs:
+        part = merge_shapes(part, shape)
+    if part is not None:
+        lengths = (1 if squeeze_axis else part[axis],)
+        whole = (*part[:axis], *lengths, *part[axis + (not squeeze_axis) :])
+        data = merge_shapes(data, replace_length(whole, axis, derived(lambda n: n * num_outputs, *lengths)))
+    length = num_outputs if squeeze_axis else UNKNOWN
+    length = merge_lengths(length, data[axis])
+    if num_outputs < 1 or (length % num_outputs and length != UNKNOWN):
+        raise ShapeError(f"axis {axis} has length {length}, which num_outputs={num_outputs} does not divide.")
+    part = replace_length(data, axis, *([] if squeeze_axis else [derived(lambda n: n // num_outputs, length)]))
+    return [replace_length(data, axis, length)], [part] * len(outputs)
+
+
+@operator(name="split_v2", outputs=lambda attributes: _part_names(attributes["indices_or_sections"]))
 def split_v2(
     data: np.ndarray, *, indices_or_sections: int | tuple[int, ...], axis: int = 0, squeeze_axis: bool = False
 ) -> Any:
@@ -240,6 +308,35 @@ def _split_v2_gradient(
         return lambda g: np.reshape(g, np.shape(data))
     axis %= np.ndim(data)
     return lambda g: np.stack(g, axis) if squeeze_axis else np.concatenate(g, axis)
+
+
+def _part_names(indices_or_sections: Any) -> Sequence[str]:
+    count = indices_or_sections if isinstance(indices_or_sections, int) else len(indices_or_sections) + 1
+    return ("output",) if count == 1 else numbered(count)
+
+
+@split_v2.def_infer_shape
+def split_v2_shapes(
+    inputs: Any, outputs: Any, *, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False, **_: Any
+) -> Any:
+    """Infer the shapes of `split_v2`, and of its kin."""
+    if isinstance(indices_or_sections, int):
+        return _split_shapes(inputs, outputs, num_outputs=indices_or_sections, axis=axis, squeeze_axis=squeeze_axis)
+    [data] = inputs
+    if data is None:
+        return inputs, outputs
+    axis = one_axis("split_v2", axis, len(data))
+    total = data[axis]
+    if total == UNKNOWN:  # long enough, one may expect: MXNet refuses positions beyond the end
+        ends = list(indices_or_sections)
+    else:  # as NumPy cuts: positions beyond the end are the end
+        ends = [range(total)[:end].stop for end in indices_or_sections]
+    pairs = zip([0, *ends], ends, strict=False)
+    lengths = [UNKNOWN if min(start, end) < 0 else max(end - start, 0) for start, end in pairs]
+    lengths.append(UNKNOWN if total == UNKNOWN else total - (ends[-1] if ends else 0))
+    if squeeze_axis and set(lengths) - {1, UNKNOWN}:
+        raise ShapeError(f"squeeze_axis=True needs parts of length 1, along axis {axis} of data {data}.")
+    return inputs, [replace_length(data, axis, *([] if squeeze_axis else [length])) for length in lengths]
 
 
 # -- NumPy's functions, which take a list ------------------------------------------------------------------------------

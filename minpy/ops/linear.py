@@ -13,6 +13,8 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN, merge_shapes
+from minpy.ops.inference import forwards, merge_lengths, product, promoted, replace_length, with_axes
 from minpy.ops.rows import ones
 
 __all__ = ["batch_dot", "dot", "fully_connected", "matmul", "numpy_dot"]
@@ -25,7 +27,7 @@ def _flat_rows(shape: tuple[int, ...], flatten: bool) -> tuple[int, int]:
     return math.prod(shape[:-1]), shape[-1]
 
 
-@operator(name="FullyConnected")
+@operator(name="FullyConnected", optional_inputs={"bias": lambda attributes: not attributes.get("no_bias", False)})
 def fully_connected(
     data: np.ndarray,
     weight: np.ndarray,
@@ -135,6 +137,32 @@ def _bias_gradient(
     return lambda g: np.sum(g, axis=tuple(range(np.ndim(g) - 1)))
 
 
+@fully_connected.def_infer_shape
+def _fully_connected_shapes(inputs: Any, outputs: Any, *, num_hidden: int, flatten: bool = True, **_: Any) -> Any:
+    data, weight, *bias = inputs
+    [result] = outputs
+    weight = merge_shapes(weight, (num_hidden, UNKNOWN)) or ()
+    if not flatten:
+        if data is None and result is not None:
+            data = (*result[:-1], UNKNOWN)
+        if data is not None:
+            result = with_axes(result, len(data))
+            data = merge_shapes(data, (*result[:-1], weight[1])) or ()
+            result = (*data[:-1], num_hidden)
+    else:
+        result = with_axes(result, 2)
+        if data == ():
+            raise ShapeError("data has shape (); expected at least one axis, the batch.")
+        if data is not None:
+            data = replace_length(data, 0, merge_lengths(data[0], result[0]))
+            data = merge_shapes(data, (UNKNOWN, weight[1])) if len(data) == 2 else data
+        result = (result[0] if data is None else data[0], num_hidden)
+    if data is not None:
+        width = product(data[1:]) if flatten else data[-1]
+        weight = (num_hidden, merge_lengths(weight[1], width))
+    return [data, weight, *[(num_hidden,)] * len(bias)], [result]
+
+
 def _matrix(array: Any, inner_first: bool) -> Any:
     """Return an array as a matrix, (all other axes, the inner one)."""
     shape = np.shape(array)
@@ -227,6 +255,18 @@ def _dot_rhs_gradient(
     return gradient
 
 
+@dot.def_infer_shape
+@forwards
+def _dot_shape(lhs: Any, rhs: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any) -> Any:
+    if not lhs or not rhs:
+        raise ShapeError("both arrays need at least one axis; multiply numbers with *.")
+    merge_lengths(lhs[0 if transpose_a else -1], rhs[-1 if transpose_b else 0])
+    return (lhs[1:] if transpose_a else lhs[:-1]) + (rhs[:-1] if transpose_b else rhs[1:]) or (1,)
+
+
+dot.def_infer_type(promoted)
+
+
 def _flip(array: Any) -> Any:
     """Return an array with its last two axes swapped."""
     return np.swapaxes(array, -1, -2)
@@ -299,6 +339,30 @@ def _batch_dot_rhs_gradient(
     left = _flip(lhs) if transpose_a else lhs
     return lambda g: np.matmul(_flip(g), left) if transpose_b else np.matmul(_flip(left), g)
 
+
+@batch_dot.def_infer_shape
+def _batch_dot_shapes(
+    inputs: Any, outputs: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any
+) -> Any:
+    ndim = next((len(known) for known in (*inputs, *outputs) if known is not None), None)
+    if ndim is None:
+        return inputs, outputs
+    if ndim < 3:
+        raise ShapeError("expected (..., n, k) and (..., k, m), with at least one leading axis.")
+    lhs, rhs, result = (with_axes(known, ndim) for known in (*inputs, *outputs))
+    lead = merge_shapes(merge_shapes(lhs[:-2], rhs[:-2]), result[:-2]) or ()
+    rows, inner = lhs[:-3:-1] if transpose_a else lhs[-2:]
+    other, columns = rhs[:-3:-1] if transpose_b else rhs[-2:]
+    rows, inner, columns = (
+        merge_lengths(rows, result[-2]),
+        merge_lengths(inner, other),
+        merge_lengths(columns, result[-1]),
+    )
+    left, right = (inner, rows) if transpose_a else (rows, inner), (columns, inner) if transpose_b else (inner, columns)
+    return [lead + left, lead + right], [(*lead, rows, columns)]
+
+
+batch_dot.def_infer_type(promoted)
 
 # -- NumPy's products --------------------------------------------------------------------------------------------------
 

@@ -8,6 +8,8 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN, merge_shapes
+from minpy.ops.inference import with_axes, with_followers
 from minpy.ops.softmax import raw_softmax, shifted_exp, softmax
 
 __all__ = ["softmax_cross_entropy"]
@@ -64,6 +66,14 @@ def softmax_cross_entropy(data: np.ndarray, label: np.ndarray) -> np.ndarray:
 
 softmax_cross_entropy.def_grad(lambda ans, data, label: lambda g: g * softmax_error(data, label), 0)
 softmax_cross_entropy.def_grad_zero(1)
+softmax_cross_entropy.def_infer_type(with_followers)
+
+
+@softmax_cross_entropy.def_infer_shape
+def _softmax_cross_entropy_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+    data, label = with_axes(inputs[0], 2), with_axes(inputs[1], 1)
+    data = merge_shapes(data, (*label, UNKNOWN)) or ()
+    return [data, data[:1]], [(1,)]
 
 
 @operator(name="_softmax_error", public=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.inferring import same_shape
 from minpy.core.operator import Operator
 from minpy.core.registry import operator
 from minpy.ops.documenting import unary_doc
@@ -253,3 +254,7 @@ def smooth_l1(data: np.ndarray, *, scalar: float = 1.0) -> np.ndarray:
 @smooth_l1.def_grad()
 def _smooth_l1_gradient(ans: Any, data: Any, *, scalar: float = 1.0) -> Callable[[Any], Any]:
     return lambda g: g * np.clip(data * scalar**2, -1, 1)
+
+
+for _operator in (hard_sigmoid, smooth_l1):
+    _operator.def_infer_shape(same_shape)

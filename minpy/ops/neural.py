@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.inferring import same_dtype, same_shape
 from minpy.core.registry import operator
+from minpy.core.shapes import as_dtype, merge_shapes
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.generator import generator
 from minpy.ops.indexing import scatter_rows, truncated
+from minpy.ops.inference import replace_length, vectors_along, with_followers
 
 __all__ = ["block_grad", "dropout", "embedding", "layer_norm"]
 
@@ -44,9 +47,10 @@ def block_grad(data: np.ndarray) -> np.ndarray:
 
 
 block_grad.def_grad_zero()
+block_grad.def_infer_shape(same_shape)
 
 
-@operator(name="Dropout", visible_outputs=1)
+@operator(name="Dropout", visible_outputs=1, random=True)
 def dropout(
     data: np.ndarray,
     *,
@@ -125,7 +129,13 @@ def _dropout_gradient(
     return lambda g: g[0] * mask
 
 
-@operator(name="LayerNorm")
+dropout.def_infer_shape(same_shape)
+
+
+@operator(
+    name="LayerNorm",
+    outputs=lambda attributes: ("output", "mean", "std") if attributes.get("output_mean_var") else ("output",),
+)
 def layer_norm(
     data: np.ndarray,
     gamma: np.ndarray,
@@ -233,6 +243,18 @@ def _layer_norm_beta_gradient(
     return lambda g: np.sum(g[0] if output_mean_var else g, axis=others)
 
 
+@layer_norm.def_infer_shape
+def _layer_norm_shapes(inputs: Any, outputs: Any, *, axis: int = -1, **_: Any) -> Any:
+    data, *vectors = vectors_along("LayerNorm", axis, inputs, outputs[0])
+    moments = outputs[1:]
+    if data is not None:
+        moments = [replace_length(data, axis % len(data), 1)] * len(moments)
+    return [data, *vectors], [data, *moments]
+
+
+layer_norm.def_infer_type(with_followers)
+
+
 @operator(name="Embedding")
 def embedding(
     data: np.ndarray,
@@ -297,3 +319,20 @@ def _embedding_gradient(
 
 
 embedding.def_grad_zero(0)
+
+
+@embedding.def_infer_shape
+def _embedding_shapes(inputs: Any, outputs: Any, *, input_dim: int, output_dim: int, **_: Any) -> Any:
+    data, [result] = inputs[0], outputs
+    if result is not None:
+        data = merge_shapes(data, result[:-1])
+    if data is not None:
+        result = (*data, output_dim)
+    return [data, (input_dim, output_dim)], [result]
+
+
+@embedding.def_infer_type
+def _embedding_dtypes(inputs: Any, outputs: Any, *, dtype: Any = "float32", **_: Any) -> Any:
+    data, weight = inputs
+    [weight], outputs = same_dtype([weight], outputs)
+    return ([data, weight], outputs) if weight is not None else ([data, as_dtype(dtype)], [as_dtype(dtype)])

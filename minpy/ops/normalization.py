@@ -9,8 +9,10 @@ import numpy as np
 
 from minpy.core.array import note_write
 from minpy.core.errors import DTypeError, ShapeError
+from minpy.core.inferring import same_dtype
 from minpy.core.registry import operator
 from minpy.ops.axes import one_axis
+from minpy.ops.inference import vectors_along
 
 __all__ = ["batch_norm"]
 
@@ -45,6 +47,7 @@ def _require_vectors(data: np.ndarray, axis: int, vectors: dict[str, np.ndarray]
     name="BatchNorm",
     auxiliary=("moving_mean", "moving_var"),
     visible_outputs=lambda attributes: 3 if attributes.get("output_mean_var") else 1,
+    outputs=lambda attributes: ("output", "mean", "var") if attributes.get("output_mean_var") else ("output",),
 )
 def batch_norm(
     data: np.ndarray,
@@ -194,3 +197,18 @@ def _batch_norm_gradients(
 
 
 batch_norm.def_multiple_grad(_batch_norm_gradients, argnums=(0, 1, 2))
+
+
+@batch_norm.def_infer_shape
+def _batch_norm_shapes(inputs: Any, outputs: Any, *, axis: int = 1, **_: Any) -> Any:
+    data, *vectors = vectors_along("BatchNorm", axis, inputs, outputs[0])
+    return [data, *vectors], [data, *vectors[: len(outputs) - 1]]
+
+
+@batch_norm.def_infer_type
+def _batch_norm_dtypes(inputs: Any, outputs: Any, **_: Any) -> Any:
+    [data], [result] = same_dtype(inputs[:1], outputs[:1])
+    wide = np.dtype(np.float32) if data == np.float16 else data
+    vectors = [wide if known is None else known for known in inputs[1:]]
+    return [data, *vectors], [result, *[vectors[0]] * (len(outputs) - 1)]
+batch_norm.outputs_read = (1, 2)  # mean and inverse deviation: the result itself need not be kept

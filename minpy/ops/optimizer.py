@@ -16,6 +16,7 @@ from minpy.core import dispatch
 from minpy.core.array import Array, note_write
 from minpy.core.attributes import bind
 from minpy.core.errors import ShapeError, describe
+from minpy.core.inferring import same_shape
 from minpy.core.operator import Operator
 from minpy.core.registry import OPERATORS
 
@@ -35,6 +36,7 @@ class Update(Operator):
         super().__init__(forward, builtin=True)
         self.step = step
         self.def_grad_zero()
+        self.def_infer_shape(same_shape)
         OPERATORS[self.__name__] = self
 
     def __call__(self, /, *arguments: Any, **attributes: Any) -> Any:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from minpy.core.errors import ArgumentError
+from minpy.core.dtypes import dtype_or
+from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.inferring import same_dtype, same_shape
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN, as_dtype
 from minpy.ops.axes import one_axis
 from minpy.ops.indexing import index, put_along
+from minpy.ops.inference import dtype_attribute, forwards, numbered, product, replace_length
 
 __all__ = ["argsort", "cumsum", "sort", "topk"]
+
+
+# MXNet numbers the outputs of what returns elements, also where there is only one.
+_TOPK_OUTPUTS: dict[Any, Sequence[str]] = {"value": numbered(1), "both": numbered(2)}
 
 
 def _order(data: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
@@ -29,7 +38,7 @@ def _laid_out(name: str, data: Any, axis: int | None) -> tuple[np.ndarray, int]:
     return raw, one_axis(name, axis, raw.ndim)
 
 
-@operator(name="sort")
+@operator(name="sort", outputs=numbered(1))
 def sort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True) -> np.ndarray:
     """Return the elements in order.
 
@@ -105,7 +114,7 @@ def argsort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True, 
 argsort.def_grad_zero()
 
 
-@operator(name="topk")
+@operator(name="topk", outputs=lambda attributes: _TOPK_OUTPUTS.get(attributes.get("ret_typ"), ("output",)))
 def topk(
     data: np.ndarray,
     *,
@@ -196,7 +205,7 @@ def _topk_gradient(
     return gradient
 
 
-@operator(name="cumsum")
+@operator(name="cumsum", aliases=("_np_cumsum",))
 def cumsum(a: np.ndarray, *, axis: int | None = None, dtype: str | None = None) -> np.ndarray:
     """Return the sums of the elements up to each.
 
@@ -226,7 +235,7 @@ def cumsum(a: np.ndarray, *, axis: int | None = None, dtype: str | None = None) 
     """
     if axis is not None:
         axis = one_axis("cumsum", axis, a.ndim)
-    return np.cumsum(a, axis=axis, dtype=a.dtype if dtype in (None, "None") else dtype)
+    return np.cumsum(a, axis=axis, dtype=dtype_or(dtype, a.dtype))
 
 
 @cumsum.def_grad()
@@ -243,3 +252,41 @@ def _cumsum_gradient(ans: Any, a: Any, *, axis: int | None = None, dtype: Any = 
 
 # Its rule reads no values of the data, only its shape.
 cumsum.keep_shape_only(0)
+
+
+def _ordered_shapes(inputs: Any, outputs: Any, *, axis: int | None = -1, **_: Any) -> Any:
+    if axis is not None:
+        return same_shape(inputs, outputs)
+    return inputs, [(UNKNOWN if inputs[0] is None else product(inputs[0]),)]
+
+
+def _cumsum_shapes(inputs: Any, outputs: Any, *, axis: int | None = None, **_: Any) -> Any:
+    return _ordered_shapes(inputs, outputs, axis=axis)
+
+
+for _operator in (sort, argsort):
+    _operator.def_infer_shape(_ordered_shapes)
+cumsum.def_infer_shape(_cumsum_shapes)
+cumsum.def_infer_type(dtype_attribute())
+argsort.def_infer_type(dtype_attribute("float32"))
+
+
+@topk.def_infer_shape
+@forwards
+def _topk_shape(data: Any, *, axis: int | None = -1, k: int = 1, ret_typ: str = "indices", **_: Any) -> Any:
+    if ret_typ == "mask":
+        return data
+    flat = (product(data),) if axis is None else data
+    axis = 0 if axis is None else one_axis("topk", axis, len(flat))
+    if flat[axis] != UNKNOWN and not 0 <= k <= flat[axis]:
+        raise ShapeError(f"topk: k is {k}; expected 0 <= k <= {flat[axis]}, the length of axis {axis}.")
+    return replace_length(flat, axis, k or flat[axis])
+
+
+@topk.def_infer_type
+def _topk_dtypes(inputs: Any, outputs: Any, *, ret_typ: str = "indices", dtype: Any = "float32", **_: Any) -> Any:
+    positions = as_dtype(dtype)
+    if ret_typ == "indices":
+        return inputs, [positions]
+    inputs, elements = same_dtype(inputs, outputs[:1])
+    return inputs, [*elements, positions][: len(outputs)]

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.inferring import same_shape
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN
 from minpy.ops.indexing import one_hot
+from minpy.ops.inference import by_default, like_data, product, with_followers
 from minpy.ops.softmax import raw_softmax
 
 __all__ = [
@@ -357,7 +360,7 @@ def _make_loss_gradient(
     return lambda g: np.full(shape, scale, dtype)
 
 
-@operator(name="make_loss")
+@operator(name="make_loss", outputs=("loss",))
 def make_loss_of_ones(data: np.ndarray) -> np.ndarray:
     """Return the data as a loss: its gradient is 1, whatever comes from above.
 
@@ -458,3 +461,41 @@ def _svm_output_gradient(
         return signs * size * regularization_coefficient
 
     return gradient
+
+
+# -- inference: a label may have several shapes; these are the ones it gets if nobody says -----------------------------
+
+
+@softmax_output.def_infer_shape
+def _softmax_output_shapes(inputs: Any, outputs: Any, *, multi_output: bool = False, **_: Any) -> Any:
+    [data, label], outputs = like_data(inputs, outputs)
+    if data is not None:
+        label = by_default(label, (data[0], product(data[2:])) if multi_output else data[:-1])
+    return [data, label], outputs
+
+
+def _regression_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+    [data, label], outputs = like_data(inputs, outputs)
+    if data is not None and not (len(data) == 2 and data[1] == UNKNOWN):
+        label = by_default(label, data[:1] if len(data) == 2 and data[1] == 1 else data)
+    return [data, label], outputs
+
+
+@svm_output.def_infer_shape
+def _svm_output_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+    [data, label], outputs = like_data(inputs, outputs)
+    return [data, label if data is None else by_default(label, data[:1])], outputs
+
+
+for _operator in (linear_regression_output, logistic_regression_output, mae_regression_output):
+    _operator.def_infer_shape(_regression_shapes)
+for _operator in (
+    softmax_output,
+    linear_regression_output,
+    logistic_regression_output,
+    mae_regression_output,
+    svm_output,
+):
+    _operator.def_infer_type(with_followers)
+for _operator in (make_loss, make_loss_of_ones):
+    _operator.def_infer_shape(same_shape)

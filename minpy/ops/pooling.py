@@ -15,7 +15,9 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN
 from minpy.ops.convolution import LAYOUTS, per_axis
+from minpy.ops.inference import forwards
 
 __all__ = ["pooling"]
 
@@ -198,10 +200,9 @@ for _made in (window_place, window_pick):
 
 
 def _windows(
-    data: Any, kernel: Any, global_pool: bool, convention: str, stride: Any, pad: Any
+    shape: Ints, kernel: Any, global_pool: bool, convention: str, stride: Any, pad: Any
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Return (kernel, stride, padding in front, number of windows) along each axis of (batch, channels, ...)."""
-    shape = np.shape(data)
     lengths, count = shape[2:], len(shape) - 2
     if global_pool:
         return lengths, (1,) * count, (0,) * count, (1,) * count
@@ -237,19 +238,24 @@ def _sizes(lengths: Ints, kernel: Ints, stride: Ints, pad: Ints, counts: Ints, i
     return dtype.type(sizes.flat[0]) if (sizes == sizes.flat[0]).all() else sizes
 
 
-def _channels_second(data: Any, layout: str | None) -> tuple[bool, Any]:
-    """Return (whether the channels are last, the data with the channels second)."""
-    ndim = np.ndim(data)
+def _has_channels_last(shape: Ints, layout: str | None) -> bool:
+    ndim = len(shape)
     if not 3 <= ndim <= 5:
         raise ShapeError(
-            f"Pooling: data has shape {np.shape(data)}; expected (batch, channels, width), (batch, channels, height, "
+            f"Pooling: data has shape {shape}; expected (batch, channels, width), (batch, channels, height, "
             "width) or (batch, channels, depth, height, width)."
         )
     known = LAYOUTS[ndim - 2]
     turned = "N" + known[2:] + "C"
     if layout not in (None, known, turned):
         raise ArgumentError(f"Pooling: layout is {layout!r}; expected {known!r} or {turned!r} for {ndim} axes.")
-    return layout == turned, np.moveaxis(data, -1, 1) if layout == turned else data
+    return layout == turned
+
+
+def _channels_second(data: Any, layout: str | None) -> tuple[bool, Any]:
+    """Return (whether the channels are last, the data with the channels second)."""
+    channels_last = _has_channels_last(np.shape(data), layout)
+    return channels_last, np.moveaxis(data, -1, 1) if channels_last else data
 
 
 @operator(name="Pooling")
@@ -331,7 +337,7 @@ def pooling(
     if pool_type != "max" and data.dtype.kind not in "fc":
         raise DTypeError(f"Pooling: data has dtype {data.dtype}; pool_type={pool_type!r} needs a floating-point dtype.")
     channels_last, values = _channels_second(data, layout)
-    kernel, stride, pad, counts = _windows(values, kernel, global_pool, pooling_convention, stride, pad)
+    kernel, stride, pad, counts = _windows(values.shape, kernel, global_pool, pooling_convention, stride, pad)
     window: dict[str, Any] = {"kernel": kernel, "stride": stride, "pad": pad, "counts": counts}
     if pool_type == "max":
         result = _window_max(values, **window)
@@ -363,8 +369,9 @@ def _pooling_gradient(
 ) -> Any:
     channels_last, values = _channels_second(data, layout)
     answer = np.moveaxis(ans, -1, 1) if channels_last else ans
-    kernel, stride, pad, counts = _windows(values, kernel, global_pool, pooling_convention, stride, pad)
-    lengths = np.shape(values)[2:]
+    shape = np.shape(values)
+    kernel, stride, pad, counts = _windows(shape, kernel, global_pool, pooling_convention, stride, pad)
+    lengths = shape[2:]
     window: dict[str, Any] = {"kernel": kernel, "stride": stride, "pad": pad}
 
     def gradient(g: Any) -> Any:
@@ -383,3 +390,31 @@ def _pooling_gradient(
         return np.moveaxis(part, 1, -1) if channels_last else part
 
     return gradient
+
+
+_LONG = 1 << 30
+
+
+@pooling.def_infer_shape
+@forwards
+def _pooling_shape(
+    data: Any,
+    *,
+    kernel: Any = (),
+    global_pool: bool = False,
+    pooling_convention: str = "valid",
+    stride: Any = (),
+    pad: Any = (),
+    layout: str | None = None,
+    **_: Any,
+) -> Any:
+    channels_last = _has_channels_last(data, layout)
+    front, lengths = ((data[0], data[-1]), data[1:-1]) if channels_last else (data[:2], data[2:])
+    # Windows along one axis do not depend on the other axes: in place of a length that is not known a long one will do.
+    long = (*front, *(_LONG if length == UNKNOWN else length for length in lengths))
+    counts = _windows(long, kernel, global_pool, pooling_convention, stride, pad)[3]
+    found = tuple(
+        UNKNOWN if length == UNKNOWN and not global_pool else count
+        for length, count in zip(lengths, counts, strict=True)
+    )
+    return (front[0], *found, front[1]) if channels_last else (*front, *found)

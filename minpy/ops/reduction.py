@@ -13,6 +13,7 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.registry import operator
+from minpy.ops.inference import dtype_attribute, numbered
 
 __all__ = [
     "argmax",
@@ -369,7 +370,7 @@ for _operator in (argmax, argmin, argmax_channel):
 # -- moments -----------------------------------------------------------------------------------------------------------
 
 
-@operator(name="moments")
+@operator(name="moments", outputs=numbered(2))
 def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Return mean and variance over axes.
 
@@ -482,3 +483,27 @@ for _operator in (sum, nansum, mean, prod, nanprod, max, min, argmax, argmin, ar
 # Their rules read no values of the data, only its shape.
 for _operator in (mean, sum):
     _operator.keep_shape_only(0)
+
+# -- inference ---------------------------------------------------------------------------------------------------------
+
+
+def _reduced_shapes(
+    inputs: Any, outputs: Any, *, axis: Any = None, keepdims: bool = False, exclude: bool = False, **_: Any
+) -> Any:
+    [data] = inputs
+    if data is None:
+        return inputs, outputs if axis is not None or keepdims else [(1,)] * len(outputs)
+    axes = range(len(data)) if axis is None else resolve_axes("reduction", axis, data, exclude)
+    kept = [1 if one in axes else length for one, length in enumerate(data) if keepdims or one not in axes]
+    return inputs, [tuple(kept) or (1,)] * len(outputs)
+
+
+for _operator in (sum, nansum, mean, prod, nanprod, max, min, argmax, argmin, norm):
+    _operator.def_infer_shape(_reduced_shapes)
+argmax_channel.def_infer_shape(lambda inputs, outputs, **_: _reduced_shapes(inputs, outputs, axis=1))
+norm.def_infer_type(dtype_attribute(name="out_dtype"))
+
+
+@moments.def_infer_shape
+def _moments_shapes(inputs: Any, outputs: Any, *, axes: Any, keepdims: bool = False, **_: Any) -> Any:
+    return _reduced_shapes(inputs, outputs, axis=axes, keepdims=keepdims)

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable
 
 from minpy.core.errors import ShapeError
+from minpy.core.shapes import UNKNOWN, PartialShape
 
-__all__ = ["resolve_shape"]
+__all__ = ["resolve_shape", "shape_of_target"]
 
 
 def resolve_shape(shape: tuple[int, ...], target: tuple[int, ...], reverse: bool = False) -> tuple[int, ...]:
@@ -16,7 +17,7 @@ def resolve_shape(shape: tuple[int, ...], target: tuple[int, ...], reverse: bool
     Parameters
     ----------
     shape : tuple of int
-        The array's shape.
+        The array's shape. Where lengths of it are unknown, lengths of the result may be.
     target : tuple of int
         Lengths and codes.
     reverse : bool
@@ -35,6 +36,8 @@ def resolve_shape(shape: tuple[int, ...], target: tuple[int, ...], reverse: bool
     (6, 4)
     >>> resolve_shape((6, 4), (-4, 2, -1, 0))
     (2, 3, 4)
+    >>> resolve_shape((UNKNOWN, 3, 4), (0, -1))
+    (-1, 12)
     """
     if reverse:
         # A split reads (-4, a, b): reversed, it stands as (b, a, -4), so its group is turned around first.
@@ -57,6 +60,8 @@ def _split(length: int, first: int, second: int, fail: Callable[[str], ShapeErro
     """Return the two lengths that an axis is split into, of which one may be given as -1."""
     if first == -1 and second == -1:
         raise fail("at most one of the two lengths after -4 is -1")
+    if length == UNKNOWN:
+        return first, second
     if first == -1:
         first = length // second if second else 0
     elif second == -1:
@@ -78,6 +83,7 @@ def _resolve(
 
     result: list[int] = []
     unknown = None
+    copied = 0  # unknown lengths that stand in the result as they are: they do not bear on the others
     axis = 0
     position = 0
     while position < len(codes):
@@ -90,6 +96,7 @@ def _resolve(
             if axis >= len(shape):
                 raise fail(f"code 0 at position {len(result)} copies an axis that does not exist")
             result.append(shape[axis])
+            copied += shape[axis] == UNKNOWN
             axis += 1
         elif code == -1:
             if unknown is not None:
@@ -99,11 +106,12 @@ def _resolve(
             axis += 1
         elif code == -2:
             result.extend(shape[axis:])
+            copied += shape[axis:].count(UNKNOWN)
             axis = len(shape)
         elif code == -3:
             if axis + 1 >= len(shape):
                 raise fail("code -3 merges two axes, and fewer are left")
-            result.append(shape[axis] * shape[axis + 1])
+            result.append(UNKNOWN if UNKNOWN in shape[axis : axis + 2] else shape[axis] * shape[axis + 1])
             axis += 2
         elif code == -4:
             if axis >= len(shape) or position + 1 >= len(codes):
@@ -113,12 +121,30 @@ def _resolve(
             axis += 1
         else:
             raise fail(f"{code} is no length and no code; codes are 0, -1, -2, -3 and -4")
-    size = math.prod(full)
+    if UNKNOWN in full:
+        if unknown is not None and not copied == full.count(UNKNOWN) == result.count(UNKNOWN):
+            result[unknown] = UNKNOWN
+        if unknown is None or result[unknown] == UNKNOWN:
+            return result
+    size = math.prod(length for length in full if length != UNKNOWN)
     if unknown is not None:
-        known = math.prod(result)
+        known = math.prod(length for length in result if length != UNKNOWN)
         if known == 0 or size % known:
             raise fail(f"{size} elements cannot be divided by {known}")
         result[unknown] = size // known
-    if math.prod(result) != size:
+    if unknown is None and math.prod(result) != size:
         raise fail(f"it has {size} elements, the target {math.prod(result)}")
     return result
+
+
+def shape_of_target(target: tuple[int, ...]) -> PartialShape:
+    """Return what `target`, with its codes, says about the result for an array of which nothing is known.
+
+    Examples
+    --------
+    >>> shape_of_target((0, -1, 3)), shape_of_target((-2, 3))
+    ((-1, -1, 3), None)
+    """
+    if min(target, default=0) < -1:
+        return None
+    return tuple(code if code > 0 else UNKNOWN for code in target)

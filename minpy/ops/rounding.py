@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.inferring import same_shape
 from minpy.core.operator import Operator
 from minpy.core.registry import operator
 from minpy.ops.documenting import unary_doc
@@ -107,3 +108,6 @@ def clip(data: np.ndarray, *, a_min: float, a_max: float) -> np.ndarray:
 @clip.def_grad()
 def _clip_gradient(ans: Any, data: Any, *, a_min: float, a_max: float) -> Callable[[Any], Any]:
     return lambda g: g * (ans == data)
+
+
+clip.def_infer_shape(same_shape)

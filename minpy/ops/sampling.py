@@ -7,22 +7,26 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.dtypes import dtype_or
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
+from minpy.core.inferring import same_dtype, same_shape
 from minpy.core.registry import operator
+from minpy.core.shapes import as_dtype
 from minpy.ops.generator import generator
+from minpy.ops.inference import forwards, numbered
 
 __all__ = ["DISTRIBUTIONS", "draw", "multinomial", "shuffle"]
 
 
 def _float_dtype(name: str, dtype: Any) -> np.dtype:
-    found = np.dtype(np.float32 if dtype in (None, "None") else dtype)
+    found = dtype_or(dtype, np.float32)
     if found.kind != "f":
         raise DTypeError(f"{name}: dtype {found} is not floating point; expected 'float16', 'float32' or 'float64'.")
     return found
 
 
 def _integer_dtype(name: str, dtype: Any) -> np.dtype:
-    found = np.dtype(np.int32 if dtype in (None, "None") else dtype)
+    found = dtype_or(dtype, np.int32)
     if found.kind not in "iu":
         raise DTypeError(f"{name}: dtype {found} does not hold integers; expected 'int32' or 'int64'.")
     return found
@@ -129,7 +133,7 @@ def draw_integers(low: int, high: int, shape: Any, dtype: Any = None) -> np.ndar
     return generator().integers(low, high, as_shape(shape), dtype)
 
 
-@operator(name="_shuffle", aliases=("shuffle",))
+@operator(name="_shuffle", aliases=("shuffle",), random=True)
 def shuffle(data: np.ndarray) -> np.ndarray:
     """Return the data with its elements along the first axis in random order.
 
@@ -151,7 +155,12 @@ def shuffle(data: np.ndarray) -> np.ndarray:
     return generator().permutation(data, axis=0)
 
 
-@operator(name="sample_multinomial")
+@operator(
+    name="sample_multinomial",
+    aliases=("_sample_multinomial",),
+    outputs=lambda attributes: numbered(2) if attributes.get("get_prob") else ("output",),
+    random=True,
+)
 def multinomial(
     data: np.ndarray, *, shape: int | tuple[int, ...] = (), get_prob: bool = False, dtype: str = "int32"
 ) -> Any:
@@ -221,3 +230,18 @@ def _multinomial_gradient(ans: Any, data: Any, *, shape: Any = (), get_prob: boo
 
 
 shuffle.def_grad_zero()
+shuffle.def_infer_shape(same_shape)
+
+
+@multinomial.def_infer_shape
+@forwards
+def _multinomial_shape(data: Any, *, shape: Any = (), **_: Any) -> Any:
+    if not data:
+        raise ShapeError("data has shape (); expected probabilities along the last axis.")
+    return data[:-1] + as_shape(shape) or (1,)
+
+
+@multinomial.def_infer_type
+def _multinomial_dtypes(inputs: Any, outputs: Any, *, dtype: Any = "int32", **_: Any) -> Any:
+    data, logarithms = same_dtype(inputs, outputs[1:])
+    return data, [as_dtype(dtype), *logarithms]

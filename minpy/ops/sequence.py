@@ -8,7 +8,9 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.indexing import index, truncated, unindex
+from minpy.ops.inference import like_data, replace_length, with_followers, without_axis
 
 __all__ = ["sequence_last", "sequence_mask", "sequence_reverse"]
 
@@ -43,7 +45,10 @@ def _valid(data: Any, lengths: np.ndarray, axis: int) -> np.ndarray:
     return valid.reshape(valid.shape + (1,) * (np.ndim(data) - 2))
 
 
-@operator(name="SequenceMask")
+_OPTIONAL = {"sequence_length": lambda attributes: bool(attributes.get("use_sequence_length", False))}
+
+
+@operator(name="SequenceMask", optional_inputs=_OPTIONAL)
 def sequence_mask(
     data: np.ndarray,
     sequence_length: np.ndarray | None = None,
@@ -115,7 +120,7 @@ def _last_key(data: Any, lengths: np.ndarray | None, axis: int) -> tuple[Any, ..
     return (last, batch) if axis == 0 else (batch, last)
 
 
-@operator(name="SequenceLast")
+@operator(name="SequenceLast", optional_inputs=_OPTIONAL)
 def sequence_last(
     data: np.ndarray, sequence_length: np.ndarray | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> np.ndarray:
@@ -171,7 +176,7 @@ def _reversed_key(data: Any, lengths: np.ndarray | None) -> tuple[Any, ...]:
     return np.where(steps < lengths, lengths - 1 - steps, steps), np.arange(len(lengths))
 
 
-@operator(name="SequenceReverse")
+@operator(name="SequenceReverse", optional_inputs=_OPTIONAL)
 def sequence_reverse(
     data: np.ndarray, sequence_length: np.ndarray | None = None, *, use_sequence_length: bool = False, axis: int = 0
 ) -> np.ndarray:
@@ -225,3 +230,33 @@ sequence_reverse.def_grad_zero(1)
 # Their rules read no values of the data, only its shape.
 for _operator in (sequence_last, sequence_mask, sequence_reverse):
     _operator.keep_shape_only(0)
+
+
+def _with_batch(data: Any, lengths: Any, axis: int) -> Any:
+    """Return the shapes of data and of the lengths of its sequences (or none), which say the length of the batch."""
+    if data is not None and len(data) > 1 and axis in (0, 1):
+        lengths = [merge_shapes(known, data[1 - axis : 2 - axis]) for known in lengths]
+        data = replace_length(data, 1 - axis, *lengths[0]) if lengths else data
+    return [data, *lengths]
+
+
+def _sequence_shapes(inputs: Any, outputs: Any, *, axis: int = 0, **_: Any) -> Any:
+    (data, *lengths), outputs = like_data(inputs, outputs)
+    return _with_batch(data, lengths, axis), outputs
+
+
+@sequence_last.def_infer_shape
+def _sequence_last_shapes(inputs: Any, outputs: Any, *, axis: int = 0, **_: Any) -> Any:
+    data, *lengths = inputs
+    if axis not in (0, 1):
+        return inputs, outputs
+    if outputs[0]:
+        data = merge_shapes(data, (*outputs[0][:axis], UNKNOWN, *outputs[0][axis:]))
+    data, *lengths = _with_batch(data, lengths, axis)
+    return [data, *lengths], [without_axis(data, axis)]
+
+
+for _operator in (sequence_mask, sequence_reverse):
+    _operator.def_infer_shape(_sequence_shapes)
+for _operator in (sequence_last, sequence_mask, sequence_reverse):
+    _operator.def_infer_type(with_followers)

@@ -9,8 +9,10 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.indexing import index, unindex
+from minpy.ops.inference import derived, dtype_of, forwards, replace_length
 
 __all__ = ["diag", "slice", "slice_axis", "slice_like"]
 
@@ -74,6 +76,17 @@ def _slice_gradient(ans: Any, data: Any, *, begin: Any, end: Any, step: Any = ()
     return lambda g: unindex(g, key=_key(len(shape), begin, end, step), shape=shape)
 
 
+@slice.def_infer_shape
+@forwards
+def _slice_shape(data: Any, *, begin: Any, end: Any, step: Any = (), **_: Any) -> Any:
+    key = _key(len(data), begin, end, step)
+    cut = tuple(
+        UNKNOWN if length == UNKNOWN else len(range(*part.indices(length)))
+        for part, length in zip(key, data, strict=False)
+    )
+    return cut + data[len(key) :]
+
+
 def _axis_key(data_shape: tuple[int, ...], axis: int, begin: int, end: int | None) -> tuple[Slice, ...]:
     axis = one_axis("slice_axis", axis, len(data_shape))
     length = data_shape[axis]
@@ -121,6 +134,18 @@ def slice_axis(data: np.ndarray, *, axis: int, begin: int, end: int | None) -> n
 def _slice_axis_gradient(ans: Any, data: Any, *, axis: int, begin: int, end: int | None) -> Any:
     shape = np.shape(data)
     return lambda g: unindex(g, key=_axis_key(shape, axis, begin, end), shape=shape)
+
+
+@slice_axis.def_infer_shape
+@forwards
+def _slice_axis_shape(data: Any, *, axis: int, begin: int, end: int | None, **_: Any) -> Any:
+    axis = one_axis("slice_axis", axis, len(data))
+    if data[axis] != UNKNOWN:
+        part = _axis_key(data, axis, begin, end)[axis]
+        return replace_length(data, axis, part.stop - part.start)
+    last = 0 if end is None else end  # counted from the axis's end, as `begin` is if it is negative
+    from_end = begin < 0, end is None or end < 0
+    return replace_length(data, axis, last - begin if from_end[0] == from_end[1] else UNKNOWN)
 
 
 def _like_key(shape: tuple[int, ...], like: tuple[int, ...], axes: Any) -> tuple[Slice, ...]:
@@ -177,6 +202,20 @@ def _slice_like_gradient(ans: Any, data: Any, shape_like: Any, *, axes: Any = ()
 
 
 slice_like.def_grad_zero(1)
+slice_like.def_infer_type(dtype_of(0))
+
+
+@slice_like.def_infer_shape
+@forwards
+def _slice_like_shape(data: Any, shape_like: Any, *, axes: Any = (), **_: Any) -> Any:
+    if UNKNOWN not in data and UNKNOWN not in shape_like:
+        key = _like_key(data, shape_like, axes)
+        return tuple(len(range(*part.indices(length))) for part, length in zip(key, data, strict=True))
+    given = _as_tuple(axes) if axes not in ((), None) else range(len(data))
+    for axis in given:
+        position = one_axis("slice_like", axis, len(data))
+        data = replace_length(data, position, shape_like[one_axis("slice_like", axis, len(shape_like))])
+    return data
 
 
 # -- diagonals ---------------------------------------------------------------------------------------------------------
@@ -248,6 +287,19 @@ def _diag_gradient(ans: Any, data: Any, *, k: int = 0, axis1: int = 0, axis2: in
 
 
 undiag.def_grad(lambda ans, data, *, shape, k, axis1, axis2: lambda g: diag(g, k=k, axis1=axis1, axis2=axis2))
+
+
+@diag.def_infer_shape
+@forwards
+def _diag_shape(data: Any, *, k: int = 0, axis1: int = 0, axis2: int = 1, **_: Any) -> Any:
+    if len(data) == 1:
+        return (derived(lambda n: n + abs(k), *data),) * 2
+    axis1, axis2 = one_axis("diag", axis1, len(data)), one_axis("diag", axis2, len(data))
+    rest = tuple(length for axis, length in enumerate(data) if axis not in (axis1, axis2))
+    if UNKNOWN in (data[axis1], data[axis2]):
+        return (*rest, UNKNOWN)
+    return (*rest, len(_diagonal_key(data, k, axis1, axis2)[0]))
+
 
 # Their rules read no values of the data, only its shape.
 for _operator in (diag, slice, slice_axis, slice_like):

@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.dtypes import dtype_or
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
+from minpy.core.inferring import same_shape
 from minpy.core.registry import operator
+from minpy.core.shapes import merge_shapes
 from minpy.ops.axes import one_axis
+from minpy.ops.inference import dtype_attribute, like_data, without_axis
 from minpy.ops.rows import maximum_along, sum_along
 
 __all__ = ["log_softmax", "softmax", "softmax_activation", "softmin"]
@@ -20,7 +24,7 @@ def _prepared(name: str, data: np.ndarray, temperature: float | None, dtype: Any
         raise DTypeError(
             f"{name}: data has dtype {data.dtype}; expected a floating-point dtype. Use data.astype('float32')."
         )
-    result = data.dtype if dtype in (None, "None") else np.dtype(dtype)
+    result = dtype_or(dtype, data.dtype)
     if data.dtype.itemsize == 2 or data.dtype != result:  # sums of many float16 would lose their small terms
         data = data.astype(np.promote_types(result, np.float32), copy=False)
     return (data if temperature in (None, 1) else data / data.dtype.type(temperature)), result
@@ -41,7 +45,7 @@ def raw_softmax(data: np.ndarray, axis: int = -1) -> np.ndarray:
     return result
 
 
-@operator(name="softmax")
+@operator(name="softmax", optional_inputs={"length": lambda attributes: bool(attributes.get("use_length", False))})
 def softmax(
     data: np.ndarray,
     length: np.ndarray | None = None,
@@ -140,6 +144,16 @@ def _softmax_gradient(
 
 
 softmax.def_grad_zero(1)
+
+
+@softmax.def_infer_shape
+def _softmax_shapes(inputs: Any, outputs: Any, *, axis: int = -1, **_: Any) -> Any:
+    inputs, outputs = like_data(inputs, outputs)
+    data, *length = inputs
+    if data is not None:
+        axis = one_axis("softmax", axis, len(data))
+        length = [merge_shapes(known, without_axis(data, axis)) for known in length]
+    return [data, *length], outputs
 
 
 @operator(name="log_softmax")
@@ -320,3 +334,9 @@ def _softmax_activation_gradient(ans: Any, data: Any, *, mode: str = "instance")
         return part - ans * np.sum(part, axis=axis, keepdims=True)
 
     return gradient
+
+
+for _operator in (log_softmax, softmin, softmax_activation):
+    _operator.def_infer_shape(same_shape)
+for _operator in (softmax, log_softmax, softmin):
+    _operator.def_infer_type(dtype_attribute())

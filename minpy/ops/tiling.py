@@ -8,8 +8,11 @@ from typing import Any, cast
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.inferring import same_shape
 from minpy.core.registry import operator
+from minpy.core.shapes import UNKNOWN
 from minpy.ops.axes import one_axis, several_axes
+from minpy.ops.inference import derived, forwards, merge_lengths, product, replace_length, with_axes
 
 __all__ = ["depth_to_space", "flip", "pad", "repeat", "space_to_depth", "tile", "unpad"]
 
@@ -48,6 +51,19 @@ def _tile_gradient(ans: Any, data: Any, *, reps: Any) -> Any:
     counts = (1,) * (width - len(counts)) + counts
     split = tuple(number for pair in zip(counts, lengths, strict=True) for number in pair)
     return lambda g: np.reshape(np.sum(np.reshape(g, split), axis=tuple(range(0, 2 * width, 2))), shape)
+
+
+@tile.def_infer_shape
+@forwards
+def _tile_shape(data: Any, *, reps: Any, **_: Any) -> Any:
+    counts = (reps,) if isinstance(reps, int) else tuple(reps)
+    width = max(len(data), len(counts))
+    lengths = (1,) * (width - len(data)) + data
+    return tuple(map(_times, lengths, (1,) * (width - len(counts)) + counts))
+
+
+def _times(length: int, count: int) -> int:
+    return product((length, count))
 
 
 @operator(name="repeat")
@@ -89,6 +105,15 @@ def _repeat_gradient(ans: Any, data: Any, *, repeats: int, axis: int | None = No
     return lambda g: np.reshape(np.sum(np.reshape(g, split), axis=1 if axis is None else position), shape)
 
 
+@repeat.def_infer_shape
+@forwards
+def _repeat_shape(data: Any, *, repeats: int, axis: int | None = None, **_: Any) -> Any:
+    if axis is None:
+        return (_times(product(data), repeats),)
+    axis = one_axis("repeat", axis, len(data))
+    return replace_length(data, axis, _times(data[axis], repeats))
+
+
 @operator(name="flip", aliases=("reverse",))
 def flip(data: np.ndarray, *, axis: int | tuple[int, ...]) -> np.ndarray:
     """Return the data with its elements in reverse order along axes.
@@ -119,6 +144,7 @@ def flip(data: np.ndarray, *, axis: int | tuple[int, ...]) -> np.ndarray:
 
 
 flip.def_grad(lambda ans, data, *, axis: lambda g: flip(g, axis=axis))
+flip.def_infer_shape(same_shape)
 
 
 # -- padding -----------------------------------------------------------------------------------------------------------
@@ -194,13 +220,27 @@ def _pad_gradient(ans: Any, data: Any, *, mode: str, pad_width: Any, constant_va
 unpad.def_grad(lambda ans, data, *, shape, mode, pad_width: lambda g: pad(g, mode=mode, pad_width=pad_width))
 
 
+@pad.def_infer_shape
+def _pad_shapes(inputs: Any, outputs: Any, *, pad_width: Any, **_: Any) -> Any:
+    ndim = len(pad_width) // 2
+    margins = [sum(pair) for pair in _pairs(pad_width, ndim)]
+    data, result = with_axes(inputs[0], ndim), with_axes(outputs[0], ndim)
+    if any(UNKNOWN != m < margin for m, margin in zip(result, margins, strict=True)):
+        raise ShapeError(f"the result {result} is smaller than its margins, pad_width={tuple(pad_width)}.")
+    data = tuple(
+        merge_lengths(n, UNKNOWN if m == UNKNOWN else m - margin)
+        for n, m, margin in zip(data, result, margins, strict=True)
+    )
+    return [data], [tuple(UNKNOWN if n == UNKNOWN else n + margin for n, margin in zip(data, margins, strict=True))]
+
+
 # -- depth and space ---------------------------------------------------------------------------------------------------
 
 
-def _check_block(name: str, data: np.ndarray, block_size: int, axes: tuple[int, ...], factor: int) -> None:
-    if data.ndim != 4 or block_size < 1 or any(data.shape[axis] % factor for axis in axes):
+def _check_block(name: str, data: Any, block_size: int, axes: tuple[int, ...], factor: int) -> None:
+    if len(data) != 4 or block_size < 1 or any(data[axis] % factor and data[axis] != UNKNOWN for axis in axes):
         raise ShapeError(
-            f"{name}: data has shape {data.shape}; expected (batch, channels, height, width) with axes {axes} "
+            f"{name}: data has shape {data}; expected (batch, channels, height, width) with axes {axes} "
             f"divisible by {factor} (block_size {block_size})."
         )
 
@@ -232,7 +272,7 @@ def depth_to_space(data: np.ndarray, *, block_size: int) -> np.ndarray:
     array([[[[1., 2.],
              [3., 4.]]]], dtype=float32)
     """
-    _check_block("depth_to_space", data, block_size, (1,), block_size * block_size)
+    _check_block("depth_to_space", data.shape, block_size, (1,), block_size * block_size)
     n, c, h, w = data.shape
     depth = c // (block_size * block_size)
     parts = data.reshape(n, block_size, block_size, depth, h, w).transpose(0, 3, 4, 1, 5, 2)
@@ -265,7 +305,7 @@ def space_to_depth(data: np.ndarray, *, block_size: int) -> np.ndarray:
     >>> nd.space_to_depth(nd.array([[[[1, 2], [3, 4]]]]), 2).asnumpy().ravel()
     array([1., 2., 3., 4.], dtype=float32)
     """
-    _check_block("space_to_depth", data, block_size, (2, 3), block_size)
+    _check_block("space_to_depth", data.shape, block_size, (2, 3), block_size)
     n, c, h, w = data.shape
     rows, columns = h // block_size, w // block_size
     parts = data.reshape(n, c, rows, block_size, columns, block_size).transpose(0, 3, 5, 1, 2, 4)
@@ -274,6 +314,23 @@ def space_to_depth(data: np.ndarray, *, block_size: int) -> np.ndarray:
 
 depth_to_space.def_grad(lambda ans, data, *, block_size: lambda g: space_to_depth(g, block_size=block_size))
 space_to_depth.def_grad(lambda ans, data, *, block_size: lambda g: depth_to_space(g, block_size=block_size))
+
+
+@depth_to_space.def_infer_shape
+@forwards
+def _depth_to_space_shape(data: Any, *, block_size: int, **_: Any) -> Any:
+    _check_block("depth_to_space", data, block_size, (1,), block_size**2)
+    depth = derived(lambda n: n // block_size**2, data[1])
+    return (data[0], depth, _times(data[2], block_size), _times(data[3], block_size))
+
+
+@space_to_depth.def_infer_shape
+@forwards
+def _space_to_depth_shape(data: Any, *, block_size: int, **_: Any) -> Any:
+    _check_block("space_to_depth", data, block_size, (2, 3), block_size)
+    rows, columns = (derived(lambda n: n // block_size, length) for length in data[2:])
+    return (data[0], _times(data[1], block_size**2), rows, columns)
+
 
 # Their rules read no values of the data, only its shape.
 for _operator in (pad, repeat, tile):

@@ -1,26 +1,422 @@
-"""Symbols in MXNet's JSON form, both ways."""
+"""Symbols in MXNet's JSON form, both ways: what lies in `-symbol.json` files.
+
+    nodes          each with "op" ("null": a variable), "name", "attrs" (all strings; left out if there are none) and
+                   "inputs": [node, output, version]
+    arg_nodes      which nodes are variables
+    node_row_ptr   the number of each node's first output, if all outputs are counted
+    heads          the symbol's outputs: [node, output, version]
+    attrs          {"mxnet_version": ["int", 10901]}
+
+A version counts how often operators have written to a variable: states are inputs of version 1, or 2 in the second
+operator that shares them.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Callable, Container, Mapping
 from typing import Any
+
+import numpy
+
+from minpy.core.attributes import Attribute
+from minpy.core.customop import USER_OPERATORS, user_name
+from minpy.core.errors import ArgumentError, FileAccessError, FileMissingError, describe, nearest
+from minpy.core.operator import Operator
+from minpy.core.registry import OPERATORS
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
+from minpy.ndarray.custom import PropOperator
+from minpy.ndarray.saving import _write
+from minpy.symbol.loading import Reader
+from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings
+from minpy.symbol.upgrading import CURRENT
 
 __all__ = ["fromjson", "load", "load_json", "save", "to_json"]
 
+# What MXNet calls operators, if not as we do; it writes no aliases.
+_NAMES = {
+    "cast": "Cast",
+    "concat": "Concat",
+    "cumsum": "_np_cumsum",
+    "flatten": "Flatten",
+    "flip": "reverse",
+    "pad": "Pad",
+    "reshape": "Reshape",
+    "sample_multinomial": "_sample_multinomial",
+    "split_v2": "_split_v2",
+    "swapaxes": "SwapAxis",
+}
+# Aliases here, operators in MXNet.
+_NO_ALIASES = frozenset(("Convolution_v1", "_grad_add", "amp_cast", "fix"))
 
-def to_json(symbol: Any) -> str:
-    raise NotImplementedError
+_MOST_IN_A_LINE = 10
 
 
-def save(symbol: Any, fname: str) -> None:
-    raise NotImplementedError
+# -- writing ---------------------------------------------------------------------------------------------------------
 
 
-def load(fname: str) -> Any:
-    raise NotImplementedError
+def save(symbol: Symbol, fname: str | os.PathLike[str]) -> None:
+    """Write a symbol to a file that MXNet reads too; see `Symbol.save`.
+
+    The file is written under a temporary name and then renamed: it is there as a whole, or what was there before is.
+
+    Raises
+    ------
+    ArgumentError
+        If the graph has nodes that the form cannot hold; nothing is written then.
+    FileAccessError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from minpy import sym
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(sym.tanh(sym.var('x'), name='y'), os.path.join(folder, 'net-symbol.json'))
+    ...     load(os.path.join(folder, 'net-symbol.json'))
+    <Symbol y>
+    """
+    path = _path("save", fname)
+    content = to_json(symbol).encode()
+    try:
+        _write(path, iter([content]))
+    except OSError as error:
+        raise _access_error("save", "write", path, error) from error
 
 
-def load_json(json_str: str) -> Any:
-    raise NotImplementedError
+def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:
+    """Return a symbol in MXNet's JSON form, as MXNet 1.9.1 writes it.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    remove_amp_cast : bool
+        Leave out the casts of mixed precision.
+
+    Raises
+    ------
+    ArgumentError
+        If the graph has nodes that the form cannot hold: constants, staged gradients, operators that were not made
+        with `@customop`, attributes that are no numbers, strings or tuples of them.
+
+    Examples
+    --------
+    >>> from minpy import sym
+    >>> print(to_json(sym.var('x')))
+    {
+      "nodes": [
+        {
+          "op": "null",
+          "name": "x",
+          "inputs": []
+        }
+      ],
+      "arg_nodes": [0],
+      "node_row_ptr": [0, 1],
+      "heads": [[0, 0, 0]],
+      "attrs": {"mxnet_version": ["int", 10901]}
+    }
+    """
+    order = [node for node in symbol.order if not (remove_amp_cast and node.kind == "amp_cast")]
+    numbers = {node: number for number, node in enumerate(order)}
+    writes: dict[Node, int] = {}
+
+    def entry(value: Value, version: int = 0) -> str:
+        if value.index == ANSWER:
+            raise ArgumentError(
+                f"Symbol.tojson: all outputs of {value.node.described()} are read at once, in a staged gradient, which "
+                "MXNet's form cannot hold. Save the symbol that it is a gradient of."
+            )
+        return f"[{numbers[value.node]}, {value.index}, {version}]"
+
+    def source(value: Value) -> Value:
+        while value.node not in numbers:
+            value = value.node.inputs[0]
+        return value
+
+    nodes, rows = [], [0]
+    for node in order:
+        op, attributes, outputs = _described(node)
+        states = _states(node)
+        inputs = []
+        for position, value in enumerate(map(source, node.inputs)):
+            if position in states and value.node.operator is None:
+                writes[value.node] = writes.get(value.node, 0) + 1
+            inputs.append(entry(value, writes.get(value.node, 0)))
+        fields = [f'"op": {_quoted(op, node)}', f'"name": {_quoted(node.name, node)}']
+        if attributes:
+            pairs = [f"{_quoted(key, node)}: {_quoted(text, node)}" for key, text in sorted(attributes.items())]
+            fields.append(f'"attrs": {_listed(pairs, "{}", 8, 1)}')
+        fields.append(f'"inputs": {_listed(inputs, "[]", 8)}')
+        nodes.append(_listed(fields, "{}", 6, 0))
+        rows.append(rows[-1] + outputs)
+    variables = [str(number) for number, node in enumerate(order) if node.operator is None]
+    heads = [entry(source(value)) for value in symbol.values]
+    fields = [
+        f'"nodes": {_listed(nodes, "[]", 4, 0)}',
+        f'"arg_nodes": {_listed(variables, "[]", 4)}',
+        f'"node_row_ptr": {_listed([*map(str, rows)], "[]", 4)}',
+        f'"heads": {_listed(heads, "[]", 4)}',
+        f'"attrs": {{"mxnet_version": ["int", {CURRENT}]}}',
+    ]
+    return _listed(fields, "{}", 2, 0)
+
+
+def _listed(items: list[str], brackets: str, indent: int, most: int = _MOST_IN_A_LINE) -> str:
+    """Return items in brackets as MXNet spaces them: if there are more than `most`, each in a line of its own."""
+    if len(items) <= most:
+        return f"{brackets[0]}{', '.join(items)}{brackets[1]}"
+    margin = "\n" + " " * indent
+    return f"{brackets[0]}{margin}{f', {margin}'.join(items)}{margin[:-2]}{brackets[1]}"
+
+
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+
+def _quoted(text: str, node: Node) -> str:
+    """Return a string in quotes, with the escapes that MXNet reads: it knows no others."""
+    if "\0" in text:
+        raise ArgumentError(
+            f"Symbol.tojson: {node.described()}: {text!r} contains '\\0', where MXNet would cut it off."
+        )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ArgumentError(
+            f"Symbol.tojson: {node.described()}: {text!r} cannot be written in UTF-8: {error.reason}."
+        ) from None
+    return f'"{text.translate(_ESCAPES)}"'
+
+
+def _described(node: Node) -> tuple[str, dict[str, str], int]:
+    """Return (op, attributes, number of outputs) of a node in MXNet's terms."""
+    operator = node.operator
+    if operator is None:
+        return "null", _noted(node, {}), 1
+    if operator is CONSTANT:
+        raise ArgumentError(
+            f"Symbol.tojson: node {node.name!r} is a constant, {describe(node.attributes.get('value'))}: MXNet's form "
+            "holds no values. Make it an input, with mx.sym.var(name), and save its value with nd.save."
+        )
+    if isinstance(operator, PropOperator):
+        attributes = attribute_strings(node)
+        if "op_type" not in attributes:
+            raise ArgumentError(
+                f"Symbol.tojson: node {node.name!r} is a Custom operator whose parameters are not known. Make it with "
+                f"mx.sym.Custom(..., op_type={operator.__name__!r})."
+            )
+        return "Custom", _noted(node, attributes), len(node.output_names())
+    if isinstance(operator, Operator):
+        known = next((name for name in (node.kind, operator.__name__) if OPERATORS.get(name) is operator), None)
+        if known is not None:
+            return _builtin(node, operator, known)
+        if USER_OPERATORS.get(user_name(operator)) is operator:
+            return user_name(operator), _noted(node, _user_attributes(node)), len(node.output_names())
+    raise ArgumentError(f"Symbol.tojson: {_reason(node)}")
+
+
+def _reason(node: Node) -> str:
+    """Return why a node has no name in a file, and what to do about that."""
+    operator = node.operator
+    what = f"node {node.name!r} ({node.kind})"
+    if not isinstance(operator, Operator):
+        return f"{what} is a staged gradient, which MXNet's form cannot hold. Save the symbol that it is a gradient of."
+    if operator.builtin:
+        return f"{what} is an operator that has no name in MXNet. Use operators of mx.sym, or a @customop."
+    if user_name(operator) in USER_OPERATORS:
+        return (
+            f"{what} calls an operator that is no longer the one named {user_name(operator)!r}: another was defined "
+            "under this name since, and would be loaded. Give each its own name, or compose the symbol anew."
+        )
+    return f"{what} calls an operator that no name leads to. Define it with @customop."
+
+
+def _builtin(node: Node, operator: Operator, kind: str) -> tuple[str, dict[str, str], int]:
+    op = kind if kind in _NO_ALIASES else _NAMES.get(operator.__name__, operator.__name__)
+    given = {key: _plain(node, key, value) for key, value in node.attributes.items()}
+    if given.pop("training", None) is not None:
+        raise ArgumentError(
+            f"Symbol.tojson: {node.described()}: MXNet's form does not know the attribute 'training'. Leave it out, "
+            "and tell the executor: forward(is_train=...)."
+        )
+    if op == "_split_v2":
+        given = _split_attributes(given)
+    if operator.signature.variadic is not None:
+        given.setdefault("num_args", len(node.inputs))
+    texts = {key: attribute_string(value) for key, value in given.items()}
+    has_parameters = bool(operator.signature.attributes) or operator.signature.variadic is not None
+    for key in node.annotations:
+        if has_parameters and not (key.startswith("__") and key.endswith("__")):
+            raise ArgumentError(
+                f"Symbol.tojson: {node.described()} has the noted attribute {key!r}, which would be taken for one of "
+                f"{op} itself. Name it '__{key}__'."
+            )
+    outputs = _OUTPUTS.get(op)
+    visible = len(node.output_names())
+    return op, _noted(node, texts), visible if outputs is None else max(visible, outputs(given))
+
+
+def _split_attributes(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of `split_v2` as those of MXNet's `_split_v2`."""
+    parts = given.pop("indices_or_sections", 1)
+    if isinstance(parts, int):
+        return {"indices": (), "sections": parts, **given}
+    return {"indices": (0, *parts), "sections": 0, **given}
+
+
+# How many outputs MXNet's operators have, together with those that callers do not see.
+_OUTPUTS: Mapping[str, Callable[[dict[str, Any]], int]] = {
+    "BatchNorm": lambda given: 3,
+    "Dropout": lambda given: 2,
+    "GroupNorm": lambda given: 3,
+    "InstanceNorm": lambda given: 3,
+    "L2Normalization": lambda given: 2,
+    "LRN": lambda given: 2,
+    "LayerNorm": lambda given: 3,
+    "LeakyReLU": lambda given: 2 if given.get("act_type") == "rrelu" else 1,
+    "Pooling": lambda given: 2 if _keeps_maxima(given) else 1,
+    "sort": lambda given: 2,
+    "topk": lambda given: 2 if given.get("ret_typ") in ("value", "both") else 1,
+}
+
+
+def _keeps_maxima(given: dict[str, Any]) -> bool:
+    layout = given.get("layout") or "NC"
+    return bool(given.get("kernel")) and given.get("pool_type", "max") == "max" and layout.startswith("NC")
+
+
+def _user_attributes(node: Node) -> dict[str, str]:
+    """Return the attributes of a `@customop`: strings where the type is not annotated are written in quotes."""
+    texts = {}
+    for key, value in node.attributes.items():
+        attribute = node.operator.signature.attributes.get(key)
+        plain = _plain(node, key, value)
+        quoted = isinstance(plain, str) and (not isinstance(attribute, Attribute) or attribute.type is None)
+        texts[key] = repr(plain) if quoted else attribute_string(plain)
+    return texts
+
+
+def _noted(node: Node, attributes: dict[str, str]) -> dict[str, str]:
+    return {**node.annotations, **attributes}
+
+
+def _plain(node: Node, key: str, value: Any) -> Any:
+    """Return an attribute's value with Python's numbers for NumPy's."""
+    if isinstance(value, numpy.generic):
+        return value.item()
+    if isinstance(value, (tuple, list)):
+        return tuple(_plain(node, key, part) for part in value)
+    if value is None or isinstance(value, (bool, int, float, str, numpy.dtype)):
+        return value
+    if isinstance(value, type) and issubclass(value, numpy.generic):
+        return value
+    raise ArgumentError(
+        f"Symbol.tojson: node {node.name!r} ({node.kind}): attribute {key!r} is {describe(value)}; files hold numbers, "
+        "strings, and tuples of them. Make it an input of the operator."
+    )
+
+
+def _states(node: Node) -> Container[int]:
+    if node.operator is None or not node.operator.auxiliary:
+        return ()
+    names = node.input_names()
+    return {position for position, name in enumerate(names) if name in node.operator.auxiliary}
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def load(fname: str | os.PathLike[str]) -> Symbol:
+    """Read a symbol from a file that `Symbol.save` or MXNet (0.8 to 1.9) wrote.
+
+    Parameters
+    ----------
+    fname : str or PathLike
+
+    Raises
+    ------
+    FileMissingError
+        If there is no such file.
+    FileAccessError
+        If it cannot be read.
+    FileFormatError
+        If it is damaged or of another format, or uses operators or attributes that minpy does not know.
+    ArgumentError
+        If it uses a custom operator that is not registered.
+
+    Examples
+    --------
+    >>> load('no-such-symbol.json')
+    Traceback (most recent call last):
+        ...
+    minpy.core.errors.FileMissingError: sym.load: cannot read 'no-such-symbol.json': No such file or directory.
+    """
+    path = _path("load", fname)
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise _access_error("load", "read", path, error) from error
+    return Reader(f"sym.load: {path!r}").read(content)
+
+
+def load_json(json_str: str) -> Symbol:
+    """Return the symbol that MXNet's JSON form describes; see `load`.
+
+    Parameters
+    ----------
+    json_str : str
+
+    Raises
+    ------
+    ArgumentError
+        If `json_str` is no string, or names a custom operator that is not registered.
+    FileFormatError
+        If it is no symbol in MXNet's form, or uses operators or attributes that minpy does not know.
+
+    Examples
+    --------
+    >>> from minpy import sym
+    >>> load_json(sym.tanh(sym.var('x'), name='y').tojson()).list_outputs()
+    ['y_output']
+    """
+    if not isinstance(json_str, str):
+        raise ArgumentError(
+            f"sym.load_json: got {describe(json_str)}; expected the string that Symbol.tojson returns. Use sym.load "
+            "for the name of a file."
+        )
+    return Reader("sym.load_json").read(json_str)
 
 
 fromjson = load_json
+
+
+# -- files -----------------------------------------------------------------------------------------------------------
+
+
+def _path(function: str, fname: Any) -> str:
+    try:
+        path = os.fsdecode(fname)
+    except TypeError:
+        raise ArgumentError(
+            f"sym.{function}: fname must be a str or PathLike, the name of a file, got {describe(fname)}."
+        ) from None
+    if not path or "\0" in path:
+        raise ArgumentError(f"sym.{function}: fname {path!r} is no name of a file.")
+    return path
+
+
+def _access_error(function: str, verb: str, path: str, cause: OSError) -> FileAccessError:
+    kind = FileMissingError if isinstance(cause, FileNotFoundError) else FileAccessError
+    folder, name = os.path.split(path)
+    folder = folder or os.curdir
+    advice = ""
+    if not os.path.isdir(folder):
+        advice = f" The folder {folder!r} does not exist: correct the path, or make it with os.makedirs."
+    elif kind is FileMissingError:
+        with contextlib.suppress(OSError):
+            advice = nearest(name, os.listdir(folder))
+    error = kind(f"sym.{function}: cannot {verb} {path!r}: {cause.strerror or cause}.{advice}")
+    error.errno, error.filename = cause.errno, path
+    return error

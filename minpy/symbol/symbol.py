@@ -553,8 +553,13 @@ def install(methods: Sequence[str]) -> None:
         if name in OPERATORS and not hasattr(Symbol, name):
             setattr(Symbol, name, _method(name))
     Symbol.reshape = _reshape  # type: ignore[attr-defined]
-    Symbol.astype = lambda self, dtype: _call("Cast", [self], "cast", dtype=dtype)  # type: ignore[attr-defined]
+    Symbol.astype = _astype  # type: ignore[attr-defined]
     Symbol.transpose = _transpose  # type: ignore[attr-defined]
+
+
+def _astype(self: Symbol, dtype: Any) -> Symbol:
+    """Return `mx.sym.Cast` of this symbol."""
+    return _call("Cast", [self], "cast", dtype=dtype)
 
 
 def _reshape(self: Symbol, *shape: Any, **attributes: Any) -> Symbol:

@@ -45,13 +45,11 @@ def inferred(mx: Any, symbol: Any, known: dict[str, Any], what: str) -> dict[str
     except mx.MXNetError:
         return {"error": "MXNetError"}
     described = shape if what == "shape" else dtype
-    arguments = dict(zip(asked.list_arguments(), answers[0]))
-    outputs = dict(zip(asked.list_outputs(), answers[1]))
-    states = dict(zip(asked.list_auxiliary_states(), answers[2]))
-    found = [arguments, outputs, states]
+    listed = asked.list_arguments(), asked.list_outputs(), asked.list_auxiliary_states()
+    found = {name: value for part in zip(listed, answers, strict=True) for name, value in zip(*part, strict=True)}
     return {
-        part: {short(name): described(values[name]) for name in chosen}
-        for part, chosen, values in zip(("arguments", "outputs", "auxiliary"), names, found)
+        part: {short(name): described(found[name]) for name in chosen}
+        for part, chosen in zip(("arguments", "outputs", "auxiliary"), names, strict=True)
     }
 
 

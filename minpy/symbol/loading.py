@@ -1,0 +1,476 @@
+"""Reads symbols from MXNet's JSON form, of any version from 0.8 to 1.9; errors say where in the file."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+from minpy.core.attributes import REQUIRED, Attribute, parse_attribute
+from minpy.core.customop import USER_OPERATORS
+from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
+from minpy.core.operator import Operator
+from minpy.core.registry import OPERATORS
+from minpy.graph.ir import Node, Value
+from minpy.graph.verifier import GraphError, verify
+from minpy.ndarray.custom import prop_operator
+from minpy.symbol.naming import hidden_key
+from minpy.symbol.symbol import Symbol
+from minpy.symbol.upgrading import missing_inputs, taken_for_inputs, upgraded
+
+__all__ = ["Reader"]
+
+_DAMAGED = "It is damaged or incomplete: copy or download it again, or save it anew."
+_WANTED = "Give a file written by Symbol.save, or export."
+_KNOWN_BEGINNINGS = {
+    b"\x12\x01\0\0": "It holds arrays: read it with nd.load. The symbol is in the -symbol.json file beside it.",
+    b"version https://git-lfs": "It is a pointer of Git LFS: fetch the file itself with `git lfs pull`.",
+    b"<": "It looks like a web page: the download brought an error page instead of the file.",
+}
+_OLDEST = 800  # what files without a version are taken for
+
+_DOCUMENT_KEYS = ("nodes", "arg_nodes", "node_row_ptr", "heads", "attrs")
+# Later ones win, as in MXNet.
+_ATTRIBUTE_KEYS = ("param", "attr", "attrs")
+_NODE_KEYS = ("op", "name", "inputs", *_ATTRIBUTE_KEYS, "backward_source_id", "control_deps", "subgraphs")
+
+# Attributes that say how MXNet computes, not what: ignored where an operator does not take them.
+_IGNORED = frozenset(("workspace", "cudnn_algo_verbose", "cudnn_off", "cudnn_tune", "num_args"))
+# More would exhaust the memory before anything could be wrong with them.
+_MOST_OUTPUTS = 100_000
+
+
+class _Row(NamedTuple):
+    """A node as the file holds it."""
+
+    number: int
+    op: str
+    name: str
+    attributes: dict[str, str]
+    inputs: list[tuple[int, int]]
+
+    def __str__(self) -> str:
+        kind = "variable" if self.op == "null" else _short(self.op)
+        return f"node {self.number} ({_short(self.name)}, {kind})"
+
+
+def _short(text: str) -> str:
+    return repr(text) if len(text) <= 60 else f"{text[:57]!r}..."
+
+
+class Reader:
+    """Makes a symbol of a text; its errors begin with `source`."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.version = _OLDEST
+
+    def fail(self, problem: str, advice: str = _DAMAGED, cause: Exception | None = None) -> NoReturn:
+        """Raise the error for a problem."""
+        raise FileFormatError(f"{self.source}: {problem}. {advice}".rstrip()) from cause
+
+    def read(self, content: bytes | str) -> Symbol:
+        """Return the symbol.
+
+        Raises
+        ------
+        FileFormatError
+            If there is anything wrong with the text.
+        ArgumentError
+            If it needs a custom operator that is not registered, or that fails.
+        """
+        document = self._document(self._text(content))
+        self._check_keys(document, _DOCUMENT_KEYS, ("nodes", "heads"), "the file")
+        self.version = self._version(document)
+        items = document["nodes"]
+        if not isinstance(items, list) or not items:
+            self.fail(f'"nodes" is {_shown(items)}; expected a list that is not empty')
+        rows = [self._row(number, item) for number, item in enumerate(items)]
+        nodes = self._nodes(rows)
+        heads = self._entries(document["heads"], len(nodes), '"heads"')
+        if not heads:
+            self.fail('"heads" is empty; expected the outputs of the symbol')
+        values = [Value(nodes[number], index) for number, index in heads]
+        self._check_index(document, rows, nodes)
+        try:
+            verify(values)
+        except GraphError as error:
+            self.fail(str(error).rstrip("."), cause=error)
+        return Symbol(values)
+
+    # -- the text --------------------------------------------------------------------------------------------------
+
+    def _text(self, content: bytes | str) -> str:
+        if isinstance(content, str):
+            return content
+        if not content:
+            self.fail("it is empty")
+        for beginning, advice in _KNOWN_BEGINNINGS.items():
+            if content.startswith(beginning):
+                self.fail("it is no symbol", advice)
+        try:
+            return content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            self.fail(f"it is no text: {error.reason} at byte {error.start}", _WANTED, error)
+
+    def _document(self, text: str) -> dict[str, Any]:
+        advice = _DAMAGED if text.lstrip()[:1] in ("{", "") else _WANTED
+        try:
+            # Control characters may stand in strings: MXNet writes them as they are.
+            document = json.loads(text, strict=False)
+        except json.JSONDecodeError as error:
+            self.fail(f"it is no JSON: line {error.lineno}, column {error.colno}: {error.msg}", advice, error)
+        except RecursionError as error:
+            self.fail("it is no symbol: lists or objects are nested too deep", cause=error)
+        except ValueError as error:  # a number of thousands of digits
+            self.fail(f"it is no symbol: {error}", cause=error)
+        if not isinstance(document, dict):
+            self.fail(f"it is no symbol, but {_shown(document)}; expected an object with nodes and heads")
+        return document
+
+    def _check_keys(self, item: Mapping[str, Any], known: Sequence[str], needed: Sequence[str], what: str) -> None:
+        for key in needed:
+            if key not in item:
+                self.fail(f'{what} has no "{key}"; it has {", ".join(map(_short, [*item][:12])) or "nothing"}')
+        for key in item:
+            if key not in known:
+                self.fail(
+                    f"{what} has an unknown entry {_short(key)}; known are {', '.join(known)}.{nearest(key, known)}"
+                )
+
+    def _version(self, document: dict[str, Any]) -> int:
+        attributes = document.get("attrs", {})
+        entry = attributes.get("mxnet_version", ["int", _OLDEST]) if isinstance(attributes, dict) else attributes
+        if not isinstance(entry, list) or len(entry) != 2 or entry[0] != "int" or type(entry[1]) is not int:
+            self.fail(f'"attrs" says {_shown(entry)} for the version; expected {{"mxnet_version": ["int", 10901]}}')
+        return int(entry[1])
+
+    # -- nodes -----------------------------------------------------------------------------------------------------
+
+    def _row(self, number: int, item: Any) -> _Row:
+        what = f"node {number}"
+        if not isinstance(item, dict):
+            self.fail(f"{what} is {_shown(item)}; expected an object with op, name and inputs")
+        if isinstance(item.get("name"), str):
+            what = f"node {number} ({_short(item['name'])})"
+        self._check_keys(item, _NODE_KEYS, ("op", "name", "inputs"), what)
+        for key in ("op", "name"):
+            if not isinstance(item[key], str):
+                self.fail(f'{what}: "{key}" is {_shown(item[key])}; expected a string')
+        attributes: dict[str, str] = {}
+        for key in _ATTRIBUTE_KEYS:
+            given = item.get(key, {})
+            if not isinstance(given, dict):
+                self.fail(f'{what}: "{key}" is {_shown(given)}; expected an object of strings')
+            for name, text in given.items():
+                if not isinstance(text, str):
+                    self.fail(f"{what}: attribute {_short(name)} is {_shown(text)}; expected a string")
+            attributes.update(given)
+        for key in ("control_deps", "subgraphs"):
+            if item.get(key):
+                self.fail(f'{what} has "{key}", which minpy does not support', "")
+        for text in (item["name"], *attributes, *attributes.values()):
+            if not _is_unicode(text):
+                self.fail(f"{what}: {_short(text)} is half of a surrogate pair, no text")
+        entries = self._entries(item["inputs"], number, f'{what}: "inputs"')
+        row = _Row(number, item["op"], item["name"], attributes, entries)
+        if row.op == "null" and (row.inputs or not row.name):
+            self.fail(f"{row}: a variable must have a name and no inputs")
+        return row
+
+    def _entries(self, items: Any, count: int, what: str) -> list[tuple[int, int]]:
+        """Return pairs of (node, output), where the node is among the first `count`."""
+        if not isinstance(items, list):
+            self.fail(f"{what} is {_shown(items)}; expected a list of [node, output, version]")
+        entries = []
+        for position, item in enumerate(items):
+            if not (
+                isinstance(item, list) and 2 <= len(item) <= 3 and all(type(part) is int and part >= 0 for part in item)
+            ):
+                self.fail(f"{what}[{position}] is {_shown(item)}; expected [node, output, version], numbers from 0")
+            if item[0] >= count:
+                self.fail(
+                    f"{what}[{position}] names node {_shown(item[0])}; expected a node that comes before, "
+                    + (f"0 to {count - 1}" if count else "and there is none")
+                )
+            entries.append((item[0], item[1]))
+        return entries
+
+    def _nodes(self, rows: Sequence[_Row]) -> list[Node]:
+        nodes: list[Node] = []
+        counts: list[int] = []
+        names: dict[str, int] = {}
+        for row in rows:
+            if row.op == "null":
+                if row.name in names:
+                    self.fail(f"{row}: node {names[row.name]} is a variable of the same name; names must differ")
+                names[row.name] = row.number
+                annotations = upgraded(row.op, row.attributes, self.version)
+                self._check_annotations(row, annotations)
+                node = Node(None, (), {}, row.name, annotations=annotations)
+            else:
+                inputs = []
+                for position, (number, index) in enumerate(row.inputs):
+                    if index >= counts[number]:
+                        self.fail(
+                            f"{row}: input {position} is output {_shown(index)} of {rows[number]}, which has "
+                            f"{counts[number]}"
+                        )
+                    inputs.append(Value(nodes[number], index))
+                node = self._call(row, inputs)
+            nodes.append(node)
+            counts.append(len(node.output_names()))
+        return nodes
+
+    def _check_annotations(self, row: _Row, annotations: Mapping[str, str]) -> None:
+        """Raise unless what is noted about a variable's shape and dtype can be read."""
+        for key, pattern in (("__shape__", r"[\s\dL,()\[\]-]*|None"), ("__dtype__", r"\s*-?\d{1,9}\s*")):
+            text = annotations.get(key, "0")
+            if len(text) > 1000 or not re.fullmatch(pattern, text) or re.search(r"\d{19}", text):
+                expected = "a tuple of numbers" if key == "__shape__" else "the number of a dtype"
+                self.fail(f"{row}: attribute {key!r} is {_short(text)}; expected {expected}")
+
+    def _call(self, row: _Row, inputs: list[Value]) -> Node:
+        """Return the node of an operator's call."""
+        given = upgraded(row.op, row.attributes, self.version)
+        annotations = {key: given.pop(key) for key in list(given) if key.startswith("__") and key.endswith("__")}
+        operator: Operator
+        kind, attributes, for_inputs = row.op, {}, []
+        if kind == "Custom":
+            operator = self._custom(row, given)
+        else:
+            operator, kind = self._operator(row)
+            signature = operator.signature
+            if kind == "split_v2":
+                given = self._split_attributes(row, given)
+            if operator.builtin and not signature.attributes and signature.variadic is None:
+                annotations, given = {**given, **annotations}, {}  # MXNet keeps whatever such operators have
+            for_inputs = taken_for_inputs(signature.inputs, given, self.version)
+            attributes = self._attributes(row, operator, given)
+        wanted = operator.input_names(attributes, self._number_of_inputs(row, operator, given, len(inputs)))
+        inputs += missing_inputs(row.name, wanted, len(inputs), annotations, self.version)
+        self._check_inputs(row, operator, attributes, given, inputs)
+        node = Node(operator, inputs, attributes, row.name, kind, annotations)
+        names = node.input_names()
+        for argument, name, text in for_inputs:
+            target = inputs[names.index(argument)].node if argument in names else None
+            if target is None or not target.is_variable:
+                self.fail(f"{row}: attribute '{argument}_{name}' is meant for a variable, and {argument} is none")
+            target.annotations[hidden_key(name)] = text
+        return node
+
+    def _operator(self, row: _Row) -> tuple[Operator, str]:
+        """Return the operator of that name, and what we call it."""
+        kind = "split_v2" if row.op == "_split_v2" and row.op not in OPERATORS else row.op
+        operator = OPERATORS.get(kind)
+        if operator is not None:
+            return operator, kind
+        operator = USER_OPERATORS.get(kind)
+        if operator is not None:
+            return operator, operator.__name__
+        if ":" in kind:
+            self.fail(
+                f"{row}: there is no @customop of that name",
+                f"Import {_short(kind.partition(':')[0])}, or run the code that defines it, before loading the symbol.",
+            )
+        self.fail(
+            f"{row}: there is no operator {_short(kind)}.{nearest(kind[:100], OPERATORS)} Known are those of mx.sym, "
+            "and Custom",
+            "Write it as a CustomOp, and register it.",
+        )
+        raise AssertionError
+
+    def _custom(self, row: _Row, given: dict[str, str]) -> Operator:
+        parameters = dict(given)
+        if "op_type" not in parameters:
+            self.fail(f"{row}: attribute 'op_type' is missing; it names the custom operator")
+        try:
+            return prop_operator(parameters.pop("op_type"), parameters)
+        except MXNetError as error:
+            raise ArgumentError(f"{self.source}: {row}: {error}") from error
+
+    # -- attributes ------------------------------------------------------------------------------------------------
+
+    def _attributes(self, row: _Row, operator: Operator, given: dict[str, str]) -> dict[str, Any]:
+        known = {
+            key: attribute
+            for key, attribute in operator.signature.attributes.items()
+            if key != "training" or not operator.builtin
+        }
+        attributes = {}
+        for key, text in given.items():
+            if key in known:
+                kind, required = known[key].type, known[key].default is REQUIRED
+                if typing.get_origin(kind) is not tuple or required or text.strip() != "None":  # None: not given
+                    attributes[key] = self._value(row, known[key], text)
+            elif operator.signature.open_ended:
+                attributes[key] = self._value(row, Attribute(key, None, None), text)
+            elif key not in _IGNORED:
+                self._unknown(row, key, operator, [*known])
+        for key, attribute in known.items():
+            if attribute.default is REQUIRED and key not in attributes:
+                self.fail(f"{row}: attribute {key!r} is missing")
+        for key in ("num_outputs", "indices_or_sections"):
+            count = attributes.get(key)
+            if isinstance(count, int) and not 0 <= count <= _MOST_OUTPUTS:
+                self.fail(f"{row}: attribute {key!r} is {_shown(count)}; expected a number from 0 to {_MOST_OUTPUTS}")
+        return attributes
+
+    def _unknown(self, row: _Row, key: str, operator: Operator, known: list[str]) -> NoReturn:
+        arguments = ", ".join(known)
+        self.fail(
+            f"{row}: {_short(row.op)} has no attribute {_short(key)}; "
+            + (f"it has {arguments}" if arguments else "it has none"),
+            (nearest(key[:100], known).strip() or f"If a user noted it, write it as {_short(f'__{key}__')}.")
+            + " If a later MXNet wrote the file, save it with 1.9.1.",
+        )
+
+    def _value(self, row: _Row, attribute: Attribute, text: str) -> Any:
+        """Return an attribute's value, of the type that it must have."""
+        kind = attribute.type
+        options = typing.get_args(kind) or (kind,)
+        if kind is None:
+            return _literal(text)
+        if str in options:
+            return None if type(None) in options and text.strip() == "None" else text
+        if bool in options and text.strip().lower() in ("true", "false", "1", "0"):
+            return text.strip().lower() in ("true", "1")
+        if float in options and re.fullmatch(r"[+-]?(inf|nan|infinity)", text.strip().lower()):
+            return float(text)
+        try:
+            value = parse_attribute(text, attribute, row.op) if _is_flat(text) else text
+        except (MXNetError, ValueError, OverflowError, MemoryError, RecursionError):
+            value = text
+        if typing.get_origin(kind) is tuple and type(value) is int:
+            value = (value,)
+        if kind is bool or (isinstance(value, float) and not math.isfinite(value)):  # 1e400; inf was told above
+            value = text
+        if not (_fits(value, kind) or (value is None and attribute.default is None)):
+            self.fail(f"{row}: attribute {attribute.name!r} is {_short(text)}; expected {_type_name(kind)}")
+        return value
+
+    def _split_attributes(self, row: _Row, given: dict[str, str]) -> dict[str, str]:
+        """Return the attributes of MXNet's `_split_v2` as those of `split_v2`."""
+        result = dict(given)
+        sections, indices = result.pop("sections", "0").strip(), result.pop("indices", "()").strip()
+        if sections not in ("", "0"):
+            result["indices_or_sections"] = sections
+            return result
+        parts = _literal(indices)
+        if not isinstance(parts, (tuple, list)) or parts[:1] not in ((0,), [0]):
+            self.fail(f"{row}: attribute 'indices' is {_short(indices)}; expected a tuple that begins with 0")
+        result["indices_or_sections"] = str(tuple(parts[1:]))
+        return result
+
+    # -- what must fit together ------------------------------------------------------------------------------------
+
+    def _number_of_inputs(self, row: _Row, operator: Operator, given: dict[str, str], count: int) -> int:
+        """Return how many inputs a variadic operator says it has."""
+        if operator.signature.variadic is None or "num_args" not in given:
+            return count
+        text = given["num_args"].strip()
+        if not re.fullmatch(r"\d{1,6}", text):
+            self.fail(f"{row}: attribute 'num_args' is {_short(text)}; expected the number of its inputs")
+        return int(text)
+
+    def _check_inputs(
+        self, row: _Row, operator: Operator, attributes: dict[str, Any], given: dict[str, str], inputs: list[Value]
+    ) -> None:
+        signature, count = operator.signature, len(inputs)
+        if signature.variadic is not None:
+            least = most = self._number_of_inputs(row, operator, given, count)
+            names = [f"{least} (num_args)"]
+        else:
+            names = operator.input_names(attributes)
+            optional = [name for name in signature.defaults if name not in operator.optional_inputs]
+            least, most = len(names), len({*names, *optional})
+        if not least <= count <= most:
+            self.fail(f"{row} has {count} input(s); expected {', '.join(names) or 'none'}")
+
+    def _check_index(self, document: dict[str, Any], rows: Sequence[_Row], nodes: Sequence[Node]) -> None:
+        """Raise unless what the file says about its own order is true."""
+        found = document.get("arg_nodes", [])
+        if not isinstance(found, list):
+            self.fail(f'"arg_nodes" is {_shown(found)}; expected a list of the numbers of variables')
+        for position, number in enumerate(found):
+            if type(number) is not int or not 0 <= number < len(rows) or rows[number].op != "null":
+                self.fail(f'"arg_nodes"[{position}] is {_shown(number)}; expected the number of a variable')
+        pointers = document.get("node_row_ptr")
+        if pointers is None:
+            return
+        if not isinstance(pointers, list) or len(pointers) != len(rows) + 1:
+            self.fail(f'"node_row_ptr" is {_shown(pointers)}; expected a list of {len(rows) + 1} numbers')
+        before = 0
+        for position, number in enumerate(pointers):
+            least = len(nodes[position - 1].output_names()) if position else 0
+            if type(number) is not int or number < before + least or (position == 0 and number):
+                self.fail(
+                    f'"node_row_ptr"[{position}] is {_shown(number)}; expected '
+                    + (f"{before + least} or more, as {rows[position - 1]} has {least} output(s)" if position else "0")
+                )
+            before = number
+
+
+def _shown(value: Any) -> str:
+    """Return a value of JSON for use in a message, however large."""
+    if isinstance(value, (list, dict)):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+    if isinstance(value, int) and not -(10**18) < value < 10**18:
+        return "a huge number"
+    return "null" if value is None else describe(value)
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_flat(text: str) -> bool:
+    """Tell whether Python's parser may be given a text: deep nests and long sums exhaust its stack."""
+    if len(text) <= 100:
+        return True
+    if not re.fullmatch(r"[\s\w.,()\[\]'\"+-]*", text) or re.search(
+        r"[\w.)\]]\s*[+-](?<!\d[eE][+-])|[+-]\s*[+-]", text
+    ):
+        return False
+    depth = 0
+    for bracket in re.findall(r"[()\[\]]", text):
+        depth += 1 if bracket in "([" else -1
+        if depth > 10:
+            return False
+    return True
+
+
+def _literal(text: str) -> Any:
+    """Return the value that a text spells, if it does; else the text."""
+    try:
+        return ast.literal_eval(text) if _is_flat(text) else text
+    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
+        return text
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Tell whether a value is of an annotated type; of types that are not known here everything is."""
+    options = typing.get_args(kind)
+    if typing.get_origin(kind) is tuple:
+        return isinstance(value, tuple) and all(_fits(part, options[0]) for part in value)
+    if options:
+        return any(_fits(value, option) for option in options)
+    if kind is bool:
+        return isinstance(value, bool)
+    if kind is int:
+        return type(value) is int and -(2**63) <= value < 2**63
+    if kind is float:
+        return type(value) in (int, float)
+    return kind not in (str, type(None)) or isinstance(value, kind)
+
+
+def _type_name(kind: Any) -> str:
+    return getattr(kind, "__name__", str(kind)) if not typing.get_args(kind) else str(kind)
