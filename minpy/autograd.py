@@ -30,10 +30,13 @@ from minpy.core.state import Scope, state
 from minpy.function import Function
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.variables import mark_variable
+from minpy.symbol.recorded import recorded_symbol
+from minpy.symbol.symbol import Symbol
 
 __all__ = [
     "Function",
     "backward",
+    "get_symbol",
     "grad",
     "is_recording",
     "is_training",
@@ -415,3 +418,37 @@ def _head_gradients(heads: list[Any], given: Any) -> list[Any]:
     if len(gradients) != len(heads):
         raise ArgumentError(f"got {len(heads)} heads and {len(gradients)} head gradients; give one (or None) for each.")
     return gradients
+
+
+def get_symbol(x: NDArray) -> Symbol:
+    """Return the computation that led to a recorded array, as a symbol.
+
+    Parameters
+    ----------
+    x : NDArray
+        Computed under `record()`.
+
+    Returns
+    -------
+    Symbol
+        Variables are named `var0`, `var1`, ... in the order of their use. Inputs that needed no gradient are variables,
+        too: recording does not keep their values where no gradient reads them.
+
+    Raises
+    ------
+    NotRecordedError, GraphFreedError
+        If the array was not recorded, or its graph has been freed by `backward`.
+    ArgumentError
+        If it depends on something that is no operator, such as an `autograd.Function`.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> x = mx.nd.array([1, 2])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = mx.nd.tanh(x * x)
+    >>> mx.autograd.get_symbol(y).list_arguments()
+    ['var0']
+    """
+    return recorded_symbol(x)

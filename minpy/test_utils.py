@@ -318,12 +318,14 @@ def _difference(
         allowed = atol + rtol * numpy.abs(right)
         equal = (left == right) | (equal_nan & numpy.isnan(left) & numpy.isnan(right))
         wrong = ~(equal | (numpy.isfinite(left) & numpy.isfinite(right) & (error <= allowed)))
-        excess = numpy.where(numpy.isnan(error), numpy.inf, error / allowed)
+        excess = error / allowed
     count = int(wrong.sum())
     if not count:
         return ""
-    rank = numpy.where(wrong, numpy.where(numpy.isnan(excess), numpy.inf, excess), -1.0).ravel()
-    worst = numpy.argsort(-rank, kind="stable")[: max(1, min(count, listed))]
+    # Worst first: by how far the tolerance is exceeded, and where that is infinite, by how much.
+    excess = numpy.where(numpy.isnan(excess), numpy.inf, excess)
+    ranks = [numpy.where(wrong, one, -1.0).ravel() for one in (numpy.nan_to_num(error, nan=numpy.inf), excess)]
+    worst = numpy.lexsort([-rank for rank in ranks])[: max(1, min(count, listed))]
     indices = [tuple(map(int, numpy.unravel_index(position, wrong.shape))) for position in worst]
     full = [numpy.broadcast_to(raw, wrong.shape) for raw in (first, second)]
     index = indices[0]
@@ -618,7 +620,7 @@ def check_symbolic_backward(
     names = list(arguments)
     partly = isinstance(expected, Mapping)
     wanted = _by_name(expected, names, "expected", "argument", method, optional=partly)
-    requests = _requests(grad_req, names, method)
+    requests = _requests(grad_req, names, "grad_req", method)
     heads = None
     if out_grads is not None:
         given = _by_name(out_grads, sym.list_outputs(), "out_grads", "output", method)
@@ -713,7 +715,7 @@ def check_numeric_gradient(
         checked.update(grad_nodes)
     if isinstance(grad_nodes, str):
         raise ArgumentError(f"{method}: grad_nodes is {grad_nodes!r}; expected a list or dict: [{grad_nodes!r}].")
-    requests = _requests(checked, names, method)
+    requests = _requests(checked, names, "grad_nodes", method)
     gradients, before = _random_gradients(checked, arguments)
     executor = sym.bind(ctx, arguments, gradients, requests, states)
     outputs = executor.forward(is_train=True)
@@ -780,7 +782,7 @@ def _bound_values(
     _require_symbol(sym, method)
     arguments = _by_name(location, sym.list_arguments(), "location", "argument", method)
     states = _by_name(
-        [] if aux_states is None else aux_states, sym.list_auxiliary_states(), "aux_states", "state", method
+        [] if aux_states is None else aux_states, sym.list_auxiliary_states(), "aux_states", "auxiliary state", method
     )
     return (
         {name: array(_raw(value, name), ctx, _dtype(value, dtype)) for name, value in arguments.items()},
@@ -817,10 +819,10 @@ def _by_name(
     return dict(zip(names, given, strict=True))
 
 
-def _requests(grad_req: Any, names: Sequence[str], method: str) -> dict[str, str]:
+def _requests(grad_req: Any, names: Sequence[str], what: str, method: str) -> dict[str, str]:
     if isinstance(grad_req, str):
         return dict.fromkeys(names, grad_req)
-    return {**dict.fromkeys(names, "null"), **_by_name(grad_req, names, "grad_req", "argument", method, optional=True)}
+    return {**dict.fromkeys(names, "null"), **_by_name(grad_req, names, what, "argument", method, optional=True)}
 
 
 def _random_gradients(
@@ -893,7 +895,9 @@ def download(
             return path
         except (OSError, ValueError) as error:
             last = error
-    raise FileAccessError(f"download: {url} was not fetched in {max(retries, 1)} attempt(s): {last}") from last
+            if 400 <= getattr(error, "code", 500) < 500:  # the server will not change its mind
+                break
+    raise FileAccessError(f"download: {url} was not fetched in {attempt + 1} attempt(s): {last}") from last
 
 
 def _chunks(url: str) -> Iterator[bytes]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import minpy as mx
 from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, ShapeError
@@ -125,7 +127,7 @@ def test_a_table_line_by_line(capsys):
 def test_columns_where_they_are_wanted_and_names_that_do_not_fit(capsys):
     mx.viz.print_summary(perceptron(), shape={"data": (1, 4)}, line_length=50, positions=[16, 30, 38, 50])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "Layer (type)    Output Shape  Param… Previous La…"
+    assert lines[1] == "Layer (type)    Output Shape  Param # Previous L…"
     assert lines[5] == "fc1(FullyConne… 8             40      data"
 
 
@@ -149,10 +151,16 @@ def test_declared_shapes_are_enough(capsys):
 
 def test_states_and_labels_are_no_parameters(capsys):
     data = mx.sym.var("data")
-    rnn = mx.sym.RNN(data, state_size=4, num_layers=1, mode="lstm", name="rnn")
-    mx.viz.print_summary(rnn, shape={"data": (5, 2, 3)})
-    mxnet_parameters = 4 * 4 * (3 + 4 + 2)
-    assert f"Total params: {mxnet_parameters}\n" in capsys.readouterr().out
+
+    @mx.customop("numpy")
+    def step(data: Any, weight: Any, state: Any) -> Any:
+        return data @ weight + state
+
+    variables = [data, mx.sym.var("w", shape=(3, 4)), mx.sym.var("h", shape=(2, 4))]
+    mx.viz.print_summary(step(*variables), shape={"data": (2, 3)})
+    text = capsys.readouterr().out
+    assert "h(null)" in text
+    assert "Total params: 12\n" in text
     labels = mx.sym.var("target")
     mx.viz.print_summary(mx.sym.LinearRegressionOutput(dense(data, 2, "fc"), labels), shape={"data": (2, 3)})
     assert "Total params: 8\n" in capsys.readouterr().out
@@ -181,11 +189,6 @@ def test_skip_connections_are_lines():
         "● │  u2_skip  Convolution(kernel=(1, 1), stride=(2, 2), pa...)  (1, 8, 4, 4)  ← u2_relu",
         "◉─╯  u2_add   elemwise_add                                      (1, 8, 4, 4)  ← u2_conv, u2_skip",
     ]
-
-
-def drawn(symbol: Any, **options: Any) -> list[str]:
-    """Return the lines and names of a drawing, without the rest."""
-    return [row.split("  ")[0] + " " + row.split()[-1] for row in mx.viz.graph_text(symbol, **options).splitlines()]
 
 
 def lanes(symbol: Any) -> list[str]:
@@ -238,6 +241,41 @@ def test_an_output_that_is_read_again_and_one_node_read_twice():
     x = mx.sym.exp(mx.sym.var("x"), name="e")
     twice = mx.sym.elemwise_mul(x, x, name="square")
     assert lanes(mx.sym.Group([x, twice])) == ["○ x", "◉ e", "◉ square"]
+
+
+def read_back(symbol: Any) -> list[set[str]]:
+    """Return which nodes feed each node, read off the lines of a drawing alone."""
+    held: dict[int, str] = {}
+    found = []
+    for node, row in zip(symbol.order, mx.viz.graph_text(symbol).splitlines(), strict=True):
+        marks = dict(enumerate(row[: row.index(f" {node.name} ")][::2]))
+        own = next(lane for lane, mark in marks.items() if mark in "○●◉")
+        read = [lane for lane, mark in marks.items() if mark in "├┼┤╯┴"]
+        found.append({held[lane] for lane in read} | ({held[own]} if own in held else set()))
+        assert all((marks.get(lane, " ") in " ─") is (lane not in held) for lane in {*marks, *held} - {own, *read})
+        for lane in read:
+            if marks[lane] in "╯┴":
+                del held[lane]
+        readers = [other for other in symbol.order if any(value.node is node for value in other.inputs)]
+        held.pop(own, None)
+        if readers:
+            held[own] = node.name
+    assert not held
+    return found
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 30), max_size=4), min_size=1, max_size=25),
+    st.lists(st.integers(0, 30), min_size=1, max_size=3),
+)
+@settings(max_examples=150, deadline=None)
+def test_the_lines_of_any_graph_say_which_nodes_feed_each(inputs, outputs):
+    nodes = []
+    for number, chosen in enumerate(inputs):
+        read = [nodes[index % number] for index in chosen] if number else []
+        nodes.append(mx.sym.Concat(*read, name=f"n{number}") if read else mx.sym.var(f"n{number}"))
+    symbol = mx.sym.Group([nodes[index % len(nodes)] for index in outputs])
+    assert read_back(symbol) == [{value.node.name for value in node.inputs} for node in symbol.order]
 
 
 def test_weights_are_shown_on_demand_and_unused_outputs_named():
@@ -406,8 +444,8 @@ def test_shapes_that_are_not_enough(graphviz, method):
     with pytest.raises(ShapeError) as caught:
         getattr(mx.viz, method)(dense(mx.sym.var("data"), 3, "fc"), shape={"fc_bias": (3,)})
     assert str(caught.value) == (
-        f"{method}: the shapes of data, fc_weight do not follow from those given. Give more, by the names of arguments: "
-        "shape={'data': ...}."
+        f"{method}: the shapes of data, fc_weight do not follow from those given. Give more, by the names of "
+        "arguments: shape={'data': ...}."
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from minpy.core.shapes import PartialShape, broadcast_shapes, complete, merge_shapes
+from minpy.core.shapes import PartialShape, broadcast_shapes, merge_shapes
 
 if TYPE_CHECKING:
     from minpy.core.attributes import Signature
@@ -96,7 +96,7 @@ def same_shape(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shap
 
 def broadcasting(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
     """Infer the shape of an output to which all inputs broadcast; nothing is inferred backwards."""
-    return inputs, [broadcast_shapes(*inputs)] * len(outputs) if complete(inputs) else outputs
+    return inputs, [broadcast_shapes(*inputs)] * len(outputs)
 
 
 def same_dtype(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:

@@ -34,7 +34,7 @@ def graph_text(heads: Sequence[Value], shapes: Mapping[Value, Any] | None = None
     >>> x = sym.var('x')
     >>> print(sym.tanh(sym.sum(x, axis=1, name='s'), name='y').debug_str())
     x = variable
-    s = sum(x, axis=(1,))
+    s = sum(x, axis=1)
     y = tanh(s)
     return y
     """

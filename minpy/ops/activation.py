@@ -19,9 +19,9 @@ from minpy.ops.special import erf
 __all__ = ["activation", "leaky_relu"]
 
 
-def _sigmoid(data: np.ndarray) -> np.ndarray:
+def _sigmoid(data: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     # One formula without overflow: the sigmoid is (1 + tanh(x / 2)) / 2.
-    result = np.multiply(data, data.dtype.type(0.5))
+    result: np.ndarray = np.multiply(data, data.dtype.type(0.5), out=out)
     np.tanh(result, out=result)
     result *= 0.5
     result += 0.5
@@ -87,6 +87,19 @@ def _activation_gradient(ans: Any, data: Any, *, act_type: str) -> Any:
     return lambda g: derivative(ans, data, g)
 
 
+@activation.def_into
+def _activation_into(out: Any, data: Any, *, act_type: str) -> None:
+    if act_type == "relu":
+        np.maximum(data, 0, out=out)
+    elif act_type == "tanh":
+        np.tanh(data, out)
+    elif act_type == "sigmoid":
+        _sigmoid(data, out)
+    else:
+        np.copyto(out, _ACTIVATIONS[act_type](data))
+
+
+activation.elementwise = True
 activation.def_infer_shape(same_shape)
 
 

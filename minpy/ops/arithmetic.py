@@ -206,6 +206,7 @@ def _elemwise(short: str, sign: str, broadcasting: Operator, aliases: tuple[str,
     made: Operator = operator(forward, name=name, aliases=aliases)
     made.may_alias = False
     made.keeps_dtype = True
+    made.into, made.elementwise = broadcasting.into, broadcasting.elementwise
     made.def_infer_shape(same_shape)
     made.def_infer_type(promoted)
     for argnum, rule in enumerate(broadcasting.rules):

@@ -74,6 +74,7 @@ def _define(broadcasting: Operator, alias: str, result: str) -> Operator:
     made: Operator = operator(forward, name=name, aliases=(alias,))
     made.may_alias = False
     made.keeps_dtype = True
+    made.into, made.elementwise = broadcasting.into, broadcasting.elementwise
     made.def_infer_shape(same_shape)
     made.def_infer_type(promoted)
     if broadcasting.all_zero:

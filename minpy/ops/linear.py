@@ -97,6 +97,17 @@ def fully_connected(
     return result if len(shape) == 2 or flatten else result.reshape((*shape[:-1], num_hidden))
 
 
+@fully_connected.def_into
+def _fully_connected_into(
+    out: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
+) -> None:
+    rows = _flat_rows(data.shape, flatten)
+    result = out if out.ndim == 2 else out.reshape(rows[0], num_hidden)
+    np.dot(data if data.ndim == 2 else data.reshape(rows), weight.T, result)
+    if bias is not None:
+        result += bias
+
+
 @fully_connected.def_grad(argnum=0)
 def _data_gradient(
     ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
@@ -105,6 +116,16 @@ def _data_gradient(
     if len(shape) == 2:
         return lambda g: np.dot(g, weight)
     return lambda g: np.reshape(np.dot(np.reshape(g, (-1, num_hidden)), weight), shape)
+
+
+@fully_connected.def_grad_into(argnum=0)
+def _data_gradient_into(
+    ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
+) -> Any:
+    if data.ndim == 2:
+        return lambda g, out: np.dot(g, weight, out)
+    rows = _flat_rows(data.shape, flatten)
+    return lambda g, out: np.dot(g.reshape(rows[0], num_hidden), weight, out.reshape(rows))
 
 
 @fully_connected.def_grad(argnum=1)
@@ -135,6 +156,17 @@ def _bias_gradient(
     if len(data.shape) == 2:  # a product with ones: half the time of a sum over rows
         return lambda g: np.dot(ones(len(g), g.dtype), g)
     return lambda g: np.sum(g, axis=tuple(range(np.ndim(g) - 1)))
+
+
+@fully_connected.def_grad_into(argnum=2)
+def _bias_gradient_into(
+    ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
+) -> Any:
+    def gradient(g: Any, out: Any) -> None:
+        rows = g if g.ndim == 2 else g.reshape(-1, num_hidden)
+        np.dot(ones(len(rows), g.dtype), rows, out)
+
+    return gradient
 
 
 @fully_connected.def_infer_shape

@@ -171,6 +171,8 @@ relu = _function(
     "Its gradient at 0 is 0.",
 )
 relu.def_grad(lambda ans, data: lambda g: g * (ans > 0))
+relu.def_into(lambda out, data: np.maximum(data, 0, out=out))
+relu.elementwise = True
 relu.in_place = lambda data: np.maximum(data, 0, out=data)
 relu.in_place_rule = lambda ans, data: lambda g: np.multiply(g, ans > 0, out=g)
 

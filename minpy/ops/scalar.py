@@ -57,6 +57,15 @@ def _infer_dtypes(inputs: DTypes, outputs: DTypes, *, is_int: bool = True, **_: 
     return [answer if is_int or answer != np.float64 else None], outputs
 
 
+def _into(compute: np.ufunc) -> Callable[..., Any]:
+    def into(out: Any, data: Any, *, scalar: float = 1.0, is_int: bool = True) -> Any:
+        if out.dtype.kind == "f" and data.dtype == out.dtype:
+            return compute(data, scalar, out=out)
+        return compute(data, np.asarray(scalar).astype(out.dtype), out=out)
+
+    return into
+
+
 def _define(
     name: str,
     alias: str,
@@ -79,6 +88,9 @@ def _define(
     made.may_alias = False
     made.def_infer_shape(same_shape)
     made.def_infer_type(_infer_dtypes)
+    if isinstance(compute, np.ufunc):
+        made.elementwise = True
+        made.def_into(_into(compute))
     return made.def_grad_zero() if rule is None else made.def_grad(rule)
 
 

@@ -20,7 +20,7 @@ from minpy.ndarray.ndarray import NDArray
 from minpy.symbol.profiling import Profile
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["Executor", "bind", "gradient_symbol", "simple_bind"]
+__all__ = ["Executor", "bind", "simple_bind"]
 
 _REQUESTS = ("write", "add", "null")
 
@@ -583,8 +583,3 @@ def simple_bind(symbol: Symbol, ctx: Any = None, grad_req: Any = "write", type_d
         for array, request in zip(arguments, requests, strict=True)
     ]
     return Executor(symbol, context, arguments, gradients, requests, made(state_nodes))
-
-
-def gradient_symbol(symbol: Symbol, wrt: Sequence[str]) -> Symbol:
-    """Return the symbol of the gradients of the outputs' sum with respect to arguments; see `Symbol.gradient`."""
-    raise NotImplementedError

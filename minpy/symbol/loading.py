@@ -341,6 +341,8 @@ class Reader:
             return text.strip().lower() in ("true", "1")
         if float in options and re.fullmatch(r"[+-]?(inf|nan|infinity)", text.strip().lower()):
             return float(text)
+        if float in options and re.fullmatch(r"[+-]?\d{1,15}", text):
+            return int(text)  # as in `x * 2`; it is written again as it was
         try:
             value = parse_attribute(text, attribute, row.op) if _is_flat(text) else text
         except (MXNetError, ValueError, OverflowError, MemoryError, RecursionError):

@@ -410,7 +410,7 @@ class Symbol:
 
     def gradient(self, wrt: Sequence[str]) -> Symbol:
         """Return the symbol of the gradients of the outputs' sum with respect to arguments, in the order of `wrt`."""
-        from minpy.symbol.executor import gradient_symbol
+        from minpy.symbol.gradients import gradient_symbol
 
         return gradient_symbol(self, wrt)
 

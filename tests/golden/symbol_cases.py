@@ -51,7 +51,9 @@ def resnet(mx: Any) -> Any:
     def convolved(data: Any, channels: int, kernel: int, stride: int, name: str) -> Any:
         pad, shape = (kernel // 2,) * 2, (kernel, kernel)
         strides = (stride, stride)
-        return sym.Convolution(data, num_filter=channels, kernel=shape, stride=strides, pad=pad, no_bias=True, name=name)
+        return sym.Convolution(
+            data, num_filter=channels, kernel=shape, stride=strides, pad=pad, no_bias=True, name=name
+        )
 
     net = sym.BatchNorm(sym.Variable("data"), fix_gamma=True, eps=2e-5, name="bn_data")
     net = convolved(net, 4, 3, 1, "conv0")
@@ -176,9 +178,10 @@ def values(name: str, shape: Any) -> np.ndarray:
 
 
 def run(mx: Any, symbol: Any, shapes: Any) -> Any:
-    """Returns (arguments, states, outputs) of a symbol that is run on ``values``, as dicts of arrays."""
+    """Returns (arguments by name, states by name, outputs) of a symbol that is run on ``values``."""
     found, _, states = symbol.infer_shape(**shapes)
-    arguments = {name: mx.nd.array(values(name, shape)) for name, shape in zip(symbol.list_arguments(), found)}
-    auxiliary = {name: mx.nd.array(values(name, shape)) for name, shape in zip(symbol.list_auxiliary_states(), states)}
+    numbers = lambda name, shape: mx.nd.array(values(name, shape))
+    arguments = {name: numbers(name, shape) for name, shape in zip(symbol.list_arguments(), found, strict=True)}
+    auxiliary = {name: numbers(name, shape) for name, shape in zip(symbol.list_auxiliary_states(), states, strict=True)}
     outputs = symbol.bind(mx.cpu(), arguments, aux_states=auxiliary).forward(is_train=False)
-    return arguments, auxiliary, dict(zip(symbol.list_outputs(), outputs))
+    return arguments, auxiliary, outputs
