@@ -659,7 +659,7 @@ def check_numeric_gradient(
     """Raise an AssertionError unless the gradients of a symbol are those that central differences give.
 
     What is differentiated is the sum of all outputs, each multiplied by random numbers. Every element of every argument
-    is moved by half of `numeric_eps` to both sides.
+    is moved by half of `numeric_eps` to both sides. The differences are computed in float64 if the operators take it.
 
     Parameters
     ----------
@@ -680,7 +680,7 @@ def check_numeric_gradient(
     grad_stype_dict : dict of str to str, optional
         Storages of gradients: 'default'.
     dtype : str or type
-        'float16', 'float32' or 'float64', in which everything is computed. float64 tells most.
+        'float16', 'float32' or 'float64', in which the gradients are computed.
 
     Raises
     ------
@@ -717,20 +717,12 @@ def check_numeric_gradient(
         raise ArgumentError(f"{method}: grad_nodes is {grad_nodes!r}; expected a list or dict: [{grad_nodes!r}].")
     requests = _requests(checked, names, "grad_nodes", method)
     gradients, before = _random_gradients(checked, arguments)
-    executor = sym.bind(ctx, arguments, gradients, requests, states)
+    executor = sym.bind(ctx, arguments, gradients, requests, {name: state.copy() for name, state in states.items()})
     outputs = executor.forward(is_train=True)
-    weights = [numpy.random.standard_normal(output.shape) for output in outputs]
-    executor.backward([array(weight, ctx, output.dtype) for weight, output in zip(weights, outputs, strict=True)])
-    weights = [weight.astype(output.dtype) for weight, output in zip(weights, outputs, strict=True)]
-    initial = {name: state.asnumpy().copy() for name, state in states.items()}
-
-    def run(**moved: Any) -> float:
-        for name, value in initial.items():
-            states[name][:] = value
-        answers = executor.forward(is_train=use_forward_train, **moved)
-        return sum(_dot(weight, answer.asnumpy()) for weight, answer in zip(weights, answers, strict=True))
-
-    first, second = run(), run()
+    heads = [array(numpy.random.uniform(0.1, 1.1, output.shape), ctx, output.dtype) for output in outputs]
+    executor.backward(heads)
+    weighted = _Weighted(sym, ctx, arguments, states, [head.asnumpy() for head in heads], use_forward_train)
+    first, second = weighted.value(), weighted.value()
     if first != second and not (numpy.isnan(first) and numpy.isnan(second)):
         raise CheckError(
             f"{method}: the outputs are not the same in every run: {first!r}, then {second!r}. Finite differences of "
@@ -744,30 +736,72 @@ def check_numeric_gradient(
             problem = _difference(before[name], found, rtol, atol, labels, False)
         else:
             labels = f"NUMERICAL_{name}", f"BACKWARD_{name}"
-            numerical = _central_differences(run, name, arguments[name].asnumpy(), eps)
+            numerical = weighted.central_differences(name, eps).astype(found.dtype)
             found = found - before[name] if request == "add" else found
             problem = _difference(numerical, found, rtol, atol, labels, False)
         problems.append((name, problem + _request_note(request) if problem else ""))
     _raise_problems(f"{method}: the gradient of", "is wrong", problems)
 
 
-def _central_differences(run: Callable[..., float], name: str, at: numpy.ndarray, eps: float) -> numpy.ndarray:
-    result = numpy.zeros(at.shape, at.dtype)
-    for index in numpy.ndindex(at.shape):
-        ends = []
-        for step in (eps / 2, -eps / 2):
-            moved = at.copy()
-            moved[index] += step
-            # The step that was taken: what is left of the one that was meant, after rounding.
-            ends.append((run(**{name: moved}), float(moved[index])))
-        (above, right), (below, left) = ends
-        result[index] = (above - below) / (right - left) if right != left else 0.0
-    run(**{name: at})
-    return result
+class _Weighted:
+    """The sum of a symbol's outputs times numbers, at a place that can be moved.
+
+    It is computed in float64 if the symbol can be: the rounding of float32 would drown small differences.
+    """
+
+    def __init__(
+        self,
+        sym: Symbol,
+        ctx: Any,
+        arguments: Mapping[str, NDArray],
+        states: Mapping[str, NDArray],
+        weights: Sequence[numpy.ndarray],
+        is_train: bool,
+    ) -> None:
+        self._weights = [weight.astype(numpy.float64) for weight in weights]
+        self._is_train = is_train
+        try:
+            self._bind(sym, ctx, arguments, states, numpy.float64)
+            self.value()
+        except Exception:  # whatever an operator says to a dtype that it does not take
+            self._bind(sym, ctx, arguments, states, None)
+
+    def _bind(
+        self, sym: Symbol, ctx: Any, arguments: Mapping[str, NDArray], states: Mapping[str, NDArray], dtype: Any
+    ) -> None:
+        def copies(arrays: Mapping[str, NDArray]) -> dict[str, NDArray]:
+            return {name: array(one.asnumpy(), ctx, dtype or one.dtype) for name, one in arrays.items()}
+
+        self._arguments, self._states = copies(arguments), copies(states)
+        self._initial = {name: state.asnumpy().copy() for name, state in self._states.items()}
+        self._executor = sym.bind(ctx, self._arguments, grad_req="null", aux_states=self._states)
+
+    def value(self, **moved: numpy.ndarray) -> float:
+        """Return the sum, with some arguments moved; they stay there."""
+        for name, value in self._initial.items():
+            self._states[name][:] = value
+        outputs = self._executor.forward(is_train=self._is_train, **moved)
+        return sum(_dot(weight, output.asnumpy()) for weight, output in zip(self._weights, outputs, strict=True))
+
+    def central_differences(self, name: str, eps: float) -> numpy.ndarray:
+        """Return the gradient with respect to an argument; each element is moved by half of `eps` to both sides."""
+        at = self._arguments[name].asnumpy().copy()
+        result = numpy.zeros(at.shape, numpy.float64)
+        for index in numpy.ndindex(at.shape):
+            ends = []
+            for step in (eps / 2, -eps / 2):
+                moved = at.copy()
+                moved[index] += step
+                # The step that was taken: what is left of the one that was meant, after rounding.
+                ends.append((self.value(**{name: moved}), float(moved[index])))
+            (above, right), (below, left) = ends
+            result[index] = (above - below) / (right - left) if right != left else 0.0
+        self.value(**{name: at})
+        return result
 
 
 def _dot(weight: numpy.ndarray, answer: numpy.ndarray) -> float:
-    return float(numpy.vdot(weight.astype(numpy.float64), answer.astype(numpy.float64)))
+    return float(numpy.vdot(weight, answer.astype(numpy.float64)))
 
 
 def _require_symbol(sym: Any, method: str) -> None:

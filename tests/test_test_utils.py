@@ -374,13 +374,35 @@ def test_numeric_gradients_that_are_wrong(dtype):
     assert "NUMERICAL_x and BACKWARD_x differ in 6 of 6" in text
 
 
+def test_rounding_does_not_make_right_gradients_wrong():
+    conv = mx.sym.Convolution(mx.sym.var("x"), kernel=(3, 3), num_filter=3, name="conv")
+    for seed in range(5):
+        np.random.seed(seed)
+        location = [np.random.standard_normal(shape) for shape in ((2, 2, 5, 5), (3, 2, 3, 3), (3,))]
+        test_utils.check_numeric_gradient(conv, location)
+
+
+def test_operators_that_refuse_float64_are_differentiated_in_their_own_dtype():
+    @mx.customop("numpy")
+    def only_float32(data: Any) -> Any:
+        if data.dtype != np.float32:
+            raise TypeError("float32, please")
+        return data * data
+
+    only_float32.def_grad(lambda ans, x: lambda g: g * 2 * x)
+    test_utils.check_numeric_gradient(only_float32(mx.sym.var("x")), [X])
+    only_float32.def_grad(lambda ans, x: lambda g: g * 3 * x)
+    text = text_of(test_utils.check_numeric_gradient, only_float32(mx.sym.var("x")), [X])
+    assert "NUMERICAL_x and BACKWARD_x differ in 6 of 6" in text
+
+
 def test_a_gradient_that_is_written_against_grad_req_is_wrong():
     class Rude(type(product())):
         """A symbol whose executor writes all gradients, whatever was asked for."""
 
         __slots__ = ()
 
-        def bind(self, ctx, args, args_grad, grad_req, aux_states):
+        def bind(self, ctx, args, args_grad=None, grad_req="write", aux_states=None):
             return super().bind(ctx, args, args_grad, "write", aux_states)
 
     rude = Rude(product().values)

@@ -38,7 +38,8 @@ class Case:
     targets: dict[str, float] = field(default_factory=dict)  # implementation: the largest minpy / implementation
     limit: float | None = None  # the largest time of minpy itself, in seconds
     per: int = 1  # times are divided by this
-    self_timed: bool = False  # the step returns the seconds that count
+    self_timed: bool = False  # the step returns what counts
+    unit: str = "s"  # of what counts: seconds, or bytes ("B")
     check_calls: int = 1
     rtol: float = 1e-4
     atol: float = 1e-6

@@ -9,18 +9,24 @@ if TYPE_CHECKING:
     from harness.case import Case
     from harness.measure import Row
 
-HEADINGS = ("implementation", "time", "spread", "minpy / it", "target", "")
+HEADINGS = ("implementation", "measured", "spread", "minpy / it", "target", "")
 NOTHING = "-"
 NOISY = 0.1
 
 
-def format_seconds(seconds: float | None) -> str:
-    """Three significant digits in the unit that suits."""
-    if seconds is None:
+UNITS = {
+    "s": (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9)),
+    "B": (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0)),
+}
+
+
+def format_amount(amount: float | None, unit: str) -> str:
+    """Three significant digits in the multiple of the unit that suits."""
+    if amount is None:
         return NOTHING
-    units = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
-    unit, size = next(((unit, size) for unit, size in units if seconds >= size), units[-1])
-    value = seconds / size
+    units = UNITS[unit]
+    unit, size = next(((unit, size) for unit, size in units if amount >= size), units[-1])
+    value = amount / size
     decimals = 0 if value >= 100 else 1 if value >= 10 else 2
     return f"{value:.{decimals}f} {unit}"
 
@@ -45,13 +51,13 @@ def _cells(case: Case, rows: dict[str, Row]) -> list[tuple[str, ...]]:
         spread = NOTHING if row.spread is None else f"±{row.spread:.0%}"
         if name == "minpy":
             value, target = row.median, case.limit
-            shown, bound = "", "" if target is None else f"<= {format_seconds(target)}"
+            shown, bound = "", "" if target is None else f"<= {format_amount(target, case.unit)}"
         else:
             value, target = ratio(minpy, row), case.targets.get(name)
             shown = NOTHING if value is None else f"{value:.3f}"
             bound = "" if target is None else f"<= {target:g}"
         verdict = "FAILED" if row.failed else _verdict(value, target)
-        table.append((name, format_seconds(row.median), spread, shown, bound, verdict))
+        table.append((name, format_amount(row.median, case.unit), spread, shown, bound, verdict))
     return table
 
 

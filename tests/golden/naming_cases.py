@@ -30,7 +30,10 @@ def in_thread(function):
 
 NAMES = [
     ("counts", "with NameManager():\n    result = [name(), name(), mx.sym.exp(var()).name, name()]"),
-    ("given_names_do_not_count", "with NameManager():\n    result = [name(name='t'), name(), name(name='tanh1'), name()]"),
+    (
+        "given_names_do_not_count",
+        "with NameManager():\n    result = [name(name='t'), name(), name(name='tanh1'), name()]",
+    ),
     ("given_name_is_not_kept_free", "with NameManager():\n    result = [name(name='tanh0'), name()]"),
     ("empty_name", "with NameManager():\n    result = [name(name=''), name(name=None)]"),
     (
@@ -61,7 +64,10 @@ with NameManager():
     result = mx.sym.SoftmaxOutput(y).list_inputs()
 """,
     ),
-    ("nested_managers", "with NameManager():\n    a = name()\n    with NameManager():\n        b = name()\n    result = [a, b, name()]"),
+    (
+        "nested_managers",
+        "with NameManager():\n    a = name()\n    with NameManager():\n        b = name()\n    result = [a, b, name()]",
+    ),
     (
         "the_same_manager_twice",
         """
@@ -86,11 +92,23 @@ result = [first, second, third]
 """,
     ),
     ("prefix", "with Prefix('net_'):\n    result = [name(), name(), name(name='t'), var('x').name]"),
-    ("prefix_of_inputs", "with Prefix('net_'):\n    result = mx.sym.FullyConnected(var(), num_hidden=2, name='fc').list_inputs()"),
-    ("nested_prefixes", "with Prefix('a_'):\n    x = name()\n    with Prefix('b_'):\n        y = name()\n    result = [x, y, name()]"),
-    ("prefix_in_manager", "with NameManager():\n    x = name()\n    with Prefix('b_'):\n        y = name()\n    result = [x, y, name()]"),
+    (
+        "prefix_of_inputs",
+        "with Prefix('net_'):\n    result = mx.sym.FullyConnected(var(), num_hidden=2, name='fc').list_inputs()",
+    ),
+    (
+        "nested_prefixes",
+        "with Prefix('a_'):\n    x = name()\n    with Prefix('b_'):\n        y = name()\n    result = [x, y, name()]",
+    ),
+    (
+        "prefix_in_manager",
+        "with NameManager():\n    x = name()\n    with Prefix('b_'):\n        y = name()\n    result = [x, y, name()]",
+    ),
     ("manager_in_prefix", "with Prefix('a_'):\n    with NameManager():\n        result = [name(), name()]"),
-    ("get", "result = [NameManager().get('given', 'hint'), NameManager().get(None, 'hint'), Prefix('p_').get('given', 'hint')]"),
+    (
+        "get",
+        "result = [NameManager().get('given', 'hint'), NameManager().get(None, 'hint'), Prefix('p_').get('given', 'hint')]",
+    ),
     (
         "own_manager",
         """
@@ -114,8 +132,14 @@ with NameManager():
     result = [first, name()]
 """,
     ),
-    ("composed", "with NameManager():\n    x = tanh(name='inner')\n    result = [tanh(name='t')(x=x, name='c').name, tanh()(x=x).name]"),
-    ("threads_do_not_share_a_prefix", "with Prefix('a_'):\n    other = in_thread(name)\n    result = [other.startswith('a_'), name()]"),
+    (
+        "composed",
+        "with NameManager():\n    x = tanh(name='inner')\n    result = [tanh(name='t')(x=x, name='c').name, tanh()(x=x).name]",
+    ),
+    (
+        "threads_do_not_share_a_prefix",
+        "with Prefix('a_'):\n    other = in_thread(name)\n    result = [other.startswith('a_'), name()]",
+    ),
     (
         "threads_with_managers_of_their_own",
         """
@@ -143,32 +167,83 @@ with manager:
 
 ATTRIBUTES = [
     ("scope_of_a_variable", "with AttrScope(mood='good'):\n    result = attributes(var())"),
-    ("scope_of_an_operator", "with AttrScope(mood='good'):\n    x = var()\nwith AttrScope(mood='bad'):\n    result = attributes(mx.sym.tanh(x, name='t'))"),
-    ("scope_of_inputs_that_are_made", "with AttrScope(mood='good'):\n    result = attributes(mx.sym.FullyConnected(var(), num_hidden=2, name='fc'))"),
-    ("hidden_attributes", "with AttrScope(ctx_group='g', lr_mult='2', wd_mult='3', force_mirroring='True', mirror_stage='1'):\n    result = attributes(var())"),
-    ("hidden_attributes_read", "with AttrScope(ctx_group='g'):\n    x = var()\n    result = [x.attr('ctx_group'), x.attr('__ctx_group__'), tanh().attr('ctx_group'), tanh().attr('__ctx_group__')]"),
-    ("underscores_in_scope", "with AttrScope(__lr_mult__='2', __own__='1'):\n    x = var()\n    result = [*attributes(x), x.attr('lr_mult'), x.attr('__lr_mult__'), x.attr('own')]"),
-    ("nested_scopes", "with AttrScope(a='1', b='1'):\n    with AttrScope(b='2', c='2'):\n        x = var('x')\n    result = [*attributes(x), *attributes(var('y'))]"),
-    ("given_attributes_win", "with AttrScope(a='1', b='1'):\n    result = [*attributes(var(attr={'b': '2'})), *attributes(tanh(name='t', attr={'a': '3'}))]"),
-    ("attributes_of_an_operator_are_not_its_inputs", "x = mx.sym.FullyConnected(var(), num_hidden=2, name='fc', attr={'mood': 'good'})\nresult = attributes(x)"),
-    ("hidden_attributes_of_an_operator", "x = mx.sym.FullyConnected(var(), num_hidden=2, name='fc', lr_mult=2)\nresult = attributes(x)"),
-    ("options_of_a_variable", "result = attributes(var(lr_mult=2, wd_mult=0.5, shape=(2, 3), dtype='float64', init='zeros'))"),
+    (
+        "scope_of_an_operator",
+        "with AttrScope(mood='good'):\n    x = var()\nwith AttrScope(mood='bad'):\n    result = attributes(mx.sym.tanh(x, name='t'))",
+    ),
+    (
+        "scope_of_inputs_that_are_made",
+        "with AttrScope(mood='good'):\n    result = attributes(mx.sym.FullyConnected(var(), num_hidden=2, name='fc'))",
+    ),
+    (
+        "hidden_attributes",
+        "with AttrScope(ctx_group='g', lr_mult='2', wd_mult='3', force_mirroring='True', mirror_stage='1'):\n    result = attributes(var())",
+    ),
+    (
+        "hidden_attributes_read",
+        "with AttrScope(ctx_group='g'):\n    x = var()\n    result = [x.attr('ctx_group'), x.attr('__ctx_group__'), tanh().attr('ctx_group'), tanh().attr('__ctx_group__')]",
+    ),
+    (
+        "underscores_in_scope",
+        "with AttrScope(__lr_mult__='2', __own__='1'):\n    x = var()\n    result = [*attributes(x), x.attr('lr_mult'), x.attr('__lr_mult__'), x.attr('own')]",
+    ),
+    (
+        "nested_scopes",
+        "with AttrScope(a='1', b='1'):\n    with AttrScope(b='2', c='2'):\n        x = var('x')\n    result = [*attributes(x), *attributes(var('y'))]",
+    ),
+    (
+        "given_attributes_win",
+        "with AttrScope(a='1', b='1'):\n    result = [*attributes(var(attr={'b': '2'})), *attributes(tanh(name='t', attr={'a': '3'}))]",
+    ),
+    (
+        "attributes_of_an_operator_are_not_its_inputs",
+        "x = mx.sym.FullyConnected(var(), num_hidden=2, name='fc', attr={'mood': 'good'})\nresult = attributes(x)",
+    ),
+    (
+        "hidden_attributes_of_an_operator",
+        "x = mx.sym.FullyConnected(var(), num_hidden=2, name='fc', lr_mult=2)\nresult = attributes(x)",
+    ),
+    (
+        "options_of_a_variable",
+        "result = attributes(var(lr_mult=2, wd_mult=0.5, shape=(2, 3), dtype='float64', init='zeros'))",
+    ),
     ("options_win_over_scope", "with AttrScope(lr_mult='5'):\n    result = attributes(var(lr_mult=2))"),
     ("own_options_of_a_variable", "result = attributes(var(__own__='1'))"),
     ("not_a_string", "with AttrScope(a=1):\n    pass\nresult = 0"),
     ("not_a_string_in_attr", "result = attributes(var(attr={'a': 1}))"),
     ("option_without_underscores", "result = attributes(var(own='1'))"),
-    ("scope_get", "scope = AttrScope(a='1')\nresult = sorted(scope.get({'b': '2'})) + sorted(scope.get(None)) + [scope.get({'a': '3'})['a']]"),
-    ("the_same_scope_twice", "scope = AttrScope(a='1')\nwith scope:\n    x = var('x')\nwith scope:\n    y = var('y')\nresult = [*attributes(x), *attributes(y)]"),
-    ("the_same_scope_in_another", "scope = AttrScope(a='1')\nwith AttrScope(b='2'):\n    with scope:\n        x = var('x')\nwith scope:\n    y = var('y')\nresult = [*attributes(x), *attributes(y)]"),
-    ("after_an_exception", "try:\n    with AttrScope(a='1'):\n        raise ValueError\nexcept ValueError:\n    pass\nresult = attributes(var())"),
-    ("threads_do_not_share_a_scope", "with AttrScope(a='1'):\n    result = [*in_thread(lambda: attributes(var('x'))), *attributes(var('y'))]"),
-    ("a_thread_with_a_scope", "def run():\n    with AttrScope(b='2'):\n        return attributes(var('x'))\nwith AttrScope(a='1'):\n    result = [*in_thread(run), *attributes(var('y'))]"),
+    (
+        "scope_get",
+        "scope = AttrScope(a='1')\nresult = sorted(scope.get({'b': '2'})) + sorted(scope.get(None)) + [scope.get({'a': '3'})['a']]",
+    ),
+    (
+        "the_same_scope_twice",
+        "scope = AttrScope(a='1')\nwith scope:\n    x = var('x')\nwith scope:\n    y = var('y')\nresult = [*attributes(x), *attributes(y)]",
+    ),
+    (
+        "the_same_scope_in_another",
+        "scope = AttrScope(a='1')\nwith AttrScope(b='2'):\n    with scope:\n        x = var('x')\nwith scope:\n    y = var('y')\nresult = [*attributes(x), *attributes(y)]",
+    ),
+    (
+        "after_an_exception",
+        "try:\n    with AttrScope(a='1'):\n        raise ValueError\nexcept ValueError:\n    pass\nresult = attributes(var())",
+    ),
+    (
+        "threads_do_not_share_a_scope",
+        "with AttrScope(a='1'):\n    result = [*in_thread(lambda: attributes(var('x'))), *attributes(var('y'))]",
+    ),
+    (
+        "a_thread_with_a_scope",
+        "def run():\n    with AttrScope(b='2'):\n        return attributes(var('x'))\nwith AttrScope(a='1'):\n    result = [*in_thread(run), *attributes(var('y'))]",
+    ),
     ("set_attr", "x = var()\nx._set_attr(mood='good', lr_mult='2')\nresult = attributes(x)"),
-    ("list_attr", "x = mx.sym.Activation(var(), act_type='relu', name='a', attr={'mood': 'good'})\nresult = [key + '=' + value for key, value in sorted(x.list_attr().items())]"),
+    (
+        "list_attr",
+        "x = mx.sym.Activation(var(), act_type='relu', name='a', attr={'mood': 'good'})\nresult = [key + '=' + value for key, value in sorted(x.list_attr().items())]",
+    ),
     ("missing_attribute", "result = var().attr('nothing')"),
     ("scope_and_prefix", "with Prefix('net_'), AttrScope(a='1'):\n    result = attributes(tanh())"),
-]  # fmt: skip
+]
 
 CASES = [(f"name_{name}", START + snippet) for name, snippet in NAMES]
 CASES += [(f"attribute_{name}", START + snippet) for name, snippet in ATTRIBUTES]
