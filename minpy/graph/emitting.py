@@ -82,7 +82,7 @@ class Emitter:
         self._line_nodes = {number: node for number, (_, node) in enumerate(lines, 1) if node is not None}
         scope: dict[str, Any] = {}
         exec(compile(self.source, _FILE, "exec"), scope)
-        made: tuple[Callable[..., Any], Callable[..., Any] | None] = scope["make"](**self.constants)
+        made: tuple[Callable[..., Any], Callable[..., Any] | None] = scope.pop("make")(*self.constants.values())
         return made
 
     def described(self) -> str:

@@ -58,7 +58,9 @@ def _frozen(value: Any) -> Any:
     return (type(value), tuple(value) if isinstance(value, list) else value)
 
 
-def lower(heads: Sequence[Value], training: bool, builder: Builder) -> tuple[list[Value], dict[Value, Value]]:
+def lower(
+    heads: Sequence[Value], training: bool, builder: Builder, shapes: Mapping[Value, Any]
+) -> tuple[list[Value], dict[Value, Value]]:
     """Return (the heads of the graph to run, which value became which).
 
     Variables stay the nodes that they are. Custom operators get a state of their own, and operators that behave
@@ -74,6 +76,8 @@ def lower(heads: Sequence[Value], training: bool, builder: Builder) -> tuple[lis
             operator = operator.fresh()
         if operator.uses_training and attributes.get("training") is None:
             attributes = {**attributes, "training": training}
+        if operator.completed is not None:
+            attributes = operator.completed(attributes, shapes[Value(node)])
         inputs = [became[value] for value in node.inputs]
         made = builder.node(operator, inputs, attributes, node.name, node.kind)
         for index in range(len(node.output_names())):

@@ -7,6 +7,7 @@ a view of the same inputs.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -147,12 +148,13 @@ def place(
         for value in node.inputs
         for owner in facts[value.node].shares
     }
-    free: list[numpy.ndarray] = []
+    facts = dict(facts)
+    free = _Free()
     holds: dict[Node, numpy.ndarray] = {}  # the block of bytes behind an owner
-    ending: dict[int, list[Node]] = {}
+    ending: dict[int, dict[Node, None]] = {}
     for number, node in enumerate(steps):
         for owner in ending.pop(number - 1, ()):
-            free.append(holds[owner])
+            free.give(holds[owner])
         placement = plan.placements[node] = Placement()
         fact = facts[node]
         if not _writes_into(node, fact):
@@ -164,25 +166,24 @@ def place(
         if source is not None:
             placement.kind, placement.source = "reuse", source
             (owner,) = facts[source].shares
+            ending.get(needed[owner], {}).pop(owner, None)
             needed[owner] = needed[node]
-            if owner in holds:
-                for nodes in ending.values():
-                    if owner in nodes:
-                        nodes.remove(owner)
-                if needed[owner] < end and owner not in seen_by_users and node not in seen_by_users:
-                    ending.setdefault(needed[owner], []).append(owner)
-            facts = {**facts, node: Fact(fact.shape, fact.dtype, fact.strides, frozenset([owner]), 0)}
+            if node in seen_by_users:
+                seen_by_users.add(owner)
+            if owner in holds and needed[owner] < end and owner not in seen_by_users:
+                ending.setdefault(needed[owner], {})[owner] = None
+            facts[node] = Fact(fact.shape, fact.dtype, fact.strides, frozenset([owner]), 0)
             continue
         size = math.prod(fact.shape or ()) * fact.dtype.itemsize
         plan.unshared_bytes += size
-        block = _take(free, size)
+        block = free.take(size)
         if block is None:
             block = numpy.empty(max(size, 1), numpy.uint8)
             plan.arena_bytes += size
         holds[node] = block
         placement.kind, placement.buffer = "arena", _view(block, fact)
         if needed[node] < end and node not in seen_by_users:
-            ending.setdefault(needed[node], []).append(node)
+            ending.setdefault(needed[node], {})[node] = None
     for node in steps:
         placement = plan.placements[node]
         root = plan.roots[placement.source] if placement.kind == "reuse" and placement.source is not None else node
@@ -256,16 +257,29 @@ def _dying(
     return None
 
 
-def _take(free: list[numpy.ndarray], size: int) -> numpy.ndarray | None:
-    fitting = [block for block in free if size <= block.size <= 2 * size + 4096]
-    if not fitting:
-        return None
-    best = min(fitting, key=lambda block: block.size)
-    for position, block in enumerate(free):
-        if block is best:
-            del free[position]
-            break
-    return best
+class _Free:
+    """Blocks of memory that nobody needs, by size."""
+
+    def __init__(self) -> None:
+        self._sizes: list[int] = []
+        self._blocks: dict[int, list[numpy.ndarray]] = {}
+
+    def give(self, block: numpy.ndarray) -> None:
+        """Add a block."""
+        if not self._blocks.setdefault(block.size, []):
+            insort(self._sizes, block.size)
+        self._blocks[block.size].append(block)
+
+    def take(self, size: int) -> numpy.ndarray | None:
+        """Return the smallest block that holds `size` bytes and wastes few, which is then no longer free."""
+        position = bisect_left(self._sizes, size)
+        if position == len(self._sizes) or self._sizes[position] > 2 * size + 4096:
+            return None
+        blocks = self._blocks[self._sizes[position]]
+        block = blocks.pop()
+        if not blocks:
+            del self._sizes[position]
+        return block
 
 
 def _view(block: numpy.ndarray, fact: Fact) -> numpy.ndarray:

@@ -49,7 +49,7 @@ def build_program(
         Which gradients are wanted, 'write' or 'add'; without them the program has no backward part.
     """
     builder = Builder()
-    run_heads, became = lower(heads, training, builder)
+    run_heads, became = lower(heads, training, builder, shapes)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
     forward = list(builder.created)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -353,3 +354,6 @@ eye.def_infer_shape(lambda inputs, outputs, *, N, M=0, **_: (inputs, [(N, M or N
 for _made in (zeros, ones, full, arange, linspace, eye):
     _made.def_infer_type(dtype_attribute("float32"))
 zeros_without_dtype.def_infer_type(lambda inputs, outputs, *, dtype=-1, **_: (inputs, [_numbered(dtype)]))
+
+for _made in (zeros, ones, full, zeros_without_dtype, arange, linspace, eye):
+    _made.completed = partial(fill_in, _made)

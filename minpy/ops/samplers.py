@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from minpy.core.inferring import DTypes, Shapes, same_shape
 from minpy.core.operator import Operator
 from minpy.core.registry import operator
 from minpy.core.shapes import merge_shapes
-from minpy.ops.creation_operators import shape_given
+from minpy.ops.creation_operators import fill_in, shape_given
 from minpy.ops.sampling import DISTRIBUTIONS, as_shape, draw, draw_each, draw_integers
 
 __all__ = ["SAMPLERS", "randint"]
@@ -242,3 +243,7 @@ def randint(
 randint.def_grad_zero()
 randint.def_infer_shape(_of_attribute)
 randint.def_infer_type(_dtype_or("int32"))
+
+for _made in (*SAMPLERS.values(), randint):
+    if not _made.signature.inputs:
+        _made.completed = partial(fill_in, _made)

@@ -8,7 +8,9 @@ from typing import Any
 from minpy.core.errors import nearest
 from minpy.core.registry import OPERATORS
 from minpy.ndarray.methods import METHODS
+from minpy.symbol import random
 from minpy.symbol.composing import Custom, compose, var
+from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, with_numbers, zeros
 from minpy.symbol.saving import fromjson, load, load_json
 from minpy.symbol.symbol import Group, Symbol, install
 
@@ -19,10 +21,19 @@ __all__ = [
     "Group",
     "Symbol",
     "Variable",
+    "arange",
+    "eye",
     "fromjson",
+    "full",
+    "hypot",
+    "linspace",
     "load",
     "load_json",
+    "ones",
+    "pow",
+    "random",
     "var",
+    "zeros",
     *(name for name in OPERATORS if not name.startswith("_")),
 ]
 
@@ -43,7 +54,7 @@ def _function(kind: str) -> Callable[..., Symbol]:
 
 def __getattr__(name: str) -> Any:
     if name in OPERATORS:
-        function = globals()[name] = _function(name)
+        function = globals()[name] = with_numbers(name, _function(name))
         return function
     if name.startswith("__"):
         raise AttributeError(name)

@@ -10,8 +10,11 @@ import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
+import numpy
+
 from minpy.core.attributes import REQUIRED, Attribute, parse_attribute
 from minpy.core.customop import USER_OPERATORS
+from minpy.core.dtypes import DTYPES
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
 from minpy.core.operator import Operator
 from minpy.core.registry import OPERATORS
@@ -40,6 +43,7 @@ _NODE_KEYS = ("op", "name", "inputs", *_ATTRIBUTE_KEYS, "backward_source_id", "c
 
 # Attributes that say how MXNet computes, not what: ignored where an operator does not take them.
 _IGNORED = frozenset(("workspace", "cudnn_algo_verbose", "cudnn_off", "cudnn_tune", "num_args"))
+_DTYPE_NUMBERS = frozenset(map(str, DTYPES))
 # More would exhaust the memory before anything could be wrong with them.
 _MOST_OUTPUTS = 100_000
 
@@ -223,8 +227,15 @@ class Reader:
                     inputs.append(Value(nodes[number], index))
                 node = self._call(row, inputs)
             nodes.append(node)
-            counts.append(len(node.output_names()))
+            counts.append(self._number_of_outputs(row, node))
         return nodes
+
+    def _number_of_outputs(self, row: _Row, node: Node) -> int:
+        try:
+            return len(node.output_names())
+        except MXNetError as error:
+            self.fail(f"{row}: {str(error).rstrip('.')}", cause=error)
+            raise AssertionError from None
 
     def _check_annotations(self, row: _Row, annotations: Mapping[str, str]) -> None:
         """Raise unless what is noted about a variable's shape and dtype can be read."""
@@ -245,8 +256,6 @@ class Reader:
         else:
             operator, kind = self._operator(row)
             signature = operator.signature
-            if kind == "split_v2":
-                given = self._split_attributes(row, given)
             if operator.builtin and not signature.attributes and signature.variadic is None:
                 annotations, given = {**given, **annotations}, {}  # MXNet keeps whatever such operators have
             for_inputs = taken_for_inputs(signature.inputs, given, self.version)
@@ -265,7 +274,7 @@ class Reader:
 
     def _operator(self, row: _Row) -> tuple[Operator, str]:
         """Return the operator of that name, and what we call it."""
-        kind = "split_v2" if row.op == "_split_v2" and row.op not in OPERATORS else row.op
+        kind = row.op
         operator = OPERATORS.get(kind)
         if operator is not None:
             return operator, kind
@@ -314,7 +323,7 @@ class Reader:
         for key, attribute in known.items():
             if attribute.default is REQUIRED and key not in attributes:
                 self.fail(f"{row}: attribute {key!r} is missing")
-        for key in ("num_outputs", "indices_or_sections"):
+        for key in ("num_outputs", "sections", "indices_or_sections"):
             count = attributes.get(key)
             if isinstance(count, int) and not 0 <= count <= _MOST_OUTPUTS:
                 self.fail(f"{row}: attribute {key!r} is {_shown(count)}; expected a number from 0 to {_MOST_OUTPUTS}")
@@ -335,6 +344,8 @@ class Reader:
         options = typing.get_args(kind) or (kind,)
         if kind is None:
             return _literal(text)
+        if attribute.name == "dtype" and row.op in OPERATORS and not _is_dtype(text):
+            self.fail(f"{row}: attribute 'dtype' is {_short(text)}; expected the name of a dtype, such as 'float32'")
         if str in options:
             return None if type(None) in options and text.strip() == "None" else text
         if bool in options and text.strip().lower() in ("true", "false", "1", "0"):
@@ -354,19 +365,6 @@ class Reader:
         if not (_fits(value, kind) or (value is None and attribute.default is None)):
             self.fail(f"{row}: attribute {attribute.name!r} is {_short(text)}; expected {_type_name(kind)}")
         return value
-
-    def _split_attributes(self, row: _Row, given: dict[str, str]) -> dict[str, str]:
-        """Return the attributes of MXNet's `_split_v2` as those of `split_v2`."""
-        result = dict(given)
-        sections, indices = result.pop("sections", "0").strip(), result.pop("indices", "()").strip()
-        if sections not in ("", "0"):
-            result["indices_or_sections"] = sections
-            return result
-        parts = _literal(indices)
-        if not isinstance(parts, (tuple, list)) or parts[:1] not in ((0,), [0]):
-            self.fail(f"{row}: attribute 'indices' is {_short(indices)}; expected a tuple that begins with 0")
-        result["indices_or_sections"] = str(tuple(parts[1:]))
-        return result
 
     # -- what must fit together ------------------------------------------------------------------------------------
 
@@ -424,6 +422,14 @@ def _shown(value: Any) -> str:
     if isinstance(value, int) and not -(10**18) < value < 10**18:
         return "a huge number"
     return "null" if value is None else describe(value)
+
+
+def _is_dtype(text: str) -> bool:
+    """Tell whether a text names a dtype, or none."""
+    try:
+        return text == "None" or text in _DTYPE_NUMBERS or (text.isalnum() and numpy.dtype(text) is not None)
+    except TypeError:
+        return False
 
 
 def _is_unicode(text: str) -> bool:

@@ -40,7 +40,11 @@ def _node(recorded: Any, values: dict[Any, Any], names: NameManager) -> Node:
             "hold. Compute it with operators of minpy.nd, or a @customop."
         )
     inputs = []
-    for parent, value in zip(recorded.parents, recorded.arguments, strict=True):
+    count = len(recorded.parents)
+    wanted = operator.input_names(recorded.attributes, count)
+    for name, parent, value in zip(operator.argument_names(count), recorded.parents, recorded.arguments, strict=True):
+        if parent is None and name in operator.signature.defaults and name not in wanted:
+            continue
         if parent is not None:
             inputs.append(values[parent])
         elif isinstance(value, (int, float, complex)):

@@ -232,15 +232,20 @@ def _reason(node: Node) -> str:
     return f"{what} calls an operator that no name leads to. Define it with @customop."
 
 
+def mxnet_name(operator: Operator, kind: str) -> str:
+    """Return what MXNet writes for a call of a built-in operator by the name `kind`."""
+    return kind if kind in _NO_ALIASES else _NAMES.get(operator.__name__, operator.__name__)
+
+
 def _builtin(node: Node, operator: Operator, kind: str) -> tuple[str, dict[str, str], int]:
-    op = kind if kind in _NO_ALIASES else _NAMES.get(operator.__name__, operator.__name__)
+    op = mxnet_name(operator, kind)
     given = {key: _plain(node, key, value) for key, value in node.attributes.items()}
     if given.pop("training", None) is not None:
         raise ArgumentError(
             f"Symbol.tojson: {node.described()}: MXNet's form does not know the attribute 'training'. Leave it out, "
             "and tell the executor: forward(is_train=...)."
         )
-    if op == "_split_v2":
+    if operator.__name__ == "split_v2":
         given = _split_attributes(given)
     if operator.signature.variadic is not None:
         given.setdefault("num_args", len(node.inputs))

@@ -1,8 +1,9 @@
 """Writes `symbols/`: networks as MXNet 1.9.1 saves them, and what it computes with them; and what it calls operators.
 
 Usage: ``python tests/golden/make_symbols.py`` under MXNet 1.9.1, not under the library itself. For each network of
-`symbol_cases.py` there is a `-symbol.json`, a `.params` with the arguments, states and outputs ("out:0" and so
-on), and an entry in `facts.json`. `names.json` maps every name of an operator to the one that MXNet writes.
+`symbol_cases.py` there is a `-symbol.json`, a `.params` with the arguments, states and outputs ("out:0" and so on), and
+an entry in `facts.json`. `version_0_8-symbol.json` is no output of MXNet's, but was written by hand. `names.json` maps
+every name of an operator to the one that MXNet writes.
 """
 
 import ctypes
@@ -62,8 +63,11 @@ def main() -> None:
     cases = importlib.import_module("symbol_cases")
     SYMBOLS.mkdir(exist_ok=True)
     known = {}
-    networks = {name: (build(mx), shapes) for name, (build, shapes) in cases.NETWORKS.items()}
-    for name, (symbol, _) in networks.items():
+    networks = {}
+    for name, (build, shapes) in cases.NETWORKS.items():
+        with mx.name.NameManager():
+            symbol = build(mx)
+        networks[name] = symbol, shapes
         symbol.save(str(SYMBOLS / f"{name}-symbol.json"))
     for name, shapes in cases.OLDER.items():
         networks[name] = mx.sym.load(str(SYMBOLS / f"{name}-symbol.json")), shapes

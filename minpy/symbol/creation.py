@@ -1,0 +1,141 @@
+"""Symbols without inputs, `zeros` and its kind; and operators of two symbols of which one may be a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentError, describe
+from minpy.core.registry import OPERATORS, find_operator
+from minpy.symbol.composing import compose
+from minpy.symbol.symbol import Symbol
+
+__all__ = ["arange", "eye", "full", "hypot", "linspace", "ones", "pow", "with_numbers", "zeros"]
+
+Shape = int | Sequence[int]
+
+
+def _made(kind: str, attributes: dict[str, Any], keywords: dict[str, Any]) -> Symbol:
+    given = {name: value for name, value in attributes.items() if value is not None}
+    return compose(find_operator(kind), kind, (), {**given, **keywords})
+
+
+def _shape(shape: Shape) -> tuple[int, ...]:
+    return (int(shape),) if isinstance(shape, (int, numpy.integer)) else tuple(shape)
+
+
+def zeros(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return the symbol of an array of zeros.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+        0 for a length that is inferred from where the symbol is used.
+    dtype : dtype, optional
+        By default float32.
+
+    Examples
+    --------
+    >>> from minpy import sym
+    >>> sym.zeros((2, 3)).infer_shape()
+    ([], [(2, 3)], [])
+    """
+    return _made("_zeros", {"shape": _shape(shape), "dtype": dtype or "float32"}, kwargs)
+
+
+def ones(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return the symbol of an array of ones; see `zeros`."""
+    return _made("_ones", {"shape": _shape(shape), "dtype": dtype or "float32"}, kwargs)
+
+
+def full(shape: Shape, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
+    """Return the symbol of an array with the same value everywhere; see `zeros`."""
+    return _made("_full", {"shape": _shape(shape), "value": float(val), "dtype": dtype or "float32"}, kwargs)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    name: str | None = None,
+    dtype: Any = None,
+) -> Symbol:
+    """Return the symbol of evenly spaced values in [start, stop), each `repeat` times; with one bound in [0, start)."""
+    attributes = {"start": start, "stop": stop, "step": step, "repeat": repeat, "infer_range": infer_range}
+    return _made("_arange", {**attributes, "dtype": dtype or "float32"}, {"name": name})
+
+
+def eye(N: int, M: int = 0, k: int = 0, **kwargs: Any) -> Symbol:
+    """Return the symbol of a matrix of N rows and M columns (0: N) with ones on the diagonal `k`."""
+    return _made("_eye", {"N": N, "M": M, "k": k, "dtype": kwargs.pop("dtype", None) or "float32"}, kwargs)
+
+
+def linspace(start: float, stop: float, num: int, endpoint: bool = True, **kwargs: Any) -> Symbol:
+    """Return the symbol of `num` evenly spaced values from `start` to `stop`."""
+    dtype = kwargs.pop("dtype", None) or "float32"
+    attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "dtype": dtype}
+    return _made("_linspace", attributes, kwargs)
+
+
+# What an operator of two arrays is, with a number on its right and on its left.
+_WITH_NUMBERS = {
+    "add": ("plus", "plus"),
+    "sub": ("minus", "rminus"),
+    "mul": ("mul", "mul"),
+    "div": ("div", "rdiv"),
+    "mod": ("mod", "rmod"),
+    "power": ("power", "rpower"),
+    "maximum": ("maximum", "maximum"),
+    "minimum": ("minimum", "minimum"),
+    "hypot": ("hypot", "hypot"),
+    "equal": ("equal", "equal"),
+    "not_equal": ("not_equal", "not_equal"),
+    "greater": ("greater", "lesser"),
+    "greater_equal": ("greater_equal", "lesser_equal"),
+    "lesser": ("lesser", "greater"),
+    "lesser_equal": ("lesser_equal", "greater_equal"),
+    "logical_and": ("logical_and", "logical_and"),
+    "logical_or": ("logical_or", "logical_or"),
+    "logical_xor": ("logical_xor", "logical_xor"),
+}
+
+
+def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Symbol]:
+    """Return the function of an operator, so that one of its two inputs may be a number."""
+    base = OPERATORS[kind].__name__.removeprefix("broadcast_").removeprefix("elemwise_").removeprefix("_")
+    forms = _WITH_NUMBERS.get(base)
+    if forms is None or OPERATORS[kind].signature.inputs != ("lhs", "rhs"):
+        return function
+
+    def choose(*arguments: Any, **keywords: Any) -> Symbol:
+        operands = [*arguments, *(keywords[name] for name in ("lhs", "rhs")[len(arguments) :] if name in keywords)]
+        numbers = [isinstance(operand, (int, float, numpy.number)) for operand in operands]
+        if len(operands) != 2 or not any(numbers):
+            return function(*arguments, **keywords)
+        if all(numbers):
+            raise ArgumentError(f"sym.{kind}: {describe(operands)}; expected a Symbol, or a Symbol and a number.")
+        symbol, number = (operands[0], operands[1]) if numbers[1] else (operands[1], operands[0])
+        scalar_kind = f"_{forms[0] if numbers[1] else forms[1]}_scalar"
+        rest = {name: value for name, value in keywords.items() if name not in ("lhs", "rhs")}
+        hint = scalar_kind.replace("_scalar", "scalar")
+        return compose(find_operator(scalar_kind), scalar_kind, [symbol], {**rest, "scalar": number}, hint)
+
+    return choose
+
+
+def pow(base: Any, exp: Any) -> Symbol:
+    """Return base to the power of exp, of which one may be a number."""
+    return with_numbers("_power", _composed("_power"))(base, exp)
+
+
+def hypot(left: Any, right: Any) -> Symbol:
+    """Return the square root of the sum of the squares, of which one may be a number."""
+    return with_numbers("_hypot", _composed("_hypot"))(left, right)
+
+
+def _composed(kind: str) -> Callable[..., Symbol]:
+    return lambda *arguments, **keywords: compose(find_operator(kind), kind, arguments, keywords)
