@@ -344,7 +344,8 @@ class Reader:
         options = typing.get_args(kind) or (kind,)
         if kind is None:
             return _literal(text)
-        if attribute.name == "dtype" and row.op in OPERATORS and not _is_dtype(text):
+        optional = kind is Any or type(None) in options or attribute.default is None
+        if attribute.name == "dtype" and row.op in OPERATORS and not _is_dtype(text, optional):
             self.fail(f"{row}: attribute 'dtype' is {_short(text)}; expected the name of a dtype, such as 'float32'")
         if str in options:
             return None if type(None) in options and text.strip() == "None" else text
@@ -424,10 +425,12 @@ def _shown(value: Any) -> str:
     return "null" if value is None else describe(value)
 
 
-def _is_dtype(text: str) -> bool:
-    """Tell whether a text names a dtype, or none."""
+def _is_dtype(text: str, optional: bool) -> bool:
+    """Tell whether a text names a dtype, or none where it is optional."""
+    if text == "None":
+        return optional
     try:
-        return text == "None" or text in _DTYPE_NUMBERS or (text.isalnum() and numpy.dtype(text) is not None)
+        return text in _DTYPE_NUMBERS or (text.isalnum() and numpy.dtype(text) is not None)
     except TypeError:
         return False
 
