@@ -33,6 +33,8 @@ class Inferring:
     optional_inputs: Mapping[str, Callable[[dict[str, Any]], bool]] = {}
     # The names of the outputs that callers see, or a function of the attributes that returns them.
     outputs: Sequence[str] | Callable[[dict[str, Any]], Sequence[str]] = ("output",)
+    # What the variables that symbols make for inputs are initialized with, where it is not for users to choose.
+    initializers: Mapping[str, str] = {}
     # From the attributes of a call in a graph, and the inferred shape of its output, to those to compute with.
     completed: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
     # Whether two calls with the same inputs may differ.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import keyword
 import traceback
+import weakref
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Emitter"]
 
 _FILE = "<minpy program>"
+_TAKEN = ("make", "forward", "backward", "arrays", "heads", "gradients")
 _KEYWORD_OUT = (numpy.maximum, numpy.minimum)  # NumPy wants their `out` by keyword; by position it costs less
 
 
@@ -26,7 +29,7 @@ class Emitter:
     """Writes and compiles the source of a program whose facts are known."""
 
     def __init__(self, program: Program, facts: Mapping[Node, Fact], calls: Mapping[Node, Callable[..., Any]]) -> None:
-        self.program = program
+        self.program: Program = weakref.proxy(program)  # which refers to this
         self.facts = facts
         self.calls = calls
         self.steps = [*program.forward, *program.backward]
@@ -251,8 +254,11 @@ class Emitter:
         return f"({', '.join(parts)},)" if value.index == ANSWER else parts[value.index]
 
     def _constant(self, name: str, value: Any) -> str:
-        name = f"{name}_" if name in ("make", "forward", "backward", "arrays", "heads", "gradients") else name
-        self.constants.setdefault(name, value)
+        """Return a name by which the source may call an object."""
+        if not name.isidentifier() or keyword.iskeyword(name) or name in _TAKEN:
+            name = f"{''.join(_words(name))}_"
+        while self.constants.setdefault(name, value) is not value:
+            name += "_"
         return name
 
 

@@ -47,7 +47,7 @@ class PullBack(Operator):
         count = len(node.inputs)
         self.reads = tuple(range(count)) if reads is None else tuple(index for index in sorted(reads) if index < count)
         self.answers = self._answers(operator, reads_answer)
-        self.stand_ins = [Shaped(shapes[value], dtypes[value]) for value in node.inputs]
+        self.stand_ins = [Shaped(shapes[value], dtypes.get(value)) for value in node.inputs]
         self.outputs = [f"gradient{index}" for index in self.needed]
         self.conformed = False
         self._like = Shaped(shapes.get(Value(node), ()), dtypes.get(Value(node)))

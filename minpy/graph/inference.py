@@ -14,7 +14,7 @@ import numpy
 from minpy.core.errors import DTypeError, MXNetError, ShapeError
 from minpy.core.inferring import same_dtype
 from minpy.core.shapes import complete, is_known, merge_dtypes, merge_shapes, show_shape
-from minpy.graph.ir import Node, Value
+from minpy.graph.ir import CONSTANT, Node, Value
 
 __all__ = ["Inference", "infer_dtypes", "infer_shapes"]
 
@@ -134,7 +134,10 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def infer_dtypes(order: Sequence[Node], given: Mapping[Value, Any], origin: str = "given") -> Inference:
+Facts = Sequence[tuple[Mapping[Value, Any], str]]  # what is given, and where it came from, in words
+
+
+def infer_dtypes(order: Sequence[Node], given: Facts) -> Inference:
     """Infer the dtypes of a graph's values from some."""
 
     def rule_of(node: Node) -> Callable[..., Any]:
@@ -142,15 +145,14 @@ def infer_dtypes(order: Sequence[Node], given: Mapping[Value, Any], origin: str 
         return rule if rule is not None else same_dtype
 
     inference = Inference(order, rule_of, merge_dtypes, lambda fact: "?" if fact is None else fact.name, "dtype")
-    for value, dtype in given.items():
-        inference.tell(value, numpy.dtype(dtype), origin)
+    for facts, origin in given:
+        for value, dtype in facts.items():
+            inference.tell(value, numpy.dtype(dtype), origin)
     inference.run()
     return inference
 
 
-def infer_shapes(
-    order: Sequence[Node], given: Mapping[Value, Any], dtypes: Mapping[Value, Any] | None = None, origin: str = "given"
-) -> Inference:
+def infer_shapes(order: Sequence[Node], given: Facts, dtypes: Mapping[Value, Any] | None = None) -> Inference:
     """Infer the shapes of a graph's values from some.
 
     An operator without a rule for partly known shapes is asked once all its inputs are known: its `def_shape` rule, or
@@ -163,8 +165,12 @@ def infer_shapes(
         return rule if rule is not None else lambda inputs, outputs, **_: _from_inputs(node, inputs, outputs, dtypes)
 
     inference = Inference(order, rule_of, merge_shapes, show_shape, "shape")
-    for value, shape in given.items():
-        inference.tell(value, tuple(shape), origin)
+    for node in order:
+        if node.operator is CONSTANT:
+            inference.tell(Value(node), numpy.shape(node.attributes["value"]), "a constant")
+    for facts, origin in given:
+        for value, shape in facts.items():
+            inference.tell(value, tuple(shape), origin)
     inference.run()
     return inference
 
@@ -177,7 +183,9 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
         found = operator.shape_rule(*inputs, **node.attributes)
         return inputs, found if isinstance(found, list) else [found] * len(outputs)
     arrays = [
-        numpy.ones(shape, dtypes.get(value) or numpy.float32)
+        value.node.attributes["value"]
+        if value.node.operator is CONSTANT
+        else numpy.ones(shape, dtypes.get(value) or numpy.float32)
         for shape, value in zip(inputs, node.inputs, strict=True)
     ]
     attributes = {**node.attributes, "training": False} if operator.uses_training else node.attributes

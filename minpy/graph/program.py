@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy
 
 from minpy.core import dispatch
-from minpy.core.errors import MXNetError
 from minpy.graph.emitting import Emitter
 from minpy.graph.gradient import PullBack, differentiate
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
+from minpy.graph.locating import raise_at
 from minpy.graph.lowering import Builder, lower, used
 from minpy.graph.memory import Fact, last_uses, observe
 
 __all__ = ["Program", "build_program"]
 
-Observer = Callable[[Node, Any], None]
+# Sees each step twice: with its inputs and None before it runs, and with its answer, too, afterwards.
+Observer = Callable[[Node, Sequence[Any], Any], None]
 
 
 def build_program(
@@ -104,9 +105,12 @@ class Program:
         self._run_backward: Any = None
         self._is_compiled_run = False
         self.last_uses = self._last_uses()
+        states = {value.node for node in forward for value in node.auxiliary_inputs()}
+        self._states = {position for position, node in enumerate(variables) if node in states}
 
     def run_forward(self, arrays: Sequence[numpy.ndarray], observer: Observer | None = None) -> Sequence[Any]:
-        """Compute and return the heads."""
+        """Compute and return the heads, which share memory with `arrays` where operators return views."""
+        arrays = _contiguous(arrays, self._states)
         if self._run_forward is not None and observer is None:
             self._is_compiled_run = True
             return self._guarded(self._run_forward, arrays)  # type: ignore[no-any-return]
@@ -129,10 +133,19 @@ class Program:
         buffers: Mapping[Node, numpy.ndarray],
         observer: Observer | None = None,
     ) -> None:
-        """Compute the gradients, and write them into `buffers` (or add them, as the requests say)."""
+        """Compute the gradients, and write them into `buffers` (or add them, as the requests say).
+
+        The head gradients and buffers must not share memory.
+        """
+        arrays, head_gradients = _contiguous(arrays, self._states), _contiguous(head_gradients)
         if self._is_compiled_run:
             targets = [buffers[node] for node in self.gradients]
-            self._guarded(self._run_backward, arrays, head_gradients, targets)
+            if self._run_backward is not None:
+                given = _contiguous(targets)
+                self._guarded(self._run_backward, arrays, head_gradients, given)
+                for target, array in zip(targets, given, strict=True):
+                    if array is not target:
+                        numpy.copyto(target, array)
         else:
             env = self._env
             env.update((value.node, array) for value, array in zip(self.head_gradients, head_gradients, strict=True))
@@ -151,16 +164,16 @@ class Program:
     def profile(self, arrays: Sequence[Any], head_gradients: Sequence[Any], buffers: Any) -> list[tuple[Node, float]]:
         """Return each step with the seconds that it took, in one run step by step."""
         times: list[tuple[Node, float]] = []
-        last = time.perf_counter()
+        start = 0.0
 
-        def note(node: Node, _: Any) -> None:
-            nonlocal last
-            times.append((node, time.perf_counter() - last))
-            last = time.perf_counter()
+        def note(node: Node, _: Any, answer: Any) -> None:
+            nonlocal start
+            if answer is not None:
+                times.append((node, time.perf_counter() - start))
+            start = time.perf_counter()
 
         self.run_forward(arrays, note)
         if self.requests:
-            last = time.perf_counter()
             self.run_backward(arrays, head_gradients, buffers, note)
         return times
 
@@ -182,14 +195,16 @@ class Program:
         known = self._run_forward is not None
         for number, node in enumerate(steps, start):
             arguments = [_read(env, value) for value in node.inputs]
+            if observer is not None:
+                observer(node, arguments, None)
             try:
                 answer = env[node] = self._calls[node](*arguments)
             except Exception as error:
-                raise located(node, error, arguments) from error
+                raise_at(place_of(node), error)
             if not known:
                 self._facts[node] = observe(node, answer, [value.node for value in node.inputs], self._facts, env)
             if observer is not None:
-                observer(node, answer)
+                observer(node, arguments, answer)
             for source in dict.fromkeys(value.node for value in node.inputs):
                 if source.operator is not None:
                     self._release(env, source, number)
@@ -219,7 +234,7 @@ class Program:
             node = self.emitted.step_of(error) if self.emitted is not None else None
             if node is None:
                 raise
-            raise located(node, error, None) from error
+            raise_at(place_of(node), error)
 
 
 def step_call(node: Node) -> Callable[..., Any]:
@@ -239,6 +254,20 @@ def step_call(node: Node) -> Callable[..., Any]:
     return forward
 
 
+def _contiguous(arrays: Sequence[numpy.ndarray], states: Collection[int] = ()) -> Sequence[numpy.ndarray]:
+    """Return arrays with those copied that are not C-contiguous, but for the states, which are written to.
+
+    A plan holds for one layout: whether an answer is a view, and so may not be written to, depends on that.
+    """
+    for array in arrays:
+        if not array.flags.c_contiguous:
+            return [
+                array if array.flags.c_contiguous or position in states else array.copy()
+                for position, array in enumerate(arrays)
+            ]
+    return arrays
+
+
 def store(buffer: numpy.ndarray, gradient: Any, request: str) -> None:
     """Write a gradient where it is asked for, or add it."""
     if request == "add":
@@ -247,21 +276,11 @@ def store(buffer: numpy.ndarray, gradient: Any, request: str) -> None:
         numpy.copyto(buffer, gradient)
 
 
-def located(node: Node, error: Exception, arguments: Sequence[Any] | None) -> Exception:
-    """Return an error that says at which node of a graph it happened."""
-    where = node.operator.node if isinstance(node.operator, PullBack) else node
-    if getattr(error, "node", None) is not None:
-        return error
-    line = f"{'backward of ' if where is not node else ''}{where.described()}: "
-    if isinstance(error, MXNetError):
-        try:
-            found: Exception = type(error)(line + str(error))
-        except TypeError:
-            found = MXNetError(line + str(error))
-    else:
-        found = dispatch.operator_error(error, line + "failed")
-    found.node = where.name  # type: ignore[attr-defined]
-    return found
+def place_of(node: Node) -> str:
+    """Return which node of the user's graph a step belongs to, for use in a message."""
+    if isinstance(node.operator, PullBack):
+        return f"backward of {node.operator.node.described()}"
+    return node.described()
 
 
 def _read(env: Mapping[Node, Any], value: Value) -> Any:

@@ -88,7 +88,7 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
         arrays = {name: value for name, value in kwargs.items() if _is_array(value)}
         kwargs = {name: str(value) for name, value in kwargs.items() if name not in arrays}
-    operator = PropOperator(str(op_type), _make_prop(op_type, prop_class, kwargs))
+    operator = PropOperator(str(op_type), _make_prop(op_type, prop_class, kwargs), kwargs)
     values = operator.bind_inputs(inputs, arrays)
     if not values:
         values_out = dispatch.run(operator, (), {"training": state.training})
@@ -108,9 +108,7 @@ def prop_operator(op_type: Any, parameters: dict[str, str]) -> PropOperator:
     ArgumentError
         For an unknown name, or parameters that the prop's constructor does not take.
     """
-    operator = PropOperator(str(op_type), _make_prop(op_type, find_prop(op_type), parameters))
-    operator.parameters = {"op_type": str(op_type), **parameters}
-    return operator
+    return PropOperator(str(op_type), _make_prop(op_type, find_prop(op_type), parameters), parameters)
 
 
 def _is_array(value: Any) -> bool:
@@ -154,9 +152,10 @@ class PropOperator(Operator):
     multiple_rules: Any = ()
     jvp_rules: dict[int, Any] = {}
 
-    def __init__(self, name: str, prop: CustomOpProp) -> None:
+    def __init__(self, name: str, prop: CustomOpProp, parameters: dict[str, str] | None = None) -> None:
         self.__name__ = self.__qualname__ = name
         self.prop = prop
+        self._parameters = parameters
         self.prop_name = type(prop).__name__
         self.arguments, self.outputs, self.auxiliaries = names_of(prop)
         self.names = (*self.arguments, *self.auxiliaries)
@@ -173,16 +172,18 @@ class PropOperator(Operator):
         self._declares = False
         self._primitive = None
 
-    # What it was made from, where a graph holds it: `op_type`, and the prop's parameters.
-    parameters: dict[str, str] = {}
     type_inference = None
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What it was made from: `op_type`, and the parameters of the prop."""
+        return {"op_type": self.__name__, **(self._parameters or {})}
 
     def fresh(self) -> PropOperator:
         """Return the same operator for another series of calls, with a prop and state of its own."""
-        parameters = dict(self.parameters)
-        if not parameters:
+        if self._parameters is None:
             return PropOperator(self.__name__, self.prop)
-        return prop_operator(parameters.pop("op_type"), parameters)
+        return prop_operator(self.__name__, self._parameters)
 
     @property
     def auxiliary(self) -> tuple[str, ...]:  # type: ignore[override]

@@ -186,7 +186,9 @@ def _inputs(
                 )
             values.append(found[0])
         elif argument in wanted:
-            values.append(variable(f"{name}_{argument}", **annotations))
+            initializer = operator.initializers.get(argument)
+            own = annotations if initializer is None else {**annotations, "__init__": initializer}
+            values.append(variable(f"{name}_{argument}", **own))
     return values
 
 
@@ -215,12 +217,11 @@ def Custom(*inputs: Symbol, op_type: str | None = None, **kwargs: Any) -> Symbol
     symbols = {key: value for key, value in kwargs.items() if isinstance(value, Symbol)}
     strings = {key: str(value) for key, value in kwargs.items() if key not in symbols}
     operator = prop_operator(op_type, strings)
-    return compose_custom(operator, {"op_type": str(op_type), **strings}, inputs, symbols, name, noted)
+    return compose_custom(operator, inputs, symbols, name, noted)
 
 
 def compose_custom(
     operator: PropOperator,
-    attributes: dict[str, str],
     inputs: Sequence[Symbol],
     symbols: dict[str, Symbol],
     name: str | None,
@@ -239,7 +240,6 @@ def compose_custom(
     given = dict(zip(names, inputs, strict=False)) | symbols
     values = _inputs(operator, "Custom", name, given, {}, annotations)
     node = Node(operator, values, {}, name, "Custom", annotations)
-    operator.parameters = attributes
     return Symbol([Value(node, index) for index in range(len(node.output_names()))])
 
 
@@ -255,7 +255,7 @@ def dtype_code(dtype: Any) -> int:
 def _traced(operator: Operator, inputs: list[Any], attributes: dict[str, Any]) -> Symbol:
     """Answer a call of any operator whose inputs include a symbol: `nd.X(symbol)`, or a `@customop`."""
     if isinstance(operator, PropOperator):
-        return compose_custom(operator, dict(operator.parameters), inputs, {}, None, None)
+        return compose_custom(operator, inputs, {}, None, None)
     return compose(operator, operator.__name__, inputs, attributes)
 
 

@@ -76,8 +76,8 @@ class Executor:
         arrays = [*self.arg_arrays, *self.aux_arrays]
         dtypes = {Value(node): array.dtype for node, array in zip(nodes, arrays, strict=True)}
         shapes = {Value(node): array.shape for node, array in zip(nodes, arrays, strict=True)}
-        self._dtypes = infer_dtypes(symbol.order, dtypes, "of the array that is bound").known
-        self._shapes = infer_shapes(symbol.order, shapes, self._dtypes, "of the array that is bound").known
+        self._dtypes = infer_dtypes(symbol.order, [(dtypes, "of the array that is bound")]).known
+        self._shapes = infer_shapes(symbol.order, [(shapes, "of the array that is bound")], self._dtypes).known
         self._require_everything()
 
     def __repr__(self) -> str:
@@ -440,7 +440,7 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
         missing = [name for name in names if name not in given]
         if missing and not optional:
             raise ArgumentError(
-                f"bind: {what} {', '.join(map(repr, missing))} missing; expected {', '.join(names)}."
+                f"bind: {what}(s) {', '.join(map(repr, missing))} missing; expected {', '.join(names)}."
                 + (f" Unknown: {', '.join(map(repr, unknown))}.{nearest(unknown[0], missing)}" if unknown else "")
             )
         return [given.get(name) for name in names]
@@ -565,7 +565,7 @@ def simple_bind(symbol: Symbol, ctx: Any = None, grad_req: Any = "write", type_d
     for node in symbol.order:
         if node.operator is None:
             facts.setdefault(Value(node), numpy.dtype("float32"))
-    known = infer_dtypes(symbol.order, facts).known
+    known = infer_dtypes(symbol.order, [(facts, "float32 where nothing else is said")]).known
     inference = symbol._infer_shape("simple_bind", (), shapes, known).known
     argument_nodes, state_nodes = variables(symbol.order)
     for node in (*argument_nodes, *state_nodes):

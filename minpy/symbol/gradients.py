@@ -38,13 +38,13 @@ class _GraphGradient(Operator):
 
     def _infer_shapes(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
         given = {Value(node): shape for node, shape in zip(self.nodes, inputs, strict=True) if shape is not None}
-        known = infer_shapes(self.symbol.order, given).known
+        known = infer_shapes(self.symbol.order, [(given, "given")]).known
         found = [known.get(Value(node)) for node in self.nodes]
         return found, [found[position] for position in self.positions]
 
     def _infer_dtypes(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
         given = {Value(node): dtype for node, dtype in zip(self.nodes, inputs, strict=True) if dtype is not None}
-        known = infer_dtypes(self.symbol.order, given).known
+        known = infer_dtypes(self.symbol.order, [(given, "given")]).known
         found = [known.get(Value(node)) for node in self.nodes]
         return found, [found[position] for position in self.positions]
 
@@ -62,8 +62,10 @@ class _GraphGradient(Operator):
         if key not in self._programs:
             order = self.symbol.order
             values = [Value(node) for node in self.nodes]
-            dtypes = infer_dtypes(order, dict(zip(values, (array.dtype for array in arrays), strict=True))).known
-            shapes = infer_shapes(order, dict(zip(values, (array.shape for array in arrays), strict=True)), dtypes).known
+            given = {value: array.dtype for value, array in zip(values, arrays, strict=True)}
+            dtypes = infer_dtypes(order, [(given, "given")]).known
+            lengths = {value: array.shape for value, array in zip(values, arrays, strict=True)}
+            shapes = infer_shapes(order, [(lengths, "given")], dtypes).known
             assert complete([shapes.get(value) for value in self.symbol.values])
             requests = dict.fromkeys((self.nodes[position] for position in self.positions), "write")
             self._programs[key] = build_program(self.symbol.values, self.nodes, shapes, dtypes, True, requests)

@@ -56,7 +56,7 @@ _MOST_IN_A_LINE = 10
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
-def save(symbol: Symbol, fname: str | os.PathLike[str]) -> None:
+def save(symbol: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
     """Write a symbol to a file that MXNet reads too; see `Symbol.save`.
 
     The file is written under a temporary name and then renamed: it is there as a whole, or what was there before is.
@@ -78,7 +78,7 @@ def save(symbol: Symbol, fname: str | os.PathLike[str]) -> None:
     <Symbol y>
     """
     path = _path("save", fname)
-    content = to_json(symbol).encode()
+    content = to_json(symbol, remove_amp_cast).encode()
     try:
         _write(path, iter([content]))
     except OSError as error:
@@ -200,13 +200,7 @@ def _described(node: Node) -> tuple[str, dict[str, str], int]:
             "holds no values. Make it an input, with mx.sym.var(name), and save its value with nd.save."
         )
     if isinstance(operator, PropOperator):
-        attributes = attribute_strings(node)
-        if "op_type" not in attributes:
-            raise ArgumentError(
-                f"Symbol.tojson: node {node.name!r} is a Custom operator whose parameters are not known. Make it with "
-                f"mx.sym.Custom(..., op_type={operator.__name__!r})."
-            )
-        return "Custom", _noted(node, attributes), len(node.output_names())
+        return "Custom", _noted(node, attribute_strings(node)), len(node.output_names())
     if isinstance(operator, Operator):
         known = next((name for name in (node.kind, operator.__name__) if OPERATORS.get(name) is operator), None)
         if known is not None:

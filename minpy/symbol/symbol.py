@@ -308,13 +308,11 @@ class Symbol:
                 ) from None
             if given[value] is not None and min(given[value]) < UNKNOWN:
                 raise ShapeError(f"{method}: the shape of {value!r} is {show_shape(given[value])}; lengths are >= 0.")
-        declared = self._declared_shapes()
         facts = {value: shape for value, shape in given.items() if shape is not None}
         if dtypes is None:
-            dtypes = infer_dtypes(self.order, self._declared_dtypes()).known
-        for value, shape in declared.items():
-            facts.setdefault(value, shape)
-        return infer_shapes(self.order, facts, dtypes, f"given to {method}")
+            dtypes = infer_dtypes(self.order, [(self._declared_dtypes(), "declared by var")]).known
+        declared = {value: shape for value, shape in self._declared_shapes().items() if value not in facts}
+        return infer_shapes(self.order, [(facts, f"given to {method}"), (declared, "declared by var")], dtypes)
 
     def _infer_type(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Inference:
         given = self._given(method, args, kwargs)
@@ -322,13 +320,14 @@ class Symbol:
             facts = {value: numpy.dtype(dtype) for value, dtype in given.items()}
         except TypeError as error:
             raise ArgumentError(f"{method}: expected dtypes, such as 'float32' ({error}).") from None
-        return infer_dtypes(self.order, {**self._declared_dtypes(), **facts}, f"given to {method}")
+        declared = {value: dtype for value, dtype in self._declared_dtypes().items() if value not in facts}
+        return infer_dtypes(self.order, [(facts, f"given to {method}"), (declared, "declared by var")])
 
     def _declared_shapes(self) -> dict[Value, Any]:
         found = {}
         for node in self.order:
             text = node.annotations.get("__shape__") if node.operator is None else None
-            if text is not None:
+            if text is not None and text != "None":
                 lengths = [part for part in text.strip("()[] ").replace("L", "").split(",") if part.strip()]
                 if lengths:
                     found[Value(node)] = tuple(int(length) or UNKNOWN for length in lengths)
@@ -354,13 +353,13 @@ class Symbol:
         """
         from minpy.symbol.saving import to_json
 
-        return to_json(self)
+        return to_json(self, remove_amp_cast)
 
     def save(self, fname: str, remove_amp_cast: bool = True) -> None:
         """Write `tojson()` to a file, which appears whole or not at all."""
         from minpy.symbol.saving import save
 
-        save(self, fname)
+        save(self, fname, remove_amp_cast)
 
     # -- running -------------------------------------------------------------------------------------------------
 
@@ -465,8 +464,8 @@ def attribute_string(value: Any) -> str:
         return numpy.dtype(value).name
     if isinstance(value, numpy.dtype):
         return value.name
-    if isinstance(value, list):
-        value = tuple(value)
+    if isinstance(value, (list, tuple)):
+        value = tuple(one.item() if isinstance(one, numpy.generic) else one for one in value)
     return str(value)
 
 
