@@ -9,7 +9,7 @@ import numpy.typing
 
 import minpy
 import minpy.numpy as np
-from minpy import autograd, customop, grad, nd, value_and_grad
+from minpy import autograd, customop, grad, nd, sym, value_and_grad
 from minpy.operator import CustomOp, CustomOpProp, register
 
 
@@ -31,6 +31,14 @@ def arithmetic(x: nd.NDArray, y: nd.NDArray) -> nd.NDArray:
     above: nd.NDArray = x > 0.5
     equal: nd.NDArray = x == y
     return z * above + copied + equal * (x @ y.T) + x.T.dot(y).sum()
+
+
+def symbols(values: nd.NDArray) -> list[nd.NDArray]:
+    x: sym.Symbol = sym.var("x", shape=(2, 2))
+    hidden: sym.Symbol = sym.FullyConnected(x, num_hidden=2, no_bias=True, name="fc")
+    network = (2 - sym.Activation(hidden, act_type="relu") / 2 + sym.maximum(1, x)).sum(axis=1)
+    outputs: list[nd.NDArray] = sym.Group([network, x > 0]).eval(x=values, fc_weight=nd.ones((2, 2)))
+    return outputs
 
 
 def methods(x: nd.NDArray) -> tuple[float, numpy.typing.NDArray[Any]]:
@@ -71,6 +79,7 @@ def main() -> None:
     assert x.grad.shape == x.shape
     methods(x)
     operators(x)
+    assert [output.shape for output in symbols(x)] == [(2,), (2, 2)]
 
     values: np.ndarray = np.array([1.0, 2.0])
     shifted: np.ndarray = (values + 1) * 2 - ~(values > 1)

@@ -1,4 +1,4 @@
-"""Write the stubs of what is generated: the operators of `minpy.nd`, and the arithmetic and methods of the arrays.
+"""Write the stubs of what is generated: operators of `minpy.nd` and `minpy.sym`, arithmetic and methods of arrays.
 
 python tools/make_stubs.py [--check]
 """
@@ -17,11 +17,13 @@ import numpy
 
 import minpy
 import minpy.ndarray as nd
+import minpy.symbol as sym
 from minpy.core.attributes import REQUIRED
 from minpy.core.operator import Operator
 from minpy.core.registry import OPERATORS
 from minpy.core.ufunc import UnaryUfunc
 from minpy.ndarray import methods
+from minpy.symbol import creation
 
 numpy_semantics = import_module("minpy.numpy.ndarray")  # its name in minpy.numpy is that of the class
 ROOT = Path(minpy.__file__).parent
@@ -43,6 +45,18 @@ class _Operator(Operator, Generic[_P]):
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> Any: ...
 
 def _operator(function: Callable[_P, Any]) -> _Operator[_P]: ...
+
+{functions}
+'''
+
+SYMBOLS = '''"""The types of `minpy.sym`, written by tools/make_stubs.py. Inputs that are left out become variables."""
+
+from collections.abc import Sequence
+from typing import Any
+
+{imports}
+
+Variable = var
 
 {functions}
 '''
@@ -145,6 +159,54 @@ def numpy_members() -> str:
     return _class(lines, name="minpy.numpy.ndarray", module="minpy.ndarray.ndarray", base="NDArray", cls="NumPyMembers")
 
 
+def symbol_parameters(operator: Operator, own: list[str]) -> str:
+    """Return the parameters of a call on symbols: any input may be left out."""
+    signature = operator.signature
+    texts = [f"{name}: Any = ..." for name in own]
+    if signature.variadic is not None:
+        texts.append(f"*{signature.variadic}: Any")
+    for name, attribute in signature.attributes.items():
+        if name != "training":
+            texts.append(f"{name}: {type_text(name, attribute.type)} = ...")
+    if signature.variadic is None:
+        texts.append("*")
+    noted = ["name: str | None = ...", "attr: dict[str, str] | None = ...", "**_: Any"]
+    return ", ".join([*texts, *noted])
+
+
+def symbol_namespace() -> str:
+    """Return the stub of `minpy.sym`."""
+    imports = ["from minpy.symbol import random as random"]
+    functions = []
+    for name in sorted(set(vars(sym)["__all__"]) - {"random", "Variable"}):
+        if name in vars(sym) and name not in OPERATORS:
+            imports.append(f"from {getattr(sym, name).__module__} import {name} as {name}")
+        elif name in vars(creation)["__all__"]:
+            imports.append(f"from minpy.symbol.creation import {name} as {name}")
+        else:
+            operator = OPERATORS[name]
+            text = symbol_parameters(operator, list(operator.signature.inputs))
+            functions.append(f"def {name}({text}) -> Symbol: ...")
+    return SYMBOLS.format(imports="\n".join(sorted(imports)), functions="\n".join(functions))
+
+
+def symbol_members() -> str:
+    """Return the stub of what `Symbol` is given."""
+    lines = [line for line in signs(["add", "sub", "mul", "truediv", "mod", "pow"]) if "__i" not in line]
+    for name in methods.COMPARISONS:
+        ignored = "  # type: ignore[override]" if name in ("eq", "ne") else ""
+        lines.append(f"def __{name}__(self, other: Any) -> Self: ...{ignored}")
+    lines += [f"def {name}(self, *args: Any, **kwargs: Any) -> Self: ..." for name in ("reshape", "transpose")]
+    lines.append("def astype(self, dtype: Any) -> Self: ...")
+    for name in methods.METHODS:
+        if name not in ("reshape", "transpose", "astype"):
+            operator = OPERATORS[name]
+            text = symbol_parameters(operator, list(operator.signature.inputs[1:]))
+            lines.append(f"def {name}(self, {text}) -> Self: ...")
+    text = _class(lines, name="minpy.sym.Symbol", module="", base="", cls="SymbolMembers")
+    return text.replace("from  import \n\n", "").replace("SymbolMembers()", "SymbolMembers")
+
+
 def _class(lines: list[str], **texts: str) -> str:
     return MEMBERS.format(members="\n".join(f"    {line}" for line in lines), **texts)
 
@@ -153,6 +215,8 @@ STUBS = {
     ROOT / "ndarray" / "__init__.pyi": namespace,
     ROOT / "ndarray" / "members.pyi": members,
     ROOT / "numpy" / "members.pyi": numpy_members,
+    ROOT / "symbol" / "__init__.pyi": symbol_namespace,
+    ROOT / "symbol" / "members.pyi": symbol_members,
 }
 
 

@@ -10,7 +10,7 @@ from minpy.core.registry import OPERATORS
 from minpy.ndarray.methods import METHODS
 from minpy.symbol import random
 from minpy.symbol.composing import Custom, compose, var
-from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, with_numbers, zeros
+from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, with_numbers, zeros  # noqa: A004
 from minpy.symbol.saving import fromjson, load, load_json
 from minpy.symbol.symbol import Group, Symbol, install
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 import numpy
@@ -12,8 +13,8 @@ from minpy.core.context import Context, current_context
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.core.shapes import is_known, show_shape
 from minpy.graph.inference import infer_dtypes, infer_shapes
-from minpy.graph.ir import Node, Value, variables
-from minpy.graph.program import Program, build_program
+from minpy.graph.ir import CONSTANT, Node, Value, variables
+from minpy.graph.program import Observer, Program, build_program
 from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
@@ -34,7 +35,7 @@ class Executor:
         NDArrays in the order of `list_arguments` and `list_auxiliary_states`; gradients that are not asked for are
         None.
     outputs : list of NDArray
-        Of the latest `forward`; the next one overwrites them.
+        Of the latest `forward` (zeros before the first); the next one overwrites them.
 
     Examples
     --------
@@ -67,7 +68,6 @@ class Executor:
         self._argument_nodes, self._state_nodes = argument_nodes, state_nodes
         self._names = [node.name for node in argument_nodes]
         self._state_names = [node.name for node in state_nodes]
-        self.outputs: list[NDArray] = []
         self._programs: dict[bool, Program] = {}
         self._trained: Program | None = None
         self._monitor: Callable[..., None] | None = None
@@ -79,6 +79,13 @@ class Executor:
         self._dtypes = infer_dtypes(symbol.order, [(dtypes, "of the array that is bound")]).known
         self._shapes = infer_shapes(symbol.order, [(shapes, "of the array that is bound")], self._dtypes).known
         self._require_everything()
+        self._known: list[numpy.ndarray] = []  # the raw arrays that have been looked at, and what owns their memory
+        self._owners: set[int] = set()
+        self._ones: dict[int, numpy.ndarray] = {}
+        self.outputs: list[NDArray] = [
+            self._new(numpy.zeros(self._shapes[value], self._dtypes.get(value, numpy.float32)))
+            for value in symbol.values
+        ]
 
     def __repr__(self) -> str:
         return f"<Executor of {self._symbol!r}: {', '.join(self._names)}>"
@@ -135,15 +142,10 @@ class Executor:
             program = self._programs[is_train] = self._build(is_train)
         self._trained = None
         heads = program.run_forward(self._raws(), self._observer() if self._monitor is not None else None)
-        if not self.outputs:
-            self.outputs = [self._new(numpy.asarray(head)) for head in heads]
-        given = {id(array) for array in self._raws()}
         for output, head in zip(self.outputs, heads, strict=True):
             data = numpy.asarray(head)
-            if data.base is not None or id(data) in given:
-                data = data.copy() if _is_view_of(data, given) else data
-            output._data = data
-            note_write(data)
+            output._data = data.copy() if id(_owner(data)) in self._owners else data
+            note_write(output._data)
         if is_train:
             self._trained = program
         return self.outputs
@@ -171,13 +173,11 @@ class Executor:
         heads = self._head_gradients(out_grads)
         if not program.requests:
             return
-        buffers = {
-            node: array._data
-            for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)
-            if array is not None and node in program.requests
-        }
-        program.run_backward(self._raws(), heads, buffers, self._observer() if self._monitor is not None else None)
+        buffers = self._buffers(program)
+        if out_grads is not None:  # what is given may be one of the gradients themselves
+            heads = [_apart(head, buffers.values()) for head in heads]
         self._trained = None
+        program.run_backward(self._raws(), heads, buffers)
         for data in buffers.values():
             note_write(data)
 
@@ -259,9 +259,9 @@ class Executor:
         )
 
     def set_monitor_callback(self, callback: Callable[[str, NDArray], None] | None, monitor_all: bool = False) -> None:
-        """Let `callback(name, array)` see every output of every node while the graph runs; None ends it.
+        """Let `callback(name, array)` see every output of every node while `forward` runs; None ends it.
 
-        With `monitor_all` it also sees the inputs, before each node that reads them.
+        With `monitor_all` it also sees the inputs, before each node that reads them. Arrays are copies.
         """
         self._monitor = callback
         self._monitor_all = monitor_all
@@ -278,10 +278,11 @@ class Executor:
         repeat : int
             How often; the times are medians.
         """
+        is_train = bool(is_train)
+        saved = [array._data.copy() for array in self.aux_arrays]
         self.forward(is_train)
         heads = self._head_gradients(out_grads) if is_train else []
         program = self._programs[is_train]
-        saved = [array._data.copy() for array in self.aux_arrays]
         spare = {
             node: numpy.zeros_like(array._data)
             for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)
@@ -313,7 +314,38 @@ class Executor:
         )
 
     def _raws(self) -> list[numpy.ndarray]:
-        return [array._data for array in self.arg_arrays] + [array._data for array in self.aux_arrays]
+        raws = [array._data for array in self.arg_arrays] + [array._data for array in self.aux_arrays]
+        known = self._known
+        if len(raws) != len(known) or not all(map(is_, raws, known)):
+            self._look_at(raws)
+        return raws
+
+    def _look_at(self, raws: list[numpy.ndarray]) -> None:
+        """Refuse arrays that do not fit the program, where users have put others into `arg_arrays`."""
+        nodes = [*self._argument_nodes, *self._state_nodes]
+        if len(raws) != len(nodes):
+            raise ArgumentError(f"{self!r}: there are {len(raws)} arrays for {len(nodes)} variables.")
+        for node, raw in zip(nodes, raws, strict=True):
+            value = Value(node)
+            self._require_kind(f"the array of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
+        self._known = list(raws)
+        self._owners = {id(_owner(raw)) for raw in raws}
+
+    def _buffers(self, program: Program) -> dict[Node, numpy.ndarray]:
+        """Return the raw arrays into which gradients are asked."""
+        found = {}
+        for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True):
+            if array is not None and node in program.requests:
+                value = Value(node)
+                found[node] = array._data
+                self._require_kind(f"the gradient of {node.name!r}", array._data, self._shapes[value], self._dtypes[value])
+        return found
+
+    def _require_kind(self, what: str, raw: numpy.ndarray, shape: Any, dtype: Any) -> None:
+        if raw.shape != shape:
+            raise ShapeError(f"{self!r}: {what} has shape {raw.shape} now; expected {shape}, with which it was bound.")
+        if raw.dtype != dtype:
+            raise DTypeError(f"{self!r}: {what} has dtype {raw.dtype} now; expected {dtype}, with which it was bound.")
 
     def _new(self, data: numpy.ndarray) -> NDArray:
         like = self.arg_arrays[0] if self.arg_arrays else None
@@ -343,10 +375,12 @@ class Executor:
                 f"Executor.backward: {len(given)} gradient(s) for {len(names)} output(s): {', '.join(names)}."
             )
         heads = []
-        for name, gradient, output in zip(names, given, self.outputs, strict=True):
+        for index, (name, gradient, output) in enumerate(zip(names, given, self.outputs, strict=True)):
             data = output._data
             if gradient is None:
-                heads.append(_ones(data.shape, data.dtype))
+                if index not in self._ones or self._ones[index].dtype != data.dtype:
+                    self._ones[index] = numpy.ones(data.shape, data.dtype)
+                heads.append(self._ones[index])
                 continue
             raw = gradient._data if isinstance(gradient, Array) else numpy.asarray(gradient)
             if raw.shape != data.shape:
@@ -357,29 +391,27 @@ class Executor:
             heads.append(raw.astype(data.dtype, copy=False))
         return heads
 
-    def _observer(self) -> Callable[[Node, Any], None]:
+    def _observer(self) -> Observer:
         monitor, inputs_too = self._monitor, self._monitor_all
         assert monitor is not None
 
-        def observe(node: Node, answer: Any) -> None:
-            if node.kind.startswith("_constant") or node.name.startswith("gradient of "):
+        def show(name: str, raw: Any) -> None:
+            monitor(name, make_array(raw, dtype=raw.dtype))
+
+        def observe(node: Node, arguments: Sequence[Any], answer: Any) -> None:
+            if node.operator is CONSTANT:
                 return
-            names = node.output_names()
-            answers = answer if isinstance(answer, tuple) else (answer,)
-            for name, one in zip(names, answers, strict=False):
-                monitor(f"{node.name}_{name}", make_array(one, dtype=one.dtype))
+            if answer is not None:
+                answers = answer if isinstance(answer, tuple) else (answer,)
+                for name, one in zip(node.output_names(), answers, strict=False):
+                    show(f"{node.name}_{name}", one)
+            elif inputs_too:
+                for name, value, one in zip(node.input_names(), node.inputs, arguments, strict=True):
+                    if value.node.operator is None:
+                        show(value.node.name, one)
+                    show(f"{node.name}_{name}", one)
 
-        if not inputs_too:
-            return observe
-        arrays = {**self.arg_dict, **self.aux_dict}
-
-        def observe_all(node: Node, answer: Any) -> None:
-            for name, value in zip(node.input_names(), node.inputs, strict=True):
-                if value.node.operator is None and value.node.name in arrays:
-                    monitor(f"{node.name}_{name}", arrays[value.node.name].copy())
-            observe(node, answer)
-
-        return observe_all
+        return observe
 
     def _require_everything(self) -> None:
         for node in self._symbol.order:
@@ -395,18 +427,16 @@ class Executor:
         return missing_text(symbol, given)
 
 
-def _is_view_of(data: numpy.ndarray, given: set[int]) -> bool:
-    base: Any = data
-    while base is not None:
-        if id(base) in given:
-            return True
-        base = getattr(base, "base", None)
-    return False
+def _owner(data: Any) -> Any:
+    """Return what owns the memory of an array."""
+    while getattr(data, "base", None) is not None:
+        data = data.base
+    return data
 
 
-def _ones(shape: tuple[int, ...], dtype: numpy.dtype) -> numpy.ndarray:
-    one = numpy.ones(1, dtype)
-    return numpy.ndarray(shape, dtype, one, strides=(0,) * len(shape)) if 0 not in shape else numpy.ones(shape, dtype)
+def _apart(head: numpy.ndarray, buffers: Iterable[numpy.ndarray]) -> numpy.ndarray:
+    """Return a head gradient, copied if it shares memory with an array that is written to."""
+    return head.copy() if any(numpy.may_share_memory(head, buffer) for buffer in buffers) else head
 
 
 def _copy(value: Any, target: NDArray, what: str) -> None:
@@ -446,6 +476,10 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
         return [given.get(name) for name in names]
     if given is None:
         raise ArgumentError(f"bind: no {what}s are given; expected {', '.join(names)}.")
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentError(
+            f"bind: the {what}s are {describe(given)}; expected a list or dict of NDArrays: {', '.join(names)}."
+        )
     arrays = list(given)
     if len(arrays) != len(names):
         raise ArgumentError(f"bind: {len(arrays)} {what}s given; expected {len(names)}: {', '.join(names)}.")
@@ -464,6 +498,10 @@ def _requests(grad_req: Any, names: Sequence[str]) -> list[str]:
             )
         requests = [grad_req.get(name, "null") for name in names]
     else:
+        if not isinstance(grad_req, (list, tuple)):
+            raise ArgumentError(
+                f"bind: grad_req is {describe(grad_req)}; expected 'write', 'add' or 'null', or a list or dict of them."
+            )
         requests = list(grad_req)
         if len(requests) != len(names):
             raise ArgumentError(f"bind: grad_req has {len(requests)} entries for {len(names)} arguments.")
@@ -534,6 +572,11 @@ def bind(
         if gradient is not None and gradient.shape != argument.shape:
             raise ShapeError(
                 f"bind: the gradient of {name!r} has shape {gradient.shape}; expected {argument.shape}, the argument's."
+            )
+        if gradient is not None and gradient.dtype != argument.dtype:
+            raise DTypeError(
+                f"bind: the gradient of {name!r} has dtype {describe(gradient).split()[0]}; expected "
+                f"{describe(argument).split()[0]}, the argument's."
             )
     context = Context(ctx) if ctx is not None else current_context()
     return Executor(symbol, context, arguments, gradients, requests, states)

@@ -131,11 +131,11 @@ def current_names() -> NameManager:
     """Return the name manager of this thread."""
     if _current.names is None:
         _current.names = NameManager()
-    return _current.names  # type: ignore[no-any-return]
+    return _current.names
 
 
 def current_scope() -> AttrScope:
     """Return the attribute scope of this thread."""
     if _current.attributes is None:
         _current.attributes = AttrScope()
-    return _current.attributes  # type: ignore[no-any-return]
+    return _current.attributes

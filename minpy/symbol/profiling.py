@@ -7,7 +7,8 @@ from statistics import median
 from typing import NamedTuple
 
 from minpy.graph.gradient import PullBack
-from minpy.graph.ir import CONSTANT, Node
+from minpy.graph.ir import CONSTANT
+from minpy.graph.program import Timing
 
 __all__ = ["Profile", "Row"]
 
@@ -24,16 +25,15 @@ class Row(NamedTuple):
 class Profile:
     """The medians of several runs; iterates over rows in the order of the steps, and prints as a table."""
 
-    def __init__(self, runs: Sequence[Sequence[tuple[Node, float]]]) -> None:
+    def __init__(self, runs: Sequence[Sequence[Timing]]) -> None:
         self.rows: list[Row] = []
         for steps in zip(*runs, strict=True):
-            node = steps[0][0]
+            node, part, _ = steps[0]
             if node.operator is CONSTANT:
                 continue
-            backward = isinstance(node.operator, PullBack)
             of = node.operator.node if isinstance(node.operator, PullBack) else node
-            seconds = median(seconds for _, seconds in steps)
-            self.rows.append(Row(of.name, of.kind, "backward" if backward else "forward", seconds))
+            name = of.name.removeprefix("gradient of ")
+            self.rows.append(Row(name, of.kind, part, median(step.seconds for step in steps)))
 
     @property
     def seconds(self) -> float:

@@ -66,7 +66,9 @@ for _name, _defaults in _DISTRIBUTIONS.items():
 def randint(low: int, high: int, shape: Any = None, dtype: Any = None, **keywords: Any) -> Symbol:
     """Return the symbol of whole numbers in [low, high)."""
     extra = {key: value for key, value in (("shape", shape), ("dtype", dtype)) if value is not None}
-    return compose(find_operator("_random_randint"), "_random_randint", (), {"low": low, "high": high, **extra, **keywords})
+    return compose(
+        find_operator("_random_randint"), "_random_randint", (), {"low": low, "high": high, **extra, **keywords}
+    )
 
 
 def randn(*shape: int, **keywords: Any) -> Symbol:
@@ -75,7 +77,9 @@ def randn(*shape: int, **keywords: Any) -> Symbol:
     return drawn
 
 
-def multinomial(data: Symbol, shape: Any = None, get_prob: bool = False, dtype: str = "int32", **keywords: Any) -> Symbol:
+def multinomial(
+    data: Symbol, shape: Any = None, get_prob: bool = False, dtype: str = "int32", **keywords: Any
+) -> Symbol:
     """Return the symbol of class numbers, drawn by the probabilities in `data`."""
     extra = {} if shape is None else {"shape": shape}
     attributes = {"get_prob": get_prob, "dtype": dtype, **extra, **keywords}

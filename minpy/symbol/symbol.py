@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -20,7 +20,13 @@ __all__ = ["Group", "Symbol"]
 Shape = tuple[int, ...]
 
 
-class Symbol:
+if TYPE_CHECKING:
+    from minpy.symbol.members import SymbolMembers  # a stub: what `install` gives
+else:
+    SymbolMembers = object
+
+
+class Symbol(SymbolMembers):
     """One or several outputs of a graph whose values are not computed yet.
 
     Symbols are made by `mx.sym.var` and by calling operators (`mx.sym.X`, `mx.nd.X`, or a `@customop`) on symbols; they
@@ -551,9 +557,8 @@ def install(methods: Sequence[str]) -> None:
     for name in methods:
         if name in OPERATORS and not hasattr(Symbol, name):
             setattr(Symbol, name, _method(name))
-    Symbol.reshape = _reshape  # type: ignore[attr-defined]
-    Symbol.astype = _astype  # type: ignore[attr-defined]
-    Symbol.transpose = _transpose  # type: ignore[attr-defined]
+    for method in (_reshape, _astype, _transpose):
+        setattr(Symbol, method.__name__.removeprefix("_"), method)
 
 
 def _astype(self: Symbol, dtype: Any) -> Symbol:
