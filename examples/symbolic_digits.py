@@ -11,7 +11,7 @@ networks, loaded again, and must predict exactly what it predicted before. It ta
 The folder then holds
 
     digits-symbol.json, digits.params             the network, which MXNet 1.9.1 loads, too
-    digits.gv                                     the network as a graph for Graphviz, drawn if `dot` is installed
+    digits.gv                                     the network as a graph for Graphviz; with its `dot`, also digits.svg
     digits.png                                    how it learned, its first filters, and its activations
     predictions.npz                               the test digits, and the probabilities that the network gives them
 """
@@ -39,6 +39,7 @@ try:
     from matplotlib.figure import Figure
     from sklearn.datasets import load_digits
     from sklearn.model_selection import train_test_split
+    from threadpoolctl import threadpool_limits
     from tqdm import tqdm
 except ModuleNotFoundError as error:
     sys.exit(f'{error}. The examples need: python -m pip install -e ".[examples]"')
@@ -115,11 +116,11 @@ class Executors(dict[int, Executor]):
 
     def __init__(self, net: mx.Symbol) -> None:
         requests = {name: "null" if name in INPUTS else "write" for name in net.list_arguments()}
-        self.any = net.simple_bind(mx.cpu(), grad_req=requests, data=(BATCH, 1, 8, 8))
-        super().__init__({BATCH: self.any})
+        self.first = net.simple_bind(mx.cpu(), grad_req=requests, data=(BATCH, 1, 8, 8))
+        super().__init__({BATCH: self.first})
 
     def __missing__(self, size: int) -> Executor:
-        self[size] = self.any.reshape(data=(size, 1, 8, 8), softmax_label=(size,), allow_up_sizing=True)
+        self[size] = self.first.reshape(data=(size, 1, 8, 8), softmax_label=(size,), allow_up_sizing=True)
         return self[size]
 
     def predict(self, images: np.ndarray) -> np.ndarray:
@@ -135,7 +136,7 @@ def batches(rows: np.ndarray) -> Iterator[np.ndarray]:
 
 def initialize(executors: Executors, rng: np.random.Generator) -> None:
     """Weights scaled so that signals keep their size from layer to layer; ones where things are multiplied."""
-    for name, array in {**executors.any.arg_dict, **executors.any.aux_dict}.items():
+    for name, array in {**executors.first.arg_dict, **executors.first.aux_dict}.items():
         if name.endswith("_weight"):
             array[:] = rng.normal(scale=np.sqrt(2 / np.prod(array.shape[1:])), size=array.shape)
         elif name.endswith(("_gamma", "_alpha", "_moving_var")):
@@ -171,8 +172,8 @@ def shifted(images: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 def train(executors: Executors, learn: Digits, test: Digits, epochs: int, rng: np.random.Generator) -> np.ndarray:
     """Stochastic gradient descent with momentum; returns loss, training and test accuracy, a row an epoch."""
-    gradients = {name: array for name, array in executors.any.grad_dict.items() if array is not None}
-    parameters = {name: executors.any.arg_dict[name] for name in gradients}
+    gradients = {name: array for name, array in executors.first.grad_dict.items() if array is not None}
+    parameters = {name: executors.first.arg_dict[name] for name in gradients}
     velocities = {name: nd.zeros(array.shape) for name, array in parameters.items()}
     history = []
     print(f"{'epoch':>5} {'train loss':>11} {'train acc':>10} {'test acc':>9} {'seconds':>8}")
@@ -205,8 +206,8 @@ def train(executors: Executors, learn: Digits, test: Digits, epochs: int, rng: n
 def save_network(folder: Path, net: mx.Symbol, executors: Executors) -> None:
     """Write the graph, and the arrays by the names that it gives them: `arg:` learned, `aux:` averaged."""
     net.save(folder / "digits-symbol.json")
-    learned = {f"arg:{name}": array for name, array in executors.any.arg_dict.items() if name not in INPUTS}
-    averaged = {f"aux:{name}": array for name, array in executors.any.aux_dict.items()}
+    learned = {f"arg:{name}": array for name, array in executors.first.arg_dict.items() if name not in INPUTS}
+    averaged = {f"aux:{name}": array for name, array in executors.first.aux_dict.items()}
     mx.nd.save(folder / "digits.params", learned | averaged)
 
 
@@ -218,7 +219,7 @@ def load_network(folder: Path) -> Executors:
         {name.removeprefix(kind): array for name, array in arrays.items() if name.startswith(kind)}
         for kind in ("arg:", "aux:")
     )
-    executors.any.copy_params_from(learned, averaged)
+    executors.first.copy_params_from(learned, averaged)
     return executors
 
 
@@ -226,7 +227,7 @@ def draw_graph(folder: Path, net: mx.Symbol) -> None:
     """Print the graph; write it for Graphviz, and draw it if its program `dot` is installed."""
     shape = {"data": (BATCH, 1, 8, 8)}
     mx.viz.print_graph(net, shape=shape)
-    graph = mx.viz.plot_network(net, title="digits", shape=shape)
+    graph = mx.viz.plot_network(net, title="digits", shape=shape, node_attrs={"fixedsize": "false"})
     write(folder / "digits.gv", graph.source.encode())
     if shutil.which("dot"):
         write(folder / "digits.svg", graph.pipe(format="svg"))
@@ -234,8 +235,8 @@ def draw_graph(folder: Path, net: mx.Symbol) -> None:
 
 def draw(folder: Path, history: np.ndarray, parameters: dict[str, nd.NDArray]) -> None:
     """One picture: the learning curves, the filters of the first layer, and the activations that were learned."""
-    figure = Figure(figsize=(15, 6), layout="constrained")
-    curves, gallery, right = figure.subfigures(1, 3, width_ratios=(5, 6, 4))
+    figure = Figure(figsize=(14, 6), layout="constrained")
+    curves, gallery, right = figure.subfigures(1, 3, width_ratios=(6, 4, 5))
     top, bottom = curves.subplots(2, sharex=True)
     epochs = np.arange(1, len(history) + 1)
     top.plot(epochs, history[:, 0], ".-", color="tab:gray")
@@ -250,8 +251,8 @@ def draw(folder: Path, history: np.ndarray, parameters: dict[str, nd.NDArray]) -
 
     filters = parameters["conv1_weight"].asnumpy()[:, 0]
     largest = abs(filters).max()
-    gallery.suptitle(f"The {FILTERS} filters of the first layer: red wants ink, blue wants paper")
-    for axes, weights in zip(gallery.subplots(4, FILTERS // 4).flat, filters, strict=True):
+    gallery.suptitle(f"The {FILTERS} filters of the first layer:\nred wants ink, blue wants paper")
+    for axes, weights in zip(gallery.subplots(FILTERS // 4, 4).flat, filters, strict=True):
         axes.imshow(weights, cmap="RdBu_r", vmin=-largest, vmax=largest)
         axes.set(xticks=[], yticks=[])
 
@@ -317,7 +318,7 @@ def main() -> int:
     executors = Executors(net)
     initialize(executors, rng)
     history = train(executors, learn, test, epochs, rng)
-    draw(options.output, history, executors.any.arg_dict)
+    draw(options.output, history, executors.first.arg_dict)
 
     save_network(options.output, net, executors)
     probabilities = executors.predict(test.images)
@@ -343,4 +344,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with threadpool_limits(1, "blas"):  # on matrices this small, threads wait for each other more than they compute
+        sys.exit(main())

@@ -34,7 +34,11 @@ def on_tape(row: Row, inputs: list[np.ndarray]) -> tuple[list[np.ndarray], list[
             return call(row, [nd.array(value, dtype=value.dtype) for value in inputs])
 
     weights = weights_for(chosen(row, outputs()))
-    return [output.asnumpy() for output in outputs()], weights, tape_gradients(row, inputs, weights) if row.order else []
+    return (
+        [output.asnumpy() for output in outputs()],
+        weights,
+        tape_gradients(row, inputs, weights) if row.order else [],
+    )
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])

@@ -37,9 +37,7 @@ def bound_step(mx: Any, images: Array, label: Array, *arrays: Array) -> Checked:
     parameters = {name: nd.array(array) for name, array in zip(names, arrays, strict=True)}
     gradients = {name: nd.zeros(array.shape) for name, array in parameters.items()}
     velocities = {name: nd.zeros(array.shape) for name, array in parameters.items()}
-    executor = network.bind(
-        mx.cpu(), {"data": nd.array(images), "label": nd.array(label), **parameters}, gradients
-    )
+    executor = network.bind(mx.cpu(), {"data": nd.array(images), "label": nd.array(label), **parameters}, gradients)
 
     def step():
         executor.forward(is_train=True)

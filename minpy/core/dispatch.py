@@ -105,10 +105,7 @@ def needs_no_binding(operator: Any, arguments: Sequence[Any], attributes: dict[s
     """Tell whether binding would change nothing: it did not for an earlier call that was written the same way."""
     if (len(arguments), *attributes) not in operator.keywords_bound:
         return False
-    for value in attributes.values():  # strings may have to be parsed
-        if type(value) is str:
-            return False
-    return True
+    return str not in map(type, attributes.values())  # strings may have to be parsed
 
 
 def visible(operator: Any, answer: Any, attributes: dict[str, Any]) -> Any:

@@ -150,7 +150,7 @@ def _walk_direct(
                     rule = operator.in_place_rule
                 part = rule(answer, arguments[0])(gradient)
             elif trusted and type(parent) is Leaf and index in operator.into_rules and _takes_in_place(parent, pending):
-                part = parent.gradient._data
+                part = parent.gradient._data  # type: ignore[union-attr]
                 operator.into_rules[index](answer, *arguments, **node.attributes)(gradient, part)
             else:
                 part = rule(answer, *arguments, **node.attributes)(gradient)

@@ -35,7 +35,7 @@ class Emitter:
         self.steps = [*program.forward, *program.backward]
         self.number = {node: number for number, node in enumerate(self.steps)}
         self.into_gradient = self._into_gradient()
-        self.plan = place(self.steps, program.heads, program.gradients, facts, self.into_gradient)
+        self.plan = place(self.steps, program.heads, self._early_gradients(), facts, self.into_gradient)
         self.last = program.last_uses
         self.names: dict[Node, str] = {node: f"a{index}" for index, node in enumerate(program.variables)}
         self.names |= {value.node: f"h{index}" for index, value in enumerate(program.head_gradients)}
@@ -45,6 +45,12 @@ class Emitter:
         self.lines: list[tuple[str, Node | None]] = []
         self.source = ""
         self._line_nodes: dict[int, Node] = {}
+
+    def _early_gradients(self) -> dict[Node, int]:
+        """Return the steps of the forward part whose answers are gradients as they are, and when these are read."""
+        first = len(self.program.forward)
+        found = {value.node for value in self.program.gradients.values()}
+        return {node: first for node in self.steps[:first] if node in found}
 
     def _into_gradient(self) -> dict[Node, Node]:
         """Return the steps that may compute straight into the array that a gradient is asked into."""
@@ -61,6 +67,7 @@ class Emitter:
                 and self.number[value.node] >= len(self.program.forward)
                 and fact is not None
                 and fact.shape is not None
+                and (fact.shape, fact.dtype) == (self.facts[variable].shape, self.facts[variable].dtype)
                 and value.node not in {head.node for head in self.program.heads}
                 and _is_c_contiguous(fact)
             ):
@@ -154,9 +161,7 @@ class Emitter:
             if root is None or root.operator is CONSTANT or self.plan.placements[root].kind != "fresh":
                 continue
             if self.facts[one].shape is None:
-                names += [
-                    name for index, name in enumerate(self._parts(one)) if self._part_end(one, index) == number
-                ]
+                names += [name for index, name in enumerate(self._parts(one)) if self._part_end(one, index) == number]
             elif self.plan.root_end[root] == number and self.names[root] not in names:
                 names.append(self.names[root])
         return names

@@ -108,7 +108,7 @@ class PullBack(Operator):
         return functools.partial(rule, **self.node.attributes) if self.node.attributes else rule
 
     @property
-    def into(self) -> Any:  # type: ignore[override]
+    def into(self) -> Any:
         """Whether it can compute in given memory: something, or None."""
         return self if self.is_plain_rule and self.needed[0] in self.node.operator.into_rules else None
 
@@ -123,9 +123,7 @@ class PullBack(Operator):
             return gradients[0], answers[0] if answers else None, arguments
         answer: Any = self._outputs(answers)
         given = dict(zip(self.upstream, gradients, strict=True))
-        upstream = tuple(
-            given[index] if index in given else _zeros(answer[index]) for index in range(len(answer))
-        )
+        upstream = tuple(given[index] if index in given else _zeros(answer[index]) for index in range(len(answer)))
         return upstream, answer, arguments
 
     def _outputs(self, answers: Sequence[Any]) -> tuple[Any, ...]:
@@ -266,8 +264,11 @@ class _Walk:
     def staged(self, node: Node, index: int, upstream: dict[int, Value]) -> Value | None:
         """Return the gradient of one input as a staged value; None if the rule is opaque."""
         operator = node.operator
-        if not (operator.builtin and operator.direct and operator.rules[index] is not None and len(upstream) == 1):
+        if not (operator.builtin and operator.direct and operator.rules[index] is not None):
             return None
+        if operator.visible_outputs is not None or len(node.output_names()) > 1:
+            return None
+        first = len(self.builder.created)
         try:
             result = stage(
                 operator.rules[index],
@@ -278,14 +279,16 @@ class _Walk:
             )
         except Opaque:
             return None
+        for made in self.builder.created[first:]:
+            made.name = f"gradient of {node.name}"
         target = node.inputs[index]
         value, shape = self.know(result.value, result.shape, result.dtype), self.shapes[target]
         if result.shape != shape:
-            made = self.builder.node(_SUM_TO, [value], {"shape": shape}, f"sum_{len(self.builder.created)}")
+            made = self.builder.node(_SUM_TO, [value], {"shape": shape}, f"gradient of {node.name}")
             value = self.know(Value(made), shape, result.dtype)
         if result.dtype != self.dtypes[target]:
             dtype = self.dtypes[target]
-            made = self.builder.node(_TO_DTYPE, [value], {"dtype": dtype}, f"cast_{len(self.builder.created)}")
+            made = self.builder.node(_TO_DTYPE, [value], {"dtype": dtype}, f"gradient of {node.name}")
             value = self.know(Value(made), shape, dtype)
         return value
 

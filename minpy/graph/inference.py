@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import DTypeError, MXNetError, ShapeError
+from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError
 from minpy.core.inferring import same_dtype
 from minpy.core.shapes import complete, is_known, merge_dtypes, merge_shapes, show_shape
 from minpy.graph.ir import CONSTANT, Node, Value
+from minpy.graph.locating import raise_at
 
 __all__ = ["Inference", "infer_dtypes", "infer_shapes"]
 
@@ -71,8 +72,8 @@ class Inference:
         nodes = [node for node in self.order if node.operator is not None]
         changed = True
         while changed:
-            changed = any([self._visit(node) for node in nodes])
-            changed = any([self._visit(node) for node in reversed(nodes)]) and changed
+            changed = sum(map(self._visit, nodes)) > 0
+            changed = sum(map(self._visit, reversed(nodes))) > 0 and changed
 
     def _visit(self, node: Node) -> bool:
         rule = self._rule_of(node)
@@ -84,6 +85,8 @@ class Inference:
             after = rule(list(before[0]), list(before[1]), **node.attributes)
         except (ShapeError, DTypeError) as error:
             raise self._failure(node, error) from error
+        except Exception as error:
+            raise_at(f"infer_{'shape' if self._what == 'shape' else 'type'}: {node.described()}", error)
         origin = f"inferred at {node.described()}"
         changed = False
         for values, facts, known in ((node.inputs, after[0], before[0]), (outputs, after[1], before[1])):
@@ -192,4 +195,10 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
     with numpy.errstate(all="ignore"):
         answer = operator(*arrays, **attributes)
     answers = answer if isinstance(answer, (tuple, list)) else [answer]
-    return inputs, [numpy.shape(one) for one in answers][: len(outputs)]
+    if len(answers) != len(outputs):
+        name, names = operator.__name__, [f"output{index}" for index in range(len(answers))]
+        raise ArgumentError(
+            f"{name} returns {len(answers)} arrays, and a symbol of it has {len(outputs)} output(s). Before it is "
+            f"called on symbols, name what it returns: {name}.outputs = {names}."
+        )
+    return inputs, [numpy.shape(one) for one in answers]

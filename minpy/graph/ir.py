@@ -85,7 +85,7 @@ class Node:
         """Return name, operator and attributes, for use in a message."""
         if self.operator is None:
             return f"variable {self.name!r}"
-        given = "".join(f", {name}={value}" for name, value in self.attributes.items())
+        given = "".join(f", {name}={value}" for name, value in self.attributes.items() if name != "training")
         return f"node {self.name!r} ({self.kind}{given})"
 
 
@@ -93,7 +93,7 @@ class Value(NamedTuple):
     """One output of a node; or, with the index `ANSWER`, all that its operator's forward function returned."""
 
     node: Node
-    index: int = 0
+    index: int = 0  # type: ignore[assignment]  # hides the method of tuples, which has no use here
 
     def __repr__(self) -> str:
         return self.node.name if self.index == 0 else f"{self.node.name}[{self.index}]"

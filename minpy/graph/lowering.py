@@ -55,7 +55,12 @@ def _key(operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any]) 
 def _frozen(value: Any) -> Any:
     if isinstance(value, numpy.ndarray):
         raise TypeError
-    return (type(value), tuple(value) if isinstance(value, list) else value)
+    if isinstance(value, float):  # 0.0 and -0.0 are equal, and not the same
+        return repr(value)
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    # Numbers that are equal may still differ: 2 and 2.0, 0.0 and -0.0.
+    return (type(value), repr(value) if isinstance(value, (float, numpy.floating)) else value)
 
 
 def lower(

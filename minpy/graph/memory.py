@@ -24,7 +24,8 @@ __all__ = ["Fact", "Placement", "observe", "place"]
 class Fact:
     """What one run told about a node's answer: its shape and layout, and whose memory it shares.
 
-    `shape` is None if the answer is a tuple, of `count` arrays. `shares` are the nodes (itself included, if it has memory of its own).
+    `shape` is None if the answer is a tuple, of `count` arrays. `shares` are the nodes, itself included if it has
+    memory of its own.
     """
 
     shape: tuple[int, ...] | None
@@ -37,8 +38,11 @@ class Fact:
 
 @dataclass(slots=True)
 class Placement:
-    """Where a step puts its answer: 'fresh' memory, a buffer ('arena'), the memory of an earlier answer that nobody
-    needs any more ('reuse'), or the array that a gradient is asked into ('gradient')."""
+    """Where a step puts its answer.
+
+    'fresh' memory, a buffer ('arena'), the memory of an earlier answer that nobody needs any more ('reuse'), or the
+    array that a gradient is asked into ('gradient').
+    """
 
     kind: str = "fresh"
     buffer: numpy.ndarray | None = None
@@ -58,11 +62,13 @@ class Plan:
     unshared_bytes: int = 0
 
 
-def observe(node: Node, answer: Any, inputs: Sequence[Node], facts: Mapping[Node, Fact], env: Mapping[Node, Any]) -> Fact:
+def observe(
+    node: Node, answer: Any, inputs: Sequence[Node], facts: Mapping[Node, Fact], env: Mapping[Node, Any]
+) -> Fact:
     """Return the facts about an answer that has just been computed, beside its inputs'."""
     arrays = [array for array in (answer if isinstance(answer, tuple) else (answer,)) if _is_array(array)]
     shares: set[Node] = set()
-    foreign = not node.operator.builtin if not isinstance(node.operator, PullBack) else not node.operator.node.operator.builtin
+    foreign = not _trusted(node)
     for source in dict.fromkeys(inputs):
         if source in facts and (foreign or any(_may_share(array, env[source]) for array in arrays)):
             shares |= facts[source].shares
@@ -107,7 +113,7 @@ def last_uses(steps: Sequence[Node], ends: Mapping[Value, int]) -> dict[Value, i
 def place(
     steps: Sequence[Node],
     heads: Sequence[Value],
-    gradients: Mapping[Node, Value],
+    ends: Mapping[Node, int],
     facts: Mapping[Node, Fact],
     into_gradient: Mapping[Node, Node],
 ) -> Plan:
@@ -119,8 +125,8 @@ def place(
         In the order in which they run.
     heads : sequence of Value
         What callers see: it stays until the next run.
-    gradients : mapping of Node to Value
-        Variables, to what is stored as their gradients.
+    ends : mapping of Node to int
+        How long the answers of some steps are needed in any case.
     facts : mapping of Node to Fact
         Of the steps and the variables.
     into_gradient : mapping of Node to Node
@@ -134,6 +140,8 @@ def place(
             plan.last_use[value.node] = position[node]
     for node in steps:
         plan.last_use.setdefault(node, position[node])
+    for node, number in ends.items():
+        plan.last_use[node] = max(plan.last_use[node], number)
     for head in heads:
         plan.last_use[head.node] = end
     # Memory is needed as long as any of the answers in it.

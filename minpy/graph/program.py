@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -21,7 +21,7 @@ from minpy.graph.locating import raise_at
 from minpy.graph.lowering import Builder, lower, used
 from minpy.graph.memory import Fact, last_uses, observe
 
-__all__ = ["Program", "build_program"]
+__all__ = ["Observer", "Program", "Timing", "build_program"]
 
 # Sees each step twice: with its inputs and None before it runs, and with its answer, too, afterwards.
 Observer = Callable[[Node, Sequence[Any], Any], None]
@@ -69,6 +69,14 @@ def build_program(
     return Program(run_heads, list(variables), first, second, head_gradients, gradients, dict(requests or {}))
 
 
+class Timing(NamedTuple):
+    """A step, the part of the program that it belongs to ('forward' or 'backward'), and the seconds that it took."""
+
+    node: Node
+    part: str
+    seconds: float
+
+
 class Program:
     """A lowered graph.
 
@@ -113,7 +121,7 @@ class Program:
         arrays = _contiguous(arrays, self._states)
         if self._run_forward is not None and observer is None:
             self._is_compiled_run = True
-            return self._guarded(self._run_forward, arrays)  # type: ignore[no-any-return]
+            return self._guarded(self._run_forward, arrays)
         self._is_compiled_run = False
         env = self._env = dict(zip(self.variables, arrays, strict=True))
         for node, array in env.items():
@@ -161,15 +169,17 @@ class Program:
             if node not in self.gradients and request == "write":
                 buffers[node].fill(0)
 
-    def profile(self, arrays: Sequence[Any], head_gradients: Sequence[Any], buffers: Any) -> list[tuple[Node, float]]:
-        """Return each step with the seconds that it took, in one run step by step."""
-        times: list[tuple[Node, float]] = []
+    def profile(self, arrays: Sequence[Any], head_gradients: Sequence[Any], buffers: Any) -> list[Timing]:
+        """Return how long each step took, in one run step by step."""
+        times: list[Timing] = []
         start = 0.0
+        count = len(self.forward)
 
         def note(node: Node, _: Any, answer: Any) -> None:
             nonlocal start
             if answer is not None:
-                times.append((node, time.perf_counter() - start))
+                seconds = time.perf_counter() - start
+                times.append(Timing(node, "forward" if len(times) < count else "backward", seconds))
             start = time.perf_counter()
 
         self.run_forward(arrays, note)

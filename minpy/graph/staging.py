@@ -77,7 +77,9 @@ def _ufunc_operator(ufunc: Any) -> Operator:
 
 
 def _call(builder: Builder, ufunc: Any, inputs: Sequence[Any]) -> Staged:
-    values, samples, shapes = [], [], []
+    values: list[Value] = []
+    samples: list[Any] = []
+    shapes: list[tuple[int, ...]] = []
     for value in inputs:
         if isinstance(value, Staged):
             values.append(value.value)

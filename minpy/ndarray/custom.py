@@ -157,6 +157,7 @@ class PropOperator(Operator):
         self.prop = prop
         self._parameters = parameters
         self.prop_name = type(prop).__name__
+        self.outputs: list[str]
         self.arguments, self.outputs, self.auxiliaries = names_of(prop)
         self.names = (*self.arguments, *self.auxiliaries)
         twice = set(self.arguments).intersection(self.auxiliaries) if self.auxiliaries else ()

@@ -126,19 +126,16 @@ def infer_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:
         return inputs, outputs
     given = [[] if shape is None else [max(length, 0) for length in shape] for shape in arguments]
     if complete(arguments):
-        _, _ = found = checked_shapes(operator, [tuple(shape) for shape in given])
-        return [*arguments, *found[1]], found[0]
+        results, states = checked_shapes(operator, [tuple(shape) for shape in given])
+        return [*arguments, *states], results
     try:
         answer = operator.prop.infer_shape(given)
-        shapes, results, *states = answer
-        found = [*map(_partial, shapes)], [*map(_partial, results)], [*map(_partial, states[0] if states else ())]
-        if [*map(len, found)] != [count, len(operator.outputs), len(operator.auxiliaries)]:
+        parts = [[*map(_partial, shapes)] for shapes in answer]
+        if [*map(len, parts)][:2] != [count, len(operator.outputs)] or len(parts) not in (2, 3):
             return inputs, outputs
     except Exception:  # it may have needed what is not known; if it is wrong in earnest, it fails again when all is
         return inputs, outputs
-    if not complete(found[0]):
-        return [*found[0], *inputs[count:]], outputs
-    return [*found[0], *found[2]], found[1]
+    return [*parts[0], *inputs[count:]], outputs  # once these are known, it is asked again, and checked
 
 
 def _partial(shape: Any) -> Any:

@@ -211,5 +211,7 @@ def _batch_norm_dtypes(inputs: Any, outputs: Any, **_: Any) -> Any:
     wide = np.dtype(np.float32) if data == np.float16 else data
     vectors = [wide if known is None else known for known in inputs[1:]]
     return [data, *vectors], [result, *[vectors[0]] * (len(outputs) - 1)]
+
+
 batch_norm.initializers = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
 batch_norm.outputs_read = (1, 2)  # mean and inverse deviation: the result itself need not be kept

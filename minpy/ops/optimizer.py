@@ -81,9 +81,8 @@ class Update(Operator):
         return result if like is None else like._like(result)
 
     def _misfit(self, raws: list[Any]) -> ShapeError:
-        for name, raw in zip(self.signature.inputs, raws, strict=True):
-            if not isinstance(raw, np.ndarray) or raw.shape != raws[0].shape:
-                break
+        rows = zip(self.signature.inputs, raws, strict=True)
+        name, raw = next((n, r) for n, r in rows if not isinstance(r, np.ndarray) or r.shape != raws[0].shape)
         return ShapeError(
             f"{self.__name__}: {name} is {describe(raw)}, weight {describe(raws[0])}; shapes must be equal."
         )

@@ -19,7 +19,7 @@ def ones(count: int, dtype: np.dtype) -> np.ndarray:
 
 def _as_rows(data: np.ndarray, axis: int) -> np.ndarray | None:
     """Return an array as a matrix whose rows run along `axis`, if that costs nothing; else None."""
-    if axis not in (-1, data.ndim - 1) or not data.flags.c_contiguous or not 0 < data.size:
+    if axis not in (-1, data.ndim - 1) or not data.flags.c_contiguous or not data.size:
         return None
     return data if data.ndim == 2 else data.reshape(-1, data.shape[-1])
 

@@ -8,11 +8,12 @@ from typing import Any
 import numpy
 
 from minpy.core import dispatch
+from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, parse_attribute
 from minpy.core.dtypes import DTYPE_NUMBERS
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.core.operator import Operator
-from minpy.graph.ir import Node, Value, variable
+from minpy.graph.ir import Node, Value, constant, variable
 from minpy.ndarray.custom import PropOperator, prop_operator
 from minpy.symbol.naming import current_names, current_scope, hidden_key
 from minpy.symbol.symbol import Symbol
@@ -157,7 +158,9 @@ def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> d
             attributes[key] = value
         else:
             names = [*operator.signature.inputs, *known]
-            raise ArgumentError(f"sym.{kind} has no argument {key!r}; it takes {', '.join(names)}.{nearest(key, names)}")
+            raise ArgumentError(
+                f"sym.{kind} has no argument {key!r}; it takes {', '.join(names)}.{nearest(key, names)}"
+            )
     for key, attribute in known.items():
         if attribute.default is REQUIRED and key not in attributes:
             raise ArgumentError(f"sym.{kind}: attribute {key!r} is missing; pass {key}=... .")
@@ -172,6 +175,8 @@ def _inputs(
     attributes: dict[str, Any],
     annotations: dict[str, str],
 ) -> list[Value]:
+    if not operator.builtin and not isinstance(operator, PropOperator):
+        given = _with_constants(operator, given)
     if isinstance(given, list):
         return [value for one in given for value in _values(kind, "inputs", one)]
     wanted = operator.input_names(attributes)
@@ -190,6 +195,24 @@ def _inputs(
             own = annotations if initializer is None else {**annotations, "__init__": initializer}
             values.append(variable(f"{name}_{argument}", **own))
     return values
+
+
+def _with_constants(operator: Operator, given: dict[str, Any] | list[Any]) -> dict[str, Any] | list[Any]:
+    """Return the inputs of a user's operator with what is no symbol as constants: numbers, arrays, `self`, defaults."""
+    if isinstance(given, list):
+        return [*map(_as_symbol, given)]
+    defaults = {name: operator.signature.defaults[name] for name in operator.signature.defaults if name not in given}
+    return {name: _as_symbol(value) for name, value in {**given, **defaults}.items()}
+
+
+def _as_symbol(value: Any) -> Symbol:
+    if isinstance(value, Symbol):
+        return value
+    if isinstance(value, Array):
+        value = value._data.copy()
+    elif isinstance(value, (list, tuple, numpy.ndarray)):
+        value = numpy.array(value)
+    return Symbol([constant(value)])
 
 
 def _values(kind: str, argument: str, symbol: Any) -> list[Value]:

@@ -79,7 +79,9 @@ class Executor:
         self._dtypes = infer_dtypes(symbol.order, [(dtypes, "of the array that is bound")]).known
         self._shapes = infer_shapes(symbol.order, [(shapes, "of the array that is bound")], self._dtypes).known
         self._require_everything()
-        self._known: list[numpy.ndarray] = []  # the raw arrays that have been looked at, and what owns their memory
+        # The raw arrays that have been looked at, and what owns the memory of those that are not gradients.
+        self._known: list[numpy.ndarray] = []
+        self._known_gradients: list[numpy.ndarray] = []
         self._owners: set[int] = set()
         self._ones: dict[int, numpy.ndarray] = {}
         self.outputs: list[NDArray] = [
@@ -182,7 +184,10 @@ class Executor:
             note_write(data)
 
     def copy_params_from(
-        self, arg_params: Mapping[str, Any], aux_params: Mapping[str, Any] | None = None, allow_extra_params: bool = False
+        self,
+        arg_params: Mapping[str, Any],
+        aux_params: Mapping[str, Any] | None = None,
+        allow_extra_params: bool = False,
     ) -> None:
         """Copy values into the arrays of arguments and auxiliary states, by name.
 
@@ -333,12 +338,17 @@ class Executor:
 
     def _buffers(self, program: Program) -> dict[Node, numpy.ndarray]:
         """Return the raw arrays into which gradients are asked."""
-        found = {}
-        for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True):
-            if array is not None and node in program.requests:
+        found = {
+            node: array._data
+            for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)
+            if array is not None and node in program.requests
+        }
+        raws, known = list(found.values()), self._known_gradients
+        if len(raws) != len(known) or not all(map(is_, raws, known)):
+            for node, raw in found.items():
                 value = Value(node)
-                found[node] = array._data
-                self._require_kind(f"the gradient of {node.name!r}", array._data, self._shapes[value], self._dtypes[value])
+                self._require_kind(f"the gradient of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
+            self._known_gradients = raws
         return found
 
     def _require_kind(self, what: str, raw: numpy.ndarray, shape: Any, dtype: Any) -> None:
@@ -349,7 +359,7 @@ class Executor:
 
     def _new(self, data: numpy.ndarray) -> NDArray:
         like = self.arg_arrays[0] if self.arg_arrays else None
-        return like._like(data) if like is not None else make_array(data)  # type: ignore[no-any-return]
+        return like._like(data) if like is not None else make_array(data)
 
     def _assign(self, name: str, value: Any) -> None:
         if name not in self._names:
@@ -364,7 +374,9 @@ class Executor:
         if isinstance(given, dict):
             unknown = [name for name in given if name not in names]
             if unknown:
-                raise ArgumentError(f"Executor.backward: no output is named {unknown[0]!r}{nearest(unknown[0], names)}")
+                raise ArgumentError(
+                    f"Executor.backward: no output is named {unknown[0]!r}.{nearest(unknown[0], names)}"
+                )
             given = [given.get(name) for name in names]
         elif given is None:
             given = [None] * len(names)
@@ -440,8 +452,11 @@ def _apart(head: numpy.ndarray, buffers: Iterable[numpy.ndarray]) -> numpy.ndarr
 
 
 def _copy(value: Any, target: NDArray, what: str) -> None:
-    raw = value._data if isinstance(value, Array) else numpy.asarray(value)
-    if raw.dtype == object:
+    try:
+        raw = value._data if isinstance(value, Array) else numpy.asarray(value)
+    except (TypeError, ValueError):
+        raw = None
+    if raw is None or raw.dtype.kind not in "biufc":
         raise DTypeError(f"{what} is {describe(value)}; expected an array of numbers.")
     if raw.shape != target.shape:
         raise ShapeError(f"{what} has shape {raw.shape}; expected {target.shape}, with which it was bound.")
@@ -582,7 +597,9 @@ def bind(
     return Executor(symbol, context, arguments, gradients, requests, states)
 
 
-def simple_bind(symbol: Symbol, ctx: Any = None, grad_req: Any = "write", type_dict: Any = None, **shapes: Any) -> Executor:
+def simple_bind(
+    symbol: Symbol, ctx: Any = None, grad_req: Any = "write", type_dict: Any = None, **shapes: Any
+) -> Executor:
     """Return an executor with new arrays (zeros) of shapes and dtypes inferred from some.
 
     Parameters
@@ -602,7 +619,7 @@ def simple_bind(symbol: Symbol, ctx: Any = None, grad_req: Any = "write", type_d
         If the shapes contradict each other, or are not enough: says which are not known.
     """
     _require_different_names(symbol)
-    names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    names = symbol.list_arguments()
     types = symbol._infer_type("simple_bind", (), type_dict or {})
     facts = dict(types.known)
     for node in symbol.order:

@@ -411,7 +411,7 @@ class Symbol(SymbolMembers):
         >>> (x + 1).eval(x=mx.nd.array([1, 2]))[0].asnumpy()
         array([2., 3.], dtype=float32)
         """
-        return self.bind(ctx, kwargs, grad_req="null").forward()  # type: ignore[no-any-return]
+        return self.bind(ctx, kwargs, grad_req="null").forward()
 
     def gradient(self, wrt: Sequence[str]) -> Symbol:
         """Return the symbol of the gradients of the outputs' sum with respect to arguments, in the order of `wrt`."""

@@ -12,8 +12,8 @@ import ast
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-import mxnet as mx
 import numpy as np
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "symbolic_digits.py"
@@ -22,7 +22,7 @@ TOLERANCE = 1e-5  # of probabilities, in float32; convolutions sum in another or
 BATCHES = (1, 32, 360)
 
 
-def register_operator() -> None:
+def register_operator(mx: Any) -> None:
     """Runs the classes of the example that are its operator, with MXNet as ``mx``."""
     tree = ast.parse(EXAMPLE.read_text())
     tree.body = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name in OPERATOR]
@@ -32,7 +32,7 @@ def register_operator() -> None:
     exec(compile(tree, str(EXAMPLE), "exec", flags, dont_inherit=True), {"mx": mx, "np": np, "__name__": "example"})
 
 
-def check_files(folder: Path) -> tuple[mx.sym.Symbol, dict[str, mx.nd.NDArray]]:
+def check_files(mx: Any, folder: Path) -> tuple[Any, dict[str, Any]]:
     """Returns the symbol and its arrays, if MXNet writes the bytes that it reads."""
     files = [folder / "digits-symbol.json", folder / "digits.params"]
     net, arrays = mx.sym.load(str(files[0])), mx.nd.load(str(files[1]))
@@ -48,7 +48,7 @@ def check_files(folder: Path) -> tuple[mx.sym.Symbol, dict[str, mx.nd.NDArray]]:
     return net, arrays
 
 
-def predict(net: mx.sym.Symbol, arrays: dict[str, mx.nd.NDArray], images: np.ndarray, size: int) -> np.ndarray:
+def predict(mx: Any, net: Any, arrays: dict[str, Any], images: np.ndarray, size: int) -> np.ndarray:
     """Returns MXNet's probabilities, computed in batches."""
     learned, averaged = ({n[4:]: a for n, a in arrays.items() if n.startswith(kind)} for kind in ("arg:", "aux:"))
     inputs = ["data", "softmax_label"]
@@ -69,15 +69,17 @@ def main() -> None:
     """Checks a folder, and prints what was found."""
     if len(sys.argv) != 2:
         raise SystemExit(__doc__)
+    import mxnet as mx
+
     if mx.__version__ != "1.9.1":
         raise SystemExit(f"the reference is MXNet 1.9.1, this is {mx.__version__}")
     folder = Path(sys.argv[1])
-    register_operator()
-    net, arrays = check_files(folder)
+    register_operator(mx)
+    net, arrays = check_files(mx, folder)
     with np.load(folder / "predictions.npz") as archive:
         images, labels, expected = archive["images"], archive["labels"], archive["probabilities"]
     for size in BATCHES:
-        found = predict(net, arrays, images, size)
+        found = predict(mx, net, arrays, images, size)
         worst = float(abs(found - expected).max())
         agree = int((found.argmax(axis=1) == expected.argmax(axis=1)).sum())
         right = int((found.argmax(axis=1) == labels).sum())

@@ -155,7 +155,11 @@ ASKS_FOR_MORE = "MXNet raises an error, because it is not told everything that i
 WRONG = "MXNet claims what need not be so"
 # (case, what, which of the known ones) to why minpy answers otherwise, on purpose.
 DIFFERENCES = {
-    ("LeakyReLU_rrelu", "outputs", 0): "MXNet lists the hidden mask of slopes among the outputs, and its calls return one",
+    (
+        "LeakyReLU_rrelu",
+        "outputs",
+        0,
+    ): "MXNet lists the hidden mask of slopes among the outputs, and its calls return one",
     ("FullyConnected", "shapes", 2): ASKS_FOR_MORE,
     ("Deconvolution_3d", "shapes", 0): "MXNet has no dilated deconvolution with three axes",
     ("BatchNorm", "shapes", 4): "MXNet overwrites the wrong shape that gamma was given; minpy raises an error",
