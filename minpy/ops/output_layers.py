@@ -161,6 +161,38 @@ def _softmax_output_gradient(
     return gradient
 
 
+@softmax_output.def_into
+def _softmax_output_into(out: Any, data: Any, label: Any, *, multi_output: bool = False, **_: Any) -> None:
+    raw_softmax(data, 1 if multi_output else data.ndim - 1, out)
+
+
+@softmax_output.def_grad_into(argnum=0)
+def _softmax_output_gradient_into(ans: Any, data: Any, label: Any, *, grad_scale: float = 1.0, **options: Any) -> Any:
+    normalization = options.get("normalization", "null")
+    if (
+        ans.ndim != 2
+        or label.shape != ans.shape[:1]
+        or not options.keys() <= {"normalization"}
+        or (normalization == "valid")
+    ):
+        gradient = _softmax_output_gradient(ans, data, label, grad_scale=grad_scale, **options)
+        return lambda g, out: np.copyto(out, gradient(g))
+
+    def one_class_a_row(g: Any, out: Any) -> None:
+        columns = label.astype(np.intp, copy=False)
+        rows = np.arange(len(columns))
+        np.copyto(out, ans)
+        if columns.size and columns.view(np.uintp).max() >= out.shape[1]:  # a label that is no class: no row of its own
+            known = (columns >= 0) & (columns < out.shape[1])
+            rows, columns = rows[known], columns[known]
+        out[rows, columns] -= 1
+        scale = grad_scale / len(out) if normalization == "batch" else grad_scale
+        if scale != 1:
+            out *= scale
+
+    return one_class_a_row
+
+
 def _smoothed(label: np.ndarray, classes: int, axis: int, alpha: float) -> np.ndarray:
     """Return the probabilities that labels stand for, with the classes along an axis."""
     off = alpha / (classes - 1) if classes > 1 else 0.0

@@ -37,9 +37,9 @@ def shifted_exp(data: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np
     return shifted, powers, sum_along(powers, axis)
 
 
-def raw_softmax(data: np.ndarray, axis: int = -1) -> np.ndarray:
-    """Return the softmax of a NumPy array, in a fresh array."""
-    result = data - maximum_along(data, axis)
+def raw_softmax(data: np.ndarray, axis: int = -1, out: np.ndarray | None = None) -> np.ndarray:
+    """Return the softmax of a NumPy array, in `out` or a fresh array."""
+    result: np.ndarray = np.subtract(data, maximum_along(data, axis), out=out)
     np.exp(result, out=result)
     result /= sum_along(result, axis)
     return result
