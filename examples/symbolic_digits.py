@@ -32,7 +32,7 @@ import numpy as np
 
 import minpy as mx
 from minpy import nd
-from minpy.symbol.executor import Executor
+from minpy.executor import Executor
 
 try:
     import graphviz  # noqa: F401 (used by plot_network: better missed now than after the training)

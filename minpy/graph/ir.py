@@ -81,11 +81,16 @@ class Node:
                 if name in self.operator.auxiliary:
                     yield value
 
+    def shown_attributes(self) -> dict[str, Any]:
+        """Return the attributes that say what the node does: those of a custom operator are its prop's parameters."""
+        parameters: dict[str, Any] | None = getattr(self.operator, "parameters", None)
+        return self.attributes if parameters is None else parameters
+
     def described(self) -> str:
         """Return name, operator and attributes, for use in a message."""
         if self.operator is None:
             return f"variable {self.name!r}"
-        given = "".join(f", {name}={value}" for name, value in self.attributes.items() if name != "training")
+        given = "".join(f", {name}={value}" for name, value in self.shown_attributes().items() if name != "training")
         return f"node {self.name!r} ({self.kind}{given})"
 
 

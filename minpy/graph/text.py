@@ -21,7 +21,7 @@ def node_text(node: Node, shapes: Mapping[Value, Any] | None = None) -> str:
     if node.operator is None:
         return f"{node.name}{shape} = variable"
     parts = [repr(value) for value in node.inputs]
-    parts += [f"{name}={value!r}" for name, value in node.attributes.items()]
+    parts += [f"{name}={value!r}" for name, value in node.shown_attributes().items()]
     return f"{node.name}{shape} = {node.kind}({', '.join(parts)})"
 
 
@@ -134,7 +134,7 @@ def _call_text(node: Node) -> str:
     """Return the operator and its attributes, cut where they get too long for a column."""
     if node.operator is None:
         return "variable"
-    attributes = ", ".join(f"{name}={value!r}" for name, value in node.attributes.items())
+    attributes = ", ".join(f"{name}={value!r}" for name, value in node.shown_attributes().items())
     text = " ".join(f"{node.kind}({attributes})".split()) if attributes else node.kind
     return text if len(text) <= _CALL_WIDTH else text[: _CALL_WIDTH - 4] + "...)"
 

@@ -460,8 +460,7 @@ def attribute_strings(node: Node) -> dict[str, str]:
     """Return the attributes of a node's operator as strings, as files hold them."""
     if node.operator is None:
         return {}
-    given = getattr(node.operator, "parameters", None) if node.kind == "Custom" else node.attributes
-    return {key: attribute_string(value) for key, value in (given or {}).items()}
+    return {key: attribute_string(value) for key, value in node.shown_attributes().items()}
 
 
 def attribute_string(value: Any) -> str:

@@ -1,0 +1,5 @@
+"""`minpy.executor`: what runs a bound symbol."""
+
+from minpy.symbol.executor import Executor
+
+__all__ = ["Executor"]
