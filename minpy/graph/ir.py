@@ -90,7 +90,7 @@ class Node:
         """Return name, operator and attributes, for use in a message."""
         if self.operator is None:
             return f"variable {self.name!r}"
-        given = "".join(f", {name}={value}" for name, value in self.shown_attributes().items() if name != "training")
+        given = "".join(f", {name}={value}" for name, value in self.attributes.items() if name != "training")
         return f"node {self.name!r} ({self.kind}{given})"
 
 
