@@ -235,6 +235,10 @@ def test_simple_bind() -> None:
 
 # -- forward, backward -------------------------------------------------------------------------------------------------
 
+BACKWARD_REFUSED = (
+    "Executor.backward: call forward(is_train=True) first. Each backward belongs to one forward, whose memory it uses "
+    "up: call forward again before a second one."
+)
 RUN_REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "unknown argument": (
         lambda e: e.forward(z=ONES),
@@ -254,17 +258,17 @@ RUN_REFUSED: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "backward first": (
         lambda e: e.backward(),
         MXNetError,
-        "Executor.backward: call forward(is_train=True) first; a backward belongs to one forward.",
+        BACKWARD_REFUSED,
     ),
     "backward after prediction": (
         lambda e: (e.forward(is_train=True), e.forward(), e.backward()),
         MXNetError,
-        "Executor.backward: call forward(is_train=True) first; a backward belongs to one forward.",
+        BACKWARD_REFUSED,
     ),
     "backward twice": (
         lambda e: (e.forward(is_train=True), e.backward(), e.backward()),
         MXNetError,
-        "Executor.backward: call forward(is_train=True) first; a backward belongs to one forward.",
+        BACKWARD_REFUSED,
     ),
     "too many head gradients": (
         lambda e: (e.forward(is_train=True), e.backward([ONES] * 3)),

@@ -55,12 +55,11 @@ def _key(operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any]) 
 def _frozen(value: Any) -> Any:
     if isinstance(value, numpy.ndarray):
         raise TypeError
-    if isinstance(value, float):  # 0.0 and -0.0 are equal, and not the same
+    if isinstance(value, (float, numpy.floating)):  # 0.0 and -0.0 are equal, and not the same
         return repr(value)
     if isinstance(value, (list, tuple)):
         return tuple(map(_frozen, value))
-    # Numbers that are equal may still differ: 2 and 2.0, 0.0 and -0.0.
-    return (type(value), repr(value) if isinstance(value, (float, numpy.floating)) else value)
+    return (type(value), value)  # numbers of different types may be equal, as 2 and 2.0 are
 
 
 def lower(

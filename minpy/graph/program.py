@@ -16,7 +16,7 @@ import numpy
 from minpy.core import dispatch
 from minpy.graph.emitting import Emitter
 from minpy.graph.gradient import PullBack, differentiate
-from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.locating import raise_at
 from minpy.graph.lowering import Builder, lower, used
 from minpy.graph.memory import Fact, last_uses, observe
@@ -126,7 +126,11 @@ class Program:
         env = self._env = dict(zip(self.variables, arrays, strict=True))
         for node, array in env.items():
             self._facts.setdefault(node, _fact_of_given(node, array))
-        self._interpret(self.forward, env, observer, 0)
+        try:
+            self._interpret(self.forward, env, observer, 0)
+        except BaseException:
+            self._env = {}
+            raise
         heads = [_read(env, head) for head in self.heads]
         if not self.requests:
             self._env = {}
@@ -300,8 +304,3 @@ def _read(env: Mapping[Node, Any], value: Value) -> Any:
 
 def _fact_of_given(node: Node, array: Any) -> Fact:
     return Fact(numpy.shape(array), array.dtype, array.strides, frozenset([node]), 0)
-
-
-def all_nodes(program: Program) -> list[Node]:
-    """Return every node of a program, variables included."""
-    return topological([*program.heads, *program.gradients.values()])

@@ -88,7 +88,8 @@ def _assigned_value_gradient(ans: Any, data: Any, value: Any, *, key: Any) -> An
 
 def truncated(indices: Any) -> np.ndarray:
     """Return indices of any dtype as integers, fractions cut off."""
-    return np.asarray(indices).astype(np.intp, copy=False)
+    with np.errstate(invalid="ignore"):  # NaN and infinity become numbers that are out of range
+        return np.asarray(indices).astype(np.intp, copy=False)
 
 
 def _in_range(name: str, indices: np.ndarray, length: int, mode: str) -> np.ndarray:

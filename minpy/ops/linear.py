@@ -29,7 +29,10 @@ def _flat_rows(shape: tuple[int, ...], flatten: bool) -> tuple[int, int]:
 
 def _product_into(left: Any, right: Any, out: Any) -> None:
     """Write a product of two matrices into `out`: `dot` is called faster, `matmul` does not write zeros first."""
-    (np.matmul if out.size > 1 << 14 else np.dot)(left, right, out)
+    if not left.dtype == right.dtype == out.dtype:
+        np.copyto(out, np.dot(left, right), casting="same_kind")
+    else:
+        (np.matmul if out.size > 1 << 14 else np.dot)(left, right, out)
 
 
 @operator(name="FullyConnected", optional_inputs={"bias": lambda attributes: not attributes.get("no_bias", False)})
@@ -169,7 +172,7 @@ def _bias_gradient_into(
 ) -> Any:
     def gradient(g: Any, out: Any) -> None:
         rows = g if g.ndim == 2 else g.reshape(-1, num_hidden)
-        np.dot(ones(len(rows), g.dtype), rows, out)
+        _product_into(ones(len(rows), g.dtype), rows, out)
 
     return gradient
 

@@ -15,7 +15,7 @@ import numpy as np
 from minpy.core import dispatch
 from minpy.core.array import Array, note_write
 from minpy.core.attributes import bind
-from minpy.core.errors import ShapeError, describe
+from minpy.core.errors import ShapeError, describe, describe_arguments, operator_error
 from minpy.core.inferring import same_shape
 from minpy.core.operator import Operator
 from minpy.core.registry import OPERATORS
@@ -72,7 +72,11 @@ class Update(Operator):
                 )
             if isinstance(out, Array):
                 out._receive(result, None)  # refuses a recorded array, and logs the change
-        self.apply(result, raws, attributes)
+        try:
+            self.apply(result, raws, attributes)
+        except Exception as error:
+            arrays = describe_arguments(self.signature.inputs, raws)
+            raise operator_error(error, f"{self.__name__}: failed on {arrays}, {attributes}") from error
         for state in inputs[2:]:
             if isinstance(state, Array):
                 note_write(state._data)
@@ -163,7 +167,8 @@ def _sgd_mom_step(
     lazy_update: bool = True,
 ) -> None:
     factor = lr * rescale_grad
-    if clip_gradient < 0 and not wd and abs(factor) > 1e-8 and mom.dtype != np.float16:
+    if clip_gradient < 0 and not wd and abs(factor) > 1e-6 and mom.dtype != np.float16:
+        # (For smaller factors mom / factor might overflow.)
         # momentum · mom - factor · grad as -factor · (mom · momentum / -factor + grad): in place, with no other array.
         mom *= momentum / -factor
         mom += grad

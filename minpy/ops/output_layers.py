@@ -150,9 +150,9 @@ def _softmax_output_gradient(
         if normalization == "valid":
             scale /= max(int(np.count_nonzero(label != ignore_label)), 1)
         elif multi_output:
-            scale /= math.prod(shape[2:]) * (shape[0] if normalization == "batch" else 1)
+            scale /= max(math.prod(shape[2:]) * (shape[0] if normalization == "batch" else 1), 1)
         elif normalization == "batch":
-            scale /= label.size
+            scale /= max(label.size, 1)
 
     def gradient(g: Any) -> Any:
         result = part * scale if kept is None else part * (kept * scale)
@@ -179,14 +179,15 @@ def _softmax_output_gradient_into(ans: Any, data: Any, label: Any, *, grad_scale
         return lambda g, out: np.copyto(out, gradient(g))
 
     def one_class_a_row(g: Any, out: Any) -> None:
-        columns = label.astype(np.intp, copy=False)
+        with np.errstate(invalid="ignore"):  # NaN and infinity are no class
+            columns = label.astype(np.intp, copy=False)
         rows = np.arange(len(columns))
         np.copyto(out, ans)
         if columns.size and columns.view(np.uintp).max() >= out.shape[1]:  # a label that is no class: no row of its own
             known = (columns >= 0) & (columns < out.shape[1])
             rows, columns = rows[known], columns[known]
         out[rows, columns] -= 1
-        scale = grad_scale / len(out) if normalization == "batch" else grad_scale
+        scale = grad_scale / max(len(out), 1) if normalization == "batch" else grad_scale
         if scale != 1:
             out *= scale
 

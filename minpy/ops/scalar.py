@@ -57,11 +57,12 @@ def _infer_dtypes(inputs: DTypes, outputs: DTypes, *, is_int: bool = True, **_: 
     return [answer if is_int or answer != np.float64 else None], outputs
 
 
-def _into(compute: np.ufunc) -> Callable[..., Any]:
-    def into(out: Any, data: Any, *, scalar: float = 1.0, is_int: bool = True) -> Any:
+def _into(compute: np.ufunc, forward: Callable[..., Any]) -> Callable[..., None]:
+    def into(out: Any, data: Any, *, scalar: float = 1.0, is_int: bool = True) -> None:
         if out.dtype.kind == "f" and data.dtype == out.dtype:
-            return compute(data, scalar, out=out)
-        return compute(data, np.asarray(scalar).astype(out.dtype), out=out)
+            compute(data, scalar, out=out)
+        else:
+            np.copyto(out, forward(data, scalar=scalar, is_int=is_int))
 
     return into
 
@@ -90,7 +91,7 @@ def _define(
     made.def_infer_type(_infer_dtypes)
     if isinstance(compute, np.ufunc):
         made.elementwise = True
-        made.def_into(_into(compute))
+        made.def_into(_into(compute, forward))
     return made.def_grad_zero() if rule is None else made.def_grad(rule)
 
 

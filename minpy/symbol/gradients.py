@@ -26,15 +26,27 @@ class _GraphGradient(Operator):
 
     def __init__(self, symbol: Symbol, wrt: Sequence[str]) -> None:
         self.symbol = symbol
+        self.wrt = list(wrt)
         arguments, states = variables(symbol.order)
         self.nodes = [*arguments, *states]
+        self._count = len(arguments)
         names = tuple(node.name for node in self.nodes)
-        super().__init__(self._compute, name="_gradient", builtin=True, signature=Signature(names, {}, {}))
+        super().__init__(
+            self._compute,
+            name="_gradient",
+            builtin=True,
+            signature=Signature(names, {}, {}),
+            auxiliary=[node.name for node in states],
+        )
         self.positions = [names.index(name) for name in wrt]
         self.outputs = [f"output{index}" for index in range(len(wrt))] if len(wrt) > 1 else ["output"]
         self._programs: dict[Any, Program] = {}
         self.def_infer_shape(self._infer_shapes)
         self.def_infer_type(self._infer_dtypes)
+
+    def fresh(self) -> _GraphGradient:
+        """Return the same operator with programs of its own: what runs at the same time must not share them."""
+        return _GraphGradient(self.symbol, self.wrt)
 
     def _infer_shapes(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
         given = {Value(node): shape for node, shape in zip(self.nodes, inputs, strict=True) if shape is not None}
@@ -49,6 +61,7 @@ class _GraphGradient(Operator):
         return found, [found[position] for position in self.positions]
 
     def _compute(self, *arrays: numpy.ndarray) -> Any:
+        arrays = (*arrays[: self._count], *(state.copy() for state in arrays[self._count :]))
         program = self._program(arrays)
         heads = program.run_forward(arrays)
         wanted = [self.nodes[position] for position in self.positions]
@@ -84,7 +97,8 @@ def gradient_symbol(symbol: Symbol, wrt: Sequence[str]) -> Symbol:
     Returns
     -------
     Symbol
-        With one output for each name, and the inputs of `symbol`. It computes as in training, and cannot be saved.
+        With one output for each name, and the inputs of `symbol`. It computes as in training, but leaves auxiliary
+        states as they are; it cannot be saved.
 
     Raises
     ------

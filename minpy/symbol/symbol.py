@@ -379,8 +379,8 @@ class Symbol(SymbolMembers):
         group2ctx: Any = None,
         shared_exec: Any = None,
     ) -> Any:
-        """Return an executor that runs the graph on the given arrays; see `minpy.symbol.executor.bind`."""
-        from minpy.symbol.executor import bind
+        """Return an executor that runs the graph on the given arrays; see `minpy.symbol.binding.bind`."""
+        from minpy.symbol.binding import bind
 
         return bind(self, ctx, args, args_grad, grad_req, aux_states)
 
@@ -396,8 +396,8 @@ class Symbol(SymbolMembers):
         shared_buffer: Any = None,
         **kwargs: Any,
     ) -> Any:
-        """Return an executor with arrays of inferred shapes; see `minpy.symbol.executor.simple_bind`."""
-        from minpy.symbol.executor import simple_bind
+        """Return an executor with arrays of inferred shapes; see `minpy.symbol.binding.simple_bind`."""
+        from minpy.symbol.binding import simple_bind
 
         return simple_bind(self, ctx, grad_req, type_dict, **kwargs)
 

@@ -1,0 +1,202 @@
+"""From a symbol and arrays to an executor: `bind` and `simple_bind`, and what may be wrong with what they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.context import Context, current_context
+from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe, nearest
+from minpy.core.shapes import is_known
+from minpy.graph.inference import infer_dtypes
+from minpy.graph.ir import Node, Value, variables
+from minpy.ndarray.creation import zeros
+from minpy.ndarray.ndarray import NDArray
+from minpy.symbol.executor import Executor, missing_text
+from minpy.symbol.symbol import Symbol
+
+__all__ = ["bind", "simple_bind"]
+
+_REQUESTS = ("write", "add", "null")
+
+
+def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False) -> list[Any]:
+    """Return arrays in the order of `names`, from a list or a dict of them."""
+    if given is None and (optional or not names):
+        return [None] * len(names)
+    if isinstance(given, Mapping):
+        unknown = [name for name in given if name not in names]
+        missing = [name for name in names if name not in given]
+        if missing and not optional:
+            raise ArgumentError(
+                f"bind: {what}(s) {', '.join(map(repr, missing))} missing; expected {', '.join(names)}."
+                + (f" Unknown: {', '.join(map(repr, unknown))}.{nearest(unknown[0], missing)}" if unknown else "")
+            )
+        return [given.get(name) for name in names]
+    if given is None:
+        raise ArgumentError(f"bind: no {what}s are given; expected {', '.join(names)}.")
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentError(
+            f"bind: the {what}s are {describe(given)}; expected a list or dict of NDArrays: {', '.join(names)}."
+        )
+    arrays = list(given)
+    if len(arrays) != len(names):
+        raise ArgumentError(f"bind: {len(arrays)} {what}s given; expected {len(names)}: {', '.join(names)}.")
+    return arrays
+
+
+def _requests(grad_req: Any, names: Sequence[str]) -> list[str]:
+    if isinstance(grad_req, str):
+        requests = [grad_req] * len(names)
+    elif isinstance(grad_req, Mapping):
+        unknown = [name for name in grad_req if name not in names]
+        if unknown:
+            raise ArgumentError(
+                f"bind: grad_req names {unknown[0]!r}, which is no argument; expected {', '.join(names)}."
+                + nearest(unknown[0], names)
+            )
+        requests = [grad_req.get(name, "null") for name in names]
+    else:
+        if not isinstance(grad_req, (list, tuple)):
+            raise ArgumentError(
+                f"bind: grad_req is {describe(grad_req)}; expected 'write', 'add' or 'null', or a list or dict of them."
+            )
+        requests = list(grad_req)
+        if len(requests) != len(names):
+            raise ArgumentError(f"bind: grad_req has {len(requests)} entries for {len(names)} arguments.")
+    for name, request in zip(names, requests, strict=True):
+        if request not in _REQUESTS:
+            raise ArgumentError(f"bind: grad_req of {name!r} is {request!r}; expected 'write', 'add' or 'null'.")
+    return requests
+
+
+def _require_arrays(arrays: Sequence[Any], names: Sequence[str], what: str) -> None:
+    for name, array in zip(names, arrays, strict=True):
+        if array is not None and not isinstance(array, NDArray):
+            raise ArgumentError(f"bind: {what} {name!r} is {describe(array)}; expected an NDArray: mx.nd.array(...).")
+
+
+def _require_memory_apart(names: Sequence[str], arguments: Sequence[Any], gradients: Sequence[Any]) -> None:
+    for name, gradient in zip(names, gradients, strict=True):
+        for other, argument in zip(names, arguments, strict=True):
+            if gradient is not None and numpy.may_share_memory(gradient._data, argument._data):
+                raise ArgumentError(
+                    f"bind: the gradient of {name!r} shares memory with the argument {other!r}, which backward still "
+                    "reads. Give the gradient an array of its own, such as mx.nd.zeros(shape)."
+                )
+
+
+def _require_different_names(symbol: Symbol) -> None:
+    names: dict[str, Node] = {}
+    for node in symbol.order:
+        if node.operator is None and names.setdefault(node.name, node) is not node:
+            raise ArgumentError(
+                f"bind: two variables are named {node.name!r}. Use one variable in both places, or two names."
+            )
+
+
+def bind(
+    symbol: Symbol,
+    ctx: Any = None,
+    args: Any = None,
+    args_grad: Any = None,
+    grad_req: Any = "write",
+    aux_states: Any = None,
+) -> Executor:
+    """Return an executor that runs a symbol on given arrays.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    ctx : Context, optional
+    args : list or dict of NDArray
+        For every argument, in the order of `list_arguments` or by name.
+    args_grad : list or dict of NDArray, optional
+        Where gradients are written; arguments without one get none.
+    grad_req : str, or list or dict of str
+        'write', 'add' or 'null', for all arguments or for each.
+    aux_states : list or dict of NDArray, optional
+        For every auxiliary state.
+
+    Raises
+    ------
+    ArgumentError
+        For missing or unknown names, wrong counts, two variables of one name, or what is no NDArray.
+    ShapeError
+        If the arrays' shapes do not fit the graph, or each other.
+    """
+    _require_different_names(symbol)
+    names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    arguments = _by_name(args, names, "argument")
+    states = _by_name(aux_states, state_names, "auxiliary state")
+    requests = _requests(grad_req, names)
+    gradients = _by_name(args_grad, names, "gradient", optional=True)
+    for arrays, of, what in ((arguments, names, "argument"), (states, state_names, "auxiliary state")):
+        missing = [name for name, array in zip(of, arrays, strict=True) if array is None]
+        if missing:
+            raise ArgumentError(f"bind: {what} {missing[0]!r} is None; expected {', '.join(of)}.")
+        _require_arrays(arrays, of, what)
+    _require_arrays(gradients, names, "the gradient of")
+    for name, gradient, argument in zip(names, gradients, arguments, strict=True):
+        if gradient is not None and gradient.shape != argument.shape:
+            raise ShapeError(
+                f"bind: the gradient of {name!r} has shape {gradient.shape}; expected {argument.shape}, the argument's."
+            )
+        if gradient is not None and gradient.dtype != argument.dtype:
+            raise DTypeError(
+                f"bind: the gradient of {name!r} has dtype {describe(gradient).split()[0]}; expected "
+                f"{describe(argument).split()[0]}, the argument's."
+            )
+    _require_memory_apart(names, arguments, gradients)
+    context = Context(ctx) if ctx is not None else current_context()
+    return Executor(symbol, context, arguments, gradients, requests, states)
+
+
+def simple_bind(
+    symbol: Symbol, ctx: Any = None, grad_req: Any = "write", type_dict: Any = None, **shapes: Any
+) -> Executor:
+    """Return an executor with new arrays (zeros) of shapes and dtypes inferred from some.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    ctx : Context, optional
+    grad_req : str, or list or dict of str
+        As for `bind`; arrays for gradients are made where they are asked for.
+    type_dict : dict of str to dtype, optional
+        Dtypes of arguments; float32 where nothing is said or follows.
+    **shapes : tuple of int
+        Shapes of arguments.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes contradict each other, or are not enough: says which are not known.
+    """
+    _require_different_names(symbol)
+    names = symbol.list_arguments()
+    types = symbol._infer_type("simple_bind", (), type_dict or {})
+    facts = dict(types.known)
+    for node in symbol.order:
+        if node.operator is None:
+            facts.setdefault(Value(node), numpy.dtype("float32"))
+    known = infer_dtypes(symbol.order, [(facts, "float32 where nothing else is said")]).known
+    inference = symbol._infer_shape("simple_bind", (), shapes, known).known
+    argument_nodes, state_nodes = variables(symbol.order)
+    for node in (*argument_nodes, *state_nodes):
+        if not is_known(inference.get(Value(node))):
+            raise ShapeError(f"simple_bind: not all shapes follow from what is given; {missing_text(symbol, shapes)}")
+    context = Context(ctx) if ctx is not None else current_context()
+
+    def made(nodes: Sequence[Node]) -> list[NDArray]:
+        return [zeros(inference[Value(node)], context, known[Value(node)]) for node in nodes]
+
+    requests = _requests(grad_req, names)
+    arguments = made(argument_nodes)
+    gradients = [
+        zeros(array.shape, context, array.dtype) if request != "null" else None
+        for array, request in zip(arguments, requests, strict=True)
+    ]
+    return Executor(symbol, context, arguments, gradients, requests, made(state_nodes))
