@@ -130,7 +130,7 @@ def _owner(data: numpy.ndarray) -> numpy.ndarray:
 def note_write(data: numpy.ndarray) -> None:
     """Log that the buffer behind `data` has been changed in place."""
     global _last_write
-    owner = _owner(data)
+    owner = data if data.base is None else _owner(data)
     key = id(owner)
     _last_write = time = now()
     write = _writes.get(key)

@@ -17,8 +17,10 @@ from minpy.core.array import Array, note_write
 from minpy.core.attributes import bind
 from minpy.core.errors import ShapeError, describe, describe_arguments, operator_error
 from minpy.core.inferring import same_shape
+from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.registry import OPERATORS
+from minpy.core.state import state
 
 __all__ = ["Update", "sgd_mom_update", "sgd_update"]
 
@@ -59,27 +61,29 @@ class Update(Operator):
         if like is None and any(dispatch.kind_of(type(value)) > dispatch.ARRAY for value in inputs):
             return super().__call__(*inputs, **attributes)
         weight = raws[0]
+        shape = np.shape(weight)
         for raw in raws:
-            if not isinstance(raw, np.ndarray) or raw.shape != weight.shape:
+            if not isinstance(raw, np.ndarray) or raw.shape != shape:
                 raise self._misfit(raws)
         if out is None:
             result = np.empty_like(weight)
         else:
             result = out._data if isinstance(out, Array) else out
-            if result.shape != weight.shape:
+            if result.shape != shape:
                 raise ShapeError(
                     f"{self.__name__}: out has shape {result.shape}, weight {weight.shape}; they must be equal."
                 )
-            if isinstance(out, Array):
-                out._receive(result, None)  # refuses a recorded array, and logs the change
+            if isinstance(out, Array) and out._node is not None and (state.recording or type(out._node) is not Leaf):
+                out._receive(result, None)  # refuses a recorded array, or takes it off the tape
+            else:
+                note_write(result)
         try:
             self.apply(result, raws, attributes)
         except Exception as error:
             arrays = describe_arguments(self.signature.inputs, raws)
             raise operator_error(error, f"{self.__name__}: failed on {arrays}, {attributes}") from error
-        for state in inputs[2:]:
-            if isinstance(state, Array):
-                note_write(state._data)
+        for raw in raws[2:]:
+            note_write(raw)
         if out is not None:
             return out
         return result if like is None else like._like(result)
