@@ -15,9 +15,10 @@ from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError,
 from minpy.core.shapes import UNKNOWN, is_known
 from minpy.graph.ir import Node, Value, variables
 from minpy.graph.text import drawing
+from minpy.symbol.executor import Executor
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["graph_text", "plot_network", "print_graph", "print_summary"]
+__all__ = ["graph_text", "plot_network", "print_graph", "print_profile", "print_summary"]
 
 Shapes = Mapping[str, Sequence[int]]
 
@@ -418,3 +419,26 @@ def _print_row(fields: Sequence[str], ends: Sequence[int]) -> None:
         width = max(end - start, 0)
         line += (text if len(text) < width else text[: max(width - 2, 0)] + "…").ljust(width)
     print(line.rstrip())
+
+
+def print_profile(executor: Executor, is_train: bool = True, repeat: int = 10) -> None:
+    """Print how long each node of a bound symbol takes: the table of `Executor.profile`.
+
+    Parameters
+    ----------
+    executor : Executor
+    is_train : bool
+        Whether to run as in training, with the backward part.
+    repeat : int
+        How often; the times are medians.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> executor = mx.sym.tanh(mx.sym.var('x'), name='y').simple_bind(mx.cpu(), x=(2, 3))
+    >>> mx.viz.print_profile(executor, is_train=False)
+    node   operator  part           time   share
+    y      tanh      forward  ... us  100.0%
+    total                     ... us  100.0%
+    """
+    print(executor.profile(is_train=is_train, repeat=repeat))
