@@ -15,9 +15,9 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.context import Context, current_context, num_gpus, resolve_context
 from minpy.core.errors import ArgumentError, CheckError, FileAccessError, describe, nearest
+from minpy.core.files import write_whole
 from minpy.ndarray.creation import array
 from minpy.ndarray.ndarray import NDArray
-from minpy.ndarray.saving import _write
 from minpy.symbol.symbol import Symbol
 
 __all__ = [
@@ -925,7 +925,7 @@ def download(
         if attempt:
             time.sleep(min(2.0 ** (attempt - 1), 10.0))
         try:
-            _write(path, _chunks(url))
+            write_whole(path, _chunks(url))
             return path
         except (OSError, ValueError) as error:
             last = error

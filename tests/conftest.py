@@ -7,8 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import minpy as mx
+
+# Every run draws the same examples, so that a failure is the change's own. `--hypothesis-profile=default` draws others.
+settings.register_profile("same-examples", derandomize=True)
+settings.load_profile("same-examples")
 
 
 @pytest.fixture(autouse=True)

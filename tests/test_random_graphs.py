@@ -198,7 +198,7 @@ def built(nn: Any, plan: Plan, inputs: Sequence[Any]) -> list[Any]:
     return [values[head] for head in plan.heads]
 
 
-NUMBERS = st.tuples(*[st.integers(0, 10**4)] * 4)
+NUMBERS = st.tuples(st.sampled_from(list(KINDS)), *[st.integers(0, 10**4)] * 3)
 
 
 @st.composite
@@ -213,9 +213,7 @@ def plans(draw: Callable[[Any], Any]) -> Plan:
     values = list(variables.values())
     weights = {value.shape[1]: len(values) - 4 + at for at, value in enumerate(values[-4:])}
     steps: list[Step] = []
-    names = list(KINDS)
-    for which, first, second, number in numbers:
-        kind = names[which % len(names)]
+    for kind, first, second, number in numbers:
         recent = min(len(values), 8)
         a = len(values) - 1 - first % recent if number % 3 else first % len(values)
         inputs: tuple[int, ...] = (a,)
@@ -330,7 +328,7 @@ def test_plans_use_every_kind_of_node() -> None:
     heads: set[int] = set()
     dead = 0
 
-    @settings(max_examples=150, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=300, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(plans())
     def collect(plan: Plan) -> None:
         nonlocal dead

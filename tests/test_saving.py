@@ -23,6 +23,7 @@ from hypothesis.extra import numpy as hnp
 
 import minpy as mx
 from minpy import nd
+from minpy.core import files
 from minpy.core.errors import (
     ArgumentError,
     DTypeError,
@@ -292,7 +293,7 @@ def test_after_a_failure_the_old_file_is_there_and_nothing_else(
     path = tmp_path / "net.params"
     nd.save(path, nd.ones(3))
     before = path.read_bytes()
-    monkeypatch.setattr(saving, "open", lambda *arguments: Failing(*arguments, error), raising=False)
+    monkeypatch.setattr(files, "open", lambda *arguments: Failing(*arguments, error), raising=False)
     expected = FileAccessError if isinstance(error, OSError) else type(error)
     with pytest.raises(expected, match=r"cannot write .*: No space left on device\.$|^$"):
         nd.save(path, nd.zeros(5))

@@ -42,7 +42,6 @@ class Emitter:
         self.gradient_names = {node: f"g{index}" for index, node in enumerate(program.gradients)}
         self.constants: dict[str, Any] = {}
         self.kept: set[str] = set()  # variables that the backward part reads, and the forward part sets
-        self.lines: list[tuple[str, Node | None]] = []
         self.source = ""
         self._line_nodes: dict[int, Node] = {}
 
@@ -69,7 +68,7 @@ class Emitter:
                 and fact.shape is not None
                 and (fact.shape, fact.dtype) == (self.facts[variable].shape, self.facts[variable].dtype)
                 and value.node not in {head.node for head in self.program.heads}
-                and _is_c_contiguous(fact)
+                and fact.c_contiguous
             ):
                 found[value.node] = variable
         return found
@@ -214,7 +213,7 @@ class Emitter:
                 return f"{self._constant(into.__name__, into)}({', '.join([*arguments, target])})"
             function = functools.partial(into, **node.attributes) if node.attributes else into
             return f"{self._constant(f'k{number}', function)}({', '.join([out, *arguments])})"
-        if direct is not None and self._conforms(node):
+        if direct is not None and node.operator.conformed:  # the rule itself gave the right shape and dtype
             first, last = direct
             return f"{out} = {self._constant(f'r{number}', node.operator.rule())}({first})({last})"
         return f"{out} = {self._constant(f'f{number}', self.calls[node])}({', '.join(arguments)})"
@@ -246,10 +245,6 @@ class Emitter:
         ]
         return ", ".join([answer, *arguments]), names[0]
 
-    def _conforms(self, node: Node) -> bool:
-        """Tell whether the rule itself returned an array of the right shape and dtype, in the observed run."""
-        return bool(node.operator.conformed)
-
     def _expression(self, value: Value) -> str:
         name = self.names[value.node]
         fact = self.facts[value.node]
@@ -269,13 +264,3 @@ class Emitter:
 
 def _words(line: str) -> list[str]:
     return "".join(character if character.isalnum() or character == "_" else " " for character in line).split()
-
-
-def _is_c_contiguous(fact: Fact) -> bool:
-    assert fact.shape is not None
-    expected = fact.dtype.itemsize
-    for stride, length in zip(reversed(fact.strides), reversed(fact.shape), strict=True):
-        if length > 1 and stride != expected:
-            return False
-        expected *= length
-    return True

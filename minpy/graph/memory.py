@@ -34,6 +34,7 @@ class Fact:
     shares: frozenset[Node]
     nbytes: int
     count: int = 1
+    c_contiguous: bool = True
 
 
 @dataclass(slots=True)
@@ -83,6 +84,7 @@ def observe(
         frozenset(shares),
         own,
         len(answer) if isinstance(answer, tuple) else 1,
+        single is not None and single.flags.c_contiguous,
     )
 
 

@@ -15,11 +15,9 @@ there was no version: an array began with uint32 k, and k uint32 lengths.
 
 from __future__ import annotations
 
-import contextlib
 import io
 import math
 import os
-import secrets
 import stat
 import struct
 from collections.abc import Iterator, Sequence
@@ -32,12 +30,10 @@ from minpy.core.dtypes import DTYPE_NUMBERS, DTYPES
 from minpy.core.errors import (
     ArgumentError,
     DTypeError,
-    FileAccessError,
     FileFormatError,
-    FileMissingError,
     describe,
-    nearest,
 )
+from minpy.core.files import access_error, checked_path, write_whole
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["load", "load_frombuffer", "save"]
@@ -98,40 +94,12 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
     ...     nd.load(os.path.join(folder, "net.params"))["weight"].shape
     (2, 3)
     """
-    path = _path("save", fname)
+    path = checked_path("nd.save", fname)
     arrays, names = _entries(data)
     try:
-        _write(path, _chunks(arrays, names))
+        write_whole(path, _chunks(arrays, names))
     except OSError as error:
-        raise _access_error("save", "write", path, error) from error
-
-
-def _path(function: str, fname: Any) -> str:
-    try:
-        path = os.fsdecode(fname)
-    except TypeError:
-        raise ArgumentError(f"nd.{function}: fname must be a str or PathLike, got {describe(fname)}.") from None
-    if not path or "\0" in path:
-        raise ArgumentError(f"nd.{function}: fname {path!r} is no name of a file.")
-    return path
-
-
-def _access_error(function: str, verb: str, path: str, cause: OSError) -> FileAccessError:
-    kind = FileMissingError if isinstance(cause, FileNotFoundError) else FileAccessError
-    reason = cause.strerror or str(cause)
-    folder, name = os.path.split(path)
-    folder = folder or os.curdir
-    advice = ""
-    if not os.path.isdir(folder):
-        advice = f" The folder {folder!r} does not exist: correct the path, or make it with os.makedirs."
-    elif kind is FileMissingError:
-        with contextlib.suppress(OSError):
-            advice = nearest(name, os.listdir(folder))
-    elif verb == "write" and isinstance(cause, PermissionError):
-        advice = " A file is first written beside its final place: its folder must be writable."
-    error = kind(f"nd.{function}: cannot {verb} {path!r}: {reason}.{advice}")
-    error.errno, error.filename = cause.errno, path
-    return error
+        raise access_error("nd.save", "write", path, error) from error
 
 
 def _entries(data: Any) -> tuple[list[NDArray], list[bytes]]:
@@ -199,31 +167,6 @@ def _chunks(arrays: Sequence[NDArray], names: Sequence[bytes]) -> Iterator[Any]:
         yield struct.pack("<Q", len(name)) + name
 
 
-def _write(path: str, chunks: Iterator[Any]) -> None:
-    """Write a file as a whole or not at all."""
-    path = os.path.realpath(path)  # a link stays one
-    mode = None
-    with contextlib.suppress(FileNotFoundError):
-        mode = os.stat(path).st_mode
-    if mode is not None and not stat.S_ISREG(mode):  # a pipe or a device, which renaming would replace
-        with open(path, "wb") as file:
-            file.writelines(chunks)
-        return
-    temporary = os.path.join(os.path.dirname(path), f".minpy-{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.writelines(chunks)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-
-
 # -- reading ---------------------------------------------------------------------------------------------------------
 
 
@@ -257,7 +200,7 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
         ...
     minpy.core.errors.FileMissingError: nd.load: cannot read 'no-such-file.params': No such file or directory.
     """
-    path = _path("load", fname)
+    path = checked_path("nd.load", fname)
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())
@@ -265,7 +208,7 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
                 return _read(_Reader(file, status.st_size, f"nd.load: {path!r}"))
             content = file.read()
     except OSError as error:
-        raise _access_error("load", "read", path, error) from error
+        raise access_error("nd.load", "read", path, error) from error
     return _read(_Reader(io.BytesIO(content), len(content), f"nd.load: {path!r}"))
 
 

@@ -10,18 +10,18 @@ from minpy.core.errors import ArgumentError, describe
 __all__ = ["AttrScope", "NameManager", "Prefix", "hidden_key"]
 
 # Attributes that MXNet lets users write without underscores, and stores with them.
-_HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
+HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 
 
 def hidden_key(name: str) -> str:
     """Return the key under which an attribute is stored: `lr_mult` as `__lr_mult__`."""
-    return f"__{name}__" if name in _HIDDEN else name
+    return f"__{name}__" if name in HIDDEN else name
 
 
 def shown(annotations: dict[str, str]) -> dict[str, str]:
     """Return annotations as `list_attr` shows them: the hidden ones under both names."""
     result = dict(annotations)
-    for name in _HIDDEN:
+    for name in HIDDEN:
         key = f"__{name}__"
         if key in annotations:
             result[name] = annotations[key]

@@ -13,7 +13,6 @@ operator that shares them.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable, Container, Mapping
 from typing import Any
@@ -22,12 +21,12 @@ import numpy
 
 from minpy.core.attributes import Attribute
 from minpy.core.customop import USER_OPERATORS, user_name
-from minpy.core.errors import ArgumentError, FileAccessError, FileMissingError, describe, nearest
+from minpy.core.errors import ArgumentError, describe
+from minpy.core.files import access_error, checked_path, write_whole
 from minpy.core.operator import Operator
 from minpy.core.registry import OPERATORS
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ndarray.custom import PropOperator
-from minpy.ndarray.saving import _write
 from minpy.symbol.loading import Reader
 from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings
 from minpy.symbol.upgrading import CURRENT
@@ -77,12 +76,12 @@ def save(symbol: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = 
     ...     load(os.path.join(folder, 'net-symbol.json'))
     <Symbol y>
     """
-    path = _path("save", fname)
+    path = checked_path("sym.save", fname)
     content = to_json(symbol, remove_amp_cast).encode()
     try:
-        _write(path, iter([content]))
+        write_whole(path, iter([content]))
     except OSError as error:
-        raise _access_error("save", "write", path, error) from error
+        raise access_error("sym.save", "write", path, error) from error
 
 
 def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:
@@ -351,12 +350,12 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
         ...
     minpy.core.errors.FileMissingError: sym.load: cannot read 'no-such-symbol.json': No such file or directory.
     """
-    path = _path("load", fname)
+    path = checked_path("sym.load", fname)
     try:
         with open(path, "rb") as file:
             content = file.read()
     except OSError as error:
-        raise _access_error("load", "read", path, error) from error
+        raise access_error("sym.load", "read", path, error) from error
     return Reader(f"sym.load: {path!r}").read(content)
 
 
@@ -389,33 +388,3 @@ def load_json(json_str: str) -> Symbol:
 
 
 fromjson = load_json
-
-
-# -- files -----------------------------------------------------------------------------------------------------------
-
-
-def _path(function: str, fname: Any) -> str:
-    try:
-        path = os.fsdecode(fname)
-    except TypeError:
-        raise ArgumentError(
-            f"sym.{function}: fname must be a str or PathLike, the name of a file, got {describe(fname)}."
-        ) from None
-    if not path or "\0" in path:
-        raise ArgumentError(f"sym.{function}: fname {path!r} is no name of a file.")
-    return path
-
-
-def _access_error(function: str, verb: str, path: str, cause: OSError) -> FileAccessError:
-    kind = FileMissingError if isinstance(cause, FileNotFoundError) else FileAccessError
-    folder, name = os.path.split(path)
-    folder = folder or os.curdir
-    advice = ""
-    if not os.path.isdir(folder):
-        advice = f" The folder {folder!r} does not exist: correct the path, or make it with os.makedirs."
-    elif kind is FileMissingError:
-        with contextlib.suppress(OSError):
-            advice = nearest(name, os.listdir(folder))
-    error = kind(f"sym.{function}: cannot {verb} {path!r}: {cause.strerror or cause}.{advice}")
-    error.errno, error.filename = cause.errno, path
-    return error

@@ -14,8 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from minpy.graph.ir import Value, variable
-from minpy.symbol.naming import _HIDDEN as HIDDEN
-from minpy.symbol.naming import hidden_key
+from minpy.symbol.naming import HIDDEN, hidden_key
 
 __all__ = ["CURRENT", "missing_inputs", "taken_for_inputs", "upgraded"]
 
