@@ -14,6 +14,7 @@ from minpy.core.registry import operator
 from minpy.core.shapes import UNKNOWN, is_known, merge_shapes
 from minpy.ops.generator import generator
 from minpy.ops.inference import like_data, product, with_followers
+from minpy.ops.rectifier import rectified
 from minpy.ops.special import erf
 
 __all__ = ["activation", "leaky_relu"]
@@ -29,7 +30,7 @@ def _sigmoid(data: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
 
 
 _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
-    "relu": lambda data: np.maximum(data, 0),
+    "relu": rectified,
     "sigmoid": _sigmoid,
     "tanh": np.tanh,
     "softrelu": lambda data: np.logaddexp(data, data.dtype.type(0)),
@@ -90,7 +91,7 @@ def _activation_gradient(ans: Any, data: Any, *, act_type: str) -> Any:
 @activation.def_into
 def _activation_into(out: Any, data: Any, *, act_type: str) -> None:
     if act_type == "relu":
-        np.maximum(data, 0, out=out)
+        rectified(data, out)
     elif act_type == "tanh":
         np.tanh(data, out)
     elif act_type == "sigmoid":

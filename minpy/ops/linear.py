@@ -15,6 +15,7 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.registry import operator
 from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference import forwards, merge_lengths, product, promoted, replace_length, with_axes
+from minpy.ops.products import linear, matrix_product
 from minpy.ops.rows import ones
 
 __all__ = ["batch_dot", "dot", "fully_connected", "matmul", "numpy_dot"]
@@ -25,14 +26,6 @@ def _flat_rows(shape: tuple[int, ...], flatten: bool) -> tuple[int, int]:
     if flatten:
         return shape[0], math.prod(shape[1:])
     return math.prod(shape[:-1]), shape[-1]
-
-
-def _product_into(left: Any, right: Any, out: Any) -> None:
-    """Write a product of two matrices into `out`: `dot` is called faster, `matmul` does not write zeros first."""
-    if not left.dtype == right.dtype == out.dtype:
-        np.copyto(out, np.dot(left, right), casting="same_kind")
-    else:
-        (np.matmul if out.size > 1 << 14 else np.dot)(left, right, out)
 
 
 @operator(name="FullyConnected", optional_inputs={"bias": lambda attributes: not attributes.get("no_bias", False)})
@@ -90,18 +83,13 @@ def fully_connected(
             f"FullyConnected: weight has shape {weight.shape}; expected {(num_hidden, rows.shape[1])}, which is "
             f"(num_hidden, input width), for data of shape {shape} with flatten={flatten}."
         )
-    result = np.dot(rows, weight.T)
-    if bias is not None and not no_bias:
-        if bias.shape != (num_hidden,):
-            raise ShapeError(f"FullyConnected: bias has shape {bias.shape}; expected {(num_hidden,)}, (num_hidden,).")
-        if bias.dtype == result.dtype:
-            result += bias
-        else:
-            result = result + bias
-    elif bias is None and not no_bias:
-        raise ArgumentError("FullyConnected: bias is missing; give it, or pass no_bias=True.")
-    elif bias is not None:
+    if bias is not None and no_bias:
         raise ArgumentError("FullyConnected: bias is given together with no_bias=True; leave out one of them.")
+    if bias is None and not no_bias:
+        raise ArgumentError("FullyConnected: bias is missing; give it, or pass no_bias=True.")
+    if bias is not None and bias.shape != (num_hidden,):
+        raise ShapeError(f"FullyConnected: bias has shape {bias.shape}; expected {(num_hidden,)}, (num_hidden,).")
+    result = linear(rows, weight, bias)
     return result if len(shape) == 2 or flatten else result.reshape((*shape[:-1], num_hidden))
 
 
@@ -111,9 +99,7 @@ def _fully_connected_into(
 ) -> None:
     rows = _flat_rows(data.shape, flatten)
     result = out if out.ndim == 2 else out.reshape(rows[0], num_hidden)
-    _product_into(data if data.ndim == 2 else data.reshape(rows), weight.T, result)
-    if bias is not None:
-        result += bias
+    linear(data if data.ndim == 2 else data.reshape(rows), weight, bias, result)
 
 
 @fully_connected.def_grad(argnum=0)
@@ -122,8 +108,8 @@ def _data_gradient(
 ) -> Any:
     shape = data.shape
     if len(shape) == 2:
-        return lambda g: np.dot(g, weight)
-    return lambda g: np.reshape(np.dot(np.reshape(g, (-1, num_hidden)), weight), shape)
+        return lambda g: matrix_product(g, weight)
+    return lambda g: np.reshape(matrix_product(np.reshape(g, (-1, num_hidden)), weight), shape)
 
 
 @fully_connected.def_grad_into(argnum=0)
@@ -131,9 +117,9 @@ def _data_gradient_into(
     ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
 ) -> Any:
     if data.ndim == 2:
-        return lambda g, out: _product_into(g, weight, out)
+        return lambda g, out: matrix_product(g, weight, out)
     rows = _flat_rows(data.shape, flatten)
-    return lambda g, out: _product_into(g.reshape(rows[0], num_hidden), weight, out.reshape(rows))
+    return lambda g, out: matrix_product(g.reshape(rows[0], num_hidden), weight, out.reshape(rows))
 
 
 @fully_connected.def_grad(argnum=1)
@@ -142,9 +128,9 @@ def _weight_gradient(
 ) -> Any:
     shape = data.shape
     if len(shape) == 2:
-        return lambda g: np.dot(g.T, data)
+        return lambda g: matrix_product(g.T, data)
     rows = _flat_rows(shape, flatten)
-    return lambda g: np.dot(np.transpose(np.reshape(g, (rows[0], num_hidden))), np.reshape(data, rows))
+    return lambda g: matrix_product(np.transpose(np.reshape(g, (rows[0], num_hidden))), np.reshape(data, rows))
 
 
 @fully_connected.def_grad_into(argnum=1)
@@ -152,9 +138,9 @@ def _weight_gradient_into(
     ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
 ) -> Any:
     if data.ndim == 2:
-        return lambda g, out: _product_into(g.T, data, out)
+        return lambda g, out: matrix_product(g.T, data, out)
     rows = _flat_rows(data.shape, flatten)
-    return lambda g, out: _product_into(g.reshape(rows[0], num_hidden).T, data.reshape(rows), out)
+    return lambda g, out: matrix_product(g.reshape(rows[0], num_hidden).T, data.reshape(rows), out)
 
 
 @fully_connected.def_grad(argnum=2)
@@ -172,7 +158,7 @@ def _bias_gradient_into(
 ) -> Any:
     def gradient(g: Any, out: Any) -> None:
         rows = g if g.ndim == 2 else g.reshape(-1, num_hidden)
-        _product_into(ones(len(rows), g.dtype), rows, out)
+        matrix_product(ones(len(rows), g.dtype), rows, out)
 
     return gradient
 
@@ -261,7 +247,7 @@ def dot(
             f"(transpose_a={transpose_a}, transpose_b={transpose_b})."
         )
     outer = (lhs.shape[1:] if transpose_a else lhs.shape[:-1]) + (rhs.shape[:-1] if transpose_b else rhs.shape[1:])
-    result = np.dot(_matrix(lhs, transpose_a), _matrix(rhs, not transpose_b).T)
+    result = matrix_product(_matrix(lhs, transpose_a), _matrix(rhs, not transpose_b).T)
     return result.reshape(outer or (1,))
 
 
@@ -274,8 +260,8 @@ def _dot_lhs_gradient(
 
     def gradient(g: Any) -> Any:
         g = np.reshape(g, (rows, matrix.shape[0]))
-        product = np.dot(np.transpose(matrix), np.transpose(g)) if transpose_a else np.dot(g, matrix)
-        return np.reshape(product, shape)
+        found = matrix_product(np.transpose(matrix), np.transpose(g)) if transpose_a else matrix_product(g, matrix)
+        return np.reshape(found, shape)
 
     return gradient
 
@@ -289,8 +275,8 @@ def _dot_rhs_gradient(
 
     def gradient(g: Any) -> Any:
         g = np.reshape(g, (matrix.shape[0], columns))
-        product = np.dot(np.transpose(g), matrix) if transpose_b else np.dot(np.transpose(matrix), g)
-        return np.reshape(product, shape)
+        found = matrix_product(np.transpose(g), matrix) if transpose_b else matrix_product(np.transpose(matrix), g)
+        return np.reshape(found, shape)
 
     return gradient
 

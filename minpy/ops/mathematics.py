@@ -12,6 +12,7 @@ from minpy.core.inferring import same_shape
 from minpy.core.operator import Operator
 from minpy.core.registry import operator
 from minpy.ops.documenting import unary_doc
+from minpy.ops.rectifier import rectified
 
 __all__ = ["hard_sigmoid", "negative", "relu", "sigmoid", "smooth_l1", "softsign"]
 
@@ -163,7 +164,7 @@ sigmoid = _function(
 sigmoid.def_grad(lambda ans, data: lambda g: g * (ans - ans * ans))
 
 relu = _function(
-    lambda data: np.maximum(data, 0),
+    lambda data: rectified(data),
     "relu",
     "Return max(data, 0).",
     "[-1, 0, 2]",
@@ -171,9 +172,9 @@ relu = _function(
     "Its gradient at 0 is 0.",
 )
 relu.def_grad(lambda ans, data: lambda g: g * (ans > 0))
-relu.def_into(lambda out, data: np.maximum(data, 0, out=out))
+relu.def_into(lambda out, data: rectified(data, out))
 relu.elementwise = True
-relu.in_place = lambda data: np.maximum(data, 0, out=data)
+relu.in_place = lambda data: rectified(data, data)
 relu.in_place_rule = lambda ans, data: lambda g: np.multiply(g, ans > 0, out=g)
 
 softsign = _function(

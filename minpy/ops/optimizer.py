@@ -67,18 +67,16 @@ class Update(Operator):
                 raise self._misfit(raws)
         if out is None:
             result = np.empty_like(weight)
+        elif out is inputs[0] and like is out and (out._node is None or type(out._node) is Leaf and not state.recording):
+            result = weight
+            note_write(result)
         else:
-            result = out._data if isinstance(out, Array) else out
-            if result.shape != shape:
-                raise ShapeError(
-                    f"{self.__name__}: out has shape {result.shape}, weight {weight.shape}; they must be equal."
-                )
-            if isinstance(out, Array) and out._node is not None and (state.recording or type(out._node) is not Leaf):
-                out._receive(result, None)  # refuses a recorded array, or takes it off the tape
-            else:
-                note_write(result)
+            result = self._receiver(out, weight)
         try:
-            self.apply(result, raws, attributes)
+            if result.size <= 2 * _BLOCK:
+                self.step(result, *raws, **attributes)
+            else:
+                self.apply(result, raws, attributes)
         except Exception as error:
             arrays = describe_arguments(self.signature.inputs, raws)
             raise operator_error(error, f"{self.__name__}: failed on {arrays}, {attributes}") from error
@@ -87,6 +85,19 @@ class Update(Operator):
         if out is not None:
             return out
         return result if like is None else like._like(result)
+
+    def _receiver(self, out: Any, weight: np.ndarray) -> np.ndarray:
+        """Return the memory of `out`, which is taken off the tape if it may be written."""
+        result: np.ndarray = out._data if isinstance(out, Array) else out
+        if result.shape != weight.shape:
+            raise ShapeError(
+                f"{self.__name__}: out has shape {result.shape}, weight {weight.shape}; they must be equal."
+            )
+        if isinstance(out, Array) and out._node is not None and (state.recording or type(out._node) is not Leaf):
+            out._receive(result, None)  # refuses a recorded array, or takes it off the tape
+        else:
+            note_write(result)
+        return result
 
     def _misfit(self, raws: list[Any]) -> ShapeError:
         rows = zip(self.signature.inputs, raws, strict=True)

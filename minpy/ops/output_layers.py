@@ -7,6 +7,7 @@ network, so it does not read the upstream gradient.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,15 @@ __all__ = [
 ]
 
 _NORMALIZATIONS = ("null", "batch", "valid")
+_FEW_CLASSES = 64  # one comparison with all of them costs less than to look up one in each row
+
+
+@lru_cache(16)
+def _class_numbers(count: int, dtype: np.dtype) -> np.ndarray:
+    """Return 0, 1, ..., count - 1, which cannot be written."""
+    numbers = np.arange(count).astype(dtype)
+    numbers.setflags(write=False)
+    return numbers
 
 
 def _check_normalization(name: str, normalization: str) -> None:
@@ -179,14 +189,18 @@ def _softmax_output_gradient_into(ans: Any, data: Any, label: Any, *, grad_scale
         return lambda g, out: np.copyto(out, gradient(g))
 
     def one_class_a_row(g: Any, out: Any) -> None:
-        with np.errstate(invalid="ignore"):  # NaN and infinity are no class
-            columns = label.astype(np.intp, copy=False)
-        rows = np.arange(len(columns))
-        np.copyto(out, ans)
-        if columns.size and columns.view(np.uintp).max() >= out.shape[1]:  # a label that is no class: no row of its own
-            known = (columns >= 0) & (columns < out.shape[1])
-            rows, columns = rows[known], columns[known]
-        out[rows, columns] -= 1
+        if out.shape[1] <= _FEW_CLASSES and label.dtype.kind in "fiu":  # a label that is no class equals none
+            whole = np.trunc(label) if label.dtype.kind == "f" else label
+            np.subtract(ans, whole[:, None] == _class_numbers(out.shape[1], label.dtype), out)
+        else:
+            with np.errstate(invalid="ignore"):  # NaN and infinity are no class
+                columns = label.astype(np.intp, copy=False)
+            rows = np.arange(len(columns))
+            np.copyto(out, ans)
+            if columns.size and columns.view(np.uintp).max() >= out.shape[1]:
+                known = (columns >= 0) & (columns < out.shape[1])
+                rows, columns = rows[known], columns[known]
+            out[rows, columns] -= 1
         scale = grad_scale / max(len(out), 1) if normalization == "batch" else grad_scale
         if scale != 1:
             out *= scale
