@@ -23,13 +23,16 @@ import numpy
 
 from minpy.core import tape
 from minpy.core.array import Array
+from minpy.core.backward import backward as backward_from
+from minpy.core.backward import head_gradient, require_recorded
 from minpy.core.errors import ArgumentError, NotRecordedError, describe
 from minpy.core.nodes import connect, record_node
-from minpy.core.registry import operator
+from minpy.core.ownership import owned
 from minpy.core.state import Scope, state
 from minpy.function import Function
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.variables import mark_variable
+from minpy.ops.registry import operator
 from minpy.symbol.recorded import recorded_symbol
 from minpy.symbol.symbol import Symbol
 
@@ -297,7 +300,7 @@ def backward(
     heads = _as_list(heads, "heads")
     if not heads:
         raise ArgumentError("backward: heads is empty; give the arrays to differentiate.")
-    tape.backward(heads, _head_gradients(heads, head_grads), retain_graph, train_mode)
+    backward_from(heads, _head_gradients(heads, head_grads), retain_graph, train_mode)
 
 
 def grad(
@@ -347,7 +350,7 @@ def grad(
     variables = _as_list(variables, "variables")
     if not variables:
         raise ArgumentError("grad: variables is empty; give the arrays to differentiate with respect to.")
-    nodes = [tape.require_recorded(head, "grad") for head in heads]
+    nodes = [require_recorded(head, "grad") for head in heads]
     for position, variable in enumerate(variables):
         if variable._node is None:
             raise NotRecordedError(
@@ -355,7 +358,7 @@ def grad(
                 "before the computation is recorded."
             )
     starts: list[Any] = [
-        tape.head_gradient(head, given) for head, given in zip(heads, _head_gradients(heads, head_grads), strict=True)
+        head_gradient(head, given) for head, given in zip(heads, _head_gradients(heads, head_grads), strict=True)
     ]
     if create_graph:
         given_nodes = [
@@ -383,7 +386,7 @@ def _result(found: dict[Any, Any], variable: NDArray) -> Any:
     if isinstance(gradient, Array):
         return variable._like(gradient._data.copy(), gradient._node)
     del gradient
-    return variable._like(tape.owned(found, variable._node))
+    return variable._like(owned(found, variable._node))
 
 
 @operator(name="_constant", public=False)

@@ -23,10 +23,11 @@ from typing import Any
 import numpy
 from autograd.tracer import isbox
 
-from minpy.core import hips, tracing
+from minpy.bridge import hips
 from minpy.core.errors import ArgumentError, describe
-from minpy.core.nested import Call, matching, ones_like
-from minpy.core.trees import leaves_of, map_tree
+from minpy.differentiation import tracing
+from minpy.differentiation.nested import Call, matching, ones_like
+from minpy.differentiation.trees import leaves_of, map_tree
 
 __all__ = ["elementwise_grad", "grad", "grad_and_loss", "hessian", "jacobian", "jvp", "value_and_grad", "vjp"]
 

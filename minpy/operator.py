@@ -32,10 +32,10 @@ import numpy
 from minpy.core.array import Array, note_write
 from minpy.core.context import Context
 from minpy.core.errors import ArgumentError, MXNetError, NoGradientError, ShapeError, describe, nearest
-from minpy.core.registry import OPERATORS
 from minpy.ndarray.borrowing import take_buffer
 from minpy.ndarray.buffers import Buffer
 from minpy.ndarray.ndarray import NDArray
+from minpy.ops.registry import OPERATORS
 
 __all__ = ["CustomOp", "CustomOpProp", "find_prop", "get_all_registered_operators", "register"]
 

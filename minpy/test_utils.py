@@ -15,7 +15,7 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.context import Context, current_context, num_gpus, resolve_context
 from minpy.core.errors import ArgumentError, CheckError, FileAccessError, describe, nearest
-from minpy.core.files import write_whole
+from minpy.files import write_whole
 from minpy.ndarray.creation import array
 from minpy.ndarray.ndarray import NDArray
 from minpy.symbol.symbol import Symbol

@@ -9,9 +9,9 @@ import pytest
 
 import minpy
 from minpy import customop, nd
-from minpy.core.check import MODES, Report, Row, Unsupported, check_operator, register_mode
+from minpy.checking import MODES, Report, Row, Unsupported, check_operator, register_mode
 from minpy.core.errors import ArgumentError, CheckError, MutationError, MXNetError, OperatorError
-from minpy.core.registry import operator
+from minpy.ops.registry import operator
 
 MODE_NAMES = ("recorded ndarray", "recorded NDArray", "by keyword", "HIPS autograd")
 X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.6]])

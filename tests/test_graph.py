@@ -19,10 +19,10 @@ from test_operator_table import operator_of as operator_of_row
 
 import minpy as mx
 from minpy import customop, nd, sym
-from minpy.core import OPERATORS
 from minpy.core.errors import ArgumentError, OperatorError, ShapeError
 from minpy.graph.ir import CONSTANT, Node, Value, constant, consumers, topological, variable
 from minpy.graph.verifier import GraphError, verify
+from minpy.ops.registry import OPERATORS
 from minpy.symbol.composing import compose
 
 SIGMOID = operator_of(Sigmoid)

@@ -17,10 +17,10 @@ from operator_table.row import Row
 from test_operator_table import call, operator_of, scope
 
 from minpy import nd
-from minpy.core import OPERATORS, Operator
+from minpy.core import Operator
 from minpy.core.errors import DTypeError, MXNetError, ShapeError
-from minpy.core.inferring import same_dtype
-from minpy.core.shapes import UNKNOWN, as_dtype, merge_dtypes, merge_shapes
+from minpy.ops.partial_shapes import UNKNOWN, as_dtype, merge_dtypes, merge_shapes, same_dtype
+from minpy.ops.registry import OPERATORS
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 

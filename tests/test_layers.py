@@ -15,7 +15,9 @@ ROOT = Path(minpy.__file__).parent
 # modules inside, with `.*` only these. Where several match a module, the longest counts.
 LAYERS = [
     ["minpy.core*", "minpy.version"],
-    ["minpy.ops*", "minpy.graph*"],
+    ["minpy.differentiation*", "minpy.files"],
+    ["minpy.checking*", "minpy.ops*"],
+    ["minpy.bridge*", "minpy.graph*"],
     ["minpy.ndarray.*"],
     ["minpy.function", "minpy.operator"],
     ["minpy.ndarray.custom"],
@@ -26,6 +28,10 @@ LAYERS = [
     ["minpy"],
 ]
 HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in groups}
+
+
+# What a method imports once it is called: `op.check`, which most programs never call.
+LATE = {("minpy.core.operator", "minpy.checking")}
 
 
 def module_name(path: Path) -> str:
@@ -74,14 +80,12 @@ SOURCES = sorted(ROOT.rglob("*.py"))
 def test_imports_go_down_only(path):
     module = module_name(path)
     ours = sorted(name for name in imported(path) if name.split(".")[0] == "minpy")
-    upward = [name for name in ours if not may_import(module, name)]
+    upward = [name for name in ours if not may_import(module, name) and (module, name) not in LATE]
     assert not upward, f"{module} imports what is not below it: {', '.join(upward)}"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "core").rglob("*.py")), ids=lambda path: path.stem)
-def test_the_core_imports_only_numpy_and_autograd(path):
+def test_the_core_imports_only_numpy(path):
     standard = sys.stdlib_module_names
-    foreign = sorted(
-        name for name in imported(path) if name.split(".")[0] not in {*standard, "minpy", "numpy", "autograd"}
-    )
+    foreign = sorted(name for name in imported(path) if name.split(".")[0] not in {*standard, "minpy", "numpy"})
     assert not foreign, f"{module_name(path)} imports {', '.join(foreign)}"

@@ -17,7 +17,8 @@ from operator_table.row import Row
 
 import minpy as mx
 from minpy import nd
-from minpy.core import OPERATORS, Operator
+from minpy.core import Operator
+from minpy.ops.registry import OPERATORS
 
 PUBLIC = {id(operator): operator for operator in OPERATORS.values()}
 IDS = [row.id for row in ALL_ROWS]

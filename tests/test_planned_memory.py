@@ -9,8 +9,8 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, nd, sym
-from minpy.core import OPERATORS
 from minpy.core.errors import ArgumentError, OperatorError
+from minpy.ops.registry import OPERATORS
 
 RUNS = 3  # step by step, then compiled
 

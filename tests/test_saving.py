@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import minpy as mx
-from minpy import nd
-from minpy.core import files
+from minpy import files, nd
 from minpy.core.errors import (
     ArgumentError,
     DTypeError,

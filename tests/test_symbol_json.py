@@ -20,8 +20,8 @@ import minpy as mx
 from minpy import sym
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, FileAccessError, FileFormatError, FileMissingError, MXNetError
-from minpy.core.registry import OPERATORS
 from minpy.graph.ir import Node, Value, constant
+from minpy.ops.registry import OPERATORS
 from minpy.symbol.saving import mxnet_name
 
 GOLDEN = Path(__file__).resolve().parent / "golden"

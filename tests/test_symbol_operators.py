@@ -11,11 +11,10 @@ from operator_table import creation, images, scalar
 from operator_table.row import Row
 
 from minpy import nd
-from minpy.core import OPERATORS
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
-from minpy.core.inferring import same_dtype
-from minpy.core.shapes import UNKNOWN, merge_dtypes, merge_shapes
 from minpy.ops.creation_operators import fill_in
+from minpy.ops.partial_shapes import UNKNOWN, merge_dtypes, merge_shapes, same_dtype
+from minpy.ops.registry import OPERATORS
 
 ROWS: list[Row] = [*scalar.ROWS, *creation.ROWS, *images.ROWS]
 

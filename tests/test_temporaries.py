@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from minpy import autograd, nd
-from minpy.core import ufunc
-from minpy.ops import mathematics
+from minpy.ops import mathematics, ufunc
 
 VALUES = np.random.default_rng(0).normal(size=(128, 128)).astype("float32")
 

@@ -20,9 +20,9 @@ import minpy.ndarray as nd
 import minpy.symbol as sym
 from minpy.core.attributes import REQUIRED
 from minpy.core.operator import Operator
-from minpy.core.registry import OPERATORS
-from minpy.core.ufunc import UnaryUfunc
 from minpy.ndarray import methods
+from minpy.ops.registry import OPERATORS
+from minpy.ops.ufunc import UnaryUfunc
 from minpy.symbol import creation
 
 numpy_semantics = import_module("minpy.numpy.ndarray")  # its name in minpy.numpy is that of the class
@@ -144,7 +144,7 @@ def members() -> str:
         operator = OPERATORS[name]
         text = parameters(operator, list(operator.signature.inputs[1:]))
         lines.append(f"def {name}(self, {text}) -> {result(operator)}: ...")
-    return _class(lines, name="minpy.nd.NDArray", module="minpy.core.protocols", base="NumPyProtocols", cls="Members")
+    return _class(lines, name="minpy.nd.NDArray", module="minpy.bridge.protocols", base="NumPyProtocols", cls="Members")
 
 
 def numpy_members() -> str:

@@ -1,21 +1,8 @@
-"""The core: operators, the tape, dispatch, errors and devices. It imports only numpy and autograd."""
+"""The core: operators, the tape, dispatch, errors and devices. It imports nothing but NumPy."""
 
 from minpy.core.array import Array
 from minpy.core.customop import customop
 from minpy.core.operator import Operator
-from minpy.core.protocols import NumPyProtocols
-from minpy.core.registry import FUNCTIONS, OPERATORS, find_operator, operator
 from minpy.core.state import Scope, state
 
-__all__ = [
-    "FUNCTIONS",
-    "OPERATORS",
-    "Array",
-    "NumPyProtocols",
-    "Operator",
-    "Scope",
-    "customop",
-    "find_operator",
-    "operator",
-    "state",
-]
+__all__ = ["Array", "Operator", "Scope", "customop", "state"]

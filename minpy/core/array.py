@@ -23,6 +23,7 @@ __all__ = [
     "new_array",
     "note_write",
     "now",
+    "raw_of",
     "register_front_end",
     "written_since",
 ]
@@ -94,6 +95,11 @@ def new_array(cls: type, data: numpy.ndarray, node: Any = None) -> Any:
     array._data = data
     array._node = node
     return array
+
+
+def raw_of(value: Any) -> Any:
+    """Return the buffer of an `Array`; any other value as it is."""
+    return value._data if isinstance(value, Array) else value
 
 
 # Classes whose arrays are nothing but a buffer and a node (no context to carry), so that hot paths may make them.

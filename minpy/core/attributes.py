@@ -19,7 +19,7 @@ import numpy
 
 from minpy.core.errors import ArgumentError, nearest
 
-__all__ = ["Attribute", "Signature", "parse_attribute", "read_signature"]
+__all__ = ["Attribute", "ShownSignature", "Signature", "parse_attribute", "read_signature"]
 
 REQUIRED = inspect.Parameter.empty
 
@@ -75,6 +75,16 @@ class Signature:
                 [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in self.inputs]
             )
         return None if self.function is None else inspect.signature(self.function)
+
+
+class ShownSignature:
+    """An operator's `__signature__`, composed when it is asked for; the class itself has none."""
+
+    def __get__(self, operator: Any, owner: type) -> inspect.Signature:
+        text: inspect.Signature | None = None if operator is None else operator.signature.text
+        if text is None:
+            raise AttributeError("__signature__")
+        return text
 
 
 def read_signature(function: Callable[..., Any]) -> Signature:

@@ -2,56 +2,50 @@
 
 What the inputs are decides the mode. NumPy arrays and scalars only: the forward function is called as it is. An
 `Array` among them: it runs on the buffers, and a node is recorded if the thread records and an input needs a
-gradient. A box of HIPS autograd: the call becomes one primitive of autograd's. Other kinds of values (symbols)
-register a handler.
+gradient. Values of other kinds (boxes of HIPS autograd, symbols) have a handler registered for them.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
-from autograd.tracer import Box, isbox
 
-from minpy.core.array import Array, Shaped, note_write
+from minpy.core.array import Array, Shaped, note_write, raw_of
 from minpy.core.attributes import bind
 from minpy.core.errors import (
     ArgumentError,
     ContextError,
     DTypeError,
-    MutationError,
     MXNetError,
     broadcast_error,
     describe,
-    describe_arguments,
     operator_error,
 )
+from minpy.core.guards import call_line, given, read_only, run_guarded
 from minpy.core.nodes import attach_outputs, record_node
-from minpy.core.state import Scope, state
+from minpy.core.state import state
 
 __all__ = ["call", "register_tracer", "run", "write_out"]
 
 numpy_array = numpy.ndarray
 
-RAW, ARRAY, BOX, TRACER = range(4)
+RAW, ARRAY, TRACER = range(3)
 _kinds: dict[type, int] = {numpy.ndarray: RAW, float: RAW, int: RAW, bool: RAW, type(None): RAW}
 _tracers: list[tuple[type, Callable[..., Any]]] = []
 
 
 def register_tracer(cls: type, handler: Callable[[Any, list[Any], dict[str, Any]], Any]) -> None:
-    """Let `handler(operator, inputs, attributes)` answer calls whose inputs include a `cls`."""
-    _tracers.append((cls, handler))
+    """Let `handler(operator, inputs, attributes)` answer calls whose inputs include a `cls`; the latest goes first."""
+    _tracers.insert(0, (cls, handler))
     _kinds.clear()
 
 
 def kind_of(cls: type) -> int:
-    """Return RAW, ARRAY, BOX or TRACER for a class of values."""
+    """Return RAW, ARRAY or TRACER for a class of values."""
     if issubclass(cls, Array):
         kind = ARRAY
-    elif issubclass(cls, Box):
-        kind = BOX
     elif any(issubclass(cls, tracer) for tracer, _ in _tracers):
         kind = TRACER
     else:
@@ -65,15 +59,15 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     inputs: Sequence[Any] = arguments
     out = None
     if (attributes or len(arguments) != operator.arity) and not needs_no_binding(operator, arguments, attributes):
-        given = tuple(attributes)
+        keywords = tuple(attributes)
         if operator.builtin:
             attributes.pop("name", None)
             out = attributes.pop("out", None)
         inputs, attributes = bind(
             operator.__name__, operator.signature, arguments, attributes, positional_attributes=operator.builtin
         )
-        if operator.builtin and len(inputs) == len(arguments) and tuple(attributes) == given:
-            operator.keywords_bound.add((len(arguments), *given))
+        if operator.builtin and len(inputs) == len(arguments) and tuple(attributes) == keywords:
+            operator.keywords_bound.add((len(arguments), *keywords))
         if operator.keyword_inputs:
             for key in operator.keyword_inputs:
                 if kind_of(type(attributes.get(key))) != RAW:
@@ -92,12 +86,13 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
         result = _call_on_arrays(operator, inputs, attributes)
     elif kind == RAW:
         result = visible(operator, run(operator, inputs, attributes), attributes)
-    elif kind == BOX:
-        result = visible(operator, operator.primitive(*_without_arrays(operator, inputs), **attributes), attributes)
     else:
-        for tracer, handler in _tracers:
-            if any(isinstance(value, tracer) for value in inputs):
-                return handler(operator, list(inputs), attributes)
+        tracer, handler = next(pair for pair in _tracers if any(isinstance(value, pair[0]) for value in inputs))
+        if out is not None:
+            raise ArgumentError(
+                f"{operator.__name__}: out= cannot be used with a {tracer.__name__}; use what the call returns."
+            )
+        return handler(operator, list(inputs), attributes)
     return result if out is None else write_out(operator, result, out)
 
 
@@ -121,7 +116,7 @@ def visible(operator: Any, answer: Any, attributes: dict[str, Any]) -> Any:
 def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """Return the forward function's raw answer for raw inputs: an array or scalar, or a tuple of arrays."""
     if operator.guarded:
-        return _run_guarded(operator, [_given(value) for value in inputs], attributes)
+        return run_guarded(operator, [given(value) for value in inputs], attributes)
     try:
         return operator.forward(*inputs, **attributes)
     except MXNetError:
@@ -131,92 +126,7 @@ def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any
             found = broadcast_error(operator.__name__, operator.argument_names(len(inputs)), inputs, error)
             if found is not error:
                 raise found from None
-        raise operator_error(error, _call_line(operator, "forward", inputs, "NumPy arrays")) from error
-
-
-def read_only(value: Any) -> Any:
-    """Return an array around a buffer that cannot be written; anything else as it is."""
-    if type(value) is numpy_array:
-        value = value.view()
-        value.setflags(write=False)
-    elif isinstance(value, Array):
-        value = value._like(read_only(value._data), value._node)
-    return value
-
-
-def _given(value: Any) -> Any:
-    """Return an input of a user's function as the function gets it: lists of numbers as read-only arrays."""
-    return read_only(numpy.array(value) if type(value) in (list, tuple) and _are_numbers(value) else value)
-
-
-def _are_numbers(value: Any) -> bool:
-    if isinstance(value, (list, tuple)):
-        return all(map(_are_numbers, value))
-    return isinstance(value, (int, float, complex, numpy.generic))
-
-
-def _run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any]) -> Any:
-    """Run a user's forward function on read-only inputs; errors and results are checked."""
-    try:
-        if operator.kind == "mxnet":
-            with Scope(False, None):
-                answer = operator.forward(*map(operator.wrap_raw, views), **attributes)
-            answer = tuple(map(_raw, answer)) if isinstance(answer, (tuple, list)) else _raw(answer)
-        else:
-            answer = operator.forward(*views, **attributes)
-    except Exception as error:
-        raise user_error(operator, error, "forward", views) from error
-    if type(answer) is numpy_array:
-        if sys.getrefcount(answer) > _SOLE or answer.base is not None or not answer.flags.writeable:
-            answer = answer.copy()  # somebody else has it, too
-        return answer
-    if isinstance(answer, (tuple, list)):
-        return tuple(_checked_output(operator, value, index) for index, value in enumerate(answer))
-    return _checked_output(operator, answer, None)
-
-
-def _raw(value: Any) -> Any:
-    return value._data if isinstance(value, Array) else value
-
-
-def _checked_output(operator: Any, value: Any, index: int | None) -> Any:
-    if isinstance(value, (numpy_array, numpy.generic, float, int, complex)):
-        if isinstance(value, numpy_array) and not (
-            value.flags.writeable and value.base is None and sys.getrefcount(value) <= _SOLE_IN_TUPLE
-        ):
-            return value.copy()
-        return numpy.asarray(value) if index is not None else value
-    place = "its forward" if index is None else f"output {index} of its forward"
-    raise ArgumentError(
-        f"{operator.__name__}: {place} is {describe(value)}; expected an array, a number, or a tuple of arrays. "
-        "Does every path of the function return its result?"
-    )
-
-
-def user_error(operator: Any, error: Exception, what: str, inputs: Sequence[Any], upstream: str = "") -> Exception:
-    """Return the error to raise for an exception inside a user's forward or rule.
-
-    For rules, `upstream` describes the upstream gradient.
-    """
-    if isinstance(error, ValueError) and "read-only" in str(error):
-        given = describe_arguments(operator.argument_names(len(inputs)), inputs)
-        return MutationError(
-            f"{operator.__name__} {what}: it changes one of its inputs in place "
-            f"({given}{', ' if upstream else ''}{upstream}); inputs are read-only, as others "
-            "still use them. Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
-        )
-    mode = "NDArrays" if operator.kind == "mxnet" else "NumPy arrays"
-    return operator_error(error, _call_line(operator, what, inputs, mode, bool(upstream)))
-
-
-def _call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str, rule: bool = False) -> str:
-    given = describe_arguments(operator.argument_names(len(inputs)), inputs)
-    if rule:
-        when = "backward, recorded for second order" if state.recording else "backward"
-        when = f"{when}, under HIPS autograd" if state.bridging else when
-    else:
-        when = "recording" if state.recording else "not recording"
-    return f"{operator.__name__}: {what} failed on {mode} ({when}): {given}"
+        raise operator_error(error, call_line(operator, "forward", inputs, "NumPy arrays")) from error
 
 
 def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
@@ -239,12 +149,12 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
                 like = _meet(operator, like, value)
         else:
             loose = inputs
-            raws.append(_given(value) if guarded else value)
+            raws.append(given(value) if guarded else value)
             parents.append(None)
             scalars = scalars or isinstance(value, numpy.generic)
     if scalars and operator.builtin and like._keeps_dtype:  # MXNet's semantics: they take the dtype of the arrays
         raws = [value.item() if isinstance(value, numpy.generic) else value for value in raws]
-    answer = _run_guarded(operator, raws, attributes) if guarded else run(operator, raws, attributes)
+    answer = run_guarded(operator, raws, attributes) if guarded else run(operator, raws, attributes)
     if type(answer) is tuple:
         return _wrap_outputs(operator, like, loose, raws, answer, attributes, parents if needed else None)
     if type(answer) is not numpy_array:
@@ -362,17 +272,6 @@ def _meet(operator: Any, first: Any, second: Any) -> Any:
     return second if second._precedence > first._precedence else first
 
 
-def _without_arrays(operator: Any, inputs: Sequence[Any]) -> list[Any]:
-    """Return the inputs of a call under HIPS autograd with plain buffers in place of `Array`s."""
-    for value in inputs:
-        if isinstance(value, Array) and value._node is not None and state.recording:
-            raise ArgumentError(
-                f"{operator.__name__}: an argument is traced by HIPS autograd and another is recorded by "
-                "minpy.autograd; one call can follow one of them. Use .detach() on the recorded array."
-            )
-    return [_raw(value) for value in inputs]
-
-
 def write_out(operator: Any, result: Any, out: Any) -> Any:
     """Write the result of a call into the array(s) given as `out`."""
     if isinstance(out, (tuple, list)):
@@ -381,9 +280,11 @@ def write_out(operator: Any, result: Any, out: Any) -> Any:
         return out
     if isinstance(result, tuple):
         result = result[0]
-    if isbox(result) or isbox(out):
-        raise ArgumentError(f"{operator.__name__}: out= cannot be used under HIPS autograd; use the returned array.")
-    data, target = _raw(result), _raw(out)
+    if kind_of(type(out)) == TRACER:
+        raise ArgumentError(
+            f"{operator.__name__}: out= is {describe(out)}; give an array, or use what the call returns."
+        )
+    data, target = raw_of(result), raw_of(out)
     if numpy.shape(data) != target.shape:
         raise ArgumentError(
             f"{operator.__name__}: out has shape {target.shape}, the result has {numpy.shape(data)}; "
@@ -409,21 +310,3 @@ def overwrite(array: Array, data: Any) -> None:
     """Change the buffer of `array` in place, and log it."""
     numpy.copyto(array._data, data, casting="unsafe")
     note_write(array._data)
-
-
-def _sole_references() -> tuple[int, int]:
-    """Measure what `sys.getrefcount` says of an array that only a local, or a tuple of outputs, refers to."""
-
-    def fresh() -> Any:
-        return numpy.zeros(1)
-
-    def count(_: Any, value: Any, index: int | None) -> int:
-        return sys.getrefcount(value) + 0 * bool(index)
-
-    answer = fresh()
-    alone = sys.getrefcount(answer)
-    answer = (fresh(), fresh())
-    return alone, max(count(None, value, index) for index, value in enumerate(answer))
-
-
-_SOLE, _SOLE_IN_TUPLE = _sole_references()

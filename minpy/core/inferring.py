@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from minpy.core.shapes import PartialShape, broadcast_shapes, merge_shapes
-
 if TYPE_CHECKING:
     from minpy.core.attributes import Signature
 
-__all__ = ["DTypes", "Inferring", "Shapes", "broadcasting", "same_dtype", "same_shape"]
+__all__ = ["DTypes", "Inferring", "PartialShape", "Shapes"]
 
+# Lengths, -1 for one that is not known; None if not even the number of axes is.
+PartialShape = tuple[int, ...] | None
 Shapes = Sequence[PartialShape]
 DTypes = Sequence["numpy.dtype | None"]
 # `rule(inputs, outputs, **attributes)`: what is known, to what is known then.
@@ -88,25 +88,3 @@ class Inferring:
         """Return the names of the outputs that callers of a call with these attributes see."""
         outputs = self.outputs
         return list(outputs(attributes) if callable(outputs) else outputs)
-
-
-def same_shape(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
-    """Infer shapes where all inputs and outputs have the same one."""
-    shape: PartialShape = None
-    for known in (*inputs, *outputs):
-        shape = merge_shapes(shape, known)
-    return [shape] * len(inputs), [shape] * len(outputs)
-
-
-def broadcasting(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
-    """Infer the shape of an output to which all inputs broadcast; nothing is inferred backwards."""
-    return inputs, [broadcast_shapes(*inputs)] * len(outputs)
-
-
-def same_dtype(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
-    """Infer dtypes where all inputs and outputs that say nothing else have the first known one."""
-    known = next((dtype for dtype in (*inputs, *outputs) if dtype is not None), None)
-    return (
-        [known if dtype is None else dtype for dtype in inputs],
-        [known if dtype is None else dtype for dtype in outputs],
-    )

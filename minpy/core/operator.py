@@ -7,33 +7,23 @@ staged form `rule(ans, *args, **attributes)`, and returns a function from the up
 from __future__ import annotations
 
 import inspect
-import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from minpy.core import dispatch, hips
+from minpy.core import dispatch, guards
 from minpy.core.array import FRONT_ENDS, Array, new_array
-from minpy.core.attributes import Attribute, Signature, read_signature
+from minpy.core.attributes import ShownSignature, Signature, read_signature
+from minpy.core.derived import Bound, is_method, with_keyword_input
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
 from minpy.core.inferring import Inferring
 from minpy.core.rules import Plan, Rule, values_read
 
 if TYPE_CHECKING:
-    from minpy.core.check import Report
+    from minpy.checking import Report
 
 __all__ = ["Operator"]
-
-
-class _ShownSignature:
-    """An operator's `__signature__`, composed when it is asked for; the class itself has none."""
-
-    def __get__(self, operator: Operator | None, owner: type) -> inspect.Signature:
-        text = None if operator is None else operator.signature.text
-        if text is None:
-            raise AttributeError("__signature__")
-        return text
 
 
 class Operator(Inferring):
@@ -70,7 +60,7 @@ class Operator(Inferring):
     """
 
     __call__ = dispatch.call
-    __signature__ = _ShownSignature()
+    __signature__ = ShownSignature()
 
     # The rule of a unary operator that computes in the upstream gradient's memory, for gradients nobody else refers to.
     in_place_rule: Any = None
@@ -105,7 +95,7 @@ class Operator(Inferring):
         self.visible_outputs = visible_outputs
         self.may_alias = True
         self.uses_training = "training" in self.signature.attributes
-        self.is_method = _is_method(forward)
+        self.is_method = is_method(forward)
         self.arity = len(self.signature.inputs) if self.signature.variadic is None else -1
         if any(attribute.default is inspect.Parameter.empty for attribute in self.signature.attributes.values()):
             self.arity = -1
@@ -122,7 +112,6 @@ class Operator(Inferring):
         # Whether further variadic and keyword inputs have a zero gradient: what is left of `all_zero` beside rules.
         self.zero_rest = False
         self._with_inputs: dict[str, Operator] = {}
-        self._primitive: Any = None
         self._plan: Plan | None = None
         self.__name__: str = name or str(getattr(forward, "__name__", type(forward).__name__))
         self.__qualname__: str = name or str(getattr(forward, "__qualname__", self.__name__))
@@ -331,7 +320,7 @@ class Operator(Inferring):
         """Compare every rule with central differences, and every mode with every other, at one call's arguments.
 
         Returns a report that prints as a table, or raises `CheckError` with the worst element named. Everything that
-        is checked, and the tolerances that may be set, are described at `minpy.core.check.check_operator`.
+        is checked, and the tolerances that may be set, are described at `minpy.checking.check_operator`.
 
         Examples
         --------
@@ -339,7 +328,7 @@ class Operator(Inferring):
         >>> mx.nd.exp.check([1.0, 2.0])['gradient of data'].result
         'ok'
         """
-        from minpy.core.check import check_operator  # it is large, and most programs check nothing
+        from minpy.checking import check_operator  # it is large, and most programs check nothing
 
         return check_operator(self, arguments, attributes)
 
@@ -400,9 +389,7 @@ class Operator(Inferring):
     ) -> list[Any]:
         """Return the gradients of the inputs at the positions `needed`, in order."""
         if self.guarded:
-            gradient = (
-                tuple(map(dispatch.read_only, gradient)) if type(gradient) is tuple else dispatch.read_only(gradient)
-            )
+            gradient = tuple(map(guards.read_only, gradient)) if type(gradient) is tuple else guards.read_only(gradient)
         if self.kind == "mxnet":
             answer = tuple(map(self.wrap_raw, answer)) if type(answer) is tuple else self.wrap_raw(answer)
             arguments = [self.wrap_raw(value) for value in arguments]
@@ -444,17 +431,10 @@ class Operator(Inferring):
             return new_array(cls, value._data, value._node)
         return value
 
-    @property
-    def primitive(self) -> Any:
-        """This operator as a primitive of HIPS autograd."""
-        if self._primitive is None:
-            self._primitive = hips.primitive_of(self)
-        return self._primitive
-
     def with_inputs(self, key: str) -> Operator:
         """Return this operator with the keyword argument `key` as its last positional input."""
         if key not in self._with_inputs:
-            self._with_inputs[key] = self._make_with_inputs(key)
+            self._with_inputs[key] = with_keyword_input(self, key)
         return self._with_inputs[key]
 
     # -- inside --------------------------------------------------------------------------------------------------
@@ -504,7 +484,7 @@ class Operator(Inferring):
             code = getattr(function, "__code__", None)
             name = code.co_varnames[0] if code is not None and code.co_argcount else ""
             upstream = f"the upstream gradient {name}{' ' if name else ''}{describe(gradient)}"
-            raise dispatch.user_error(self, error, what, arguments, upstream) from error
+            raise guards.user_error(self, error, what, arguments, upstream) from error
         raise GradientError(
             f"{self.describe_rule(index)} returned {describe(function)}; expected a function of the upstream gradient: "
             f"def rule(ans, {', '.join(self.signature.inputs)}): return lambda g: ..."
@@ -551,81 +531,6 @@ class Operator(Inferring):
         rules += [*self.jvp_rules.values(), *self.into_rules.values()]
         reads_arguments, reads_answer = values_read(rules)
         return Plan(reads_arguments, reads_answer, frozenset(self.shapes_only))
-
-    def _make_with_inputs(self, key: str) -> Operator:
-        def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
-            def call(*arguments: Any, **attributes: Any) -> Any:
-                attributes[key] = arguments[-1]
-                return function(*arguments[:-1], **attributes)
-
-            return call
-
-        text = self.signature
-        attributes: dict[str, Attribute] = {name: value for name, value in text.attributes.items() if name != key}
-        signature = Signature((*text.inputs, key), {}, attributes, text.variadic, text.open_ended)
-        derived = Operator(
-            rearranged(self.forward),
-            name=self.__name__,
-            kind=self.kind,
-            signature=signature,
-            visible_outputs=self.visible_outputs,
-            auxiliary=self.auxiliary,
-        )
-        derived.is_method = self.is_method
-        derived.rules = [None if rule is None else rearranged(rule) for rule in self.rules]
-        derived.rules.append(rearranged(self.keyword_rules[key]) if key in self.keyword_rules else None)
-        derived.multiple_rules = [(indices, rearranged(rule)) for indices, rule in self.multiple_rules]
-        derived.keyword_rules = {name: rearranged(rule) for name, rule in self.keyword_rules.items() if name != key}
-        derived.zeros = set(self.zeros)
-        derived.shapes_only = set(self.shapes_only)
-        if self.zero_rest and key not in self.keyword_rules:
-            derived.zeros.add(len(text.inputs))
-        derived.all_zero = self.all_zero
-        derived.zero_rest = self.zero_rest
-        derived.jvp_rules = {index: rearranged(rule) for index, rule in self.jvp_rules.items()}
-        derived.shape_rule = None if self.shape_rule is None else rearranged(self.shape_rule)
-        derived._forget_plan()
-        return derived
-
-
-class Bound:
-    """An operator that is a method, bound to its instance."""
-
-    __slots__ = ("__func__", "__self__")
-
-    def __init__(self, operator: Operator, instance: Any) -> None:
-        self.__func__ = operator
-        self.__self__ = instance
-
-    def __call__(self, *arguments: Any, **attributes: Any) -> Any:
-        return self.__func__(self.__self__, *arguments, **attributes)
-
-    def check(self, *arguments: Any, **attributes: Any) -> Report:
-        """Check the operator as `Operator.check` does, at a call of this method."""
-        return self.__func__.check(self.__self__, *arguments, **attributes)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__func__, name)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Bound) and self.__func__ is other.__func__ and self.__self__ is other.__self__
-
-    def __hash__(self) -> int:
-        return hash((id(self.__func__), id(self.__self__)))
-
-    def __reduce__(self) -> Any:
-        return getattr, (self.__self__, self.__func__.__name__)
-
-    def __repr__(self) -> str:
-        return f"<bound {self.__func__!r} of {self.__self__!r}>"
-
-
-def _is_method(function: Callable[..., Any]) -> bool:
-    """Tell whether a function was defined in a class body and takes its instance first."""
-    code = function.__code__ if isinstance(function, types.FunctionType) else None
-    scope = getattr(function, "__qualname__", "").rpartition(".")[0]
-    names: tuple[str, ...] = code.co_varnames[: code.co_argcount] if code is not None else ()
-    return bool(scope) and not scope.endswith("<locals>") and bool(names)
 
 
 def _to_numpy_semantics(part: Any, gradient: Any) -> Any:

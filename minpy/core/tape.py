@@ -7,18 +7,18 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, Shaped, last_write, note_write, written_since
-from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, NotRecordedError, describe
+from minpy.core.array import Array, Shaped, last_write, written_since
+from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, describe
 from minpy.core.nodes import Leaf, Node, Output, connect
+from minpy.core.ownership import is_sole, takes_in_place
 from minpy.core.state import state
 
-__all__ = ["backward", "conform", "gradients", "head_gradient", "owned", "reachable", "require_recorded"]
+__all__ = ["conform", "gradients", "reachable"]
 
 numpy_array = numpy.ndarray
 _by_sequence = attrgetter("sequence")
@@ -146,10 +146,10 @@ def _walk_direct(
             if count == 2:
                 part = rule(answer, arguments[0], arguments[1])(gradient)
             elif count == 1:
-                if operator.in_place_rule is not None and _is_sole(sys.getrefcount(gradient), gradient):
+                if operator.in_place_rule is not None and is_sole(sys.getrefcount(gradient), gradient):
                     rule = operator.in_place_rule
                 part = rule(answer, arguments[0])(gradient)
-            elif trusted and type(parent) is Leaf and index in operator.into_rules and _takes_in_place(parent, pending):
+            elif trusted and type(parent) is Leaf and index in operator.into_rules and takes_in_place(parent, pending):
                 part = parent.gradient._data  # type: ignore[union-attr]
                 operator.into_rules[index](answer, *arguments, **node.attributes)(gradient, part)
             else:
@@ -163,28 +163,6 @@ def _walk_direct(
     except Exception:
         _pull_back(node, gradient, [index], create_graph=False)
         raise
-
-
-def _is_sole(count: int, gradient: numpy.ndarray) -> bool:
-    """Tell whether a gradient is large, and only the walk refers to it, `count` times: it may be computed in."""
-    return count <= _SOLE_WALKED and gradient.nbytes >= 1 << 15 and gradient.base is None and gradient.flags.writeable
-
-
-def _takes_in_place(leaf: Leaf, pending: dict[Any, Any]) -> bool:
-    """Tell whether a first gradient may be computed in the memory of a leaf's gradient, as nobody else refers to it."""
-    target = leaf.gradient
-    if target is None or leaf.request != "write" or leaf in pending:
-        return False
-    count, data = sys.getrefcount(target._data), target._data
-    return (
-        count == _SOLE_SLOT
-        and data.nbytes >= 1 << 15
-        and data.base is None
-        and data.shape == leaf.shape
-        and data.dtype is leaf.dtype
-        and data.flags.c_contiguous
-        and data.flags.writeable
-    )
 
 
 def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
@@ -388,124 +366,3 @@ def conform(part: Any, operator: Any, index: int, node: Node, parent: Any) -> An
 
 def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     return len(shape) <= len(to) and all(a in (b, 1) for a, b in zip(reversed(shape), reversed(to), strict=False))
-
-
-@lru_cache(None)
-def _one(dtype: numpy.dtype) -> numpy.ndarray:
-    one = numpy.ones(1, dtype)
-    one.setflags(write=False)
-    return one
-
-
-def head_gradient(head: Array, given: Any) -> numpy.ndarray:
-    """Return the raw gradient to start with at `head`: the given one, or ones."""
-    data = head._data
-    if given is None:
-        if data.size > 4096:  # no pass over memory for ones: every element is the same one
-            return numpy.ndarray(data.shape, data.dtype, _one(data.dtype), strides=(0,) * data.ndim)
-        ones = numpy.empty(data.shape, data.dtype)
-        ones.fill(1)
-        return ones
-    value = given._data if isinstance(given, Array) else numpy.asarray(given)
-    if value.shape != data.shape:
-        raise GradientError(
-            f"head gradient of shape {value.shape} for a head of shape {data.shape}: they must be equal. "
-            "Leave it out to start with ones."
-        )
-    return value.astype(data.dtype, copy=False)
-
-
-def require_recorded(head: Array, what: str = "backward") -> Any:
-    """Return the node of `head`, or raise the error that says why there is none."""
-    if head._node is None:
-        raise NotRecordedError(
-            f"{what}: this array ({describe(head._data)}) was not computed under autograd.record() from an array that "
-            "needs a gradient. Call x.attach_grad() on the inputs, then compute inside `with autograd.record():`. (An "
-            "array that was changed in place outside record() afterwards is no longer recorded, either.)"
-        )
-    return head._node
-
-
-def backward(
-    heads: Sequence[Array],
-    head_gradients: Sequence[Any] | None = None,
-    retain_graph: bool = False,
-    train_mode: bool = True,
-) -> None:
-    """Compute the gradients of `heads` with respect to every leaf, and write them into the leaves' gradients.
-
-    Nothing is written if anything fails.
-    """
-    nodes = [require_recorded(head) for head in heads]
-    given = head_gradients if head_gradients is not None else [None] * len(nodes)
-    starts = [head_gradient(head, gradient) for head, gradient in zip(heads, given, strict=True)]
-    training, state.training = state.training, train_mode
-    try:
-        found = gradients(nodes, starts, retain_graph=retain_graph)
-    finally:
-        state.training = training
-    del starts
-    for leaf in list(found):
-        _store(leaf, found, leaf)
-
-
-def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
-    """Write `found[key]` into the gradient of `leaf`, by handing the buffer over where nobody can tell.
-
-    Copying a large gradient costs a pass over memory. It is avoided when the tape holds the only reference to the
-    new buffer and the gradient array the only one to the old.
-    """
-    target = leaf.gradient
-    if target is None or leaf.request == "null":
-        return
-    gradient = found.pop(key)
-    if gradient is target._data:  # computed there
-        return
-    if leaf.request == "add":
-        target._data += gradient
-        note_write(target._data)
-    elif (
-        sys.getrefcount(gradient) == _SOLE_LOCAL
-        and sys.getrefcount(target._data) == _SOLE_SLOT
-        and gradient.base is None
-        and gradient.flags.c_contiguous
-        and gradient.flags.writeable
-    ):
-        target._data = gradient
-    else:
-        numpy.copyto(target._data, gradient)
-        note_write(target._data)
-
-
-def owned(holder: Any, key: Any) -> numpy.ndarray:
-    """Return the raw array `holder[key]`, copied if anybody else refers to it or to its memory."""
-    data = holder[key]
-    if sys.getrefcount(data) > _SOLE_HELD or data.base is not None or not data.flags.writeable:
-        data = data.copy()
-    return data
-
-
-def _sole_references() -> tuple[int, int, int]:
-    """Measure what `sys.getrefcount` says of a buffer that only a local, a slot, or a local and a list refer to."""
-    held = [numpy.zeros(1)]
-    data = held[0]
-    found = {0: numpy.zeros(1)}
-    gradient = found.pop(0)
-    holder = Array()
-    holder._data = numpy.zeros(1)
-    return sys.getrefcount(gradient), sys.getrefcount(holder._data), sys.getrefcount(data)
-
-
-def _sole_walked() -> int:
-    """Measure what `_walk_direct` sees of a gradient that only it and `_walk` refer to."""
-
-    def direct(gradient: Any) -> int:
-        return sys.getrefcount(gradient)
-
-    pending = {0: numpy.zeros(1)}
-    gradient = pending.pop(0)
-    return direct(gradient)
-
-
-_SOLE_LOCAL, _SOLE_SLOT, _SOLE_HELD = _sole_references()
-_SOLE_WALKED = _sole_walked()

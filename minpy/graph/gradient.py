@@ -11,11 +11,11 @@ import numpy
 from minpy.core.array import Shaped
 from minpy.core.errors import NoGradientError
 from minpy.core.operator import Operator
-from minpy.core.registry import FUNCTIONS
 from minpy.core.tape import conform
 from minpy.graph.ir import ANSWER, Node, Value, topological
 from minpy.graph.lowering import Builder
 from minpy.graph.staging import Opaque, Staged, stage
+from minpy.ops.registry import FUNCTIONS
 
 __all__ = ["PullBack", "differentiate"]
 

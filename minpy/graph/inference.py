@@ -12,10 +12,9 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError
-from minpy.core.inferring import same_dtype
-from minpy.core.shapes import complete, is_known, merge_dtypes, merge_shapes, show_shape
 from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.locating import raise_at
+from minpy.ops.partial_shapes import complete, is_known, merge_dtypes, merge_shapes, same_dtype, show_shape
 
 __all__ = ["Inference", "infer_dtypes", "infer_shapes"]
 

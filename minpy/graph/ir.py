@@ -128,7 +128,7 @@ def topological(heads: Iterable[Value]) -> list[Node]:
 
     Examples
     --------
-    >>> from minpy.core import OPERATORS
+    >>> from minpy.ops.registry import OPERATORS
     >>> x = variable('x')
     >>> y = Value(Node(OPERATORS['tanh'], [x], name='y'))
     >>> topological([y])

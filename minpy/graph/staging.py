@@ -14,9 +14,9 @@ from typing import Any
 import numpy
 
 from minpy.core.operator import Operator
-from minpy.core.registry import FUNCTIONS
 from minpy.graph.ir import CONSTANT, Value
 from minpy.graph.lowering import Builder
+from minpy.ops.registry import FUNCTIONS
 
 __all__ = ["Opaque", "Staged", "stage"]
 

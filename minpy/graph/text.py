@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from minpy.core.shapes import show_shape
 from minpy.graph.ir import Node, Value, topological
+from minpy.ops.partial_shapes import show_shape
 
 __all__ = ["drawing", "graph_text", "node_text"]
 

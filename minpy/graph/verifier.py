@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from minpy.core.errors import MXNetError
-from minpy.core.shapes import is_known
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
+from minpy.ops.partial_shapes import is_known
 
 __all__ = ["GraphError", "verify"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from minpy.core.registry import OPERATORS as _OPERATORS
 from minpy.ndarray import methods as methods  # installs them
 from minpy.ndarray import random
 from minpy.ndarray.creation import (
@@ -28,6 +27,7 @@ from minpy.ndarray.creation import (
 from minpy.ndarray.custom import Custom
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.saving import load, load_frombuffer, save
+from minpy.ops.registry import OPERATORS as _OPERATORS
 
 globals().update(random.FUNCTIONS)
 globals().update({name: operator for name, operator in _OPERATORS.items() if name not in globals()})

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core import dispatch, hips
+from minpy.core import dispatch, guards
 from minpy.core.array import Array, new_array, now
 from minpy.core.attributes import Attribute, Signature
 from minpy.core.context import CPU
@@ -171,7 +171,6 @@ class PropOperator(Operator):
         self.requests: dict[int, str] = {}
         self.op: CustomOp | None = None
         self._declares = False
-        self._primitive = None
 
     type_inference = None
 
@@ -242,11 +241,6 @@ class PropOperator(Operator):
                 self.context = value.context
                 if type(value._node) is Leaf and value._node.request == "add":
                     self.requests[index] = "add"
-
-    @property
-    def primitive(self) -> Any:
-        """This call as a primitive of HIPS autograd."""
-        return hips.primitive_of(self)
 
     def has_rule(self, index: int) -> bool:
         """Tell whether a gradient can be asked for: `backward` answers for all inputs."""
@@ -441,7 +435,7 @@ def _takes_names(function: Any, names: tuple[str, ...]) -> bool:
 
 
 def _protected(array: Any) -> Any:
-    return array if type(array) is Undeclared else array._like(dispatch.read_only(array._data))
+    return array if type(array) is Undeclared else array._like(guards.read_only(array._data))
 
 
 @functools.cache

@@ -5,7 +5,7 @@ from typing import Any
 
 from typing_extensions import Self
 
-from minpy.core.protocols import NumPyProtocols
+from minpy.bridge.protocols import NumPyProtocols
 
 class Members(NumPyProtocols):
     def __add__(self, other: Any) -> Self: ...

@@ -8,10 +8,10 @@ from typing import Any
 import numpy
 
 from minpy.core.operator import Operator
-from minpy.core.registry import FUNCTIONS, OPERATORS
 from minpy.ndarray.arithmetic import binary_methods
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops import arithmetic, comparison, linear
+from minpy.ops.registry import FUNCTIONS, OPERATORS
 
 __all__ = ["METHODS", "install_arithmetic", "install_comparisons"]
 

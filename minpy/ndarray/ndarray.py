@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
+from minpy.bridge.protocols import NumPyProtocols
 from minpy.core.array import Array, note_write, register_front_end
+from minpy.core.backward import backward
 from minpy.core.context import CPU, Context, resolve_context
 from minpy.core.dispatch import overwrite
 from minpy.core.errors import ArgumentError, DTypeError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
-from minpy.core.protocols import NumPyProtocols
 from minpy.core.state import state
-from minpy.core.tape import backward
 from minpy.ndarray.borrowing import lent_view
 from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild

@@ -15,9 +15,9 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.context import Context, resolve_context
 from minpy.core.errors import ArgumentError
-from minpy.core.registry import OPERATORS
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
+from minpy.ops.registry import OPERATORS
 from minpy.ops.sampling import DISTRIBUTIONS, draw, draw_each, draw_integers
 
 __all__ = [

@@ -26,15 +26,15 @@ from typing import Any, BinaryIO
 import numpy
 
 from minpy.core.array import new_array
-from minpy.core.dtypes import DTYPE_NUMBERS, DTYPES
 from minpy.core.errors import (
     ArgumentError,
     DTypeError,
     FileFormatError,
     describe,
 )
-from minpy.core.files import access_error, checked_path, write_whole
+from minpy.files import access_error, checked_path, write_whole
 from minpy.ndarray.ndarray import NDArray
+from minpy.ops.dtypes import DTYPE_NUMBERS, DTYPES
 
 __all__ = ["load", "load_frombuffer", "save"]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 from autograd.tracer import isbox
 
+from minpy.bridge.protocols import autograd_version
 from minpy.core.array import Array, new_array
-from minpy.core.protocols import autograd_version
 from minpy.numpy.ndarray import ndarray
 
 __all__ = ["wrap_function", "wrap_result", "wrapped_namespace"]

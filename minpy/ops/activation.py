@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError, nearest
-from minpy.core.inferring import same_shape
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN, is_known, merge_shapes
 from minpy.ops.generator import generator
 from minpy.ops.inference import like_data, product, with_followers
+from minpy.ops.partial_shapes import UNKNOWN, is_known, merge_shapes, same_shape
 from minpy.ops.rectifier import rectified
+from minpy.ops.registry import operator
 from minpy.ops.special import erf
 
 __all__ = ["activation", "leaky_relu"]

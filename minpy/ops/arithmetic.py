@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
-from minpy.core.inferring import same_shape
 from minpy.core.operator import Operator
-from minpy.core.registry import operator
 from minpy.ops.documenting import binary_doc
 from minpy.ops.inference import promoted
+from minpy.ops.partial_shapes import same_shape
+from minpy.ops.registry import operator
 
 __all__ = [
     "add",

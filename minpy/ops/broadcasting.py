@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.axes import several_axes
 from minpy.ops.inference import dtype_of, forwards, with_axes
+from minpy.ops.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.registry import operator
 
 __all__ = ["broadcast_axis", "broadcast_like", "broadcast_to"]
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
-from minpy.core.inferring import Shapes, same_shape
-from minpy.core.registry import operator
-from minpy.core.shapes import PartialShape, merge_shapes
+from minpy.core.inferring import Shapes
+from minpy.ops.partial_shapes import PartialShape, merge_shapes, same_shape
 from minpy.ops.pooling import window_spread, window_sum
+from minpy.ops.registry import operator
 
 __all__ = ["group_norm", "instance_norm", "l2_normalization", "lrn"]
 

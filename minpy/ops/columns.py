@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.registry import operator
+from minpy.ops.registry import operator
 
 __all__ = [
     "convolve",

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.columns import (
     convolve,
     convolve_data,
@@ -18,6 +16,8 @@ from minpy.ops.columns import (
     weight_gradient,
 )
 from minpy.ops.inference import derived, merge_lengths, with_axes
+from minpy.ops.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.registry import operator
 
 __all__ = ["convolution", "deconvolution", "per_axis"]
 

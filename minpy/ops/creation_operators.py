@@ -18,9 +18,9 @@ import numpy as np
 from minpy.core.errors import ArgumentError, DTypeError
 from minpy.core.inferring import Shapes
 from minpy.core.operator import Operator
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN, PartialShape
 from minpy.ops.inference import dtype_attribute
+from minpy.ops.partial_shapes import UNKNOWN, PartialShape
+from minpy.ops.registry import operator
 
 __all__ = ["arange", "eye", "fill_in", "full", "linspace", "ones", "shape_given", "zeros", "zeros_without_dtype"]
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.inferring import Shapes
-from minpy.core.registry import operator
-from minpy.core.shapes import merge_shapes
 from minpy.ops.indexing import unindex
 from minpy.ops.inference import with_axes
+from minpy.ops.partial_shapes import merge_shapes
+from minpy.ops.registry import operator
 
 __all__ = ["crop"]
 

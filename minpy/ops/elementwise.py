@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
-from minpy.core.inferring import same_shape
 from minpy.core.operator import Operator
-from minpy.core.registry import operator
 from minpy.ops.arithmetic import hypot, maximum, minimum, mod, power
 from minpy.ops.comparison import (
     equal,
@@ -26,6 +24,8 @@ from minpy.ops.comparison import (
     not_equal,
 )
 from minpy.ops.inference import promoted
+from minpy.ops.partial_shapes import same_shape
+from minpy.ops.registry import operator
 
 __all__ = ["ELEMENTWISE_OPERATORS", "identity_with_attr_like_rhs"]
 

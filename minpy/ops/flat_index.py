@@ -10,9 +10,9 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.core.inferring import Shapes
 from minpy.core.operator import Operator
-from minpy.core.registry import operator
-from minpy.core.shapes import merge_shapes
 from minpy.ops.inference import with_axes
+from minpy.ops.partial_shapes import merge_shapes
+from minpy.ops.registry import operator
 
 __all__ = ["ravel_multi_index", "unravel_index"]
 

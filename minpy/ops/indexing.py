@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.axes import one_axis
 from minpy.ops.inference import by_default, dtype_attribute, dtype_of, forwards, replace_length, with_axes, without_axis
+from minpy.ops.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.registry import operator
 
 __all__ = [
     "assign",

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
-from minpy.core.inferring import DTypes, Shapes, same_dtype, same_shape
-from minpy.core.shapes import UNKNOWN, PartialShape, as_dtype, merge_shapes
+from minpy.core.inferring import DTypes, Shapes
 from minpy.ops.axes import one_axis
+from minpy.ops.partial_shapes import UNKNOWN, PartialShape, as_dtype, merge_shapes, same_dtype, same_shape
 
 __all__ = [
     "by_default",

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError, describe
-from minpy.core.registry import FUNCTIONS, operator
-from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.axes import one_axis
 from minpy.ops.inference import derived, merge_lengths, numbered, promoted, replace_length, without_axis
+from minpy.ops.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.registry import FUNCTIONS, operator
 
 __all__ = ["concat", "split", "split_v2", "stack"]
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference import forwards, merge_lengths, product, promoted, replace_length, with_axes
+from minpy.ops.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.products import linear, matrix_product
+from minpy.ops.registry import operator
 from minpy.ops.rows import ones
 
 __all__ = ["batch_dot", "dot", "fully_connected", "matmul", "numpy_dot"]

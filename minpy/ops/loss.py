@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference import with_axes, with_followers
+from minpy.ops.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.registry import operator
 from minpy.ops.softmax import raw_softmax, shifted_exp, softmax
 
 __all__ = ["softmax_cross_entropy"]

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.inferring import same_dtype, same_shape
-from minpy.core.registry import operator
-from minpy.core.shapes import as_dtype, merge_shapes
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.generator import generator
 from minpy.ops.indexing import scatter_rows, truncated
 from minpy.ops.inference import replace_length, vectors_along, with_followers
+from minpy.ops.partial_shapes import as_dtype, merge_shapes, same_dtype, same_shape
+from minpy.ops.registry import operator
 
 __all__ = ["block_grad", "dropout", "embedding", "layer_norm"]
 

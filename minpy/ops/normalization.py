@@ -9,10 +9,10 @@ import numpy as np
 
 from minpy.core.array import note_write
 from minpy.core.errors import DTypeError, ShapeError
-from minpy.core.inferring import same_dtype
-from minpy.core.registry import operator
 from minpy.ops.axes import one_axis
 from minpy.ops.inference import vectors_along
+from minpy.ops.partial_shapes import same_dtype
+from minpy.ops.registry import operator
 
 __all__ = ["batch_norm"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from minpy.core.operator import Operator
-from minpy.core.registry import operator
 from minpy.ops.reduction import expand, product_of_others, resolve_axes
+from minpy.ops.registry import operator
 
 __all__ = ["numpy_clip", "numpy_max", "numpy_mean", "numpy_min", "numpy_prod", "numpy_sum", "numpy_where"]
 

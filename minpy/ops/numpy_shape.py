@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.registry import operator
+from minpy.ops.registry import operator
 
 __all__ = ["numpy_reshape", "numpy_swapaxes", "numpy_transpose"]
 

@@ -16,11 +16,11 @@ from minpy.core import dispatch
 from minpy.core.array import Array, note_write
 from minpy.core.attributes import bind
 from minpy.core.errors import ShapeError, describe, describe_arguments, operator_error
-from minpy.core.inferring import same_shape
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
-from minpy.core.registry import OPERATORS
 from minpy.core.state import state
+from minpy.ops.partial_shapes import same_shape
+from minpy.ops.registry import OPERATORS
 
 __all__ = ["Update", "sgd_mom_update", "sgd_update"]
 
@@ -50,7 +50,7 @@ class Update(Operator):
             inputs, attributes = bind(self.__name__, self.signature, arguments, attributes, positional_attributes=True)
             if len(inputs) == len(arguments) and tuple(attributes) == given:
                 self.keywords_bound.add((len(arguments), *given))
-        like = None
+        like: Any = None
         raws = []
         for value in inputs:
             if isinstance(value, Array):
@@ -67,7 +67,11 @@ class Update(Operator):
                 raise self._misfit(raws)
         if out is None:
             result = np.empty_like(weight)
-        elif out is inputs[0] and like is out and (out._node is None or type(out._node) is Leaf and not state.recording):
+        elif (
+            out is inputs[0]
+            and like is out
+            and (out._node is None or (type(out._node) is Leaf and not state.recording))
+        ):
             result = weight
             note_write(result)
         else:

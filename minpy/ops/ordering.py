@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.dtypes import dtype_or
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.inferring import same_dtype, same_shape
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN, as_dtype
 from minpy.ops.axes import one_axis
+from minpy.ops.dtypes import dtype_or
 from minpy.ops.indexing import index, put_along
 from minpy.ops.inference import dtype_attribute, forwards, numbered, product, replace_length
+from minpy.ops.partial_shapes import UNKNOWN, as_dtype, same_dtype, same_shape
+from minpy.ops.registry import operator
 
 __all__ = ["argsort", "cumsum", "sort", "topk"]
 

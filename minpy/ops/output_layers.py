@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.inferring import same_shape
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN
 from minpy.ops.indexing import one_hot
 from minpy.ops.inference import by_default, like_data, product, with_followers
+from minpy.ops.partial_shapes import UNKNOWN, same_shape
+from minpy.ops.registry import operator
 from minpy.ops.softmax import raw_softmax
 
 __all__ = [

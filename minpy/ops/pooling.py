@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN
 from minpy.ops.convolution import LAYOUTS, per_axis
 from minpy.ops.inference import forwards
+from minpy.ops.partial_shapes import UNKNOWN
+from minpy.ops.registry import operator
 
 __all__ = ["pooling"]
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.registry import operator
 from minpy.ops.inference import dtype_attribute, numbered
+from minpy.ops.registry import operator
 
 __all__ = [
     "argmax",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from minpy.core.errors import ShapeError
-from minpy.core.shapes import UNKNOWN, PartialShape
+from minpy.ops.partial_shapes import UNKNOWN, PartialShape
 
 __all__ = ["resolve_shape", "shape_of_target"]
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.inferring import same_shape
 from minpy.core.operator import Operator
-from minpy.core.registry import operator
 from minpy.ops.documenting import unary_doc
+from minpy.ops.partial_shapes import same_shape
+from minpy.ops.registry import operator
 
 __all__ = ["ceil", "clip", "floor", "rint", "round", "sign", "trunc"]
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.inferring import DTypes, Shapes, same_shape
+from minpy.core.inferring import DTypes, Shapes
 from minpy.core.operator import Operator
-from minpy.core.registry import operator
-from minpy.core.shapes import merge_shapes
 from minpy.ops.creation_operators import fill_in, shape_given
+from minpy.ops.partial_shapes import merge_shapes, same_shape
+from minpy.ops.registry import operator
 from minpy.ops.sampling import DISTRIBUTIONS, as_shape, draw, draw_each, draw_integers
 
 __all__ = ["SAMPLERS", "randint"]
@@ -52,7 +52,7 @@ ArgumentError
 
 Examples
 --------
->>> from minpy.core import OPERATORS
+>>> from minpy.ops.registry import OPERATORS
 >>> OPERATORS['_random_{name}'](shape=(2, 3)).shape
 (2, 3)
 """
@@ -233,7 +233,7 @@ def randint(
 
     Examples
     --------
-    >>> from minpy.core import OPERATORS
+    >>> from minpy.ops.registry import OPERATORS
     >>> OPERATORS['_random_randint'](low=5, high=6, shape=(3,))
     array([5, 5, 5], dtype=int32)
     """

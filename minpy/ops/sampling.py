@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.dtypes import dtype_or
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
-from minpy.core.inferring import same_dtype, same_shape
-from minpy.core.registry import operator
-from minpy.core.shapes import as_dtype
+from minpy.ops.dtypes import dtype_or
 from minpy.ops.generator import generator
 from minpy.ops.inference import forwards, numbered
+from minpy.ops.partial_shapes import as_dtype, same_dtype, same_shape
+from minpy.ops.registry import operator
 
 __all__ = ["DISTRIBUTIONS", "draw", "multinomial", "shuffle"]
 

@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.inferring import DTypes, same_shape
+from minpy.core.inferring import DTypes
 from minpy.core.operator import Operator
-from minpy.core.registry import operator
 from minpy.core.rules import Rule
+from minpy.ops.partial_shapes import same_shape
+from minpy.ops.registry import operator
 
 __all__ = ["SCALAR_OPERATORS"]
 

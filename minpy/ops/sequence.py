@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN, merge_shapes
 from minpy.ops.indexing import index, truncated, unindex
 from minpy.ops.inference import like_data, replace_length, with_followers, without_axis
+from minpy.ops.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.registry import operator
 
 __all__ = ["sequence_last", "sequence_mask", "sequence_reverse"]
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
-from minpy.core.registry import operator
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.broadcasting import broadcast_to
+from minpy.ops.registry import operator
 from minpy.ops.reshaping import resolve_shape
 
 __all__ = [

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
-from minpy.core.inferring import same_shape
-from minpy.core.shapes import UNKNOWN, is_known, merge_shapes
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.inference import dtype_attribute, dtype_of, forwards, merge_lengths, product, solved
+from minpy.ops.partial_shapes import UNKNOWN, is_known, merge_shapes, same_shape
 from minpy.ops.reshaping import resolve_shape, shape_of_target
 from minpy.ops.shape import (
     cast,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.indexing import index, unindex
 from minpy.ops.inference import derived, dtype_of, forwards, replace_length
+from minpy.ops.partial_shapes import UNKNOWN
+from minpy.ops.registry import operator
 
 __all__ = ["diag", "slice", "slice_axis", "slice_like"]
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.dtypes import dtype_or
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
-from minpy.core.inferring import same_shape
-from minpy.core.registry import operator
-from minpy.core.shapes import merge_shapes
 from minpy.ops.axes import one_axis
+from minpy.ops.dtypes import dtype_or
 from minpy.ops.inference import dtype_attribute, like_data, without_axis
+from minpy.ops.partial_shapes import merge_shapes, same_shape
+from minpy.ops.registry import operator
 from minpy.ops.rows import maximum_along, sum_along
 
 __all__ = ["log_softmax", "softmax", "softmax_activation", "softmin"]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import MissingDependencyError
-from minpy.core.registry import operator
 from minpy.ops.documenting import unary_doc
+from minpy.ops.registry import operator
 
 __all__ = ["erf", "erfinv", "gamma", "gammaln", "polygamma"]
 

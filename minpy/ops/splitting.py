@@ -8,9 +8,9 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError
 from minpy.core.inferring import Shapes
-from minpy.core.registry import operator
 from minpy.ops.inference import numbered
 from minpy.ops.joining import split_v2, split_v2_shapes
+from minpy.ops.registry import operator
 
 __all__ = ["split_at"]
 

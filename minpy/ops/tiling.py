@@ -8,11 +8,10 @@ from typing import Any, cast
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.inferring import same_shape
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.inference import derived, forwards, merge_lengths, product, replace_length, with_axes
+from minpy.ops.partial_shapes import UNKNOWN, same_shape
+from minpy.ops.registry import operator
 
 __all__ = ["depth_to_space", "flip", "pad", "repeat", "space_to_depth", "tile", "unpad"]
 

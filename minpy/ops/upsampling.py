@@ -9,10 +9,10 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.inferring import Shapes
-from minpy.core.registry import operator
-from minpy.core.shapes import UNKNOWN, PartialShape, merge_shapes
 from minpy.ops.convolution import deconvolution
 from minpy.ops.inference import derived, with_axes
+from minpy.ops.partial_shapes import UNKNOWN, PartialShape, merge_shapes
+from minpy.ops.registry import operator
 
 __all__ = ["upsampling"]
 

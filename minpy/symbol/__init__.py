@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy.core.errors import nearest
-from minpy.core.registry import OPERATORS
 from minpy.ndarray.methods import METHODS
+from minpy.ops.registry import OPERATORS
 from minpy.symbol import random
 from minpy.symbol.composing import Custom, compose, var
 from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, with_numbers, zeros  # noqa: A004

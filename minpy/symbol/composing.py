@@ -10,11 +10,11 @@ import numpy
 from minpy.core import dispatch
 from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, parse_attribute
-from minpy.core.dtypes import DTYPE_NUMBERS
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.core.operator import Operator
 from minpy.graph.ir import Node, Value, constant, variable
 from minpy.ndarray.custom import PropOperator, prop_operator
+from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.symbol.naming import current_names, current_scope, hidden_key
 from minpy.symbol.symbol import Symbol
 

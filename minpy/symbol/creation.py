@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, describe
-from minpy.core.registry import OPERATORS, find_operator
+from minpy.ops.registry import OPERATORS, find_operator
 from minpy.symbol.composing import compose
 from minpy.symbol.symbol import Symbol
 

@@ -14,13 +14,13 @@ import numpy
 
 from minpy.core.attributes import REQUIRED, Attribute, parse_attribute
 from minpy.core.customop import USER_OPERATORS
-from minpy.core.dtypes import DTYPES
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
 from minpy.core.operator import Operator
-from minpy.core.registry import OPERATORS
 from minpy.graph.ir import Node, Value
 from minpy.graph.verifier import GraphError, verify
 from minpy.ndarray.custom import prop_operator
+from minpy.ops.dtypes import DTYPES
+from minpy.ops.registry import OPERATORS
 from minpy.symbol.naming import hidden_key
 from minpy.symbol.symbol import Symbol
 from minpy.symbol.upgrading import missing_inputs, taken_for_inputs, upgraded

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minpy.core.registry import OPERATORS
 from minpy.graph.ir import Node, Value, topological
+from minpy.ops.registry import OPERATORS
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["graph_state", "rebuild"]

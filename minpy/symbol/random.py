@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minpy.core.registry import OPERATORS, find_operator
+from minpy.ops.registry import OPERATORS, find_operator
 from minpy.symbol.composing import compose
 from minpy.symbol.symbol import Symbol
 

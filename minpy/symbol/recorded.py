@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.array import Array
+from minpy.core.backward import require_recorded
 from minpy.core.errors import ArgumentError
 from minpy.core.nodes import Leaf, Output
 from minpy.core.operator import Operator
-from minpy.core.tape import reachable, require_recorded
+from minpy.core.tape import reachable
 from minpy.graph.ir import Node, Value, constant, variable
 from minpy.symbol.naming import NameManager
 from minpy.symbol.symbol import Symbol

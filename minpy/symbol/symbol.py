@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from minpy.core.dtypes import DTYPES
 from minpy.core.errors import ArgumentError, ShapeError, describe, nearest
-from minpy.core.registry import OPERATORS, find_operator
-from minpy.core.shapes import UNKNOWN, complete, show_shape
 from minpy.graph.inference import Inference, infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
+from minpy.ops.dtypes import DTYPES
+from minpy.ops.partial_shapes import UNKNOWN, complete, show_shape
+from minpy.ops.registry import OPERATORS, find_operator
 from minpy.symbol.naming import hidden_key, shown
 
 __all__ = ["Group", "Symbol"]

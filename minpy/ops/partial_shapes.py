@@ -11,22 +11,24 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import DTypeError, ShapeError
+from minpy.core.inferring import DTypes, PartialShape, Shapes
 
 __all__ = [
     "UNKNOWN",
     "PartialShape",
     "as_dtype",
     "broadcast_shapes",
+    "broadcasting",
     "complete",
     "is_known",
     "merge_dtypes",
     "merge_shapes",
+    "same_dtype",
+    "same_shape",
     "show_shape",
 ]
 
 UNKNOWN = -1
-
-PartialShape = tuple[int, ...] | None
 
 
 def is_known(shape: PartialShape) -> bool:
@@ -127,3 +129,28 @@ def complete(shapes: Sequence[PartialShape]) -> bool:
 def as_dtype(value: Any) -> numpy.dtype | None:
     """Return a dtype from what users write for one; None stays None."""
     return None if value is None else numpy.dtype(value)
+
+
+# -- rules that many operators share -----------------------------------------------------------------------------------
+
+
+def same_shape(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
+    """Infer shapes where all inputs and outputs have the same one."""
+    shape: PartialShape = None
+    for known in (*inputs, *outputs):
+        shape = merge_shapes(shape, known)
+    return [shape] * len(inputs), [shape] * len(outputs)
+
+
+def broadcasting(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
+    """Infer the shape of an output to which all inputs broadcast; nothing is inferred backwards."""
+    return inputs, [broadcast_shapes(*inputs)] * len(outputs)
+
+
+def same_dtype(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
+    """Infer dtypes where all inputs and outputs that say nothing else have the first known one."""
+    known = next((dtype for dtype in (*inputs, *outputs) if dtype is not None), None)
+    return (
+        [known if dtype is None else dtype for dtype in inputs],
+        [known if dtype is None else dtype for dtype in outputs],
+    )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.check.report import FAILED, OK, SKIPPED
+from minpy.checking.report import FAILED, OK, SKIPPED
 
 __all__ = ["Comparison", "Tolerance", "compare", "elementwise", "slopes"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
-from minpy.core.check.case import Arrays, Case, as_outputs
-from minpy.core.check.differences import Tolerance
+from minpy.checking.case import Arrays, Case, as_outputs
+from minpy.checking.differences import Tolerance
 
 __all__ = ["Options", "Point"]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy
 
-from minpy.core import tracing
-from minpy.core.check.case import Arrays, as_outputs
-from minpy.core.check.differences import MOST_ELEMENTS, Comparison, compare, elementwise, flat, slopes
-from minpy.core.check.point import Point
-from minpy.core.check.report import FAILED, OK, SKIPPED, Row, failure, skip
+from minpy.checking.case import Arrays, as_outputs
+from minpy.checking.differences import MOST_ELEMENTS, Comparison, compare, elementwise, flat, slopes
+from minpy.checking.point import Point
+from minpy.checking.report import FAILED, OK, SKIPPED, Row, failure, skip
 from minpy.core.errors import GradientError
+from minpy.differentiation import tracing
 
 __all__ = ["check_gradient", "check_jvp", "check_second_order"]
 

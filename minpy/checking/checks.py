@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy
 
-from minpy.core import tracing
-from minpy.core.check.case import Arrays, Case, as_outputs
-from minpy.core.check.modes import Runner, Unsupported
-from minpy.core.check.point import Point
-from minpy.core.check.report import OK, Row, failure, skip
+from minpy.checking.case import Arrays, Case, as_outputs
+from minpy.checking.modes import Runner, Unsupported
+from minpy.checking.point import Point
+from minpy.checking.report import OK, Row, failure, skip
 from minpy.core.errors import MutationError, describe
+from minpy.differentiation import tracing
 
 __all__ = [
     "check_dtype",

@@ -25,41 +25,52 @@ from autograd.numpy.numpy_boxes import ArrayBox
 from autograd.tracer import Box, getval, isbox, new_box, primitive, trace_stack
 from autograd.util import toposort
 
-from minpy.core import dispatch, tracing
-from minpy.core.array import Array
-from minpy.core.errors import NoGradientError
+from minpy.core import dispatch, guards
+from minpy.core.array import Array, raw_of
+from minpy.core.errors import ArgumentError, NoGradientError
 from minpy.core.nodes import Recorded, attach_outputs, record_node
 from minpy.core.state import Scope, state
 from minpy.core.tape import conform
-from minpy.core.trees import leaves_of, map_tree
+from minpy.differentiation import tracing
+from minpy.differentiation.trees import leaves_of, map_tree
 
 __all__ = [
     "AutogradCall",
     "call_through_autograd",
     "no_gradient",
-    "primitive_of",
     "register_array",
     "through_boxes",
     "wrap_result",
 ]
 
 
-def _raw(value: Any) -> Any:
-    return value._data if isinstance(value, Array) else value
-
-
 # -- our operators under autograd --------------------------------------------------------------------------------------
 
 
-def primitive_of(operator: Any) -> Callable[..., Any]:
-    """Return the operator as a function of autograd's boxes."""
+def _call_on_boxes(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """Call an operator as one primitive of autograd's. (What `minpy.core.dispatch` does with its boxes.)"""
+    if operator.uses_training and attributes.get("training") is None:
+        attributes["training"] = state.training
+    values = _without_arrays(operator, inputs)
+    if operator.all_zero:
+        answer = dispatch.run(operator, [getval(value) for value in values], attributes)
+    else:
+        answer = _operator_call(operator, attributes, *values)
+    return dispatch.visible(operator, answer, attributes)
 
-    def call(*arguments: Any, **attributes: Any) -> Any:
-        if operator.all_zero:
-            return dispatch.run(operator, [getval(value) for value in arguments], attributes)
-        return _operator_call(operator, attributes, *arguments)
 
-    return call
+dispatch.register_tracer(Box, _call_on_boxes)
+
+
+def _without_arrays(operator: Any, inputs: Sequence[Any]) -> list[Any]:
+    """Return the inputs of a call under HIPS autograd with plain buffers in place of `Array`s."""
+    for value in inputs:
+        if isinstance(value, Array) and value._node is not None and state.recording:
+            raise ArgumentError(
+                f"{operator.__name__}: an argument is traced by HIPS autograd and another is recorded by "
+                "minpy.autograd; one call can follow one of them. Use .detach() on the recorded array."
+            )
+    return [raw_of(value) for value in inputs]
 
 
 @primitive
@@ -141,7 +152,7 @@ def _pull(
     upstream, outputs, inputs = tuple(arrays[:count]), tuple(arrays[count:]), values[2 * count :]
     node: Any = SimpleNamespace(shape=None if several else outputs[0].shape)
     if operator.guarded:
-        outputs, inputs = tuple(map(dispatch.read_only, outputs)), tuple(map(dispatch.read_only, inputs))
+        outputs, inputs = tuple(map(guards.read_only, outputs)), tuple(map(guards.read_only, inputs))
     with Scope(state.recording and any(isinstance(value, Array) for value in values), None):
         bridging, state.bridging = state.bridging, True
         try:
@@ -164,7 +175,7 @@ def _push(
 ) -> Any:
     """Return one argument's contribution to the outputs' tangents."""
     outputs, inputs = values[:count], values[count:]
-    raws = [numpy.asarray(_raw(output)) for output in outputs]
+    raws = [numpy.asarray(raw_of(output)) for output in outputs]
     if operator.jvp_rules.get(index) is not None:
         shapes, dtypes = tuple(raw.shape for raw in raws), tuple(raw.dtype for raw in raws)
         return tracing.apply_jvp_rule(
@@ -196,7 +207,7 @@ def _apply(function: Callable[..., Any], *inputs: Any) -> Any:
 
 
 def _unwrapped(value: Any) -> Any:
-    value = _boxable(_raw(value))
+    value = _boxable(raw_of(value))
     return value[()] if isinstance(value, numpy.ndarray) and not value.ndim and value.dtype.kind in "fc" else value
 
 
@@ -412,7 +423,7 @@ def call_through_autograd(name: str, function: Callable[..., Any], inputs: Seque
     NoGradientError
         If an input needs a gradient, and autograd knows no rule.
     """
-    raws = [_raw(value) for value in inputs]
+    raws = [raw_of(value) for value in inputs]
     like = _leading(inputs)
     parents = [value._node if isinstance(value, Array) else None for value in inputs]
     positions = [index for index, parent in enumerate(parents) if parent is not None]

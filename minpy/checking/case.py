@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy
 
-from minpy.core import tracing
 from minpy.core.array import Array
 from minpy.core.attributes import bind
 from minpy.core.errors import describe, describe_arguments
+from minpy.differentiation import tracing
 
 __all__ = ["Case", "as_outputs"]
 

@@ -14,11 +14,11 @@ import autograd
 import numpy
 from autograd.tracer import trace_stack
 
+from minpy.checking.case import Arrays, Case, as_outputs
 from minpy.core.array import FRONT_ENDS, Array, new_array
-from minpy.core.check.case import Arrays, Case, as_outputs
+from minpy.core.backward import backward
 from minpy.core.nodes import Leaf
 from minpy.core.state import Scope
-from minpy.core.tape import backward
 
 __all__ = ["MODES", "Runner", "Unsupported", "register_mode"]
 

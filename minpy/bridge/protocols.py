@@ -16,12 +16,12 @@ import autograd.numpy
 import numpy
 from autograd.tracer import isbox, trace_primitives_map
 
+from minpy.bridge.compositions import COMPOSITIONS
+from minpy.bridge.hips import call_through_autograd, no_gradient, register_array, wrap_result
 from minpy.core.array import Array, note_write
-from minpy.core.compositions import COMPOSITIONS
 from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe
-from minpy.core.hips import call_through_autograd, no_gradient, register_array, wrap_result
-from minpy.core.registry import FUNCTIONS
 from minpy.core.state import state
+from minpy.ops.registry import FUNCTIONS
 
 __all__ = ["NumPyProtocols", "autograd_version", "call_function"]
 

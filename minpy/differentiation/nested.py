@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy
 
-from minpy.core import tracing
 from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.dispatch import require_differentiable
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
-from minpy.core.tape import owned
-from minpy.core.trees import leaves_of, map_tree
+from minpy.core.ownership import owned
+from minpy.differentiation import tracing
+from minpy.differentiation.trees import leaves_of, map_tree
 
 __all__ = ["Call", "matching", "ones_like"]
 

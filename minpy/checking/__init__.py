@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy
 
-from minpy.core.check.case import Case
-from minpy.core.check.checks import (
+from minpy.checking.case import Case
+from minpy.checking.checks import (
     check_dtype,
     check_empty,
     check_forward,
@@ -20,10 +20,10 @@ from minpy.core.check.checks import (
     check_shape_rule,
     check_strides,
 )
-from minpy.core.check.gradients import check_gradient, check_jvp, check_second_order
-from minpy.core.check.modes import MODES, Unsupported, register_mode
-from minpy.core.check.point import Options, Point
-from minpy.core.check.report import FAILED, OK, Report, Row, attempt, skip
+from minpy.checking.gradients import check_gradient, check_jvp, check_second_order
+from minpy.checking.modes import MODES, Unsupported, register_mode
+from minpy.checking.point import Options, Point
+from minpy.checking.report import FAILED, OK, Report, Row, attempt, skip
 from minpy.core.state import Scope
 
 __all__ = ["MODES", "Case", "Report", "Row", "Unsupported", "check_operator", "register_mode"]

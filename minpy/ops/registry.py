@@ -9,9 +9,9 @@ import numpy
 
 from minpy.core.attributes import Signature
 from minpy.core.errors import ArgumentError, nearest
-from minpy.core.inferring import broadcasting, same_shape
 from minpy.core.operator import Operator
-from minpy.core.ufunc import UnaryUfunc
+from minpy.ops.partial_shapes import broadcasting, same_shape
+from minpy.ops.ufunc import UnaryUfunc
 
 __all__ = ["FUNCTIONS", "OPERATORS", "find_operator", "operator"]
 

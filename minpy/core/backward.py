@@ -1,0 +1,100 @@
+"""`backward`: from heads to leaves, over the tape's walk."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array, note_write
+from minpy.core.errors import GradientError, NotRecordedError, describe
+from minpy.core.nodes import Leaf
+from minpy.core.ownership import is_sole_target
+from minpy.core.state import state
+from minpy.core.tape import gradients
+
+__all__ = ["backward", "head_gradient", "require_recorded"]
+
+
+@lru_cache(None)
+def _one(dtype: numpy.dtype) -> numpy.ndarray:
+    one = numpy.ones(1, dtype)
+    one.setflags(write=False)
+    return one
+
+
+def head_gradient(head: Array, given: Any) -> numpy.ndarray:
+    """Return the raw gradient to start with at `head`: the given one, or ones."""
+    data = head._data
+    if given is None:
+        if data.size > 4096:  # no pass over memory for ones: every element is the same one
+            return numpy.ndarray(data.shape, data.dtype, _one(data.dtype), strides=(0,) * data.ndim)
+        ones = numpy.empty(data.shape, data.dtype)
+        ones.fill(1)
+        return ones
+    value = given._data if isinstance(given, Array) else numpy.asarray(given)
+    if value.shape != data.shape:
+        raise GradientError(
+            f"head gradient of shape {value.shape} for a head of shape {data.shape}: they must be equal. "
+            "Leave it out to start with ones."
+        )
+    return value.astype(data.dtype, copy=False)
+
+
+def require_recorded(head: Array, what: str = "backward") -> Any:
+    """Return the node of `head`, or raise the error that says why there is none."""
+    if head._node is None:
+        raise NotRecordedError(
+            f"{what}: this array ({describe(head._data)}) was not computed under autograd.record() from an array that "
+            "needs a gradient. Call x.attach_grad() on the inputs, then compute inside `with autograd.record():`. (An "
+            "array that was changed in place outside record() afterwards is no longer recorded, either.)"
+        )
+    return head._node
+
+
+def backward(
+    heads: Sequence[Array],
+    head_gradients: Sequence[Any] | None = None,
+    retain_graph: bool = False,
+    train_mode: bool = True,
+) -> None:
+    """Compute the gradients of `heads` with respect to every leaf, and write them into the leaves' gradients.
+
+    Nothing is written if anything fails.
+    """
+    nodes = [require_recorded(head) for head in heads]
+    given = head_gradients if head_gradients is not None else [None] * len(nodes)
+    starts = [head_gradient(head, gradient) for head, gradient in zip(heads, given, strict=True)]
+    training, state.training = state.training, train_mode
+    try:
+        found = gradients(nodes, starts, retain_graph=retain_graph)
+    finally:
+        state.training = training
+    del starts
+    for leaf in list(found):
+        _store(leaf, found, leaf)
+
+
+def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
+    """Write `found[key]` into the gradient of `leaf`, by handing the buffer over where nobody can tell.
+
+    Copying a large gradient costs a pass over memory. It is avoided when the tape holds the only reference to the
+    new buffer and the gradient array the only one to the old.
+    """
+    target = leaf.gradient
+    if target is None or leaf.request == "null":
+        return
+    gradient = found.pop(key)
+    if gradient is target._data:  # computed there
+        return
+    if leaf.request == "add":
+        target._data += gradient
+        note_write(target._data)
+    elif is_sole_target(sys.getrefcount(gradient), gradient, target):
+        target._data = gradient
+    else:
+        numpy.copyto(target._data, gradient)
+        note_write(target._data)

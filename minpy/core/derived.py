@@ -1,0 +1,89 @@
+"""Operators made of an operator: bound to an instance, as methods are; with a keyword argument as an input."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from minpy.core.attributes import Attribute, Signature
+
+__all__ = ["Bound", "is_method", "with_keyword_input"]
+
+
+class Bound:
+    """An operator that is a method, bound to its instance."""
+
+    __slots__ = ("__func__", "__self__")
+
+    def __init__(self, operator: Any, instance: Any) -> None:
+        self.__func__ = operator
+        self.__self__ = instance
+
+    def __call__(self, *arguments: Any, **attributes: Any) -> Any:
+        return self.__func__(self.__self__, *arguments, **attributes)
+
+    def check(self, *arguments: Any, **attributes: Any) -> Any:
+        """Check the operator as `Operator.check` does, at a call of this method."""
+        return self.__func__.check(self.__self__, *arguments, **attributes)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__func__, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Bound) and self.__func__ is other.__func__ and self.__self__ is other.__self__
+
+    def __hash__(self) -> int:
+        return hash((id(self.__func__), id(self.__self__)))
+
+    def __reduce__(self) -> Any:
+        return getattr, (self.__self__, self.__func__.__name__)
+
+    def __repr__(self) -> str:
+        return f"<bound {self.__func__!r} of {self.__self__!r}>"
+
+
+def is_method(function: Callable[..., Any]) -> bool:
+    """Tell whether a function was defined in a class body and takes its instance first."""
+    code = function.__code__ if isinstance(function, types.FunctionType) else None
+    scope = getattr(function, "__qualname__", "").rpartition(".")[0]
+    names: tuple[str, ...] = code.co_varnames[: code.co_argcount] if code is not None else ()
+    return bool(scope) and not scope.endswith("<locals>") and bool(names)
+
+
+def with_keyword_input(operator: Any, key: str) -> Any:
+    """Return an operator like this one that takes the keyword argument `key` as its last positional input."""
+
+    def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **attributes: Any) -> Any:
+            attributes[key] = arguments[-1]
+            return function(*arguments[:-1], **attributes)
+
+        return call
+
+    text = operator.signature
+    attributes: dict[str, Attribute] = {name: value for name, value in text.attributes.items() if name != key}
+    signature = Signature((*text.inputs, key), {}, attributes, text.variadic, text.open_ended)
+    derived = type(operator)(
+        rearranged(operator.forward),
+        name=operator.__name__,
+        kind=operator.kind,
+        signature=signature,
+        visible_outputs=operator.visible_outputs,
+        auxiliary=operator.auxiliary,
+    )
+    derived.is_method = operator.is_method
+    derived.rules = [None if rule is None else rearranged(rule) for rule in operator.rules]
+    derived.rules.append(rearranged(operator.keyword_rules[key]) if key in operator.keyword_rules else None)
+    derived.multiple_rules = [(indices, rearranged(rule)) for indices, rule in operator.multiple_rules]
+    derived.keyword_rules = {name: rearranged(rule) for name, rule in operator.keyword_rules.items() if name != key}
+    derived.zeros = set(operator.zeros)
+    derived.shapes_only = set(operator.shapes_only)
+    if operator.zero_rest and key not in operator.keyword_rules:
+        derived.zeros.add(len(text.inputs))
+    derived.all_zero = operator.all_zero
+    derived.zero_rest = operator.zero_rest
+    derived.jvp_rules = {index: rearranged(rule) for index, rule in operator.jvp_rules.items()}
+    derived.shape_rule = None if operator.shape_rule is None else rearranged(operator.shape_rule)
+    derived._forget_plan()
+    return derived

@@ -1,0 +1,118 @@
+"""The guards around users' functions: they see read-only inputs, what they return is checked, errors say where.
+
+Built-in operators are trusted, and run without.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array, raw_of
+from minpy.core.errors import ArgumentError, MutationError, describe, describe_arguments, operator_error
+from minpy.core.state import Scope, state
+
+__all__ = ["call_line", "given", "read_only", "run_guarded", "user_error"]
+
+
+def read_only(value: Any) -> Any:
+    """Return an array around a buffer that cannot be written; anything else as it is."""
+    if type(value) is numpy.ndarray:
+        value = value.view()
+        value.setflags(write=False)
+    elif isinstance(value, Array):
+        value = value._like(read_only(value._data), value._node)
+    return value
+
+
+def given(value: Any) -> Any:
+    """Return an input of a user's function as the function gets it: lists of numbers as read-only arrays."""
+    return read_only(numpy.array(value) if type(value) in (list, tuple) and _are_numbers(value) else value)
+
+
+def _are_numbers(value: Any) -> bool:
+    if isinstance(value, (list, tuple)):
+        return all(map(_are_numbers, value))
+    return isinstance(value, (int, float, complex, numpy.generic))
+
+
+def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """Run a user's forward function on read-only inputs; errors and results are checked."""
+    try:
+        if operator.kind == "mxnet":
+            with Scope(False, None):
+                answer = operator.forward(*map(operator.wrap_raw, views), **attributes)
+            answer = tuple(map(raw_of, answer)) if isinstance(answer, (tuple, list)) else raw_of(answer)
+        else:
+            answer = operator.forward(*views, **attributes)
+    except Exception as error:
+        raise user_error(operator, error, "forward", views) from error
+    if type(answer) is numpy.ndarray:
+        if sys.getrefcount(answer) > _SOLE or answer.base is not None or not answer.flags.writeable:
+            answer = answer.copy()  # somebody else has it, too
+        return answer
+    if isinstance(answer, (tuple, list)):
+        return tuple(_checked_output(operator, value, index) for index, value in enumerate(answer))
+    return _checked_output(operator, answer, None)
+
+
+def _checked_output(operator: Any, value: Any, index: int | None) -> Any:
+    if isinstance(value, (numpy.ndarray, numpy.generic, float, int, complex)):
+        if isinstance(value, numpy.ndarray) and not (
+            value.flags.writeable and value.base is None and sys.getrefcount(value) <= _SOLE_IN_TUPLE
+        ):
+            return value.copy()
+        return numpy.asarray(value) if index is not None else value
+    place = "its forward" if index is None else f"output {index} of its forward"
+    raise ArgumentError(
+        f"{operator.__name__}: {place} is {describe(value)}; expected an array, a number, or a tuple of arrays. "
+        "Does every path of the function return its result?"
+    )
+
+
+def user_error(operator: Any, error: Exception, what: str, inputs: Sequence[Any], upstream: str = "") -> Exception:
+    """Return the error to raise for an exception inside a user's forward or rule.
+
+    For rules, `upstream` describes the upstream gradient.
+    """
+    if isinstance(error, ValueError) and "read-only" in str(error):
+        given = describe_arguments(operator.argument_names(len(inputs)), inputs)
+        return MutationError(
+            f"{operator.__name__} {what}: it changes one of its inputs in place "
+            f"({given}{', ' if upstream else ''}{upstream}); inputs are read-only, as others "
+            "still use them. Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
+        )
+    mode = "NDArrays" if operator.kind == "mxnet" else "NumPy arrays"
+    return operator_error(error, call_line(operator, what, inputs, mode, bool(upstream)))
+
+
+def call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str, rule: bool = False) -> str:
+    """Return the line in front of an error: the operator, the part of it, the mode, and the inputs."""
+    given = describe_arguments(operator.argument_names(len(inputs)), inputs)
+    if rule:
+        when = "backward, recorded for second order" if state.recording else "backward"
+        when = f"{when}, under HIPS autograd" if state.bridging else when
+    else:
+        when = "recording" if state.recording else "not recording"
+    return f"{operator.__name__}: {what} failed on {mode} ({when}): {given}"
+
+
+def _sole_references() -> tuple[int, int]:
+    """Measure what `sys.getrefcount` says of an array that only a local, or a tuple of outputs, refers to."""
+
+    def fresh() -> Any:
+        return numpy.zeros(1)
+
+    def count(_: Any, value: Any, index: int | None) -> int:
+        return sys.getrefcount(value) + 0 * bool(index)
+
+    answer = fresh()
+    alone = sys.getrefcount(answer)
+    answer = (fresh(), fresh())
+    return alone, max(count(None, value, index) for index, value in enumerate(answer))
+
+
+_SOLE, _SOLE_IN_TUPLE = _sole_references()

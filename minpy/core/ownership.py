@@ -1,0 +1,86 @@
+"""Who refers to a buffer: where nobody else does, gradients are computed in it, or handed over, instead of copied.
+
+Reference counts say so. What `sys.getrefcount` shows for a buffer that only we refer to is measured when the module is
+loaded; where an interpreter counts otherwise, values are copied, and nobody can tell the difference.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array
+from minpy.core.nodes import Leaf
+
+__all__ = ["is_sole", "is_sole_target", "owned", "takes_in_place"]
+
+_LARGE = 1 << 15  # bytes from which on a pass over memory costs more than to find out
+
+
+def is_sole(count: int, gradient: numpy.ndarray) -> bool:
+    """Tell whether a gradient is large, and only the walk refers to it, `count` times: it may be computed in."""
+    return count <= _SOLE_WALKED and gradient.nbytes >= _LARGE and gradient.base is None and gradient.flags.writeable
+
+
+def takes_in_place(leaf: Leaf, pending: dict[Any, Any]) -> bool:
+    """Tell whether a first gradient may be computed in the memory of a leaf's gradient, as nobody else refers to it."""
+    target = leaf.gradient
+    if target is None or leaf.request != "write" or leaf in pending:
+        return False
+    count, data = sys.getrefcount(target._data), target._data
+    return (
+        count == _SOLE_SLOT
+        and data.nbytes >= _LARGE
+        and data.base is None
+        and data.shape == leaf.shape
+        and data.dtype is leaf.dtype
+        and data.flags.c_contiguous
+        and data.flags.writeable
+    )
+
+
+def is_sole_target(gradient_count: int, gradient: numpy.ndarray, target: Array) -> bool:
+    """Tell whether a gradient, which only one local of the caller refers to, may become the buffer of `target`."""
+    return (
+        gradient_count == _SOLE_LOCAL
+        and sys.getrefcount(target._data) == _SOLE_SLOT
+        and gradient.base is None
+        and gradient.flags.c_contiguous
+        and gradient.flags.writeable
+    )
+
+
+def owned(holder: Any, key: Any) -> numpy.ndarray:
+    """Return the raw array `holder[key]`, copied if anybody else refers to it or to its memory."""
+    data = holder[key]
+    if sys.getrefcount(data) > _SOLE_HELD or data.base is not None or not data.flags.writeable:
+        data = data.copy()
+    return data
+
+
+def _sole_references() -> tuple[int, int, int]:
+    """Measure what `sys.getrefcount` says of a buffer that only a local, a slot, or a local and a list refer to."""
+    held = [numpy.zeros(1)]
+    data = held[0]
+    found = {0: numpy.zeros(1)}
+    gradient = found.pop(0)
+    holder = Array()
+    holder._data = numpy.zeros(1)
+    return sys.getrefcount(gradient), sys.getrefcount(holder._data), sys.getrefcount(data)
+
+
+def _sole_walked() -> int:
+    """Measure what `_walk_direct` sees of a gradient that only it and `_walk` refer to."""
+
+    def direct(gradient: Any) -> int:
+        return sys.getrefcount(gradient)
+
+    pending = {0: numpy.zeros(1)}
+    gradient = pending.pop(0)
+    return direct(gradient)
+
+
+_SOLE_LOCAL, _SOLE_SLOT, _SOLE_HELD = _sole_references()
+_SOLE_WALKED = _sole_walked()

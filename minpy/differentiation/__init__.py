@@ -1,0 +1,1 @@
+"""Functions differentiated by running them under the tape: what the functional interface and the bridge stand on."""
