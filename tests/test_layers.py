@@ -23,7 +23,7 @@ LAYERS = [
     ["minpy.ndarray.custom"],
     ["minpy.ndarray"],
     ["minpy.symbol*"],
-    ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.test_utils", "minpy.visualization"],
+    ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.test_utils*", "minpy.visualization"],
     ["minpy.autograd", "minpy.context", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
     ["minpy"],
 ]
