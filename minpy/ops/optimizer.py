@@ -50,28 +50,19 @@ class Update(Operator):
             inputs, attributes = bind(self.__name__, self.signature, arguments, attributes, positional_attributes=True)
             if len(inputs) == len(arguments) and tuple(attributes) == given:
                 self.keywords_bound.add((len(arguments), *given))
-        like: Any = None
-        raws = []
-        for value in inputs:
-            if isinstance(value, Array):
-                raws.append(value._data)
-                like = value if like is None else like
-            else:
-                raws.append(value)
-        if like is None and any(dispatch.kind_of(type(value)) > dispatch.ARRAY for value in inputs):
-            return super().__call__(*inputs, **attributes)
-        weight = raws[0]
-        shape = np.shape(weight)
+        raws = [value._data if isinstance(value, Array) else value for value in inputs]
+        like = inputs[0]
+        if not isinstance(like, Array):
+            like = next((value for value in inputs if isinstance(value, Array)), None)
+            if like is None and any(dispatch.kind_of(type(value)) > dispatch.ARRAY for value in inputs):
+                return super().__call__(*inputs, **attributes)
+        weight: Any = raws[0]
         for raw in raws:
-            if not isinstance(raw, np.ndarray) or raw.shape != shape:
-                raise self._misfit(raws)
+            if type(raw) is not np.ndarray or raw.shape != weight.shape:
+                self._require_fit(raws)
         if out is None:
             result = np.empty_like(weight)
-        elif (
-            out is inputs[0]
-            and like is out
-            and (out._node is None or (type(out._node) is Leaf and not state.recording))
-        ):
+        elif out is like is inputs[0] and (out._node is None or (type(out._node) is Leaf and not state.recording)):
             result = weight
             note_write(result)
         else:
@@ -103,12 +94,12 @@ class Update(Operator):
             note_write(result)
         return result
 
-    def _misfit(self, raws: list[Any]) -> ShapeError:
-        rows = zip(self.signature.inputs, raws, strict=True)
-        name, raw = next((n, r) for n, r in rows if not isinstance(r, np.ndarray) or r.shape != raws[0].shape)
-        return ShapeError(
-            f"{self.__name__}: {name} is {describe(raw)}, weight {describe(raws[0])}; shapes must be equal."
-        )
+    def _require_fit(self, raws: list[Any]) -> None:
+        for name, raw in zip(self.signature.inputs, raws, strict=True):
+            if not isinstance(raw, np.ndarray) or raw.shape != np.shape(raws[0]):
+                raise ShapeError(
+                    f"{self.__name__}: {name} is {describe(raw)}, weight {describe(raws[0])}; shapes must be equal."
+                )
 
     def apply(self, out: np.ndarray, raws: list[np.ndarray], attributes: dict[str, Any]) -> None:
         """Run `step` on the arrays, block by block where they are large and their memory allows it."""
@@ -186,7 +177,7 @@ def _sgd_mom_step(
     lazy_update: bool = True,
 ) -> None:
     factor = lr * rescale_grad
-    if clip_gradient < 0 and not wd and abs(factor) > 1e-6 and mom.dtype != np.float16:
+    if clip_gradient < 0 and not wd and abs(factor) > 1e-6 and mom.dtype.itemsize > 2:
         # (For smaller factors mom / factor might overflow.)
         # momentum · mom - factor · grad as -factor · (mom · momentum / -factor + grad): in place, with no other array.
         mom *= momentum / -factor
@@ -195,7 +186,7 @@ def _sgd_mom_step(
     else:
         mom *= momentum
         mom -= _rescaled(weight, grad, lr, wd, rescale_grad, clip_gradient)
-    np.add(weight, mom, out=out)
+    np.add(weight, mom, out)
 
 
 def _sgd_update(

@@ -25,7 +25,7 @@ def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
         if len(left) * right.shape[1] <= _SMALL or left.dtype is not right.dtype:
             return np.dot(left, right)
         out = np.empty((len(left), right.shape[1]), left.dtype)
-    elif not left.dtype == right.dtype == out.dtype:
+    elif not (left.dtype is right.dtype is out.dtype or left.dtype == right.dtype == out.dtype):
         np.copyto(out, np.dot(left, right), casting="same_kind")
         return out
     elif out.size <= _SMALL:

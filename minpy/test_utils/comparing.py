@@ -23,6 +23,7 @@ __all__ = [
 
 
 def raw_value(value: Any, name: str = "a") -> numpy.ndarray:
+    """Return the values of an array or a number; `name` is what an error calls it."""
     raw = value._data if isinstance(value, Array) else numpy.asarray(value)
     if raw.dtype.kind not in "biufc":
         raise ArgumentError(f"{name} is {describe(value)}; expected an array of numbers.")

@@ -106,6 +106,7 @@ def rand_ndarray(
 
 
 def require_dense(stypes: Any, method: str) -> None:
+    """Raise, unless all storage types are dense, the only one there is."""
     for stype in stypes.values() if isinstance(stypes, Mapping) else stypes if isinstance(stypes, list) else [stypes]:
         if stype not in (None, "default"):
             raise ArgumentError(f"{method}: storage {stype!r} is not supported; arrays are dense: 'default'.")
