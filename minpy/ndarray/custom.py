@@ -27,7 +27,7 @@ from minpy.core.errors import (
     nearest,
     operator_error,
 )
-from minpy.core.inferring import Shapes
+from minpy.core.inferring import DTypes, Shapes
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.rules import Plan
@@ -44,6 +44,7 @@ from minpy.ndarray.prop_answers import (
     checked_types,
     declared_dependencies,
     infer_partly,
+    infer_types_partly,
     names_of,
 )
 from minpy.ndarray.purity import is_pure
@@ -172,8 +173,6 @@ class PropOperator(Operator):
         self.op: CustomOp | None = None
         self._declares = False
 
-    type_inference = None
-
     @property
     def parameters(self) -> dict[str, str]:
         """What it was made from: `op_type`, and the parameters of the prop."""
@@ -193,6 +192,10 @@ class PropOperator(Operator):
     def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
         """Ask the prop's `infer_shape`, as soon as it can answer: partly known shapes are given as MXNet does."""
         return infer_partly(self, inputs, outputs)
+
+    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
+        """Ask the prop's `infer_type`; it is given None for a dtype that is not known yet, as MXNet does."""
+        return infer_types_partly(self, inputs, outputs)
 
     @property
     def signature(self) -> Signature:  # type: ignore[override]

@@ -10,7 +10,15 @@ import numpy
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, operator_error
 from minpy.ops.partial_shapes import UNKNOWN, complete
 
-__all__ = ["ask", "checked_shapes", "checked_types", "declared_dependencies", "infer_partly", "names_of"]
+__all__ = [
+    "ask",
+    "checked_shapes",
+    "checked_types",
+    "declared_dependencies",
+    "infer_partly",
+    "infer_types_partly",
+    "names_of",
+]
 
 
 def ask(prop: Any, method: str, *arguments: Any) -> Any:
@@ -173,26 +181,58 @@ def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
     infer_type = operator.prop.infer_type
     if getattr(infer_type, "_is_default", False):
         return [in_types[0]] * len(operator.outputs)
-    answer = ask(operator.prop, "infer_type", list(in_types))
+    inputs, outputs, _ = _read_types(operator, ask(operator.prop, "infer_type", list(in_types)))
+    for name, value, given in zip(operator.arguments, inputs, in_types, strict=True):
+        if value is not given:
+            raise DTypeError(
+                f"{who} says that input {name!r} has type {numpy.dtype(value).name}; the one given has "
+                f"{numpy.dtype(given).name}. Pass x.astype({numpy.dtype(value).name!r}), or correct infer_type."
+            )
+    return outputs
+
+
+def _read_types(operator: Any, answer: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """Go through an answer of `infer_type`; return the types of inputs, outputs and auxiliary states."""
+    who = f"{operator.prop_name}.infer_type"
     if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
         got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
         raise ArgumentError(f"{who} returned {got}; expected 2 or 3 lists: input types, output types, auxiliary types.")
+    read = []
+    states = answer[2] if len(answer) == 3 else [numpy.float32] * len(operator.auxiliaries)
     for part, names, what in (
         (answer[0], operator.arguments, "input"),
         (answer[1], operator.outputs, "output"),
-        (answer[2] if len(answer) == 3 else operator.auxiliaries, operator.auxiliaries, "auxiliary"),
+        (states, operator.auxiliaries, "auxiliary"),
     ):
         if not isinstance(part, (tuple, list)) or len(part) != len(names):
             got = str(len(part)) if isinstance(part, (tuple, list)) else describe(part)
             of = f", for {', '.join(map(repr, names))}" if names else ""
             raise ArgumentError(f"{who} returned {got} {what} types; expected {len(names)}{of}.")
-    for name, value, given in zip(operator.arguments, answer[0], in_types, strict=True):
-        if _type(value, who, "input", name) is not given:
-            raise DTypeError(
-                f"{who} says that input {name!r} has type {numpy.dtype(value).name}; the one given has "
-                f"{numpy.dtype(given).name}. Pass x.astype({numpy.dtype(value).name!r}), or correct infer_type."
-            )
-    return [_type(value, who, "output", name) for name, value in zip(operator.outputs, answer[1], strict=True)]
+        read.append([_type(value, who, what, name) for name, value in zip(names, part, strict=True)])
+    return read[0], read[1], read[2]
+
+
+def infer_types_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:
+    """Return what a prop infers from dtypes that may not all be known; unknown ones are given as None, as in MXNet.
+
+    A prop that fails on those is asked again later.
+    """
+    count = len(operator.arguments)
+    if getattr(operator.prop.infer_type, "_is_default", False):
+        first = inputs[0] if count else numpy.dtype(numpy.float32)
+        return [*inputs[:count], *[first] * len(operator.auxiliaries)], [first] * len(outputs)
+    given = [None if dtype is None else dtype.type for dtype in inputs[:count]]
+    if None not in given:
+        types, results, states = _read_types(operator, ask(operator.prop, "infer_type", given))
+        return [*map(numpy.dtype, (*types, *states))], [*map(numpy.dtype, results)]
+    try:
+        answer = operator.prop.infer_type(given)
+        parts = [[None if value is None else numpy.dtype(value) for value in part] for part in answer]
+        if [*map(len, parts)] != [count, len(operator.outputs), len(operator.auxiliaries)]:
+            return inputs, outputs
+    except Exception:  # it may have needed what is not known; if it is wrong in earnest, it fails again when all is
+        return inputs, outputs
+    return [*parts[0], *parts[2]], parts[1]
 
 
 def _type(value: Any, who: str, what: str, name: str) -> Any:

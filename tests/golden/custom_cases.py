@@ -129,6 +129,32 @@ result = [linear, product, a.grad, b.grad, count, seen]
 """
 
 
+# What graphs infer of dtypes: each prop answers otherwise, and may be asked before all is known.
+TYPES = """
+class Copy(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0])
+class Same(mx.operator.CustomOpProp):
+    def list_arguments(self):
+        return ['data', 'label']
+    def list_auxiliary_states(self):
+        return ['state']
+    def infer_shape(self, in_shape):
+        return [in_shape[0], in_shape[0]], [in_shape[0]], [in_shape[0]]
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Copy()
+class First(Same):
+    def infer_type(self, in_type):
+        return [in_type[0], np.int32], [np.int32], [np.float64]
+class Fixed(Same):
+    def infer_type(self, in_type):
+        return [np.float64, np.int32], [np.int32], [np.float64]
+for prop in (Same, First, Fixed):
+    mx.operator.register('golden_' + prop.__name__)(prop)
+"""
+INFER = "result = mx.sym.Custom(mx.sym.var('x'), mx.sym.var('l'), op_type='golden_{prop}', name='c').{call}"
+
+
 def _probe(a="write", b="write", train="", more=""):
     return PROBE + PROBED.format(a=a, b=b, train=train, more=more)
 
@@ -172,6 +198,20 @@ _CASES = [
      "with autograd.record():\n    s, p = Mix()(a, b)\np.backward()\nresult = [a.grad, b.grad]"),
     ("function_not_recorded", SQUARE + "result = Square()(nd.array([3]))"),
     ("function_twice", SQUARE + "x = nd.array([3]); f = Square(); f(x); result = f(x)"),
+    *(
+        (f"infer_type_{prop}_{number}", TYPES + INFER.format(prop=prop, call=call))
+        for prop in ("Same", "First", "Fixed")
+        for number, call in enumerate((
+            "infer_type()", "infer_type_partial()", "infer_type(x='float64')", "infer_type(x='float16')",
+            "infer_type(x='float64', l='int32')", "infer_type(x='float64', l='float32')",
+            "infer_type_partial(l='float32')", "infer_type_partial(l='int32')",
+        ))
+    ),
+    *(
+        (f"infer_type_{prop}_bound", TYPES + INFER.format(prop=prop, call="simple_bind(mx.cpu(), x=(2,), l=(2,), "
+         "type_dict={'x': 'float64'})") + "\nresult = [a.dtype for a in result.arg_arrays + result.aux_arrays]")
+        for prop in ("First", "Fixed")
+    ),
 ]  # fmt: skip
 
 # Each case registers its operators under names of its own.
