@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import minpy as mx
@@ -119,3 +120,32 @@ def test_errors_say_which_attribute():
         mx.sym.var("x", attr={"a": 1})
     with pytest.raises(ArgumentError, match=r"^sym\.var\('x'\): attribute 'own' must be written __own__\.$"):
         mx.sym.var("x", own="1")
+
+
+@mx.customop("numpy")
+def powered(x, exponent=2.0):
+    return x**exponent
+
+
+@mx.customop("numpy")
+def labelled(x, *, name="plus"):
+    return x if name == "plus" else -x
+
+
+@mx.customop("numpy")
+def scaled(x, *, by):
+    return x * by
+
+
+def test_calls_of_any_operator_may_be_named():
+    x = mx.sym.var("x")
+    assert powered(x, name="mine").list_outputs() == ["mine_output"]
+    assert scaled(x, by=mx.sym.var("factor"), name="mine").list_outputs() == ["mine_output"]
+    assert mx.nd.exp(x, name="mine").list_outputs() == ["mine_output"]
+    assert powered(np.array([3.0]), name="mine") == 9  # code that is written for arrays and symbols alike
+    assert powered(mx.nd.array([3.0]), name="mine").asscalar() == 9
+
+
+def test_an_argument_called_name_is_the_operators():
+    assert labelled(np.array([3.0]), name="minus") == -3
+    assert labelled(mx.sym.var("x"), name="minus").eval(x=mx.nd.array([3.0]))[0].asscalar() == -3

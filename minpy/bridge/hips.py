@@ -47,7 +47,7 @@ __all__ = [
 # -- our operators under autograd --------------------------------------------------------------------------------------
 
 
-def _call_on_boxes(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def _call_on_boxes(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any], name: str | None) -> Any:
     """Call an operator as one primitive of autograd's. (What `minpy.core.dispatch` does with its boxes.)"""
     if operator.uses_training and attributes.get("training") is None:
         attributes["training"] = state.training

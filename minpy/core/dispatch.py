@@ -36,8 +36,11 @@ _kinds: dict[type, int] = {numpy.ndarray: RAW, float: RAW, int: RAW, bool: RAW, 
 _tracers: list[tuple[type, Callable[..., Any]]] = []
 
 
-def register_tracer(cls: type, handler: Callable[[Any, list[Any], dict[str, Any]], Any]) -> None:
-    """Let `handler(operator, inputs, attributes)` answer calls whose inputs include a `cls`; the latest goes first."""
+def register_tracer(cls: type, handler: Callable[[Any, list[Any], dict[str, Any], str | None], Any]) -> None:
+    """Let `handler(operator, inputs, attributes, name)` answer calls whose inputs include a `cls`.
+
+    The latest goes first. `name` is what the call is named in a graph, None if that was not said.
+    """
     _tracers.insert(0, (cls, handler))
     _kinds.clear()
 
@@ -57,11 +60,12 @@ def kind_of(cls: type) -> int:
 def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     """Call an operator on any mix of values; see the module's docstring. This is `Operator.__call__`."""
     inputs: Sequence[Any] = arguments
-    out = None
+    out = name = None
     if (attributes or len(arguments) != operator.arity) and not needs_no_binding(operator, arguments, attributes):
         keywords = tuple(attributes)
+        if operator.takes_name:
+            name = attributes.pop("name", None)
         if operator.builtin:
-            attributes.pop("name", None)
             out = attributes.pop("out", None)
         inputs, attributes = bind(
             operator.__name__, operator.signature, arguments, attributes, positional_attributes=operator.builtin
@@ -71,7 +75,9 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
         if operator.keyword_inputs:
             for key in operator.keyword_inputs:
                 if kind_of(type(attributes.get(key))) != RAW:
-                    return operator.with_inputs(key)(*inputs, attributes.pop(key), **attributes)
+                    value = attributes.pop(key)
+                    named = {} if name is None else {"name": name}
+                    return operator.with_inputs(key)(*inputs, value, **attributes, **named)
     kind = RAW
     for value in inputs:
         try:
@@ -92,7 +98,7 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
             raise ArgumentError(
                 f"{operator.__name__}: out= cannot be used with a {tracer.__name__}; use what the call returns."
             )
-        return handler(operator, list(inputs), attributes)
+        return handler(operator, list(inputs), attributes, name)
     return result if out is None else write_out(operator, result, out)
 
 

@@ -67,6 +67,8 @@ class Operator(Inferring):
 
     # A ufunc, or `into(out, *inputs, **attributes)`: computes the answer in given memory. See `def_into`.
     into: Any = None
+    # Whether `name=` in a call is no argument, but names the call in a graph.
+    takes_name: bool = True
     # Whether each element of the answer depends on the same element of the inputs only.
     elementwise: bool = False
 
@@ -96,6 +98,9 @@ class Operator(Inferring):
         self.may_alias = True
         self.uses_training = "training" in self.signature.attributes
         self.is_method = is_method(forward)
+        self.takes_name = builtin or not (
+            self.signature.open_ended or "name" in self.signature.inputs or "name" in self.signature.attributes
+        )
         self.arity = len(self.signature.inputs) if self.signature.variadic is None else -1
         if any(attribute.default is inspect.Parameter.empty for attribute in self.signature.attributes.values()):
             self.arity = -1

@@ -87,7 +87,12 @@ def var(
 
 
 def compose(
-    operator: Operator, kind: str, arguments: Sequence[Any], keywords: dict[str, Any], hint: str | None = None
+    operator: Operator,
+    kind: str,
+    arguments: Sequence[Any],
+    keywords: dict[str, Any],
+    hint: str | None = None,
+    name: str | None = None,
 ) -> Symbol:
     """Return the symbol of a call of an operator: `sym.X(...)` for the operator named `kind`.
 
@@ -97,7 +102,7 @@ def compose(
         For inputs that are no symbols, unknown or missing arguments, or symbols with several outputs.
     """
     keywords = dict(keywords)
-    name = keywords.pop("name", None)
+    name = name or (keywords.pop("name", None) if operator.takes_name else None)
     noted = keywords.pop("attr", None)
     annotations = current_scope().get(noted)
     for key in [key for key in keywords if key.startswith("__") or hidden_key(key) != key]:
@@ -275,11 +280,11 @@ def dtype_code(dtype: Any) -> int:
         raise ArgumentError(f"sym.var: dtype {dtype!r} is not one that symbols know; they know {known}.") from None
 
 
-def _traced(operator: Operator, inputs: list[Any], attributes: dict[str, Any]) -> Symbol:
+def _traced(operator: Operator, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Symbol:
     """Answer a call of any operator whose inputs include a symbol: `nd.X(symbol)`, or a `@customop`."""
     if isinstance(operator, PropOperator):
-        return compose_custom(operator, inputs, {}, None, None)
-    return compose(operator, operator.__name__, inputs, attributes)
+        return compose_custom(operator, inputs, {}, name, None)
+    return compose(operator, operator.__name__, inputs, attributes, name=name)
 
 
 dispatch.register_tracer(Symbol, _traced)
