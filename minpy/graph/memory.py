@@ -134,72 +134,148 @@ def place(
     into_gradient : mapping of Node to Node
         Steps that may write their answer where a variable's gradient is asked for.
     """
-    end = len(steps)
-    position = {node: number for number, node in enumerate(steps)}
-    plan = Plan()
-    for node in steps:
-        for value in node.inputs:
-            plan.last_use[value.node] = position[node]
-    for node in steps:
-        plan.last_use.setdefault(node, position[node])
-    for node, number in ends.items():
-        plan.last_use[node] = max(plan.last_use[node], number)
-    for head in heads:
-        plan.last_use[head.node] = end
-    # Memory is needed as long as any of the answers in it.
-    needed: dict[Node, int] = {}
-    for node in steps:
-        for owner in facts[node].shares:
-            needed[owner] = max(needed.get(owner, 0), plan.last_use[node])
-    seen_by_users = {
-        owner
-        for node in steps
-        if node.operator is not None and not _trusted(node)
-        for value in node.inputs
-        for owner in facts[value.node].shares
-    }
-    facts = dict(facts)
-    free = _Free()
-    holds: dict[Node, numpy.ndarray] = {}  # the block of bytes behind an owner
-    ending: dict[int, dict[Node, None]] = {}
-    for number, node in enumerate(steps):
-        for owner in ending.pop(number - 1, ()):
-            free.give(holds[owner])
-        placement = plan.placements[node] = Placement()
-        fact = facts[node]
+    return _Placer(steps, heads, ends, facts, into_gradient).run()
+
+
+class _Placer:
+    """Goes through the steps once, and decides about each where its answer is computed.
+
+    Attributes
+    ----------
+    needed : dict
+        Owner of memory to the number of the last step that reads any answer in it.
+    seen : set of Node
+        Owners whose memory users' operators have seen, and may keep: it is not used again within a run.
+    ending : dict
+        Number of a step to the owners whose block is free after it.
+    blocks : dict
+        Owner to its block of bytes in the arena.
+    """
+
+    def __init__(
+        self,
+        steps: Sequence[Node],
+        heads: Sequence[Value],
+        ends: Mapping[Node, int],
+        facts: Mapping[Node, Fact],
+        into_gradient: Mapping[Node, Node],
+    ) -> None:
+        self.steps = steps
+        self.facts = dict(facts)
+        self.into_gradient = into_gradient
+        self.plan = Plan()
+        self.plan.last_use = _last_reads(steps, heads, ends)
+        self.needed: dict[Node, int] = {}
+        self.seen: set[Node] = set()
+        for node in steps:
+            for owner in facts[node].shares:
+                self.needed[owner] = max(self.needed.get(owner, 0), self.plan.last_use[node])
+            if node.operator is not None and not _trusted(node):
+                self.seen.update(owner for value in node.inputs for owner in facts[value.node].shares)
+        self.free = _Free()
+        self.ending: dict[int, dict[Node, None]] = {}
+        self.blocks: dict[Node, numpy.ndarray] = {}
+
+    def run(self) -> Plan:
+        """Return the plan."""
+        plan = self.plan
+        for number, node in enumerate(self.steps):
+            for owner in self.ending.pop(number - 1, ()):
+                self.free.give(self.blocks[owner])
+            plan.placements[node] = self._placement(number, node)
+        for node in self.steps:
+            placement = plan.placements[node]
+            reused = placement.source if placement.kind == "reuse" else None
+            root = plan.roots[node] = node if reused is None else plan.roots[reused]
+            plan.root_end[root] = max(plan.root_end.get(root, 0), plan.last_use[node])
+        return plan
+
+    def _placement(self, number: int, node: Node) -> Placement:
+        fact = self.facts[node]
         if not _writes_into(node, fact):
-            continue
-        if node in into_gradient:
-            placement.kind, placement.source = "gradient", into_gradient[node]
-            continue
-        source = _dying(node, number, fact, facts, needed, seen_by_users, plan)
+            return Placement()
+        if node in self.into_gradient:
+            return Placement("gradient", source=self.into_gradient[node])
+        source = self._dying(node, number, fact)
         if source is not None:
-            placement.kind, placement.source = "reuse", source
-            (owner,) = facts[source].shares
-            ending.get(needed[owner], {}).pop(owner, None)
-            needed[owner] = needed[node]
-            if node in seen_by_users:
-                seen_by_users.add(owner)
-            if owner in holds and needed[owner] < end and owner not in seen_by_users:
-                ending.setdefault(needed[owner], {})[owner] = None
-            facts[node] = Fact(fact.shape, fact.dtype, fact.strides, frozenset([owner]), 0)
-            continue
-        size = math.prod(fact.shape or ()) * fact.dtype.itemsize
-        plan.unshared_bytes += size
-        block = free.take(size)
+            self._hand_over(source, node, fact)
+            return Placement("reuse", source=source)
+        return Placement("arena", buffer=self._buffer(node, fact))
+
+    def _hand_over(self, source: Node, node: Node, fact: Fact) -> None:
+        """Let `node` compute in the memory of `source`, which is then needed as long as the answer of `node`."""
+        (owner,) = self.facts[source].shares
+        self.ending.get(self.needed[owner], {}).pop(owner, None)
+        self.needed[owner] = self.needed[node]
+        if node in self.seen:
+            self.seen.add(owner)
+        if owner in self.blocks:
+            self._end(owner)
+        self.facts[node] = Fact(fact.shape, fact.dtype, fact.strides, frozenset([owner]), 0)
+
+    def _buffer(self, node: Node, fact: Fact) -> numpy.ndarray:
+        """Return memory of the arena for an answer."""
+        assert fact.shape is not None
+        size = math.prod(fact.shape) * fact.dtype.itemsize
+        self.plan.unshared_bytes += size
+        block = self.free.take(size)
         if block is None:
             block = numpy.empty(max(size, 1), numpy.uint8)
-            plan.arena_bytes += size
-        holds[node] = block
-        placement.kind, placement.buffer = "arena", _view(block, fact)
-        if needed[node] < end and node not in seen_by_users:
-            ending.setdefault(needed[node], {})[node] = None
-    for node in steps:
-        placement = plan.placements[node]
-        root = plan.roots[placement.source] if placement.kind == "reuse" and placement.source is not None else node
-        plan.roots[node] = root
-        plan.root_end[root] = max(plan.root_end.get(root, 0), plan.last_use[node])
-    return plan
+            self.plan.arena_bytes += size
+        self.blocks[node] = block
+        self._end(node)
+        return numpy.ndarray(fact.shape, fact.dtype, block, strides=fact.strides)
+
+    def _end(self, owner: Node) -> None:
+        """Note when the block of an owner is free, if it ever is."""
+        if self.needed[owner] < len(self.steps) and owner not in self.seen:
+            self.ending.setdefault(self.needed[owner], {})[owner] = None
+
+    def _dying(self, node: Node, number: int, fact: Fact) -> Node | None:
+        """Return an input in whose memory the answer may be computed: of the same layout, and needed by nobody else."""
+        if not node.operator.elementwise:
+            return None
+        for value in node.inputs:
+            source = value.node
+            known = self.facts[source]
+            if (
+                source.operator is not None
+                and source.operator is not CONSTANT
+                and (known.shape, known.dtype, known.strides) == (fact.shape, fact.dtype, fact.strides)
+                and len(known.shares) == 1
+                and self._may_be_overwritten(source, number)
+            ):
+                return source
+        return None
+
+    def _may_be_overwritten(self, source: Node, number: int) -> bool:
+        """Tell whether nobody reads the memory of `source` after the step of this number, and it is the program's."""
+        (owner,) = self.facts[source].shares
+        placed = self.plan.placements.get(owner)
+        return (
+            self.needed.get(owner) == number
+            and owner not in self.seen
+            and owner.operator is not None
+            and placed is not None
+            and placed.kind in ("fresh", "arena")
+            and _trusted(owner)
+            and (owner is source or self.plan.placements[source].kind == "reuse")
+        )
+
+
+def _last_reads(steps: Sequence[Node], heads: Sequence[Value], ends: Mapping[Node, int]) -> dict[Node, int]:
+    """Return the number of the last step that reads each node's answer; for heads one that never comes."""
+    found: dict[Node, int] = {}
+    for number, node in enumerate(steps):
+        for value in node.inputs:
+            found[value.node] = number
+    for number, node in enumerate(steps):
+        found.setdefault(node, number)
+    for node, number in ends.items():
+        found[node] = max(found[node], number)
+    for head in heads:
+        found[head.node] = len(steps)
+    return found
 
 
 def _trusted(node: Node) -> bool:
@@ -231,42 +307,6 @@ def _contiguous(fact: Fact) -> bool:
     return True
 
 
-def _dying(
-    node: Node,
-    number: int,
-    fact: Fact,
-    facts: Mapping[Node, Fact],
-    needed: Mapping[Node, int],
-    seen_by_users: set[Node],
-    plan: Plan,
-) -> Node | None:
-    """Return an input in whose memory the answer may be computed: of the same layout, and needed by nobody else."""
-    if not node.operator.elementwise:
-        return None
-    for value in node.inputs:
-        source = value.node
-        known = facts[source]
-        if (
-            source.operator is not None
-            and source.operator is not CONSTANT
-            and (known.shape, known.dtype, known.strides) == (fact.shape, fact.dtype, fact.strides)
-            and len(known.shares) == 1
-        ):
-            (owner,) = known.shares
-            placed = plan.placements.get(owner)
-            if (
-                needed.get(owner) == number
-                and owner not in seen_by_users
-                and owner.operator is not None
-                and placed is not None
-                and placed.kind in ("fresh", "arena")
-                and _trusted(owner)
-                and (owner is source or plan.placements[source].kind == "reuse")
-            ):
-                return source
-    return None
-
-
 class _Free:
     """Blocks of memory that nobody needs, by size."""
 
@@ -290,8 +330,3 @@ class _Free:
         if not blocks:
             del self._sizes[position]
         return block
-
-
-def _view(block: numpy.ndarray, fact: Fact) -> numpy.ndarray:
-    assert fact.shape is not None
-    return numpy.ndarray(fact.shape, fact.dtype, block, strides=fact.strides)
