@@ -66,4 +66,4 @@ def linear(rows: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: n
 
 
 def _floats(rows: np.ndarray, weight: np.ndarray) -> bool:
-    return rows.dtype == weight.dtype and rows.dtype.char in "fd"
+    return rows.dtype == weight.dtype and rows.dtype.char in "fd" and rows.dtype.isnative

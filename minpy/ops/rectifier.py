@@ -24,11 +24,12 @@ def rectified(data: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     NumPy's maximum of an array and a number takes three times as long as that of two arrays: a large array is compared
     with rows of zeros.
     """
-    if data.size < 2 * _WIDTH or not data.flags.c_contiguous or (out is not None and not out.flags.c_contiguous):
+    flat = data.flags.c_contiguous and (out is None or out.flags.c_contiguous)
+    if data.size < 2 * _WIDTH or not flat or data.dtype.kind not in "fiu" or not data.dtype.isnative:
         return np.maximum(data, 0, out=out)
     result = np.empty_like(data) if out is None else out
-    flat, into, zeros = data.reshape(-1), result.reshape(-1), _zeros(data.dtype)
+    source, target, zeros = data.reshape(-1), result.reshape(-1), _zeros(data.dtype)
     end = data.size - data.size % _WIDTH
-    np.maximum(flat[:end].reshape(-1, _WIDTH), zeros, out=into[:end].reshape(-1, _WIDTH))
-    np.maximum(flat[end:], zeros[: data.size - end], out=into[end:])
+    np.maximum(source[:end].reshape(-1, _WIDTH), zeros, out=target[:end].reshape(-1, _WIDTH))
+    np.maximum(source[end:], zeros[: data.size - end], out=target[end:])
     return result
