@@ -64,20 +64,21 @@ def test_products_of_mixed_dtypes(width: int, data_dtype: str, weight_dtype: str
         np.testing.assert_allclose(gradients[name].asnumpy(), wanted[name], rtol=1e-5)
 
 
-LABELS = [[0, 2, 1], [0, 5, -1], [0.0, 1.7, 2.2], [np.nan, 1, np.inf], [1e30, -0.5, 2]]
+LABELS = [[0, 2, 1], [0, 5, -1], [0.0, 1.7, 2.2], [np.nan, 1, np.inf], [1e30, -0.5, 2], [69, 70, -1]]
 
 
 @pytest.mark.parametrize("normalization", ["null", "batch", "valid"])
 @pytest.mark.parametrize("labels", LABELS, ids=str)
-def test_labels_of_a_softmax_output(normalization: str, labels: list[float]) -> None:
-    x = nd.array(np.random.RandomState(0).randn(3, 3))
+@pytest.mark.parametrize("classes", [3, 70])  # compared with all classes, and looked up
+def test_labels_of_a_softmax_output(normalization: str, labels: list[float], classes: int) -> None:
+    x = nd.array(np.random.RandomState(0).randn(3, classes))
     x.attach_grad()
     attributes = {"normalization": normalization, "grad_scale": 0.5}
     with autograd.record():
         y = nd.SoftmaxOutput(x, nd.array(labels), **attributes)
     y.backward()
     symbol = sym.SoftmaxOutput(sym.var("x"), sym.var("labels"), **attributes)
-    executor = symbol.bind(mx.cpu(), {"x": x, "labels": nd.array(labels)}, {"x": nd.zeros((3, 3))})
+    executor = symbol.bind(mx.cpu(), {"x": x, "labels": nd.array(labels)}, {"x": nd.zeros((3, classes))})
     for _ in range(RUNS):
         executor.forward(is_train=True)
         executor.backward()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import autograd as hips
 import numpy as np
 import pytest
 
@@ -17,7 +20,8 @@ LINEAR = [(2, 300, 40), (8, 256, 8), (32, 256, 100), (33, 256, 100), (64, 512, 1
 
 
 def matrix(rows: int, columns: int, dtype: str, layout: str = "C") -> np.ndarray:
-    values = np.random.default_rng(rows * 1000 + columns).uniform(-1, 1, (rows, columns)).astype(dtype)
+    scale = 1 if np.dtype(dtype).kind == "f" else 10
+    values = np.random.default_rng(rows * 1000 + columns).uniform(-scale, scale, (rows, columns)).astype(dtype)
     if layout == "strided":
         wide = np.zeros((rows, 2 * columns), dtype)
         wide[:, ::2] = values
@@ -44,11 +48,25 @@ def test_products_are_those_of_numpy(shape: tuple[int, int, int], layout: str) -
         close(out, expected)
 
 
+@pytest.mark.parametrize("size", [10, 200])
 @pytest.mark.parametrize("dtypes", [("float16", "float16"), ("int32", "int32"), ("float32", "float64"), (">f4", ">f4")])
-def test_products_of_other_dtypes(dtypes: tuple[str, str]) -> None:
-    left, right = (10 * matrix(200, 30, dtypes[0])).astype(dtypes[0]), matrix(30, 150, dtypes[1]).astype(dtypes[1])
-    expected = np.dot(left, right)
-    np.testing.assert_allclose(matrix_product(left, right).astype("d"), expected.astype("d"), rtol=2e-2, atol=1e-2)
+def test_products_of_other_dtypes(dtypes: tuple[str, str], size: int) -> None:
+    left, right = (matrix(size, size, dtype) for dtype in dtypes)
+    for factor in (right, left.T):
+        expected, found = np.dot(left, factor), matrix_product(left, factor)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found.astype("d"), expected.astype("d"), rtol=2e-2, atol=1e-2)
+
+
+@pytest.mark.parametrize("size", [10, 200])
+@pytest.mark.parametrize("of", [np.matrix, np.memmap, np.ndarray])
+def test_products_are_written_where_they_are_asked_for(of: type, size: int) -> None:
+    left, right = matrix(size, size, "float32"), matrix(size, size, "float32").T
+    reversed_, repeated = right[::-1], np.broadcast_to(right[:1], right.shape)
+    for factor in (right, reversed_, repeated):
+        out = np.full((size, size), np.nan, "float32")
+        matrix_product(left.view(of), factor.view(of), out)
+        close(out, left @ factor)
 
 
 @pytest.mark.parametrize("layout", ["C", "F", "strided"])
@@ -58,8 +76,9 @@ def test_linear_is_a_product_and_a_bias(shape: tuple[int, int, int], layout: str
     for dtype in ("float32", "float64"):
         rows, weight = matrix(count, width, dtype, layout), matrix(outputs, width, dtype, layout)
         for bias in (None, matrix(1, outputs, dtype)[0], matrix(1, outputs, "float64")[0]):
-            expected = np.dot(rows, weight.T) if bias is None else np.dot(rows, weight.T) + bias
-            close(linear(rows, weight, bias).astype(expected.dtype), expected, dtype)
+            product = np.dot(rows, weight.T)
+            expected = product if bias is None else product + bias
+            close(linear(rows, weight, bias), expected, dtype)
             out = np.full(expected.shape, np.nan, dtype)
             assert linear(rows, weight, bias, out) is out
             close(out, expected.astype(dtype))
@@ -86,16 +105,49 @@ def test_a_layer_of_any_size_has_the_gradients_of_its_products(shape: tuple[int,
 @pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 4096), (3, 4097), (90, 100), (4, 5, 1000)], ids=str)
 def test_rectified_is_the_maximum_with_zero(shape: tuple[int, ...], dtype: str) -> None:
     data = np.random.default_rng(1).uniform(-5, 5, shape).astype(dtype)
-    for array in (data, data.T, data[..., ::-1] if shape else data):
+    turned = data.transpose(*range(1, data.ndim), 0) if shape else data
+    for array in (data, data.T, turned, data[..., ::-1] if shape else data):
         expected = np.maximum(array, 0)
         found = rectified(array)
         assert found.dtype == expected.dtype
         assert found is not array
         np.testing.assert_array_equal(found, expected)
-        out = np.empty_like(expected)
-        np.testing.assert_array_equal(rectified(array, out), expected)
-        copied = array.astype(expected.dtype)
-        np.testing.assert_array_equal(rectified(copied, copied), expected)  # in its own memory
+        for out in (np.empty_like(expected), np.empty(expected.shape, expected.dtype)):
+            assert rectified(array, out) is out
+            np.testing.assert_array_equal(out, expected)
+        own = array.astype(expected.dtype)
+        rectified(own, own)
+        np.testing.assert_array_equal(own, expected)
+
+
+def test_rectifiers_take_numbers_lists_and_subclasses() -> None:
+    assert nd.relu(-3.0) == nd.Activation(-3.0, act_type="relu") == 0
+    assert nd.relu([1.0, -2.0]).tolist() == [1, 0]
+    assert hips.grad(nd.relu)(3.0) == 1
+    many = np.linspace(-1, 1, 10000).reshape(100, 100)
+    np.testing.assert_array_equal(nd.relu(many.view(np.matrix)), np.maximum(many, 0))
+
+
+def test_layers_read_arrays_that_lie_in_files(tmp_path: Path) -> None:
+    values, weights = matrix(64, 100, "float32"), matrix(300, 100, "float32")
+    file = np.memmap(tmp_path / "values", "float32", "w+", shape=values.shape)
+    file[:] = values
+    inputs = {"x": nd.from_numpy(file), "w": nd.array(weights)}
+    gradient = nd.full(weights.shape, 7)
+    layer = mx.sym.FullyConnected(mx.sym.var("x"), mx.sym.var("w"), no_bias=True, num_hidden=300)
+    executor = mx.sym.tanh(layer).bind(mx.cpu(), inputs, {"w": gradient})
+    expected = np.tanh(values @ weights.T)
+    for _ in range(3):  # step by step, and compiled
+        np.testing.assert_allclose(executor.forward(is_train=True)[0].asnumpy(), expected, rtol=1e-4, atol=1e-5)
+        executor.backward(nd.ones(expected.shape))
+        np.testing.assert_allclose(gradient.asnumpy(), (1 - expected**2).T @ values, rtol=1e-3, atol=1e-4)
+    weight = inputs["w"]
+    weight.attach_grad()
+    weight.grad[:] = 7
+    with autograd.record():
+        result = nd.tanh(nd.FullyConnected(inputs["x"], weight, no_bias=True, num_hidden=300))
+    result.backward()
+    np.testing.assert_allclose(weight.grad.asnumpy(), (1 - expected**2).T @ values, rtol=1e-3, atol=1e-4)
 
 
 def test_rectified_keeps_nan() -> None:

@@ -9,6 +9,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import autograd as hips
 import numpy as np
 import pytest
 
@@ -149,3 +150,68 @@ def test_calls_of_any_operator_may_be_named():
 def test_an_argument_called_name_is_the_operators():
     assert labelled(np.array([3.0]), name="minus") == -3
     assert labelled(mx.sym.var("x"), name="minus").eval(x=mx.nd.array([3.0]))[0].asscalar() == -3
+
+
+@mx.customop("numpy")
+def weighted(x, *, attr=1.0, lr_mult=2.0):
+    return x * attr * lr_mult
+
+
+def test_arguments_that_are_called_as_annotations_are_the_operators():
+    found = weighted(mx.sym.var("x"), attr=5.0, lr_mult=3.0)
+    assert found.eval(x=mx.nd.ones(2))[0].asnumpy().tolist() == [15, 15]
+    assert list(found.attr_dict().values()) == [{"attr": "5.0", "lr_mult": "3.0"}]
+
+
+@mx.operator.register("named_copy")
+class NamedCopy(mx.operator.CustomOpProp):
+    """A prop whose operator is never run."""
+
+
+def test_updates_and_custom_operators_called_on_symbols_keep_their_names():
+    x, g = mx.sym.var("x"), mx.sym.var("g")
+    assert mx.nd.sgd_update(x, g, lr=0.1, name="step").list_outputs() == ["step_output"]
+    assert mx.nd.Custom(x, op_type="named_copy", name="mine").list_outputs() == ["mine_output"]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda x, box: mx.nd.exp(x, out=mx.nd.ones(3)),
+            "exp: out= cannot be used with a symbol; use what it returns.",
+        ),
+        (
+            lambda x, box: mx.nd.sgd_update(x, x, lr=0.1, out=mx.nd.ones(3)),
+            "sgd_update: out= cannot be used with a symbol; use what it returns.",
+        ),
+        (
+            lambda x, box: mx.nd.exp(mx.nd.ones(3), out=x),
+            "exp: out= is a symbol; give an array, or use what the call returns.",
+        ),
+        (
+            lambda x, box: mx.nd.exp(box, out=np.ones(3)),
+            "exp: out= cannot be used with an argument traced by HIPS autograd; use what it returns.",
+        ),
+        (
+            lambda x, box: mx.nd.exp(np.ones(3), out=box),
+            "exp: out= is an argument traced by HIPS autograd; give an array, or use what the call returns.",
+        ),
+        (
+            lambda x, box: mx.nd.sgd_update(np.ones(3), np.ones(3), lr=0.1, out=3),
+            "sgd_update: out= is int 3; give an array, or use what the call returns.",
+        ),
+        (
+            lambda x, box: mx.nd.sgd_update(1.0, np.ones(3), lr=0.1),
+            "sgd_update: weight is float 1.0; expected an NDArray or NumPy array.",
+        ),
+    ],
+)
+def test_what_cannot_be_written_into_is_said(call, message):
+    def function(box):
+        with pytest.raises(ArgumentError) as caught:
+            call(mx.sym.var("x"), box)
+        assert str(caught.value) == message
+        return box.sum()
+
+    hips.grad(function)(np.ones(3))

@@ -59,7 +59,7 @@ def _call_on_boxes(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
     return dispatch.visible(operator, answer, attributes)
 
 
-dispatch.register_tracer(Box, _call_on_boxes)
+dispatch.register_tracer(Box, _call_on_boxes, "an argument traced by HIPS autograd")
 
 
 def _without_arrays(operator: Any, inputs: Sequence[Any]) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array
+from minpy.core.array import as_raw, raw_of
 from minpy.core.attributes import bind
 from minpy.core.errors import describe, describe_arguments
 from minpy.differentiation import tracing
@@ -21,7 +21,7 @@ Arrays = list[numpy.ndarray]
 def as_outputs(answer: Any) -> Arrays:
     """Return what an operator returned as a list of NumPy arrays."""
     values = answer if isinstance(answer, (tuple, list)) else (answer,)
-    return [numpy.asarray(value._data if isinstance(value, Array) else value) for value in values]
+    return [as_raw(value) for value in values]
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class Case:
     def read(cls, operator: Any, arguments: Sequence[Any], attributes: Mapping[str, Any]) -> Case:
         """Return the case of a call: arrays are unwrapped and floating-point ones converted to float64."""
         inputs, rest = bind(operator.__name__, operator.signature, tuple(arguments), dict(attributes), operator.builtin)
-        raw = [numpy.asarray(value) if isinstance(value, list) else _unwrapped(value) for value in inputs]
-        options = {key: _unwrapped(value) for key, value in rest.items()}
+        raw = [numpy.asarray(value) if isinstance(value, list) else raw_of(value) for value in inputs]
+        options = {key: raw_of(value) for key, value in rest.items()}
         slots: list[int | str] = [index for index, value in enumerate(raw) if _is_variable(operator, index, value)]
         slots += [key for key in operator.keyword_rules if _is_real(options.get(key))]
         case = cls(operator, tuple(raw), options, tuple(slots))
@@ -115,10 +115,6 @@ class Case:
         answer, pull = tracing.vjp(self.function, self.variables, chosen)
         several = isinstance(answer, (tuple, list))
         return pull(upstream if several else upstream[0])
-
-
-def _unwrapped(value: Any) -> Any:
-    return value._data if isinstance(value, Array) else value
 
 
 def _text(value: Any) -> str:

@@ -18,6 +18,7 @@ __all__ = [
     "PLAIN_CLASSES",
     "Array",
     "Shaped",
+    "as_raw",
     "create",
     "last_write",
     "new_array",
@@ -100,6 +101,11 @@ def new_array(cls: type, data: numpy.ndarray, node: Any = None) -> Any:
 def raw_of(value: Any) -> Any:
     """Return the buffer of an `Array`; any other value as it is."""
     return value._data if isinstance(value, Array) else value
+
+
+def as_raw(value: Any) -> numpy.ndarray:
+    """Return the buffer of an `Array`, and anything else as a NumPy array."""
+    return value._data if isinstance(value, Array) else numpy.asarray(value)
 
 
 # Classes whose arrays are nothing but a buffer and a node (no context to carry), so that hot paths may make them.

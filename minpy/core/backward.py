@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, note_write
+from minpy.core.array import Array, as_raw, note_write
 from minpy.core.errors import GradientError, NotRecordedError, describe
 from minpy.core.nodes import Leaf
 from minpy.core.ownership import is_sole_target
@@ -35,7 +35,7 @@ def head_gradient(head: Array, given: Any) -> numpy.ndarray:
         ones = numpy.empty(data.shape, data.dtype)
         ones.fill(1)
         return ones
-    value = given._data if isinstance(given, Array) else numpy.asarray(given)
+    value = as_raw(given)
     if value.shape != data.shape:
         raise GradientError(
             f"head gradient of shape {value.shape} for a head of shape {data.shape}: they must be equal. "

@@ -51,8 +51,8 @@ def is_method(function: Callable[..., Any]) -> bool:
     return bool(scope) and not scope.endswith("<locals>") and bool(names)
 
 
-def with_keyword_input(operator: Any, key: str) -> Any:
-    """Return an operator like this one that takes the keyword argument `key` as its last positional input."""
+def with_keyword_input(cls: type, operator: Any, key: str) -> Any:
+    """Return a `cls` like this operator that takes the keyword argument `key` as its last positional input."""
 
     def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **attributes: Any) -> Any:
@@ -64,7 +64,7 @@ def with_keyword_input(operator: Any, key: str) -> Any:
     text = operator.signature
     attributes: dict[str, Attribute] = {name: value for name, value in text.attributes.items() if name != key}
     signature = Signature((*text.inputs, key), {}, attributes, text.variadic, text.open_ended)
-    derived = type(operator)(
+    derived: Any = cls(
         rearranged(operator.forward),
         name=operator.__name__,
         kind=operator.kind,

@@ -33,15 +33,18 @@ numpy_array = numpy.ndarray
 
 RAW, ARRAY, TRACER = range(3)
 _kinds: dict[type, int] = {numpy.ndarray: RAW, float: RAW, int: RAW, bool: RAW, type(None): RAW}
-_tracers: list[tuple[type, Callable[..., Any]]] = []
+_tracers: list[tuple[type, Callable[..., Any], str]] = []
 
 
-def register_tracer(cls: type, handler: Callable[[Any, list[Any], dict[str, Any], str | None], Any]) -> None:
+def register_tracer(
+    cls: type, handler: Callable[[Any, list[Any], dict[str, Any], str | None], Any], described: str
+) -> None:
     """Let `handler(operator, inputs, attributes, name)` answer calls whose inputs include a `cls`.
 
-    The latest goes first. `name` is what the call is named in a graph, None if that was not said.
+    The latest goes first. `name` is what the call is named in a graph, None if that was not said; `described` is what
+    messages call such a value.
     """
-    _tracers.insert(0, (cls, handler))
+    _tracers.insert(0, (cls, handler, described))
     _kinds.clear()
 
 
@@ -49,7 +52,7 @@ def kind_of(cls: type) -> int:
     """Return RAW, ARRAY or TRACER for a class of values."""
     if issubclass(cls, Array):
         kind = ARRAY
-    elif any(issubclass(cls, tracer) for tracer, _ in _tracers):
+    elif any(issubclass(cls, tracer[0]) for tracer in _tracers):
         kind = TRACER
     else:
         kind = RAW
@@ -93,11 +96,9 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     elif kind == RAW:
         result = visible(operator, run(operator, inputs, attributes), attributes)
     else:
-        tracer, handler = next(pair for pair in _tracers if any(isinstance(value, pair[0]) for value in inputs))
+        _, handler, described = next(one for one in _tracers if any(isinstance(value, one[0]) for value in inputs))
         if out is not None:
-            raise ArgumentError(
-                f"{operator.__name__}: out= cannot be used with a {tracer.__name__}; use what the call returns."
-            )
+            raise ArgumentError(f"{operator.__name__}: out= cannot be used with {described}; use what it returns.")
         return handler(operator, list(inputs), attributes, name)
     return result if out is None else write_out(operator, result, out)
 
@@ -286,11 +287,7 @@ def write_out(operator: Any, result: Any, out: Any) -> Any:
         return out
     if isinstance(result, tuple):
         result = result[0]
-    if kind_of(type(out)) == TRACER:
-        raise ArgumentError(
-            f"{operator.__name__}: out= is {describe(out)}; give an array, or use what the call returns."
-        )
-    data, target = raw_of(result), raw_of(out)
+    data, target = raw_of(result), target_of(operator, out)
     if numpy.shape(data) != target.shape:
         raise ArgumentError(
             f"{operator.__name__}: out has shape {target.shape}, the result has {numpy.shape(data)}; "
@@ -301,6 +298,15 @@ def write_out(operator: Any, result: Any, out: Any) -> Any:
     else:
         numpy.copyto(target, data, casting="unsafe")
     return out
+
+
+def target_of(operator: Any, out: Any) -> numpy.ndarray:
+    """Return the buffer of an array that is given as `out`."""
+    target = raw_of(out)
+    if not isinstance(target, numpy_array):
+        what = next((one[2] for one in _tracers if isinstance(out, one[0])), describe(out))
+        raise ArgumentError(f"{operator.__name__}: out= is {what}; give an array, or use what the call returns.")
+    return target
 
 
 def require_differentiable(dtype: numpy.dtype, what: str) -> None:

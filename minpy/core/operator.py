@@ -439,7 +439,7 @@ class Operator(Inferring):
     def with_inputs(self, key: str) -> Operator:
         """Return this operator with the keyword argument `key` as its last positional input."""
         if key not in self._with_inputs:
-            self._with_inputs[key] = with_keyword_input(self, key)
+            self._with_inputs[key] = with_keyword_input(Operator, self, key)
         return self._with_inputs[key]
 
     # -- inside --------------------------------------------------------------------------------------------------

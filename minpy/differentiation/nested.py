@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import FRONT_ENDS, Array
+from minpy.core.array import FRONT_ENDS, Array, as_raw
 from minpy.core.dispatch import require_differentiable
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
 from minpy.core.ownership import owned
@@ -69,18 +69,18 @@ class Call:
     def real_outputs(self) -> Sequence[Any]:
         """Return the results, none of which is complex."""
         for output in self.outputs:
-            if _raw(output).dtype.kind == "c":
+            if as_raw(output).dtype.kind == "c":
                 raise DTypeError(
-                    f"{self.what}: the result is complex ({describe(_raw(output))}); a gradient is of a real function. "
-                    "Take numpy.real, numpy.imag or numpy.abs of the result."
+                    f"{self.what}: the result is complex ({describe(as_raw(output))}); a gradient is of a real "
+                    "function. Take numpy.real, numpy.imag or numpy.abs of the result."
                 )
         return self.outputs
 
     def one_number(self) -> Sequence[Any]:
         """Return the gradient to start with at a result that is one number."""
         outputs = self.real_outputs()
-        if len(outputs) != 1 or _raw(outputs[0]).size != 1:
-            got = describe(_raw(outputs[0])) if len(outputs) == 1 else f"a nest of {len(outputs)} arrays"
+        if len(outputs) != 1 or as_raw(outputs[0]).size != 1:
+            got = describe(as_raw(outputs[0])) if len(outputs) == 1 else f"a nest of {len(outputs)} arrays"
             raise ShapeError(
                 f"{self.what} differentiates a function whose result is one number, got {got}. Sum it up, or use "
                 "jacobian (every element's derivative) or elementwise_grad (the derivative of the sum)."
@@ -99,16 +99,16 @@ class Call:
         """Return a nest like the result, of nests like the arguments, of derivatives."""
         found: list[Any] = []
         for position, output in enumerate(self.outputs):
-            shape, size = _raw(output).shape, _raw(output).size
+            shape, size = as_raw(output).shape, as_raw(output).size
             rows: list[list[Any]] = []
             for element in range(size):
-                start = numpy.zeros(shape, _raw(output).dtype)
+                start = numpy.zeros(shape, as_raw(output).dtype)
                 start.reshape(-1)[element] = 1
                 starts: list[Any] = [None] * len(self.outputs)
                 starts[position] = start
                 rows.append(self.pull(starts))
             columns = [
-                _stacked([row[number] for row in rows], shape, _raw(variable))
+                _stacked([row[number] for row in rows], shape, as_raw(variable))
                 for number, variable in enumerate(self.variables)
             ]
             found.append(self._restore(iter(columns), whole=False))
@@ -128,7 +128,7 @@ class Call:
 
     def _result_leaf(self, output: Any, value: Any) -> Any:
         if isinstance(output, Array) and value is not output:
-            value = output._like(_raw(value), getattr(value, "_node", None))
+            value = output._like(as_raw(value), getattr(value, "_node", None))
         if not isinstance(value, Array):
             return value
         if value._node is not None or not self.plain or not isinstance(value, FRONT_ENDS["numpy"]):
@@ -149,7 +149,7 @@ class Call:
         return restored[0] if self.single else restored
 
     def _given(self, position: int) -> Any:
-        return _raw(self.variables[position])
+        return as_raw(self.variables[position])
 
     def _add_variable(self, argnum: int, leaf: Any, path: str) -> Any:
         if leaf is None and path:
@@ -165,7 +165,7 @@ class Call:
                 f"{what} is {describe(leaf)}, which has no gradient: only floating-point arrays and numbers do, and "
                 "dicts, lists and tuples of them. Choose another argument with argnum."
             )
-        require_differentiable(_raw(leaf).dtype, what)
+        require_differentiable(as_raw(leaf).dtype, what)
         self.variables.append(leaf)
 
 
@@ -181,13 +181,9 @@ def _positions(what: str, function: Any, argnums: Sequence[int], count: int) -> 
     return tuple(int(argnum) % count for argnum in argnums)
 
 
-def _raw(value: Any) -> Any:
-    return value._data if isinstance(value, Array) else numpy.asarray(value)
-
-
 def ones_like(output: Any) -> numpy.ndarray:
     """Return the gradient to start with at a result: raw ones."""
-    data = _raw(output)
+    data = as_raw(output)
     return numpy.ones(data.shape, data.dtype)
 
 
@@ -235,8 +231,8 @@ def matching(what: str, given: Any, like: Any, leaves: Sequence[Any]) -> list[An
             f"at {_listed(paths)}."
         )
     for leaf, path, value in zip(leaves, paths, found, strict=True):
-        if numpy.shape(_raw(leaf)) != numpy.shape(_raw(value)):
-            raise ShapeError(f"{what}{path} has shape {_raw(value).shape}, expected {_raw(leaf).shape}.")
+        if numpy.shape(as_raw(leaf)) != numpy.shape(as_raw(value)):
+            raise ShapeError(f"{what}{path} has shape {as_raw(value).shape}, expected {as_raw(leaf).shape}.")
     return found
 
 

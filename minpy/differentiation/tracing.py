@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, new_array, now
+from minpy.core.array import Array, as_raw, new_array, now
 from minpy.core.errors import GradientError, describe, operator_error
 from minpy.core.nodes import Leaf, Node, Output, Recorded, connect, record_node
 from minpy.core.state import Scope, state
@@ -159,7 +159,7 @@ def _start(gradient: Any, head: Array, nested: bool) -> Any:
                 gradient = gradient.astype(head._data.dtype)
             return connect(gradient._data, gradient._node)
         return connect(numpy.asarray(gradient, head._data.dtype), None)
-    data = gradient._data if isinstance(gradient, Array) else numpy.asarray(gradient)
+    data = as_raw(gradient)
     return data.astype(head._data.dtype, copy=False)
 
 
@@ -185,7 +185,7 @@ def jvp(
     heads = [head._node for head in outputs if isinstance(head, Array) and head._node is not None]
     pushed: dict[Any, Any] = {}
     for argnum, tangent in zip(argnums, tangents, strict=True):
-        raw = tangent._data if isinstance(tangent, Array) else numpy.asarray(tangent)
+        raw = as_raw(tangent)
         pushed[inputs[argnum]._node] = raw.astype(inputs[argnum]._data.dtype, copy=False)
     for node in reversed(reachable(heads, since)):
         if type(node) is Node:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, insort
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy
@@ -33,8 +33,8 @@ class Fact:
     strides: tuple[int, ...]
     shares: frozenset[Node]
     nbytes: int
-    count: int = 1
-    c_contiguous: bool = True
+    count: int
+    c_contiguous: bool
 
 
 @dataclass(slots=True)
@@ -211,7 +211,7 @@ class _Placer:
             self.seen.add(owner)
         if owner in self.blocks:
             self._end(owner)
-        self.facts[node] = Fact(fact.shape, fact.dtype, fact.strides, frozenset([owner]), 0)
+        self.facts[node] = replace(fact, shares=frozenset([owner]), nbytes=0)
 
     def _buffer(self, node: Node, fact: Fact) -> numpy.ndarray:
         """Return memory of the arena for an answer."""
@@ -288,12 +288,12 @@ def _writes_into(node: Node, fact: Fact) -> bool:
     if node.operator is CONSTANT or fact.shape is None or fact.dtype is None or node not in fact.shares:
         return False
     operator = node.operator
-    if operator.into is None or not _contiguous(fact):
+    if operator.into is None or not _is_dense(fact):
         return False
     return not (operator.keeps_dtype and fact.dtype.kind in "iu")
 
 
-def _contiguous(fact: Fact) -> bool:
+def _is_dense(fact: Fact) -> bool:
     """Tell whether the array fills its memory, in whatever order of axes."""
     assert fact.shape is not None
     expected = fact.dtype.itemsize

@@ -118,7 +118,7 @@ class Program:
 
     def run_forward(self, arrays: Sequence[numpy.ndarray], observer: Observer | None = None) -> Sequence[Any]:
         """Compute and return the heads, which share memory with `arrays` where operators return views."""
-        arrays = _contiguous(arrays, self._states)
+        arrays = _as_contiguous(arrays, self._states)
         if self._run_forward is not None and observer is None:
             self._is_compiled_run = True
             return self._guarded(self._run_forward, arrays)
@@ -149,11 +149,11 @@ class Program:
 
         The head gradients and buffers must not share memory.
         """
-        arrays, head_gradients = _contiguous(arrays, self._states), _contiguous(head_gradients)
+        arrays, head_gradients = _as_contiguous(arrays, self._states), _as_contiguous(head_gradients)
         if self._is_compiled_run:
             targets = [buffers[node] for node in self.gradients]
             if self._run_backward is not None:
-                given = _contiguous(targets)
+                given = _as_contiguous(targets)
                 self._guarded(self._run_backward, arrays, head_gradients, given)
                 for target, array in zip(targets, given, strict=True):
                     if array is not target:
@@ -268,7 +268,7 @@ def step_call(node: Node) -> Callable[..., Any]:
     return forward
 
 
-def _contiguous(arrays: Sequence[numpy.ndarray], states: Collection[int] = ()) -> Sequence[numpy.ndarray]:
+def _as_contiguous(arrays: Sequence[numpy.ndarray], states: Collection[int] = ()) -> Sequence[numpy.ndarray]:
     """Return arrays with those copied that are not C-contiguous, but for the states, which are written to.
 
     A plan holds for one layout: whether an answer is a view, and so may not be written to, depends on that.
@@ -303,4 +303,4 @@ def _read(env: Mapping[Node, Any], value: Value) -> Any:
 
 
 def _fact_of_given(node: Node, array: Any) -> Fact:
-    return Fact(numpy.shape(array), array.dtype, array.strides, frozenset([node]), 0)
+    return Fact(numpy.shape(array), array.dtype, array.strides, frozenset([node]), 0, 1, array.flags.c_contiguous)

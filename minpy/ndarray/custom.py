@@ -15,7 +15,7 @@ from typing import Any
 import numpy
 
 from minpy.core import dispatch, guards
-from minpy.core.array import Array, new_array, now
+from minpy.core.array import Array, as_raw, new_array, now
 from minpy.core.attributes import Attribute, Signature
 from minpy.core.context import CPU
 from minpy.core.errors import (
@@ -81,11 +81,11 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
         For an exception inside the operator; it is also of the exception's own class.
     """
     prop_class = find_prop(op_type)
-    out = None
+    out = name = None
     arrays: dict[str, Any] = {}
     if kwargs:
         if isinstance(kwargs.get("name", ""), (str, type(None))):  # an array is an input of that name
-            kwargs.pop("name", None)
+            name = kwargs.pop("name", None)
         out = kwargs.pop("out", None)
         arrays = {name: value for name, value in kwargs.items() if _is_array(value)}
         kwargs = {name: str(value) for name, value in kwargs.items() if name not in arrays}
@@ -95,7 +95,7 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
         values_out = dispatch.run(operator, (), {"training": state.training})
         result = tuple(map(_wrapped, values_out)) if isinstance(values_out, tuple) else _wrapped(values_out)
     else:
-        result = operator(*values)
+        result = operator(*values) if name is None else operator(*values, name=name)
     if out is not None:
         return dispatch.write_out(operator, result, out)
     return list(result) if isinstance(result, tuple) else result
@@ -144,6 +144,7 @@ class PropOperator(Operator):
 
     guarded = builtin = direct = is_method = False
     uses_training = True
+    keywords_bound: set[tuple[Any, ...]] = set()
     kind = "numpy"
     may_alias = False
     visible_outputs = None
@@ -353,7 +354,7 @@ class PropOperator(Operator):
 
     def _array(self, value: Any) -> NDArray:
         if type(value) is not numpy.ndarray:
-            value = value._data if isinstance(value, Array) else numpy.asarray(value)
+            value = as_raw(value)
         return new_array(NDArray, value) if self.context is CPU else place(NDArray, value, self.context)
 
     def _declared(self, inputs: Sequence[Any], answer: Any) -> tuple[list[Any], list[Any]]:

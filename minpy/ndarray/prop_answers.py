@@ -176,11 +176,8 @@ def _example(operator: Any) -> str:
 def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
     """Return the output types as the prop infers them for the given input types."""
     who = f"{operator.prop_name}.infer_type"
-    if not in_types:
-        return [numpy.float32] * len(operator.outputs)
-    infer_type = operator.prop.infer_type
-    if getattr(infer_type, "_is_default", False):
-        return [in_types[0]] * len(operator.outputs)
+    if getattr(operator.prop.infer_type, "_is_default", False):
+        return [in_types[0] if in_types else numpy.float32] * len(operator.outputs)
     inputs, outputs, _ = _read_types(operator, ask(operator.prop, "infer_type", list(in_types)))
     for name, value, given in zip(operator.arguments, inputs, in_types, strict=True):
         if value is not given:
@@ -198,7 +195,7 @@ def _read_types(operator: Any, answer: Any) -> tuple[list[Any], list[Any], list[
         got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
         raise ArgumentError(f"{who} returned {got}; expected 2 or 3 lists: input types, output types, auxiliary types.")
     read = []
-    states = answer[2] if len(answer) == 3 else [numpy.float32] * len(operator.auxiliaries)
+    states = answer[2] if len(answer) == 3 else [None] * len(operator.auxiliaries)
     for part, names, what in (
         (answer[0], operator.arguments, "input"),
         (answer[1], operator.outputs, "output"),
@@ -208,7 +205,13 @@ def _read_types(operator: Any, answer: Any) -> tuple[list[Any], list[Any], list[
             got = str(len(part)) if isinstance(part, (tuple, list)) else describe(part)
             of = f", for {', '.join(map(repr, names))}" if names else ""
             raise ArgumentError(f"{who} returned {got} {what} types; expected {len(names)}{of}.")
-        read.append([_type(value, who, what, name) for name, value in zip(names, part, strict=True)])
+        open_ended = what == "auxiliary"  # None: whatever the state that is given has
+        read.append(
+            [
+                None if open_ended and value is None else _type(value, who, what, name)
+                for name, value in zip(names, part, strict=True)
+            ]
+        )
     return read[0], read[1], read[2]
 
 
@@ -224,15 +227,21 @@ def infer_types_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, A
     given = [None if dtype is None else dtype.type for dtype in inputs[:count]]
     if None not in given:
         types, results, states = _read_types(operator, ask(operator.prop, "infer_type", given))
-        return [*map(numpy.dtype, (*types, *states))], [*map(numpy.dtype, results)]
+        return _dtypes([*types, *states]), _dtypes(results)
     try:
         answer = operator.prop.infer_type(given)
-        parts = [[None if value is None else numpy.dtype(value) for value in part] for part in answer]
+        parts = [*map(_dtypes, answer)]
+        if len(parts) == 2:
+            parts.append([None] * len(operator.auxiliaries))
         if [*map(len, parts)] != [count, len(operator.outputs), len(operator.auxiliaries)]:
             return inputs, outputs
     except Exception:  # it may have needed what is not known; if it is wrong in earnest, it fails again when all is
         return inputs, outputs
     return [*parts[0], *parts[2]], parts[1]
+
+
+def _dtypes(types: Any) -> list[Any]:
+    return [None if value is None else numpy.dtype(value) for value in types]
 
 
 def _type(value: Any, who: str, what: str, name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
-from minpy.core.array import Array, register_front_end
+from minpy.core.array import Array, raw_of, register_front_end
 from minpy.core.errors import MutationError
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
@@ -121,7 +121,7 @@ class ndarray(NumPyMembers):
             super().__setitem__(key, value)
             return
         self._require_own("x[...] = value")
-        raw_key = tuple(map(_raw, key)) if isinstance(key, tuple) else _raw(key)
+        raw_key = tuple(map(raw_of, key)) if isinstance(key, tuple) else raw_of(key)
         value = value if isinstance(value, Array) else numpy.asarray(value)
         self._become(indexing.assign(self, value, key=raw_key))
 
@@ -168,10 +168,6 @@ def _as_weak(value: Any, other: Any) -> Any:
     if type(value) in (int, float) and isinstance(other, Array) and not other.ndim and other._data.dtype.kind == "f":
         return numpy.asarray(value, other._data.dtype)
     return value
-
-
-def _raw(value: Any) -> Any:
-    return value._data if isinstance(value, Array) else value
 
 
 def _method(function: Callable[..., Any]) -> Callable[..., Any]:

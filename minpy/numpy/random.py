@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
-from minpy.core.array import Array
+from minpy.core.array import raw_of
 from minpy.core.context import Context
 from minpy.core.errors import ArgumentError
 from minpy.numpy.ndarray import ndarray
@@ -60,10 +60,6 @@ _DISTRIBUTIONS = [
 __all__ = [*_DISTRIBUTIONS, "rand", "randint", "randn", "random_sample", "seed", "shuffle"]
 
 
-def _raw(value: Any) -> Any:
-    return value._data if isinstance(value, Array) else value
-
-
 def _finished(value: Any, dtype: Any, context: Context | None) -> Any:
     from minpy.core.context import resolve_context
     from minpy.ndarray.placement import place
@@ -77,8 +73,8 @@ def _finished(value: Any, dtype: Any, context: Context | None) -> Any:
 def _function(name: str) -> Callable[..., Any]:
     def draw(*arguments: Any, dtype: Any = None, ctx: Context | None = None, **keywords: Any) -> Any:
         method = getattr(generator(), name)
-        keywords = {key: _raw(value) for key, value in keywords.items()}
-        return _finished(method(*map(_raw, arguments), **keywords), dtype, ctx)
+        keywords = {key: raw_of(value) for key, value in keywords.items()}
+        return _finished(method(*map(raw_of, arguments), **keywords), dtype, ctx)
 
     draw.__name__ = draw.__qualname__ = name
     draw.__doc__ = (
@@ -118,4 +114,4 @@ def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = No
 
 def shuffle(x: Any) -> None:
     """Put the elements along the first axis into random order, in place."""
-    x[...] = generator().permutation(_raw(x), axis=0)
+    x[...] = generator().permutation(raw_of(x), axis=0)

@@ -15,7 +15,7 @@ import numpy as np
 from minpy.core import dispatch
 from minpy.core.array import Array, note_write
 from minpy.core.attributes import bind
-from minpy.core.errors import ShapeError, describe, describe_arguments, operator_error
+from minpy.core.errors import ArgumentError, ShapeError, describe, describe_arguments, operator_error
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
@@ -42,11 +42,11 @@ class Update(Operator):
         OPERATORS[self.__name__] = self
 
     def __call__(self, /, *arguments: Any, **attributes: Any) -> Any:
-        out = attributes.pop("out", None)
+        out, name = attributes.pop("out", None), None
         inputs: Any = arguments
         if not dispatch.needs_no_binding(self, arguments, attributes):
             given = tuple(attributes)
-            attributes.pop("name", None)
+            name = attributes.pop("name", None)
             inputs, attributes = bind(self.__name__, self.signature, arguments, attributes, positional_attributes=True)
             if len(inputs) == len(arguments) and tuple(attributes) == given:
                 self.keywords_bound.add((len(arguments), *given))
@@ -55,7 +55,7 @@ class Update(Operator):
         if not isinstance(like, Array):
             like = next((value for value in inputs if isinstance(value, Array)), None)
             if like is None and any(dispatch.kind_of(type(value)) > dispatch.ARRAY for value in inputs):
-                return super().__call__(*inputs, **attributes)
+                return super().__call__(*inputs, **attributes, name=name, out=out)
         weight: Any = raws[0]
         for raw in raws:
             if type(raw) is not np.ndarray or raw.shape != weight.shape:
@@ -83,7 +83,7 @@ class Update(Operator):
 
     def _receiver(self, out: Any, weight: np.ndarray) -> np.ndarray:
         """Return the memory of `out`, which is taken off the tape if it may be written."""
-        result: np.ndarray = out._data if isinstance(out, Array) else out
+        result: np.ndarray = dispatch.target_of(self, out)
         if result.shape != weight.shape:
             raise ShapeError(
                 f"{self.__name__}: out has shape {result.shape}, weight {weight.shape}; they must be equal."
@@ -96,7 +96,9 @@ class Update(Operator):
 
     def _require_fit(self, raws: list[Any]) -> None:
         for name, raw in zip(self.signature.inputs, raws, strict=True):
-            if not isinstance(raw, np.ndarray) or raw.shape != np.shape(raws[0]):
+            if not isinstance(raw, np.ndarray):
+                raise ArgumentError(f"{self.__name__}: {name} is {describe(raw)}; expected an NDArray or NumPy array.")
+            if raw.shape != raws[0].shape:
                 raise ShapeError(
                     f"{self.__name__}: {name} is {describe(raw)}, weight {describe(raws[0])}; shapes must be equal."
                 )

@@ -13,31 +13,48 @@ __all__ = ["linear", "matrix_product"]
 
 # Elements of a result: `dot` is called faster than `matmul`, but writes zeros before it writes the result.
 _SMALL = 1 << 14
-# Columns that two threads of OpenBLAS share well where a wide result is a sum of few products.
+# Columns of a block: as many as two threads of OpenBLAS share well where a wide result is a sum of few products.
 _BLOCK = 400
 
 
 def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
-    """Return the product of two matrices, raw ones or recorded ones; in `out`, if raw ones are given with it."""
-    if type(left) is not np.ndarray or type(right) is not np.ndarray:
+    """Return the product of two matrices, or of a vector and a matrix.
+
+    Without `out` they may be recorded arrays. With `out`, which is C-contiguous and of the result's shape, the result
+    is written there.
+    """
+    if out is None and (type(left) is not np.ndarray or type(right) is not np.ndarray):
         return np.dot(left, right)
-    if out is None:
-        if len(left) * right.shape[1] <= _SMALL or left.dtype is not right.dtype:
+    size = left.shape[0] * right.shape[1] if out is None else out.size
+    if size <= _SMALL or not (_suits_blas(left) and _suits_blas(right) and left.dtype == right.dtype):
+        if out is None:
             return np.dot(left, right)
-        out = np.empty((len(left), right.shape[1]), left.dtype)
-    elif not (left.dtype is right.dtype is out.dtype or left.dtype == right.dtype == out.dtype):
+        if type(left) is type(right) is np.ndarray and left.dtype == right.dtype == out.dtype:
+            return np.dot(left, right, out)
         np.copyto(out, np.dot(left, right), casting="same_kind")
         return out
-    elif out.size <= _SMALL:
-        return np.dot(left, right, out)
-    if out.ndim == 2 and out.shape[1] >= len(out) >= 512 and left.shape[1] <= 256:
-        columns = out.shape[1]
+    if out is None:
+        out = np.empty((left.shape[0], right.shape[1]), left.dtype)
+    elif out.dtype != left.dtype:
+        np.copyto(out, np.dot(left, right), casting="same_kind")
+        return out
+    rows, columns = out.shape
+    if columns >= rows >= 512 and left.shape[1] <= 256:
         count = -(-columns // _BLOCK)
         for number in range(count):
             block = slice(columns * number // count, columns * (number + 1) // count)
             np.matmul(left, right[:, block], out[:, block])
-        return out
-    return np.matmul(left, right, out)
+    else:
+        np.matmul(left, right, out)
+    return out
+
+
+def _suits_blas(array: np.ndarray) -> bool:
+    """Tell whether BLAS takes a matrix as it lies in memory: `dot` copies others, and `matmul` of NumPy 1 crawls."""
+    if array.ndim != 2 or array.dtype.char not in "fd" or not array.dtype.isnative:
+        return False
+    (rows, columns), (down, right), size = array.shape, array.strides, array.itemsize
+    return (right == size and down >= columns * size) or (down == size and right >= rows * size)
 
 
 def linear(rows: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None = None) -> np.ndarray:
@@ -47,13 +64,17 @@ def linear(rows: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: n
     result is turned round instead, while the bias is added.
     """
     count, width = rows.shape
-    if width >= 256 and 8 <= count <= min(128, len(weight)) and (width >= 512 or count <= 32) and _floats(rows, weight):
+    if (
+        width >= 256
+        and 8 <= count <= min(128, len(weight))
+        and (width >= 512 or count <= 32)
+        and rows.dtype == weight.dtype
+        and _suits_blas(rows)
+        and _suits_blas(weight)
+    ):
         result = np.empty((count, len(weight)), rows.dtype) if out is None else out
         turned = np.matmul(weight, rows.T).T
-        if bias is None:
-            np.copyto(result, turned, casting="same_kind")
-            return result
-        if bias.dtype == result.dtype == rows.dtype:
+        if bias is not None and bias.dtype == result.dtype == rows.dtype:
             return np.add(turned, bias, result)
         np.copyto(result, turned, casting="same_kind")
     else:
@@ -63,7 +84,3 @@ def linear(rows: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: n
     if out is not None or bias.dtype == result.dtype:
         return np.add(result, bias, result, casting="same_kind")
     return result + bias
-
-
-def _floats(rows: np.ndarray, weight: np.ndarray) -> bool:
-    return rows.dtype == weight.dtype and rows.dtype.char in "fd" and rows.dtype.isnative

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -18,17 +19,22 @@ def _zeros(dtype: np.dtype) -> np.ndarray:
     return zeros
 
 
-def rectified(data: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return max(data, 0), in `out` or a fresh array.
+def rectified(data: Any, out: np.ndarray | None = None) -> Any:
+    """Return max(data, 0) of an array or a number, in `out` or a fresh array.
 
-    NumPy's maximum of an array and a number takes three times as long as that of two arrays: a large array is compared
-    with rows of zeros.
+    NumPy's maximum of an array and a number takes up to three times as long as that of two arrays: a large array is
+    compared with rows of zeros.
     """
-    flat = data.flags.c_contiguous and (out is None or out.flags.c_contiguous)
-    if data.size < 2 * _WIDTH or not flat or data.dtype.kind not in "fiu" or not data.dtype.isnative:
+    if type(data) is not np.ndarray or data.size < 2 * _WIDTH or data.dtype.kind not in "fiu":
         return np.maximum(data, 0, out=out)
     result = np.empty_like(data) if out is None else out
-    source, target, zeros = data.reshape(-1), result.reshape(-1), _zeros(data.dtype)
+    source, target = data, result
+    if not data.flags.c_contiguous:  # as it lies in memory, in whatever order of axes
+        order = sorted(range(data.ndim), key=data.strides.__getitem__, reverse=True)
+        source, target = data.transpose(order), result.transpose(order)
+    if not (source.flags.c_contiguous and target.flags.c_contiguous and data.dtype.isnative):
+        return np.maximum(data, 0, out=out)
+    source, target, zeros = source.reshape(-1), target.reshape(-1), _zeros(data.dtype)
     end = data.size - data.size % _WIDTH
     np.maximum(source[:end].reshape(-1, _WIDTH), zeros, out=target[:end].reshape(-1, _WIDTH))
     np.maximum(source[end:], zeros[: data.size - end], out=target[end:])

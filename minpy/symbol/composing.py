@@ -87,12 +87,7 @@ def var(
 
 
 def compose(
-    operator: Operator,
-    kind: str,
-    arguments: Sequence[Any],
-    keywords: dict[str, Any],
-    hint: str | None = None,
-    name: str | None = None,
+    operator: Operator, kind: str, arguments: Sequence[Any], keywords: dict[str, Any], hint: str | None = None
 ) -> Symbol:
     """Return the symbol of a call of an operator: `sym.X(...)` for the operator named `kind`.
 
@@ -102,12 +97,24 @@ def compose(
         For inputs that are no symbols, unknown or missing arguments, or symbols with several outputs.
     """
     keywords = dict(keywords)
-    name = name or (keywords.pop("name", None) if operator.takes_name else None)
+    name = keywords.pop("name", None)
     noted = keywords.pop("attr", None)
     annotations = current_scope().get(noted)
     for key in [key for key in keywords if key.startswith("__") or hidden_key(key) != key]:
         annotations[hidden_key(key)] = str(keywords.pop(key))
     given, attributes = _sorted(operator, kind, arguments, keywords)
+    return _composed(operator, kind, given, attributes, name, annotations, hint)
+
+
+def _composed(
+    operator: Operator,
+    kind: str,
+    given: Any,
+    attributes: dict[str, Any],
+    name: str | None,
+    annotations: dict[str, str],
+    hint: str | None = None,
+) -> Symbol:
     name = current_names().get(name, hint or kind.lower())
     values = _inputs(operator, kind, name, given, attributes, annotations)
     node = Node(operator, values, attributes, name, kind, annotations)
@@ -284,7 +291,10 @@ def _traced(operator: Operator, inputs: list[Any], attributes: dict[str, Any], n
     """Answer a call of any operator whose inputs include a symbol: `nd.X(symbol)`, or a `@customop`."""
     if isinstance(operator, PropOperator):
         return compose_custom(operator, inputs, {}, name, None)
-    return compose(operator, operator.__name__, inputs, attributes, name=name)
+    given: Any = inputs
+    if operator.signature.variadic is None:
+        given = dict(zip(operator.signature.inputs, inputs, strict=True))
+    return _composed(operator, operator.__name__, given, attributes, name, current_scope().get(None))
 
 
-dispatch.register_tracer(Symbol, _traced)
+dispatch.register_tracer(Symbol, _traced, "a symbol")

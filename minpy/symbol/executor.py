@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, note_write
+from minpy.core.array import as_raw, note_write
 from minpy.core.context import Context
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.inference import infer_dtypes, infer_shapes
@@ -395,7 +395,7 @@ class Executor:
                     self._ones[index] = numpy.ones(data.shape, data.dtype)
                 heads.append(self._ones[index])
                 continue
-            raw = gradient._data if isinstance(gradient, Array) else numpy.asarray(gradient)
+            raw = as_raw(gradient)
             if raw.shape != data.shape:
                 raise ShapeError(
                     f"Executor.backward: the gradient of {name} has shape {raw.shape}; expected {data.shape}, the "
@@ -450,7 +450,7 @@ def _apart(head: numpy.ndarray, buffers: Iterable[numpy.ndarray]) -> numpy.ndarr
 
 def _copy(value: Any, target: NDArray, what: str) -> None:
     try:
-        raw = value._data if isinstance(value, Array) else numpy.asarray(value)
+        raw = as_raw(value)
     except (TypeError, ValueError):
         raw = None
     if raw is None or raw.dtype.kind not in "biufc":

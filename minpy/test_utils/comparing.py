@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array
+from minpy.core.array import as_raw
 from minpy.core.errors import ArgumentError, CheckError, describe
 from minpy.ndarray.ndarray import NDArray
 from minpy.test_utils.defaults import get_atol, get_rtol
@@ -24,7 +24,7 @@ __all__ = [
 
 def raw_value(value: Any, name: str = "a") -> numpy.ndarray:
     """Return the values of an array or a number; `name` is what an error calls it."""
-    raw = value._data if isinstance(value, Array) else numpy.asarray(value)
+    raw = as_raw(value)
     if raw.dtype.kind not in "biufc":
         raise ArgumentError(f"{name} is {describe(value)}; expected an array of numbers.")
     return raw

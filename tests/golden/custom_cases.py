@@ -149,8 +149,30 @@ class First(Same):
 class Fixed(Same):
     def infer_type(self, in_type):
         return [np.float64, np.int32], [np.int32], [np.float64]
-for prop in (Same, First, Fixed):
+class Stateless(Same):
+    def list_auxiliary_states(self):
+        return []
+    def infer_shape(self, in_shape):
+        return [in_shape[0], in_shape[0]], [in_shape[0]]
+    def infer_type(self, in_type):
+        return [np.float64, np.int32], [np.int32]
+for prop in (Same, First, Fixed, Stateless):
     mx.operator.register('golden_' + prop.__name__)(prop)
+"""
+NOTHING = """
+class Ones(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], 1)
+@mx.operator.register('golden_nothing')
+class Nothing(mx.operator.CustomOpProp):
+    def list_arguments(self):
+        return []
+    def infer_shape(self, in_shape):
+        return [], [(2,)], []
+    def infer_type(self, in_type):
+        return [], [np.float64], []
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return Ones()
 """
 INFER = "result = mx.sym.Custom(mx.sym.var('x'), mx.sym.var('l'), op_type='golden_{prop}', name='c').{call}"
 
@@ -200,7 +222,7 @@ _CASES = [
     ("function_twice", SQUARE + "x = nd.array([3]); f = Square(); f(x); result = f(x)"),
     *(
         (f"infer_type_{prop}_{number}", TYPES + INFER.format(prop=prop, call=call))
-        for prop in ("Same", "First", "Fixed")
+        for prop in ("Same", "First", "Fixed", "Stateless")
         for number, call in enumerate((
             "infer_type()", "infer_type_partial()", "infer_type(x='float64')", "infer_type(x='float16')",
             "infer_type(x='float64', l='int32')", "infer_type(x='float64', l='float32')",
@@ -210,8 +232,10 @@ _CASES = [
     *(
         (f"infer_type_{prop}_bound", TYPES + INFER.format(prop=prop, call="simple_bind(mx.cpu(), x=(2,), l=(2,), "
          "type_dict={'x': 'float64'})") + "\nresult = [a.dtype for a in result.arg_arrays + result.aux_arrays]")
-        for prop in ("First", "Fixed")
+        for prop in ("First", "Fixed", "Stateless")
     ),
+    ("infer_type_without_inputs", NOTHING + "result = [*mx.sym.Custom(op_type='golden_nothing').infer_type(), "
+     "nd.Custom(op_type='golden_nothing'), mx.sym.Custom(op_type='golden_nothing').bind(mx.cpu(), {}).forward()[0]]"),
 ]  # fmt: skip
 
 # Each case registers its operators under names of its own.
