@@ -13,7 +13,7 @@ from minpy.checking import MODES, Report, Row, Unsupported, check_operator, regi
 from minpy.core.errors import ArgumentError, CheckError, MutationError, MXNetError, OperatorError
 from minpy.ops.registry import operator
 
-MODE_NAMES = ("recorded ndarray", "recorded NDArray", "by keyword", "HIPS autograd")
+MODE_NAMES = ("recorded ndarray", "recorded NDArray", "by keyword", "HIPS autograd", "bound symbol")
 X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.6]])
 Y = np.array([[1.5, 0.25, -2.0], [0.7, -1.75, 1.1]])
 SQUARE = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.6], [-0.3, 0.9, 1.2]])
@@ -583,3 +583,47 @@ def test_a_check_leaves_no_trace():
         y = op(x)
     y.backward()
     np.testing.assert_allclose(x.grad.asnumpy(), 2 * X, rtol=1e-6)
+
+
+# -- as a bound symbol -------------------------------------------------------------------------------------------------
+
+
+def test_a_faster_form_that_computes_something_else_is_rejected():
+    op = make(lambda x: np.tanh(x), lambda ans, x: lambda g: g * (1 - ans * ans))
+    assert op.check(X)["bound symbol"].result == "ok"
+    op.builtin = True  # only trusted operators compute in planned memory
+    op.def_into(lambda out, x: np.tanh(x, out=out))
+    assert op.check(X)["bound symbol"].result == "ok"
+    op.def_into(lambda out, x: np.sin(x, out=out))
+    text = rejection(op, X)
+    assert text.startswith("<lambda>.check: bound symbol: output 0, element 1: got -0.948985, NumPy arrays give"), text
+
+
+def test_several_outputs_need_names_in_graphs():
+    def both(x, y):
+        return x * y, x + y
+
+    op = make(both)
+    op.def_multiple_grad(lambda ans, x, y: lambda g: (g[0] * y + g[1], g[0] * x + g[1]))
+    row = op.check(X, Y)["bound symbol"]
+    assert (row.result, row.note) == ("skipped", "a symbol of it has 1 output(s): see both.outputs")
+    op.outputs = ["product", "sum"]
+    assert op.check(X, Y)["bound symbol"].result == "ok"
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "attributes", "note"),
+    [
+        ("Dropout", [X], {}, "it is random"),
+        ("BatchNorm", [X, Y[0], Y[0], Y[0], Y[0] ** 2], {}, "executors differentiate in training mode"),
+    ],
+)
+def test_operators_that_a_bound_symbol_would_run_otherwise_are_skipped(name, inputs, attributes, note):
+    row = getattr(nd, name).check(*inputs, **attributes)["bound symbol"]
+    assert (row.result, row.note) == ("skipped", note)
+
+
+def test_an_operator_that_fails_on_ones_is_asked_for_its_shape_on_another_matrix():
+    op = make(lambda x: np.linalg.inv(x), lambda ans, x: lambda g: -ans.T @ g @ ans.T)
+    assert op.check(SQUARE)["bound symbol"].result == "ok"
+    assert op(minpy.sym.var("x")).infer_shape(x=(2, 4, 4))[1] == [(2, 4, 4)]

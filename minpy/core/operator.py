@@ -6,9 +6,10 @@ staged form `rule(ans, *args, **attributes)`, and returns a function from the up
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
@@ -58,6 +59,9 @@ class Operator(Inferring):
     >>> cube(np.array([1.0, 2.0]))
     array([1., 8.])
     """
+
+    # Modules that know further modes to check, imported when an operator is checked.
+    modes_in: ClassVar[list[str]] = []
 
     __call__ = dispatch.call
     __signature__ = ShownSignature()
@@ -335,6 +339,8 @@ class Operator(Inferring):
         """
         from minpy.checking import check_operator  # it is large, and most programs check nothing
 
+        for module in self.modes_in:
+            importlib.import_module(module)
         return check_operator(self, arguments, attributes)
 
     # -- what the modes ask --------------------------------------------------------------------------------------

@@ -158,7 +158,8 @@ def infer_shapes(order: Sequence[Node], given: Facts, dtypes: Mapping[Value, Any
     """Infer the shapes of a graph's values from some.
 
     An operator without a rule for partly known shapes is asked once all its inputs are known: its `def_shape` rule, or
-    else its forward function, on arrays of ones of these shapes and of `dtypes`.
+    else its forward function, on arrays of ones of these shapes and of `dtypes`; where that fails (a matrix of ones
+    has no inverse), on positive definite matrices.
     """
     dtypes = dtypes or {}
 
@@ -184,15 +185,11 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
     if operator.shape_rule is not None:
         found = operator.shape_rule(*inputs, **node.attributes)
         return inputs, found if isinstance(found, list) else [found] * len(outputs)
-    arrays = [
-        value.node.attributes["value"]
-        if value.node.operator is CONSTANT
-        else numpy.ones(shape, dtypes.get(value) or numpy.float32)
-        for shape, value in zip(inputs, node.inputs, strict=True)
-    ]
-    attributes = {**node.attributes, "training": False} if operator.uses_training else node.attributes
-    with numpy.errstate(all="ignore"):
-        answer = operator(*arrays, **attributes)
+    given = [(shape, dtypes.get(value) or numpy.float32) for shape, value in zip(inputs, node.inputs, strict=True)]
+    try:
+        answer = _answer_on(node, [numpy.ones(shape, dtype) for shape, dtype in given])
+    except Exception:
+        answer = _answer_on(node, [_positive_definite(shape, dtype) for shape, dtype in given])
     answers = answer if isinstance(answer, (tuple, list)) else [answer]
     if len(answers) != len(outputs):
         name, names = operator.__name__, [f"output{index}" for index in range(len(answers))]
@@ -201,3 +198,23 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
             f"called on symbols, name what it returns: {name}.outputs = {names}."
         )
     return inputs, [numpy.shape(one) for one in answers]
+
+
+def _answer_on(node: Node, arrays: Sequence[numpy.ndarray]) -> Any:
+    """Return what the operator of a node answers on arrays; constants are given as they are."""
+    operator = node.operator
+    values = [
+        value.node.attributes["value"] if value.node.operator is CONSTANT else array
+        for array, value in zip(arrays, node.inputs, strict=True)
+    ]
+    attributes = {**node.attributes, "training": False} if operator.uses_training else node.attributes
+    with numpy.errstate(all="ignore"):
+        return operator(*values, **attributes)
+
+
+def _positive_definite(shape: tuple[int, ...], dtype: Any) -> numpy.ndarray:
+    """Return ones, with a larger diagonal where the last two axes make square matrices."""
+    array = numpy.ones(shape, dtype)
+    if len(shape) >= 2 and shape[-1] == shape[-2]:
+        array += numpy.eye(shape[-1], dtype=dtype)
+    return array

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy.core.errors import nearest
+from minpy.core.operator import Operator
 from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
 from minpy.symbol import random
@@ -38,6 +39,7 @@ __all__ = [
 ]
 
 install(METHODS)
+Operator.modes_in.append("minpy.symbol.checking")
 
 
 def _function(kind: str) -> Callable[..., Symbol]:

@@ -1,0 +1,51 @@
+"""The mode of `op.check` that runs an operator as a symbol, bound to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.checking.case import Arrays, Case
+from minpy.checking.modes import Unsupported, register_mode
+from minpy.core.array import new_array
+from minpy.core.context import CPU
+from minpy.ndarray.ndarray import NDArray
+from minpy.symbol.composing import var
+from minpy.symbol.symbol import Symbol
+
+__all__ = ["as_bound_symbol"]
+
+_RUNS = 3  # step by step, compiled, and the compiled program again
+
+
+def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays]:
+    """Run the call as a graph of one node."""
+    operator = case.operator
+    if operator.is_method:
+        raise Unsupported("a method's instance cannot be part of a graph")
+    if operator.random:
+        raise Unsupported("it is random")
+    if operator.uses_training and case.attributes.get("training") is None:
+        raise Unsupported("executors differentiate in training mode")
+    arrays = {slot: value for slot, value in case.arrays.items() if isinstance(slot, int) or slot in case.slots}
+    if not arrays:
+        raise Unsupported("none of its inputs is an array")
+    symbol = case.replaced({slot: var(case.name(slot)) for slot in arrays}).call()
+    assert isinstance(symbol, Symbol)
+    if len(symbol.list_outputs()) != len(upstream):
+        raise Unsupported(f"a symbol of it has {len(symbol.list_outputs())} output(s): see {operator.__name__}.outputs")
+    given = {case.name(slot): new_array(NDArray, value.copy()) for slot, value in arrays.items()}
+    gradients = {name: new_array(NDArray, numpy.zeros_like(given[name]._data)) for name in map(case.name, case.slots)}
+    states = {name: given.pop(name) for name in symbol.list_auxiliary_states()}
+    executor = symbol.bind(CPU, given, gradients, dict.fromkeys(gradients, "write"), states)
+    for _ in range(_RUNS):
+        outputs: list[Any] = executor.forward(is_train=bool(gradients))
+        if gradients:
+            starts = [start.reshape(output.shape) for start, output in zip(upstream, outputs, strict=True)]
+            executor.backward([new_array(NDArray, start.copy()) for start in starts])
+    return [output.asnumpy() for output in outputs], [gradient.asnumpy() for gradient in gradients.values()]
+
+
+register_mode("bound symbol", as_bound_symbol)
