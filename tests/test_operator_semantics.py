@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import minpy as mx
 from minpy import nd
-from minpy.core.errors import ArgumentError, MissingDependencyError, ShapeError
+from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, ShapeError
 
 NAN = float("nan")
 INFINITY = float("inf")
@@ -186,3 +187,36 @@ def test_special_functions_without_scipy(monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_allclose(nd.erf(nd.array([0, 1])).asnumpy(), [0, 0.8427008], rtol=1e-6)
     with pytest.raises(MissingDependencyError, match=r"gammaln needs SciPy.*pip install 'minpy\[special\]'"):
         nd.gammaln(nd.array([1]))
+
+
+INTEGERS = nd.array([[-3, 0, 2]], dtype="int32")
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        *(
+            ("Activation", partial(nd.Activation, act_type=kind))
+            for kind in ("sigmoid", "tanh", "softrelu", "softsign")
+        ),
+        *(("LeakyReLU", partial(nd.LeakyReLU, act_type=kind)) for kind in ("leaky", "elu", "selu", "gelu")),
+        ("hard_sigmoid", nd.hard_sigmoid),
+        ("SoftmaxOutput", lambda data: nd.SoftmaxOutput(data, nd.array([1]))),
+        ("LogisticRegressionOutput", lambda data: nd.LogisticRegressionOutput(data, data)),
+        ("LayerNorm", lambda data: nd.LayerNorm(data, nd.ones(3), nd.zeros(3))),
+    ],
+)
+def test_layers_that_integers_cannot_pass_say_so(name: str, call: Callable[[Any], Any]) -> None:
+    with pytest.raises(DTypeError) as caught:
+        call(INTEGERS)
+    expected = f"{name}: data has dtype int32; expected a floating-point dtype. Use data.astype('float32')."
+    assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize("kind", ["relu", "sigmoid", "tanh", "softrelu", "softsign"])
+def test_activations_of_numbers_are_those_of_arrays(kind: str) -> None:
+    assert nd.Activation(0.5, act_type=kind) == nd.Activation(np.array([0.5]), act_type=kind)[0]
+
+
+def test_integers_are_rectified_exactly() -> None:
+    assert nd.Activation(INTEGERS, act_type="relu").asnumpy().tolist() == [[0, 0, 2]]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError, nearest
+from minpy.ops.dtypes import require_floats
 from minpy.ops.generator import generator
 from minpy.ops.inference import like_data, product, with_followers
 from minpy.ops.partial_shapes import UNKNOWN, is_known, merge_shapes, same_shape
@@ -21,7 +22,7 @@ __all__ = ["activation", "leaky_relu"]
 
 def _sigmoid(data: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     # One formula without overflow: the sigmoid is (1 + tanh(x / 2)) / 2.
-    result: np.ndarray = np.multiply(data, data.dtype.type(0.5), out=out)
+    result: np.ndarray = np.multiply(data, data.dtype.type(0.5), out=np.empty_like(data) if out is None else out)
     np.tanh(result, out=result)
     result *= 0.5
     result += 0.5
@@ -65,6 +66,8 @@ def activation(data: np.ndarray, *, act_type: str) -> np.ndarray:
     ------
     ArgumentError
         For another `act_type`.
+    DTypeError
+        For integers, except with 'relu'.
 
     Examples
     --------
@@ -78,6 +81,9 @@ def activation(data: np.ndarray, *, act_type: str) -> np.ndarray:
             f"Activation: unknown act_type {act_type!r}; expected one of {', '.join(map(repr, _ACTIVATIONS))}."
             + nearest(str(act_type), _ACTIVATIONS)
         )
+    data = np.asarray(data)
+    if act_type != "relu":  # which is exact
+        require_floats("Activation", data, "fc")
     return function(data)
 
 
@@ -177,6 +183,7 @@ def leaky_relu(
     >>> nd.LeakyReLU(nd.array([-1, 0, 2]), act_type='leaky', slope=0.1).asnumpy()
     array([-0.1,  0. ,  2. ], dtype=float32)
     """
+    require_floats("LeakyReLU", data)
     real = data.dtype.type
     if act_type == "leaky":
         return np.where(data > 0, data, data * real(slope))

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.errors import ArgumentError, DTypeError, ShapeError
+from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.inferring import Shapes
+from minpy.ops.dtypes import require_floats
 from minpy.ops.partial_shapes import PartialShape, merge_shapes, same_shape
 from minpy.ops.pooling import window_spread, window_sum
 from minpy.ops.registry import operator
@@ -19,13 +20,6 @@ __all__ = ["group_norm", "instance_norm", "l2_normalization", "lrn"]
 def _widened(data: Any) -> Any:
     """Return the data in a dtype in which squares do not overflow, and sums of many numbers are exact enough."""
     return data.astype("float32") if np.dtype(data.dtype).itemsize == 2 else data
-
-
-def _require_floats(name: str, data: Any) -> None:
-    if data.dtype.kind != "f":
-        raise DTypeError(
-            f"{name}: data has dtype {data.dtype}; expected a floating-point dtype. Use data.astype('float32')."
-        )
 
 
 # -- to mean 0 and variance 1, in groups of channels -------------------------------------------------------------------
@@ -65,7 +59,7 @@ def _standardizing_gradients(data: Any, gamma: Any, groups: int, eps: float) -> 
 
 
 def _require_vectors(name: str, data: Any, gamma: Any, beta: Any, length: int, meaning: str) -> None:
-    _require_floats(name, data)
+    require_floats(name, data)
     if data.ndim < 3:
         raise ShapeError(f"{name}: data has shape {data.shape}; expected (batch, channels, ...) with 3 axes or more.")
     for argument, vector in (("gamma", gamma), ("beta", beta)):
@@ -268,7 +262,7 @@ def l2_normalization(data: np.ndarray, *, eps: float = 1e-10, mode: str = "insta
     array([[0.6, 0.8],
            [0. , 1. ]], dtype=float32)
     """
-    _require_floats("L2Normalization", data)
+    require_floats("L2Normalization", data)
     return (data / _length(data, eps, mode)).astype(data.dtype, copy=False)
 
 
@@ -341,7 +335,7 @@ def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: flo
     >>> nd.LRN(x, nsize=3, alpha=3, beta=1, knorm=1).asnumpy().ravel().round(4)
     array([0.1667, 0.1333, 0.2143], dtype=float32)
     """
-    _require_floats("LRN", data)
+    require_floats("LRN", data)
     if nsize < 1:
         raise ArgumentError(f"LRN: nsize is {nsize}; expected an odd number of channels, 1 or more.")
     if data.ndim < 3:

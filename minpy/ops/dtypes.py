@@ -1,4 +1,4 @@
-"""MXNet's numbers for dtypes, which its files hold."""
+"""MXNet's numbers for dtypes, which its files hold; dtypes that attributes ask for, and that operators take."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy
 
-__all__ = ["DTYPES", "DTYPE_NUMBERS", "dtype_or"]
+from minpy.core.errors import DTypeError
+
+__all__ = ["DTYPES", "DTYPE_NUMBERS", "dtype_or", "require_floats"]
 
 # Little-endian, as in files.
 DTYPES = {
@@ -27,3 +29,17 @@ def dtype_or(dtype: Any, default: Any) -> numpy.dtype:
     # Not `dtype in (None, ...)`: numpy.dtype('float64') == None is True.
     given = dtype is not None and not (isinstance(dtype, str) and dtype == "None")
     return numpy.dtype(dtype if given else default)
+
+
+def require_floats(name: str, data: Any, kinds: str = "f") -> None:
+    """Raise, unless an array holds floating-point numbers.
+
+    Raises
+    ------
+    DTypeError
+        With the operator's name, and what to do.
+    """
+    if data.dtype.kind not in kinds:
+        raise DTypeError(
+            f"{name}: data has dtype {data.dtype}; expected a floating-point dtype. Use data.astype('float32')."
+        )

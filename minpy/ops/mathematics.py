@@ -10,6 +10,7 @@ import numpy as np
 
 from minpy.core.operator import Operator
 from minpy.ops.documenting import unary_doc
+from minpy.ops.dtypes import require_floats
 from minpy.ops.partial_shapes import same_shape
 from minpy.ops.rectifier import rectified
 from minpy.ops.registry import operator
@@ -211,12 +212,18 @@ def hard_sigmoid(data: np.ndarray, *, alpha: float = 0.2, beta: float = 0.5) -> 
     NDArray
         Of the shape and dtype of `data`. The gradient at both kinks is 0.
 
+    Raises
+    ------
+    DTypeError
+        If `data` holds integers.
+
     Examples
     --------
     >>> from minpy import nd
     >>> nd.hard_sigmoid(nd.array([-3, 0, 1, 3])).asnumpy()
     array([0. , 0.5, 0.7, 1. ], dtype=float32)
     """
+    require_floats("hard_sigmoid", data)
     return np.minimum(np.maximum(data * alpha + beta, 0), 1)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.axes import one_axis, several_axes
+from minpy.ops.dtypes import require_floats
 from minpy.ops.generator import generator
 from minpy.ops.indexing import scatter_rows, truncated
 from minpy.ops.inference import replace_length, vectors_along, with_followers
@@ -167,6 +168,8 @@ def layer_norm(
     ------
     ShapeError
         If gamma or beta do not fit, or there is no such axis.
+    DTypeError
+        If `data` holds integers.
 
     Notes
     -----
@@ -179,6 +182,7 @@ def layer_norm(
     >>> nd.LayerNorm(nd.array([[1, 2, 6]]), nd.ones((3,)), nd.zeros((3,))).asnumpy().round(3)
     array([[-0.926, -0.463,  1.389]], dtype=float32)
     """
+    require_floats("LayerNorm", data)
     axis = one_axis("LayerNorm", axis, data.ndim)
     for name, value in (("gamma", gamma), ("beta", beta)):
         if value.shape != (data.shape[axis],):

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from minpy.core.array import note_write
-from minpy.core.errors import DTypeError, ShapeError
+from minpy.core.errors import ShapeError
 from minpy.ops.axes import one_axis
+from minpy.ops.dtypes import require_floats
 from minpy.ops.inference import vectors_along
 from minpy.ops.partial_shapes import same_dtype
 from minpy.ops.registry import operator
@@ -30,10 +31,7 @@ def _move(state: np.ndarray, value: np.ndarray, momentum: float) -> None:
 
 
 def _require_vectors(data: np.ndarray, axis: int, vectors: dict[str, np.ndarray]) -> None:
-    if data.dtype.kind != "f":
-        raise DTypeError(
-            f"BatchNorm: data has dtype {data.dtype}; expected a floating-point dtype. Use data.astype('float32')."
-        )
+    require_floats("BatchNorm", data)
     expected = (data.shape[axis],)
     for name, vector in vectors.items():
         if vector.shape != expected:

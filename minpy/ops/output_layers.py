@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.ops.dtypes import require_floats
 from minpy.ops.indexing import one_hot
 from minpy.ops.inference import by_default, like_data, product, with_followers
 from minpy.ops.partial_shapes import UNKNOWN, same_shape
@@ -109,6 +110,7 @@ def softmax_output(
     array([[ 0.25,  0.25,  0.25, -0.75]], dtype=float32)
     """
     _check_normalization("SoftmaxOutput", normalization)
+    require_floats("SoftmaxOutput", data)
     axis = 1 if multi_output else data.ndim - 1
     if data.ndim < 2 or (data.ndim > 2 and not multi_output and not preserve_shape):
         raise ShapeError(
@@ -302,6 +304,7 @@ def logistic_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scal
     array([-0.5], dtype=float32)
     """
     _check_targets("LogisticRegressionOutput", data, label)
+    require_floats("LogisticRegressionOutput", data)
     return np.tanh(data / 2) / 2 + data.dtype.type(0.5)
 
 

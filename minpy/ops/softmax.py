@@ -8,7 +8,7 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.ops.axes import one_axis
-from minpy.ops.dtypes import dtype_or
+from minpy.ops.dtypes import dtype_or, require_floats
 from minpy.ops.inference import dtype_attribute, like_data, without_axis
 from minpy.ops.partial_shapes import merge_shapes, same_shape
 from minpy.ops.registry import operator
@@ -19,10 +19,7 @@ __all__ = ["log_softmax", "softmax", "softmax_activation", "softmin"]
 
 def _prepared(name: str, data: np.ndarray, temperature: float | None, dtype: Any) -> tuple[np.ndarray, Any]:
     """Return (the logits to compute with, the dtype of the result)."""
-    if data.dtype.kind not in "fc":
-        raise DTypeError(
-            f"{name}: data has dtype {data.dtype}; expected a floating-point dtype. Use data.astype('float32')."
-        )
+    require_floats(name, data, "fc")
     result = dtype_or(dtype, data.dtype)
     if data.dtype.itemsize == 2 or data.dtype != result:  # sums of many float16 would lose their small terms
         data = data.astype(np.promote_types(result, np.float32), copy=False)
