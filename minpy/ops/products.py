@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["linear", "matrix_product"]
+__all__ = ["linear", "matrix_product", "turns"]
 
 # Elements of a result: `dot` is called faster than `matmul`, but writes zeros before it writes the result.
 _SMALL = 1 << 14
@@ -20,8 +20,8 @@ _BLOCK = 400
 def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
     """Return the product of two matrices, or of a vector and a matrix.
 
-    Without `out` they may be recorded arrays. With `out`, which is C-contiguous and of the result's shape, the result
-    is written there.
+    Without `out` they may be recorded arrays. With `out`, which is of the result's shape and dense, the result is
+    written there.
     """
     if out is None and (type(left) is not np.ndarray or type(right) is not np.ndarray):
         return np.dot(left, right)
@@ -29,7 +29,11 @@ def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
     if size <= _SMALL or not (_suits_blas(left) and _suits_blas(right) and left.dtype == right.dtype):
         if out is None:
             return np.dot(left, right)
-        if type(left) is type(right) is np.ndarray and left.dtype == right.dtype == out.dtype:
+        if (
+            type(left) is type(right) is np.ndarray
+            and left.dtype == right.dtype == out.dtype
+            and out.flags.c_contiguous
+        ):
             return np.dot(left, right, out)
         np.copyto(out, np.dot(left, right), casting="same_kind")
         return out
@@ -39,7 +43,7 @@ def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
         np.copyto(out, np.dot(left, right), casting="same_kind")
         return out
     rows, columns = out.shape
-    if columns >= rows >= 512 and left.shape[1] <= 256:
+    if columns >= rows >= 512 and left.shape[1] <= 256 and out.flags.c_contiguous:
         count = -(-columns // _BLOCK)
         for number in range(count):
             block = slice(columns * number // count, columns * (number + 1) // count)
@@ -57,23 +61,26 @@ def _suits_blas(array: np.ndarray) -> bool:
     return (right == size and down >= columns * size) or (down == size and right >= rows * size)
 
 
+def turns(rows: tuple[int, ...] | None, weight: tuple[int, ...] | None, dtype: np.dtype) -> bool:
+    """Tell from the shapes of rows and weight whether weight · rowsᵀ is computed faster than rows · weightᵀ."""
+    if rows is None or weight is None or dtype.char not in "fd" or not dtype.isnative:
+        return False
+    (count, width), outputs = rows, weight[0]
+    return width >= 256 and 8 <= count <= min(128, outputs) and (width >= 512 or count <= 32)
+
+
 def linear(rows: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None = None) -> np.ndarray:
     """Return rows · weightᵀ + bias for raw arrays, in `out` or a fresh array.
 
     With few long rows the transposed product is faster, by up to a half: BLAS need not turn the weight round. Its
     result is turned round instead, while the bias is added.
     """
-    count, width = rows.shape
-    if (
-        width >= 256
-        and 8 <= count <= min(128, len(weight))
-        and (width >= 512 or count <= 32)
-        and rows.dtype == weight.dtype
-        and _suits_blas(rows)
-        and _suits_blas(weight)
-    ):
-        result = np.empty((count, len(weight)), rows.dtype) if out is None else out
-        turned = np.matmul(weight, rows.T).T
+    if rows.dtype == weight.dtype and turns(rows.shape, weight.shape, rows.dtype):
+        if not (_suits_blas(rows) and _suits_blas(weight)):
+            rows, weight = np.ascontiguousarray(rows), np.ascontiguousarray(weight)
+        result = np.empty((len(rows), len(weight)), rows.dtype) if out is None else out
+        in_place = result.flags.f_contiguous and result.dtype == rows.dtype
+        turned = np.matmul(weight, rows.T, result.T if in_place else None).T
         if bias is not None and bias.dtype == result.dtype == rows.dtype:
             return np.add(turned, bias, result)
         np.copyto(result, turned, casting="same_kind")
