@@ -627,3 +627,31 @@ def test_an_operator_that_fails_on_ones_is_asked_for_its_shape_on_another_matrix
     op = make(lambda x: np.linalg.inv(x), lambda ans, x: lambda g: -ans.T @ g @ ans.T)
     assert op.check(SQUARE)["bound symbol"].result == "ok"
     assert op(minpy.sym.var("x")).infer_shape(x=(2, 4, 4))[1] == [(2, 4, 4)]
+
+
+def test_calls_that_cannot_be_part_of_a_graph_are_skipped():
+    class Scale:
+        @customop("numpy")
+        def apply(self, x):
+            return 3 * x
+
+        apply.def_grad(lambda ans, self, x: lambda g: 3 * g)
+
+    row = Scale().apply.check(X)["bound symbol"]
+    assert (row.result, row.note) == ("skipped", "a method's instance cannot be part of a graph")
+    report = make(lambda count: np.arange(count)).check(3)
+    for mode in ("recorded ndarray", "recorded NDArray", "bound symbol"):
+        assert (report[mode].result, report[mode].note) == ("skipped", "none of its inputs is an array")
+
+
+def test_an_operator_that_fails_on_every_shape_is_asked_once():
+    asked = []
+
+    def forward(x):
+        asked.append(x.shape)
+        raise ValueError("never")
+
+    symbol = make(forward)(minpy.sym.var("x"))
+    with pytest.raises(OperatorError, match=r"^infer_shape: node 'forward\d+' \(forward\): forward: forward failed on"):
+        symbol.infer_shape(x=(2, 3))
+    assert asked == [(2, 3)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from custom_operators import Double, operator_of, register
+from custom_operators import Double, SumAndProduct, operator_of, register
 from test_executor import A, B, assert_close, bound, eagerly, run
 
 import minpy as mx
@@ -102,21 +102,11 @@ class Loss(mx.operator.CustomOp):
         self.assign(in_grad[0], req[0], out_data[0] - 1)
 
 
-class Pair(mx.operator.CustomOp):
-    def forward(self, is_train, req, in_data, out_data, aux):
-        self.assign(out_data[0], req[0], in_data[0] + in_data[1])
-        self.assign(out_data[1], req[1], in_data[0] * in_data[1])
-
-    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-        self.assign(in_grad[0], req[0], out_grad[0] + out_grad[1] * in_data[1])
-        self.assign(in_grad[1], req[1], out_grad[0] + out_grad[1] * in_data[0])
-
-
 KEEPS = operator_of(Keeps)
 # Only the operator itself knows that it will read its input in backward.
 KEEPS_SECRETLY = operator_of(Keeps, declare_backward_dependency=lambda self, out_grad, in_data, out_data: out_grad)
 DOUBLE = operator_of(Double)
-PAIR = operator_of(Pair, list_arguments=["a", "b"], list_outputs=["total", "product"])
+PAIR = operator_of(SumAndProduct, list_arguments=["a", "b"], list_outputs=["total", "product"])
 
 
 class LossProp(mx.operator.CustomOpProp):

@@ -12,6 +12,7 @@ from minpy import autograd, nd, sym
 from minpy.graph import emitting
 
 WIDTH = 520
+ROWS = 40
 
 
 def layer(F: Any, data: Any, parameters: dict[str, Any], name: str, width: int = WIDTH) -> Any:
@@ -48,7 +49,7 @@ def reshaped(F: Any, x: Any, p: dict[str, Any]) -> Any:
 
 def read_as_a_weight(F: Any, x: Any, p: dict[str, Any]) -> Any:
     rows = layer(F, x, p, "a")
-    return F.FullyConnected(rows, F.tanh(rows), num_hidden=16, no_bias=True)
+    return F.FullyConnected(rows, F.tanh(rows), num_hidden=ROWS, no_bias=True)
 
 
 def the_head_itself(F: Any, x: Any, p: dict[str, Any]) -> Any:
@@ -100,7 +101,7 @@ def test_turned_layers_compute_the_same(
 
     emitting_turned = emitting.turned
     monkeypatch.setattr(emitting, "turned", spied)
-    values = arrays_for(16, dtype)
+    values = arrays_for(ROWS, dtype)
     symbol = network(sym, sym.var("x"), {name: sym.var(name) for name in values})
     names = symbol.list_arguments()
     arrays = {name: nd.array(values[name], dtype=dtype) for name in names}
@@ -128,7 +129,7 @@ def test_turned_layers_compute_the_same(
     assert turned == layers
 
 
-@pytest.mark.parametrize(("rows", "lie_turned"), [(4, False), (8, True), (128, True), (129, False)])
+@pytest.mark.parametrize(("rows", "lie_turned"), [(4, False), (32, False), (33, True), (128, True), (129, False)])
 def test_only_layers_of_few_rows_are_turned(rows: int, lie_turned: bool) -> None:
     values = arrays_for(rows, "float32")
     symbol = perceptron(sym, sym.var("x"), {name: sym.var(name) for name in values})

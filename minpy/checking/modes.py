@@ -50,6 +50,8 @@ def record_on(cls: type[Array]) -> Runner:
 
     def run(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays]:
         inputs = [slot for slot in case.arrays if isinstance(slot, int) or slot in case.slots]
+        if not inputs:
+            raise Unsupported("none of its inputs is an array")
         arrays = case.replaced({slot: new_array(cls, case.arrays[slot].copy()) for slot in inputs})
         variables: list[Any] = arrays.variables
         gradients = [new_array(cls, numpy.zeros_like(variable._data)) for variable in variables]

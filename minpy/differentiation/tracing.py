@@ -143,13 +143,20 @@ def vjp(function: Callable[..., Any], arguments: Sequence[Any], argnums: Sequenc
     pull : Pull
         Takes the output's gradient (for a tuple: a sequence) and returns the gradients of the chosen arguments.
     """
+    since, inputs, output = _recorded(function, arguments, argnums)
+    return output, Pull([inputs[argnum] for argnum in argnums], output, since)
+
+
+def _recorded(
+    function: Callable[..., Any], arguments: Sequence[Any], argnums: Sequence[int]
+) -> tuple[int, list[Any], Any]:
+    """Run a function with some arguments as variables; return (when it began, the arguments, its answer)."""
     since = now()
     inputs = list(arguments)
     for argnum in argnums:
         inputs[argnum] = variable(inputs[argnum])
     with Scope(True, None):
-        output = function(*inputs)
-    return output, Pull([inputs[argnum] for argnum in argnums], output, since)
+        return since, inputs, function(*inputs)
 
 
 def _start(gradient: Any, head: Array, nested: bool) -> Any:
@@ -174,12 +181,7 @@ def jvp(
     """
     if state.recording:
         return _jvp_recorded(function, arguments, argnums, tangents)
-    since = now()
-    inputs = list(arguments)
-    for argnum in argnums:
-        inputs[argnum] = variable(inputs[argnum])
-    with Scope(True, None):
-        output = function(*inputs)
+    since, inputs, output = _recorded(function, arguments, argnums)
     several = isinstance(output, (tuple, list))
     outputs = output if several else (output,)
     heads = [head._node for head in outputs if isinstance(head, Array) and head._node is not None]

@@ -1,7 +1,7 @@
 """Layers of few rows whose answers lie column by column in a program's memory: their products are faster so.
 
 A fully connected layer is rows · weightᵀ. Computed as weight · rowsᵀ, and left as it then lies, it takes 8 to 15 % less
-time for up to 128 rows (docs/performance.md). This pays only if nobody turns the answer round again: it is done where
+time for 33 to 128 rows (docs/performance.md). This pays only if nobody turns the answer round again: it is done where
 all that read it, and all that lies beside it in elementwise steps, can lie so, too.
 """
 
@@ -17,6 +17,8 @@ from minpy.ops.linear import fully_connected
 from minpy.ops.products import turns
 
 __all__ = ["turned"]
+
+_FEWEST_ROWS = 33  # with fewer the columns are so short that what is done along them costs what the product gains
 
 
 def turned(steps: Sequence[Node], fixed: Collection[Node], facts: Mapping[Node, Fact]) -> dict[Node, Fact]:
@@ -57,8 +59,9 @@ def _may_be_turned(node: Node, facts: Mapping[Node, Fact]) -> bool:
         return False
     if node.operator is fully_connected:
         data, weight = (facts[value.node] for value in node.inputs[:2])
-        known = data.shape is not None and weight.shape is not None and data.dtype == weight.dtype == fact.dtype
-        return known and len(data.shape or ()) == 2 and turns(data.shape, weight.shape, fact.dtype)
+        if data.shape is None or weight.shape is None or len(data.shape) != 2 or data.shape[0] < _FEWEST_ROWS:
+            return False
+        return data.dtype == weight.dtype == fact.dtype and turns(data.shape, weight.shape, fact.dtype)
     return _is_elementwise(node) or (_is_gradient(node) and node.operator.needed == (0,))
 
 

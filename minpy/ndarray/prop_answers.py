@@ -205,13 +205,7 @@ def _read_types(operator: Any, answer: Any) -> tuple[list[Any], list[Any], list[
             got = str(len(part)) if isinstance(part, (tuple, list)) else describe(part)
             of = f", for {', '.join(map(repr, names))}" if names else ""
             raise ArgumentError(f"{who} returned {got} {what} types; expected {len(names)}{of}.")
-        open_ended = what == "auxiliary"  # None: whatever the state that is given has
-        read.append(
-            [
-                None if open_ended and value is None else _type(value, who, what, name)
-                for name, value in zip(names, part, strict=True)
-            ]
-        )
+        read.append([_type(value, who, what, name) for name, value in zip(names, part, strict=True)])
     return read[0], read[1], read[2]
 
 
@@ -245,6 +239,8 @@ def _dtypes(types: Any) -> list[Any]:
 
 
 def _type(value: Any, who: str, what: str, name: str) -> Any:
+    if value is None and what == "auxiliary":  # whatever the state that is given has
+        return None
     try:
         dtype = numpy.dtype(value) if value is not None else None
     except TypeError:

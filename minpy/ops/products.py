@@ -23,23 +23,15 @@ def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
     Without `out` they may be recorded arrays. With `out`, which is of the result's shape and dense, the result is
     written there.
     """
-    if out is None and (type(left) is not np.ndarray or type(right) is not np.ndarray):
-        return np.dot(left, right)
-    size = left.shape[0] * right.shape[1] if out is None else out.size
-    if size <= _SMALL or not (_suits_blas(left) and _suits_blas(right) and left.dtype == right.dtype):
-        if out is None:
-            return np.dot(left, right)
-        if (
-            type(left) is type(right) is np.ndarray
-            and left.dtype == right.dtype == out.dtype
-            and out.flags.c_contiguous
-        ):
-            return np.dot(left, right, out)
-        np.copyto(out, np.dot(left, right), casting="same_kind")
-        return out
+    plain = type(left) is type(right) is np.ndarray
     if out is None:
+        small = not plain or left.shape[0] * right.shape[1] <= _SMALL
+        if small or not _suit_blas(left, right):
+            return np.dot(left, right)
         out = np.empty((left.shape[0], right.shape[1]), left.dtype)
-    elif out.dtype != left.dtype:
+    elif out.size <= _SMALL or out.dtype != left.dtype or not _suit_blas(left, right):
+        if plain and out.flags.c_contiguous and left.dtype == right.dtype == out.dtype:
+            return np.dot(left, right, out)
         np.copyto(out, np.dot(left, right), casting="same_kind")
         return out
     rows, columns = out.shape
@@ -53,20 +45,23 @@ def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
     return out
 
 
+def _suit_blas(left: np.ndarray, right: np.ndarray) -> bool:
+    """Tell whether BLAS takes two matrices as they lie: `dot` copies others, and `matmul` of NumPy 1 crawls."""
+    return left.dtype == right.dtype and _suits_blas(left) and _suits_blas(right)
+
+
 def _suits_blas(array: np.ndarray) -> bool:
-    """Tell whether BLAS takes a matrix as it lies in memory: `dot` copies others, and `matmul` of NumPy 1 crawls."""
     if array.ndim != 2 or array.dtype.char not in "fd" or not array.dtype.isnative:
         return False
     (rows, columns), (down, right), size = array.shape, array.strides, array.itemsize
     return (right == size and down >= columns * size) or (down == size and right >= rows * size)
 
 
-def turns(rows: tuple[int, ...] | None, weight: tuple[int, ...] | None, dtype: np.dtype) -> bool:
-    """Tell from the shapes of rows and weight whether weight · rowsᵀ is computed faster than rows · weightᵀ."""
-    if rows is None or weight is None or dtype.char not in "fd" or not dtype.isnative:
-        return False
+def turns(rows: tuple[int, ...], weight: tuple[int, ...], dtype: np.dtype) -> bool:
+    """Tell from the shapes of two matrices whether weight · rowsᵀ is computed faster than rows · weightᵀ."""
     (count, width), outputs = rows, weight[0]
-    return width >= 256 and 8 <= count <= min(128, outputs) and (width >= 512 or count <= 32)
+    few = 8 <= count <= min(128, outputs) and (width >= 512 or (width >= 256 and count <= 32))
+    return few and dtype.char in "fd" and dtype.isnative
 
 
 def linear(rows: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None = None) -> np.ndarray:
@@ -76,7 +71,7 @@ def linear(rows: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: n
     result is turned round instead, while the bias is added.
     """
     if rows.dtype == weight.dtype and turns(rows.shape, weight.shape, rows.dtype):
-        if not (_suits_blas(rows) and _suits_blas(weight)):
+        if not _suit_blas(rows, weight):
             rows, weight = np.ascontiguousarray(rows), np.ascontiguousarray(weight)
         result = np.empty((len(rows), len(weight)), rows.dtype) if out is None else out
         in_place = result.flags.f_contiguous and result.dtype == rows.dtype
