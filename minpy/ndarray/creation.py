@@ -11,7 +11,7 @@ import numpy
 
 from minpy.core.array import Array, new_array
 from minpy.core.context import CPU, Context, current_context, resolve_context
-from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe
+from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe
 from minpy.ndarray.borrowing import lends
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
@@ -86,9 +86,29 @@ def numeric_array(source: Any, dtype: Any) -> numpy.ndarray:
         found = numpy.asarray(source)
         if source is not None and found.dtype.kind not in "fiub" and (found.dtype.kind != "c" or dtype.kind != "c"):
             _refuse_element(found, dtype)
+        if dtype.kind in "iu" and found.dtype.kind in "iub":  # numbers that do not fit wrap around
+            return found.astype(dtype)
+        if dtype.kind in "iu" and found.dtype.kind == "f" and not isinstance(source, numpy.ndarray):
+            return _truncated(found, dtype)
         return numpy.array(found if dtype.kind in "fc" else source, dtype=dtype)
+    except OverflowError:
+        raise DTypeError(f"nd.array: {describe(source)} holds integers of more than 64 bits, which no dtype does.") from None
     except (ValueError, TypeError) as error:
         raise error if isinstance(error, MXNetError) else _explain(source, error) from None
+
+
+def _truncated(data: numpy.ndarray, dtype: numpy.dtype) -> numpy.ndarray:
+    """Return floating-point numbers as integers: fractions are cut off, and what does not fit wraps around."""
+    bounds = numpy.iinfo(dtype)
+    if ((data >= bounds.min) & (data <= bounds.max)).all():
+        return data.astype(dtype)
+    wraps = numpy.abs(data) < 2.0**63
+    if not wraps.all():
+        raise DTypeError(
+            f"nd.array: the value {data.reshape(-1)[numpy.argmin(wraps)]} is no {dtype} number. Give a floating-point "
+            "dtype."
+        )
+    return data.astype(numpy.int64).astype(dtype)
 
 
 def _refuse_element(data: numpy.ndarray, dtype: numpy.dtype) -> None:
@@ -166,7 +186,33 @@ def _shape(shape: Any) -> Any:
     return shape.shape if isinstance(shape, Array) else shape
 
 
-def empty(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None) -> NDArray:
+def filled(shape: Any, value: Any, dtype: Any) -> numpy.ndarray:
+    """Return a NumPy array filled with a value; integers that its dtype cannot hold wrap around, as in arrays."""
+    return numpy.full(shape, numeric_array(value, dtype) if numpy.dtype(dtype).kind in "iu" else value, dtype)
+
+
+def require_dense(name: str, stype: Any) -> None:
+    """Raise for a storage type that there is not."""
+    if stype not in (None, "default"):
+        raise ArgumentError(
+            f"{name}: stype={stype!r} is not supported: there are no sparse arrays here. Leave stype out, for a dense "
+            "array."
+        )
+
+
+def _filled(name: str, out: NDArray, shape: Any, value: Any) -> NDArray:
+    """Write a number, or an array of the shape, into all of `out`, which must have a shape."""
+    shape = _shape(shape)
+    shape = (shape,) if isinstance(shape, (int, numpy.integer)) else tuple(shape)
+    if out.shape != shape:
+        raise ShapeError(f"{name}: out has shape {out.shape}, the result has {shape}; they must be equal.")
+    out[:] = value
+    return out
+
+
+def empty(
+    shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None, stype: str | None = None
+) -> NDArray:
     """Return an array whose elements are not set.
 
     Parameters
@@ -176,6 +222,8 @@ def empty(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
         The device; this thread's default if left out.
     dtype : dtype, optional
         float32 if left out.
+    stype : str, optional
+        Storage type; only 'default', a dense array.
 
     Returns
     -------
@@ -183,6 +231,8 @@ def empty(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
 
     Raises
     ------
+    ArgumentError
+        For another storage than a dense one.
     ContextError
         For a device that cannot be allocated on.
 
@@ -192,10 +242,19 @@ def empty(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
     >>> nd.empty((2, 3)).shape
     (2, 3)
     """
+    require_dense("nd.empty", stype)
     return place(NDArray, numpy.empty(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
 
 
-def zeros(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+def zeros(
+    shape: int | tuple[int, ...],
+    ctx: Context | None = None,
+    dtype: Any = None,
+    stype: str | None = None,
+    *,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
     """Return an array of zeros.
 
     Parameters
@@ -205,6 +264,12 @@ def zeros(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
         The device; this thread's default if left out.
     dtype : dtype, optional
         float32 if left out.
+    stype : str, optional
+        Storage type; only 'default', a dense array.
+    out : NDArray, optional
+        Where to write: an array of that shape, which is returned. Its device and dtype stay.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -212,6 +277,10 @@ def zeros(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
 
     Raises
     ------
+    ArgumentError
+        For another storage than a dense one.
+    ShapeError
+        If `out` has another shape.
     ContextError
         For a device that cannot be allocated on.
 
@@ -221,10 +290,20 @@ def zeros(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
     >>> nd.zeros(2).asnumpy()
     array([0., 0.], dtype=float32)
     """
+    require_dense("nd.zeros", stype)
+    if out is not None:
+        return _filled("nd.zeros", out, shape, 0)
     return place(NDArray, numpy.zeros(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
 
 
-def ones(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+def ones(
+    shape: int | tuple[int, ...],
+    ctx: Context | None = None,
+    dtype: Any = None,
+    *,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
     """Return an array of ones.
 
     Parameters
@@ -234,6 +313,10 @@ def ones(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = 
         The device; this thread's default if left out.
     dtype : dtype, optional
         float32 if left out.
+    out : NDArray, optional
+        Where to write: an array of that shape, which is returned. Its device and dtype stay.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -241,6 +324,8 @@ def ones(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = 
 
     Raises
     ------
+    ShapeError
+        If `out` has another shape.
     ContextError
         For a device that cannot be allocated on.
 
@@ -250,6 +335,8 @@ def ones(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = 
     >>> nd.ones(2, dtype='int32').asnumpy()
     array([1, 1], dtype=int32)
     """
+    if out is not None:
+        return _filled("nd.ones", out, shape, 1)
     return place(NDArray, numpy.ones(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
 
 
@@ -287,7 +374,7 @@ def full(
     if out is not None:
         out[:] = val
         return out
-    return place(NDArray, numpy.full(_shape(shape), val, dtype or numpy.float32), resolve_context(ctx))
+    return place(NDArray, filled(_shape(shape), val, dtype or numpy.float32), resolve_context(ctx))
 
 
 def arange(
@@ -379,7 +466,16 @@ def linspace(
     )
 
 
-def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+def eye(
+    N: int,
+    M: int = 0,
+    k: int = 0,
+    ctx: Context | None = None,
+    dtype: Any = None,
+    *,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
     """Return ones on the k-th diagonal of an N x M matrix (M = 0: square), zeros elsewhere.
 
     Parameters
@@ -394,6 +490,10 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any =
         The device; this thread's default if left out.
     dtype : dtype, optional
         float32 if left out.
+    out : NDArray, optional
+        Where to write: an array of that shape, which is returned. Its device and dtype stay.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -401,6 +501,8 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any =
 
     Raises
     ------
+    ShapeError
+        If `out` has another shape.
     ContextError
         For a device that cannot be allocated on.
 
@@ -411,7 +513,10 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any =
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    return place(NDArray, numpy.eye(N, M or None, k, dtype or numpy.float32), resolve_context(ctx))
+    data = numpy.eye(N, M or None, k, dtype or numpy.float32)
+    if out is not None:
+        return _filled("nd.eye", out, data.shape, place(NDArray, data, out.context))
+    return place(NDArray, data, resolve_context(ctx))
 
 
 def full_like(data: NDArray, fill_value: float, ctx: Context | None = None, dtype: Any = None) -> NDArray:
@@ -439,19 +544,35 @@ def full_like(data: NDArray, fill_value: float, ctx: Context | None = None, dtyp
     >>> nd.full_like(nd.array([1, 2]), 7).asnumpy()
     array([7., 7.], dtype=float32)
     """
-    filled = numpy.full(data.shape, fill_value, dtype or data.dtype)
-    return place(NDArray, filled, data.context if ctx is None else resolve_context(ctx))
+    made = filled(data.shape, fill_value, dtype or data.dtype)
+    return place(NDArray, made, data.context if ctx is None else resolve_context(ctx))
 
 
-def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True) -> NDArray:
+def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True, array_cls: Any = NDArray) -> NDArray:
     """Return an NDArray on a NumPy array's own memory; with `zero_copy=False` on a copy.
 
     Sharing makes the NumPy array read-only: it is changed through the NDArray from then on.
 
+    Parameters
+    ----------
+    ndarray : numpy.ndarray
+        In C order, if its memory is to be shared.
+    zero_copy : bool
+        Whether to share the memory.
+    array_cls : type
+        The class of the result: `NDArray` or `minpy.numpy.ndarray`.
+
+    Returns
+    -------
+    NDArray
+        Of the array's shape and dtype.
+
     Raises
     ------
     ArgumentError
-        If memory is to be shared, and the array is not contiguous.
+        If it is no NumPy array.
+    ArgumentValueError
+        If memory is to be shared, and the array is not in C order.
 
     Examples
     --------
@@ -463,15 +584,35 @@ def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True) -> NDArray:
     >>> a
     array([5., 0.], dtype=float32)
     """
+    if not isinstance(ndarray, numpy.ndarray):
+        raise ArgumentError(f"from_numpy: got {describe(ndarray)}; expected a numpy.ndarray. Use nd.array() instead.")
     if not zero_copy:
-        return array(ndarray, dtype=ndarray.dtype)
+        return place(array_cls, numeric_array(ndarray, ndarray.dtype), resolve_context(None))
     if not ndarray.flags.c_contiguous:
-        raise ArgumentError(
+        raise ArgumentValueError(
             "from_numpy: the array is not contiguous; pass zero_copy=False, or numpy.ascontiguousarray(a)."
         )
-    shared = ndarray.view()
+    shared = _writable_view(ndarray)
     ndarray.flags.writeable = False
-    return place(NDArray, shared, resolve_context(None))
+    return place(array_cls, shared, resolve_context(None))
+
+
+def _writable_view(array: numpy.ndarray) -> numpy.ndarray:
+    """Return a view of all of an array that can be written to, though the array itself be read-only.
+
+    What NumPy does not allow, because the memory is somebody else's (that of a `bytes`, say), stays read-only.
+    """
+    shared = array.view(numpy.ndarray)
+    owner = array
+    while isinstance(owner.base, numpy.ndarray):
+        owner = owner.base
+    if shared.flags.writeable or not owner.flags.owndata:
+        return shared
+    locked = not owner.flags.writeable
+    owner.flags.writeable = True
+    shared.flags.writeable = True
+    owner.flags.writeable = not locked
+    return shared
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:

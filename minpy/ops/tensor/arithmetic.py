@@ -38,9 +38,16 @@ __all__ = [
 
 
 def _binary(
-    ufunc: np.ufunc, name: str, aliases: tuple[str, ...], sentence: str, example: tuple[str, str, str], notes: str = ""
+    ufunc: np.ufunc,
+    name: str,
+    aliases: tuple[str, ...],
+    sentence: str,
+    example: tuple[str, str, str],
+    notes: str = "",
+    synonyms: dict[str, str] | None = None,
 ) -> Operator:
-    made: Operator = operator(ufunc, name=name, aliases=aliases, doc=binary_doc(name, sentence, *example, notes))
+    doc = binary_doc(name, sentence, *example, notes)
+    made: Operator = operator(ufunc, name=name, aliases=aliases, doc=doc, synonyms=synonyms)
     made.def_infer_type(promoted)
     return made
 
@@ -104,6 +111,7 @@ power = _binary(
     "Return lhs to the power of rhs, elementwise with broadcasting.",
     ("[1, 2, 3]", "[2, 3, 0.5]", "[1.    , 8.    , 1.7321]"),
     "The gradient with respect to rhs is lhs ** rhs * log(lhs): 0 where lhs is 0, NaN where it is negative.",
+    synonyms={"base": "lhs", "exp": "rhs"},
 )
 
 
@@ -128,6 +136,7 @@ maximum = _binary(
     "Return the larger of lhs and rhs, elementwise with broadcasting.",
     ("[1, 2, 3]", "[2]", "[2., 2., 3.]"),
     "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
+    synonyms={"left": "lhs", "right": "rhs"},
 )
 maximum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs >= rhs), 0)
 maximum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs < rhs), 1)
@@ -139,6 +148,7 @@ minimum = _binary(
     "Return the smaller of lhs and rhs, elementwise with broadcasting.",
     ("[1, 2, 3]", "[2]", "[1., 2., 2.]"),
     "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
+    synonyms={"left": "lhs", "right": "rhs"},
 )
 minimum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs <= rhs), 0)
 minimum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs > rhs), 1)
@@ -150,6 +160,7 @@ hypot = _binary(
     "Return sqrt(lhs ** 2 + rhs ** 2), elementwise with broadcasting.",
     ("[3, 5]", "[4, 12]", "[ 5., 13.]"),
     "The gradient at (0, 0) is NaN: there is none.",
+    synonyms={"left": "lhs", "right": "rhs"},
 )
 hypot.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs / ans), 0)
 hypot.def_grad(lambda ans, lhs, rhs: lambda g: g * (rhs / ans), 1)
@@ -230,13 +241,15 @@ elemwise_div = _elemwise("div", "/", divide, ("_div", "_Div"), "3., 2.")
 
 
 @operator(name="add_n", aliases=("ElementWiseSum", "_sum"))
-def add_n(*args: np.ndarray) -> np.ndarray:
+def add_n(*args: np.ndarray, num_args: int | None = None) -> np.ndarray:
     """Return the sum of any number of arrays of equal shape.
 
     Parameters
     ----------
     *args : NDArray
         At least one.
+    num_args : int, optional
+        Accepted and not used: the number of arrays.
 
     Returns
     -------
@@ -266,6 +279,6 @@ def add_n(*args: np.ndarray) -> np.ndarray:
     return total
 
 
-add_n.def_multiple_grad(lambda ans, *args: lambda g: (g,) * len(args))
+add_n.def_multiple_grad(lambda ans, *args, num_args=None: lambda g: (g,) * len(args))
 add_n.def_infer_shape(same_shape)
 add_n.def_infer_type(promoted)
