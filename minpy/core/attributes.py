@@ -258,7 +258,7 @@ def bind(
             raise ArgumentError(f"{operator_name}: argument {name!r} is given twice, by position and by keyword.")
         elif signature.open_ended:
             attributes[name] = value
-        else:
+        elif name != "num_args" or signature.variadic is None:  # which MXNet takes beside any number of inputs
             known = [*names, *signature.attributes]
             raise ArgumentError(
                 f"{operator_name} has no argument {name!r}; it takes {', '.join(known)}.{nearest(name, known)}"

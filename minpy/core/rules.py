@@ -35,7 +35,7 @@ def values_read(rules: Iterable[Rule]) -> tuple[frozenset[int] | None, bool]:
             return None, True
         names, first = read
         answer = answer or first in names
-        positions = list(inspect.signature(rule).parameters)[1:]
+        positions = rule.__code__.co_varnames[1 : rule.__code__.co_argcount]  # not what it wraps: what it is called as
         reads |= {positions.index(name) for name in names if name != first}
     return frozenset(reads), answer
 

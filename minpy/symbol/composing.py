@@ -9,7 +9,7 @@ import numpy
 
 from minpy.core import dispatch
 from minpy.core.array import Array
-from minpy.core.attributes import REQUIRED, parse_attribute
+from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.core.operator import Operator
 from minpy.graph.ir import Node, Value, constant, variable
@@ -126,6 +126,8 @@ def _sorted(
 ) -> tuple[dict[str, Any] | list[Any], dict[str, Any]]:
     """Return (inputs by name, or a list of them if they are variadic; attributes)."""
     signature = operator.signature
+    if signature.synonyms:
+        keywords = by_own_names(f"sym.{kind}", signature, keywords)
     attributes: dict[str, Any] = {}
     given: Any
     if signature.variadic is not None:

@@ -177,12 +177,6 @@ RECORDING = [
         "in_place_add_recorded_to_constant_in_record assign_recorded_into_element_of_constant_in_record",
     ),
     Difference(
-        "`attach_grad` on integers is accepted.",
-        "It is a DTypeError that says to convert to floating point.",
-        "There is no gradient with respect to integers.",
-        "attach_grad_on_integers",
-    ),
-    Difference(
         "A gradient passes through a cast to integers and back as if the cast were not there.",
         "Integer arrays are not recorded: such a head raises NotRecordedError.",
         "The function is piecewise constant. A straight-through estimator should be written as an operator.",

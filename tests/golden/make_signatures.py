@@ -1,8 +1,8 @@
 """Writes signatures.json: what the functions and methods of MXNet 1.9.1 call their parameters, in their order.
 
 Run under MXNet 1.9.1, not under the library itself. Usage: ``python tests/golden/make_signatures.py``. A variadic
-parameter is written ``*name``, one that takes any keyword ``**name``. Operators that MXNet makes with any number of inputs
-have ``**kwargs`` in Python; the attributes that their documentation lists are written instead.
+parameter is written ``*name``, one that takes any keyword ``**name``. Operators that MXNet makes with any number of
+inputs have ``**kwargs`` in Python; the attributes that their documentation lists are written instead.
 """
 
 import inspect
@@ -71,7 +71,7 @@ def listed(owners: list[Any]) -> dict[str, list[str]]:
     for owner in owners:
         for name in dir(owner):
             member = getattr(owner, name)
-            if name.startswith("__") and name != "__init__" or not callable(member):
+            if (name.startswith("__") and name != "__init__") or not callable(member):
                 continue
             home = getattr(member, "__module__", None) or ""
             if inspect.ismodule(owner) and not home.startswith(("mxnet.", *GENERATED)):

@@ -241,15 +241,13 @@ elemwise_div = _elemwise("div", "/", divide, ("_div", "_Div"), "3., 2.")
 
 
 @operator(name="add_n", aliases=("ElementWiseSum", "_sum"))
-def add_n(*args: np.ndarray, num_args: int | None = None) -> np.ndarray:
+def add_n(*args: np.ndarray) -> np.ndarray:
     """Return the sum of any number of arrays of equal shape.
 
     Parameters
     ----------
     *args : NDArray
         At least one.
-    num_args : int, optional
-        Accepted and not used: the number of arrays.
 
     Returns
     -------
@@ -279,6 +277,6 @@ def add_n(*args: np.ndarray, num_args: int | None = None) -> np.ndarray:
     return total
 
 
-add_n.def_multiple_grad(lambda ans, *args, num_args=None: lambda g: (g,) * len(args))
+add_n.def_multiple_grad(lambda ans, *args: lambda g: (g,) * len(args))
 add_n.def_infer_shape(same_shape)
 add_n.def_infer_type(promoted)
