@@ -224,7 +224,7 @@ UNKNOWN_NAMES = {
 @pytest.mark.parametrize("case", UNKNOWN_NAMES)
 def test_unknown_names_are_warned_of(case: str) -> None:
     call, message = UNKNOWN_NAMES[case]
-    with pytest.warns(UserWarning) as caught:
+    with pytest.warns(UserWarning, match="which is no argument and is not used") as caught:
         executor = call()
     assert [str(warning.message) for warning in caught] == [message]
     assert caught[0].filename == __file__

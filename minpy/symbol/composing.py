@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,7 +19,7 @@ from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.symbol.naming import current_names, current_scope, hidden_key
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["Custom", "compose", "var"]
+__all__ = ["Custom", "compose", "shown_signature", "var"]
 
 
 def var(
@@ -119,6 +120,23 @@ def _composed(
     values = _inputs(operator, kind, name, given, attributes, annotations)
     node = Node(operator, values, attributes, name, kind, annotations)
     return Symbol([Value(node, index) for index in range(len(node.output_names()))])
+
+
+def shown_signature(operator: Operator) -> inspect.Signature:
+    """Return what `help` shows of an operator's function in `mx.sym`: any input may be left out, and is a variable."""
+    signature = operator.signature
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    shown = [inspect.Parameter(name, kind, default=None) for name in signature.inputs]
+    if signature.variadic is not None:
+        shown.append(inspect.Parameter(signature.variadic, inspect.Parameter.VAR_POSITIONAL))
+        kind = inspect.Parameter.KEYWORD_ONLY
+    for name, attribute in signature.attributes.items():
+        if attribute.default is REQUIRED and kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            shown.append(inspect.Parameter(name, kind, default=None))
+        else:
+            shown.append(inspect.Parameter(name, kind, default=attribute.default))
+    shown += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("name", "attr")]
+    return inspect.Signature(shown)
 
 
 def _sorted(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import functools
 import operator
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -113,7 +113,7 @@ _OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
     "power": operator.pow,
     "maximum": max,
     "minimum": min,
-    "hypot": math.hypot,
+    "hypot": numpy.hypot,
 }
 
 
@@ -141,7 +141,7 @@ def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Sy
         hint = scalar_kind.replace("_scalar", "scalar")
         return compose(find_operator(scalar_kind), scalar_kind, [symbol], {**rest, "scalar": number}, hint)
 
-    return choose
+    return functools.update_wrapper(choose, function)
 
 
 def pow(base: Any, exp: Any) -> Any:
