@@ -14,7 +14,7 @@ from minpy.graph.gradient import PullBack
 from minpy.graph.ir import CONSTANT, Node
 from minpy.graph.memory import Fact
 from minpy.ops.kernels.products import turns
-from minpy.ops.linalg.dot import fully_connected
+from minpy.ops.nn.fully_connected import fully_connected
 
 __all__ = ["turned"]
 
