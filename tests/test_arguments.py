@@ -71,8 +71,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: nd.from_numpy(BYTES).__setitem__(slice(1, 2), 5),
         MutationError,
         (
-            "x[1:2] = value: the memory of the array is read-only, because it is that of another object, such as bytes. "
-            "Write to a copy: x = x.copy(), or nd.from_numpy(a, zero_copy=False)."
+            "x[1:2] = value: the memory of the array is read-only, because it is that of another object, such as "
+            "bytes. Write to a copy: x = x.copy(), or nd.from_numpy(a, zero_copy=False)."
         ),
     ),
     "coordinates out of range": (
@@ -114,8 +114,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: nd.LeakyReLU(nd.ones((2, 3)), nd.ones(5), act_type="prelu"),
         ShapeError,
         (
-            "LeakyReLU: gamma has shape (5,); expected (1,) or (3,), one slope a channel, or (2, 3), one for each example "
-            "too."
+            "LeakyReLU: gamma has shape (5,); expected (1,) or (3,), one slope a channel, or (2, 3), one for each "
+            "example too."
         ),
     ),
     "parameters that a symbol does not have": (

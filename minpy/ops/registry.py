@@ -62,7 +62,7 @@ def operator(
     synonyms : mapping of str to str, optional
         Further names of arguments in calls, and which arguments they are.
     optional_inputs, outputs, random
-        What graphs ask: see `minpy.core.inferring.Inferring`.
+        What graphs ask: see `minpy.core.base.BaseOperator`.
     """
     if function is None:
         return lambda function: operator(
