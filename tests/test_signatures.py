@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from functools import reduce
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,7 @@ def owner_of(place: str) -> Any:
     return reduce(getattr, place.split("."), mx)
 
 
+@cache
 def members() -> list[tuple[str, str]]:
     """Return (place, name) of everything callable that MXNet has and we have, classes' own names left out."""
     return [
