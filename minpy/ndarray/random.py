@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy
 
+from minpy.context import Context, resolve_context
 from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED as _REQUIRED
 from minpy.core.attributes import Attribute, Signature, bind
-from minpy.core.context import Context, resolve_context
 from minpy.core.errors import ArgumentError
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
