@@ -113,5 +113,5 @@ def test_docstrings_can_be_given() -> None:
 
 
 def test_builtin_operators_have_the_docstring_of_their_function() -> None:
-    assert nd.FullyConnected.__doc__ == nd.FullyConnected.forward.__doc__
+    assert nd.FullyConnected.__doc__ == nd.FullyConnected.__wrapped__.__doc__
     assert shown(nd.tanh).startswith("tanh(data)\n    Return the hyperbolic tangent of each element.\n")
