@@ -1,6 +1,7 @@
-"""Calls are taken as MXNet 1.9.1 takes them: parameters have its names and its order; what it does not know is named.
+"""Calls are taken as MXNet 1.9.1 takes them: parameters have its names, order and defaults; unknown ones are named.
 
-`golden/signatures.json` holds the parameters of everything that MXNet's modules and classes have.
+`golden/signatures.json` holds the parameters of everything that MXNet's modules and classes have, and
+`golden/defaults.json` the defaults of its operators' attributes.
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ import pytest
 
 import minpy as mx
 from minpy import nd, sym
+from minpy.core.attributes import parse_attribute
 from minpy.core.operator import Operator
 from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
 
 SIGNATURES: dict[str, dict[str, list[str]]] = json.loads(
     (Path(__file__).resolve().parent / "golden" / "signatures.json").read_text()
+)
+DEFAULTS: dict[str, dict[str, str]] = json.loads(
+    (Path(__file__).resolve().parent / "golden" / "defaults.json").read_text()
 )
 
 # What every operator takes, in ways that its signature does not show.
@@ -212,3 +217,24 @@ def test_methods_are_functions_of_the_array() -> None:
     for name in METHODS:
         assert hasattr(nd.NDArray, name), name
         assert hasattr(sym.Symbol, name), name
+
+
+# What MXNet writes where there is no value; we write None, () or nothing at all.
+UNSET = ("None", "[]", "()", "")
+# Defaults that MXNet names and does not take: a call without them is an error there, too.
+REFUSED_DEFAULTS = {"broadcast_to": {"shape"}, "moments": {"axes"}, "_linspace": {"stop"}}
+
+
+@pytest.mark.parametrize("name", [name for name in DEFAULTS if name in OPERATORS])
+def test_attributes_have_the_defaults_of_mxnet(name: str) -> None:
+    attributes = OPERATORS[name].signature.attributes
+    for key, text in DEFAULTS[name].items():
+        if key not in attributes or key in REFUSED_DEFAULTS.get(name, ()):
+            continue
+        ours, theirs = attributes[key].default, text.strip("'\"")
+        if theirs in UNSET:
+            assert ours is None or ours == () or str(ours) in UNSET, key
+        elif isinstance(ours, float):
+            assert ours == pytest.approx(float(theirs), rel=1e-6), key
+        else:
+            assert ours == parse_attribute(theirs, attributes[key], name), key

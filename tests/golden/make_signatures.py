@@ -1,4 +1,5 @@
-"""Writes signatures.json: what the functions and methods of MXNet 1.9.1 call their parameters, in their order.
+"""Writes signatures.json: what the functions and methods of MXNet 1.9.1 call their parameters, in their order; and
+defaults.json: the defaults of its operators' attributes, as its documentation writes them.
 
 Run under MXNet 1.9.1, not under the library itself. Usage: ``python tests/golden/make_signatures.py``. A variadic
 parameter is written ``*name``, one that takes any keyword ``**name``. Operators that MXNet makes with any number of
@@ -89,8 +90,30 @@ def listed(owners: list[Any]) -> dict[str, list[str]]:
     return answers
 
 
+def defaults(owners: list[Any]) -> dict[str, dict[str, str]]:
+    """Returns the defaults that the docstrings of operators name, by operator and attribute."""
+    answers: dict[str, dict[str, str]] = {}
+    for owner in owners:
+        for name in dir(owner):
+            function = getattr(owner, name)
+            text = re.search(r"Parameters\n-+\n(.*?)(?:\n\w+\n---|\Z)", function.__doc__ or "", re.DOTALL)
+            if getattr(function, "__module__", None) not in GENERATED or text is None:
+                continue
+            lines = re.findall(r"^(\w+) : .*default=(.*)$", text[1], re.MULTILINE)
+            if lines:
+                answers.setdefault(name, {key: value.strip() for key, value in lines})
+    return answers
+
+
+def write(name: str, text: str) -> None:
+    """Writes a golden file, which appears whole or not at all."""
+    temporary = HERE / f".{name}.{os.getpid()}"
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(HERE / name)
+
+
 def main() -> None:
-    """Makes the golden file."""
+    """Makes the golden files."""
     import mxnet as mx
 
     if mx.__version__ != "1.9.1":
@@ -100,10 +123,11 @@ def main() -> None:
     for place, functions in answers.items():
         lines = [f"{json.dumps(name)}: {json.dumps(functions[name])}" for name in sorted(functions)]
         parts.append(f"{json.dumps(place)}: {{\n" + ",\n".join(lines) + "\n}")
-    temporary = HERE / f".signatures.json.{os.getpid()}"
-    temporary.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
-    temporary.replace(HERE / "signatures.json")
-    print(f"signatures.json: {sum(map(len, answers.values()))} functions")
+    write("signatures.json", "{\n" + ",\n".join(parts) + "\n}\n")
+    given = defaults(places(mx)["nd"])
+    lines = [f"{json.dumps(name)}: {json.dumps(given[name], sort_keys=True)}" for name in sorted(given)]
+    write("defaults.json", "{\n" + ",\n".join(lines) + "\n}\n")
+    print(f"signatures.json: {sum(map(len, answers.values()))} functions; defaults.json: {len(given)} operators")
 
 
 if __name__ == "__main__":
