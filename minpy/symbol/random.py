@@ -104,9 +104,12 @@ def randn(*shape: int, **keywords: Any) -> Symbol:
 
 
 def multinomial(
-    data: Symbol, shape: Any = None, get_prob: bool = False, dtype: str = "int32", **keywords: Any
+    data: Symbol, shape: Any = None, get_prob: bool = True, dtype: str = "int32", **keywords: Any
 ) -> Symbol:
-    """Return the symbol of class numbers, drawn by the probabilities in `data`."""
+    """Return the symbol of class numbers, drawn by the probabilities in `data`; and of the logarithms of theirs.
+
+    As in MXNet `get_prob` is True here, and False in `nd.random.multinomial`.
+    """
     extra = {} if shape is None else {"shape": shape}
     attributes = {"get_prob": get_prob, "dtype": dtype, **extra, **keywords}
     return compose(find_operator("_sample_multinomial"), "_sample_multinomial", (data,), attributes)

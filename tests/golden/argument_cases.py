@@ -126,6 +126,7 @@ RANDOM = [
     ("random_ctx_as_text", "result = nd.uniform(low=2, high=2, shape=(2,), ctx='cpu(0)')"),
     ("random_normal_like_names", "result = nd.random.normal_like(data=nd.ones((2,)), loc=3, scale=1).shape"),
     ("sym_random_uniform_name", "result = mx.sym.random.uniform(0, 1, (2,), name='u').list_outputs()"),
+    ("sym_random_multinomial", "result = mx.sym.random.multinomial(mx.sym.var('p'), name='m').list_outputs()"),
     ("sym_random_unknown_keyword", "result = mx.sym.random.uniform(shapes=1).name"),
 ]
 
