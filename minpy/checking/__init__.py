@@ -12,6 +12,7 @@ import numpy
 
 from minpy.checking.case import Case
 from minpy.checking.checks import (
+    RANDOM,
     check_dtype,
     check_empty,
     check_forward,
@@ -20,6 +21,7 @@ from minpy.checking.checks import (
     check_shape_rule,
     check_strides,
 )
+from minpy.checking.draws import Draws
 from minpy.checking.gradients import check_gradient, check_jvp, check_second_order
 from minpy.checking.modes import MODES, Unsupported, register_mode
 from minpy.checking.point import Options, Point
@@ -49,8 +51,9 @@ def check_operator(
     - shapes and dtypes in float32 and float16, non-contiguous inputs, inputs without elements;
     - that recorded arrays, calls by keyword, HIPS autograd and every other registered mode give the same numbers.
 
-    What cannot be checked is reported as skipped, with the reason: inputs at a kink, a random forward function,
-    a dtype or an empty array that the forward function does not take. Integer inputs are not differentiated.
+    What cannot be checked is reported as skipped, with the reason: inputs at a kink, a dtype or an empty array that the
+    forward function does not take. Integer inputs are not differentiated. Random operators draw the same numbers at
+    each call, from NumPy's global generator, Python's or minpy's, which are left as they were found.
 
     Parameters
     ----------
@@ -115,9 +118,13 @@ def check_operator(
     """
     case = Case.read(operator, arguments, attributes or {})
     report = Report(str(case))
-    with Scope(False, None), numpy.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        _run(case, Options(rtol, atol, seed, directions), report)
+    draws = Draws()
+    try:
+        with Scope(False, None), numpy.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            _run(case, Options(rtol, atol, seed, directions), report)
+    finally:
+        draws.rewind()
     return report.require_success(operator.__name__)
 
 
@@ -129,7 +136,13 @@ def _run(case: Case, options: Options, report: Report) -> None:
         report.rows += rows
         return rows
 
+    if case.operator.random:
+        case = replace(case, draws=Draws())
     [forward] = add("forward", check_forward, case)
+    if forward.note == RANDOM and case.draws is None:
+        case = replace(case, draws=Draws())
+        report.rows.clear()
+        [forward] = add("forward", check_forward, case)
     if forward.result != OK:
         return
     point = Point(case, options)
@@ -139,7 +152,7 @@ def _run(case: Case, options: Options, report: Report) -> None:
     if case.operator.shape_rule is not None:
         add("shape rule", check_shape_rule, point)
     report.rows += _without_gradient(point)
-    if case.slots:
+    if point.case.slots:
         point.case = replace(case, slots=_check_gradients(point, add))
     for dtype in ("float32", "float16"):
         add(dtype, check_dtype, point, dtype)
@@ -152,6 +165,9 @@ def _run(case: Case, options: Options, report: Report) -> None:
 def _without_gradient(point: Point) -> list[Row]:
     """Return the rows of floating-point inputs that are not differentiated, with the reason."""
     case, operator = point.case, point.case.operator
+    if case.slots and not any(y.dtype.kind == "f" for y in point.outputs):
+        point.case = replace(case, slots=())
+        return [skip("gradients", "no output is floating point")]
     rows = []
     for slot, value in case.arrays.items():
         if value.dtype.kind == "f" and slot not in case.slots:

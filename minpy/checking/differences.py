@@ -179,6 +179,9 @@ def elementwise(
     terms = numpy.abs(weights * flat(function(*variables)))
     for place in indices:
         index = tuple(map(int, numpy.unravel_index(place, variable.shape)))
+        if not numpy.isfinite(variable[index]):
+            yield index, numpy.nan, 0.0, False
+            continue
         direction = numpy.zeros(variable.shape)
         direction[index] = size = max(abs(float(variable[index])), 0.1)
         slope, smooth = slopes(function, variables, position, direction, tolerance)

@@ -1,7 +1,8 @@
 """The modes that an operator runs in. Each layer that adds one registers how to run an operator in it.
 
 A runner is given a `Case` and upstream gradients (one for each output), and returns (outputs, gradients of the
-variables), all as NumPy arrays. `op.check` compares them with those of plain NumPy arrays.
+variables), all as NumPy arrays. `op.check` compares them with those of plain NumPy arrays. Where the mode shows them,
+the outputs are followed by the auxiliary states after the call; where it computes no gradients, it returns None.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from minpy.checking.case import Arrays, Case, as_outputs
 from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.backward import backward
 from minpy.core.nodes import Leaf
-from minpy.core.state import Scope
+from minpy.core.state import Scope, state
 
 __all__ = ["MODES", "Runner", "Unsupported", "register_mode"]
 
-Runner = Callable[[Case, Sequence[numpy.ndarray]], tuple[Arrays, Arrays]]
+Runner = Callable[[Case, Sequence[numpy.ndarray]], "tuple[Arrays, Arrays | None]"]
 
 MODES: dict[str, Runner] = {}
 
@@ -39,8 +40,8 @@ def register_mode(name: str, runner: Runner) -> None:
     name : str
         How reports call the mode.
     runner : callable
-        `runner(case, upstream)` returns (outputs, gradients of `case.variables`) as lists of NumPy arrays, or raises
-        `Unsupported`.
+        `runner(case, upstream)` returns (outputs, gradients of `case.variables`) as lists of NumPy arrays (see the
+        module's docstring), or raises `Unsupported`.
     """
     MODES[name] = runner
 
@@ -58,12 +59,12 @@ def record_on(cls: type[Array]) -> Runner:
         for variable, gradient in zip(variables, gradients, strict=True):
             variable._node = Leaf(variable._data, gradient)
         with Scope(True, None):
-            answer = arrays.call()
-        outputs = answer if isinstance(answer, tuple) else (answer,)
+            answer, states = arrays.run()
+        outputs = answer if isinstance(answer, (tuple, list)) else (answer,)
         heads = [(y, g.reshape(y._data.shape)) for y, g in zip(outputs, upstream, strict=True) if y._node is not None]
         if heads:
-            backward([head for head, _ in heads], [start for _, start in heads], train_mode=False)
-        return as_outputs(answer), [gradient._data for gradient in gradients]
+            backward([head for head, _ in heads], [start for _, start in heads], train_mode=state.training)
+        return [*as_outputs(answer), *states], [gradient._data for gradient in gradients]
 
     return run
 
@@ -85,7 +86,8 @@ def by_keyword(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, A
     keywords = dict(zip(names[first:], case.inputs[first:], strict=True))
     slots = tuple(slot if isinstance(slot, str) else names[slot] for slot in case.slots)
     named = replace(case, inputs=case.inputs[:first], attributes={**keywords, **case.attributes}, slots=slots)
-    return as_outputs(named.call()), named.gradients(upstream)
+    answer, states = named.run()
+    return [*as_outputs(answer), *states], named.gradients(upstream)
 
 
 def under_autograd(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays]:

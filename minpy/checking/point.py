@@ -32,6 +32,8 @@ class Point:
     case : Case
     outputs, upstream : list of numpy.ndarray
         The upstream gradients of outputs that are not floating point are zeros.
+    states : list of numpy.ndarray
+        The auxiliary states after the call.
     tolerance : Tolerance
     """
 
@@ -39,7 +41,8 @@ class Point:
         self.case = case
         self.options = options
         self.random = numpy.random.default_rng(options.seed)
-        self.outputs = as_outputs(case.call())
+        answer, self.states = case.run()
+        self.outputs = as_outputs(answer)
         self.upstream = [self.normal(y.shape) if y.dtype.kind == "f" else numpy.zeros(y.shape) for y in self.outputs]
         self.tolerance = self.tolerance_of(self.outputs)
 
@@ -53,9 +56,10 @@ class Point:
         return numpy.asarray(numbers + numpy.copysign(0.3, numbers))
 
     def directions(self, variable: numpy.ndarray) -> Iterator[numpy.ndarray]:
-        """Yield random directions, in proportion to the sizes of a variable's elements."""
+        """Yield random directions, in proportion to the sizes of a variable's elements; NaN and infinity stay."""
+        sizes = numpy.where(numpy.isfinite(variable), numpy.maximum(numpy.abs(variable), 0.1), 0)
         for _ in range(self.options.directions if variable.size else 0):
-            yield self.normal(variable.shape) * numpy.maximum(numpy.abs(variable), 0.1)
+            yield self.normal(variable.shape) * sizes
 
     def evaluate(self, *variables: Any) -> Arrays:
         """Return the outputs at other values of the variables."""

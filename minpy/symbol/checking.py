@@ -11,6 +11,7 @@ from minpy.checking.case import Arrays, Case
 from minpy.checking.modes import Unsupported, register_mode
 from minpy.core.array import new_array
 from minpy.core.context import CPU
+from minpy.core.state import state
 from minpy.ndarray.ndarray import NDArray
 from minpy.symbol.composing import var
 from minpy.symbol.symbol import Symbol
@@ -20,15 +21,11 @@ __all__ = ["as_bound_symbol"]
 _RUNS = 3  # step by step, compiled, and the compiled program again
 
 
-def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays]:
+def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays | None]:
     """Run the call as a graph of one node."""
     operator = case.operator
     if operator.is_method:
         raise Unsupported("a method's instance cannot be part of a graph")
-    if operator.random:
-        raise Unsupported("it is random")
-    if operator.uses_training and case.attributes.get("training") is None:
-        raise Unsupported("executors differentiate in training mode")
     arrays = {slot: value for slot, value in case.arrays.items() if isinstance(slot, int) or slot in case.slots}
     if not arrays:
         raise Unsupported("none of its inputs is an array")
@@ -39,13 +36,23 @@ def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arra
     given = {case.name(slot): new_array(NDArray, value.copy()) for slot, value in arrays.items()}
     gradients = {name: new_array(NDArray, numpy.zeros_like(given[name]._data)) for name in map(case.name, case.slots)}
     states = {name: given.pop(name) for name in symbol.list_auxiliary_states()}
+    training = bool(gradients)
+    if operator.uses_training and case.attributes.get("training") is None:
+        training = state.training
+        gradients = gradients if training else {}  # executors differentiate in training mode
     executor = symbol.bind(CPU, given, gradients, dict.fromkeys(gradients, "write"), states)
     for _ in range(_RUNS):
-        outputs: list[Any] = executor.forward(is_train=bool(gradients))
+        for slot in case.states:
+            states[case.name(slot)]._data[...] = arrays[slot]
+        if case.draws is not None:
+            case.draws.rewind()
+        outputs: list[Any] = executor.forward(is_train=training)
         if gradients:
             starts = [start.reshape(output.shape) for start, output in zip(upstream, outputs, strict=True)]
             executor.backward([new_array(NDArray, start.copy()) for start in starts])
-    return [output.asnumpy() for output in outputs], [gradient.asnumpy() for gradient in gradients.values()]
+    moved = [states[case.name(slot)].asnumpy() for slot in case.states]
+    found = [gradient.asnumpy() for gradient in gradients.values()]
+    return [*(output.asnumpy() for output in outputs), *moved], found if len(found) == len(case.slots) else None
 
 
 register_mode("bound symbol", as_bound_symbol)
