@@ -22,7 +22,7 @@ from minpy.checking.checks import (
     check_strides,
 )
 from minpy.checking.draws import Draws
-from minpy.checking.gradients import check_gradient, check_jvp, check_second_order
+from minpy.checking.gradients import check_at_zeros, check_gradient, check_jvp, check_second_order, check_zero
 from minpy.checking.modes import MODES, Unsupported, register_mode
 from minpy.checking.point import Options, Point
 from minpy.checking.report import FAILED, OK, Report, Row, attempt, skip
@@ -165,14 +165,17 @@ def _run(case: Case, options: Options, report: Report) -> None:
 def _without_gradient(point: Point) -> list[Row]:
     """Return the rows of floating-point inputs that are not differentiated, with the reason."""
     case, operator = point.case, point.case.operator
-    if case.slots and not any(y.dtype.kind == "f" for y in point.outputs):
+    if case.arrays and not any(y.dtype.kind == "f" for y in point.outputs):
         point.case = replace(case, slots=())
         return [skip("gradients", "no output is floating point")]
     rows = []
     for slot, value in case.arrays.items():
         if value.dtype.kind == "f" and slot not in case.slots:
-            reason = "said to be zero" if operator.is_zero(slot) else f"no rule: see {operator.__name__}.def_grad"
-            rows.append(skip(f"gradient of {case.name(slot)}", reason))
+            what = f"gradient of {case.name(slot)}"
+            if operator.is_zero(slot):
+                rows += attempt(what, partial(check_zero, point, slot))
+            else:
+                rows.append(skip(what, f"no rule: see {operator.__name__}.def_grad"))
     return rows if rows or case.slots else [skip("gradients", "no input is floating point")]
 
 
@@ -190,4 +193,5 @@ def _check_gradients(point: Point, add: Callable[..., list[Row]]) -> tuple[int |
         add("second order", skip, "second order", "first order is wrong")
     else:
         add("second order", check_second_order, point)
+        add("zeros among the inputs", check_at_zeros, point)
     return running

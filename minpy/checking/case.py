@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.checking.draws import Draws
-from minpy.core.array import as_raw, raw_of
+from minpy.core.array import Array, as_raw, raw_of
 from minpy.core.attributes import bind
 from minpy.core.errors import describe, describe_arguments
 from minpy.differentiation import tracing
@@ -127,7 +127,8 @@ class Case:
         if self.draws is not None:
             self.draws.rewind()
         answer = self.operator(*case.inputs, **case.attributes)
-        return answer, [as_raw(case[slot]) for slot in self.states]
+        states = [case[slot] for slot in self.states]
+        return answer, [as_raw(value) for value in states if isinstance(value, (numpy.ndarray, Array))]
 
     def call(self) -> Any:
         """Call the operator, and return what it returns."""
