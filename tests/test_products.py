@@ -10,8 +10,8 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.ops.products import linear, matrix_product
-from minpy.ops.rectifier import rectified
+from minpy.ops.kernels.products import linear, matrix_product
+from minpy.ops.kernels.rectifier import rectified
 
 # (rows, inner, columns): small; many rows; wide results in blocks, of equal and of unequal lengths; nothing to sum.
 PRODUCTS = [(3, 4, 5), (300, 40, 200), (512, 100, 512), (513, 256, 1201), (512, 257, 600), (600, 0, 700), (0, 3, 4)]

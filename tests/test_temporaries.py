@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from minpy import autograd, nd
-from minpy.ops import mathematics, ufunc
+from minpy.ops import ufunc
+from minpy.ops.tensor import mathematics
 
 VALUES = np.random.default_rng(0).normal(size=(128, 128)).astype("float32")
 

@@ -13,8 +13,8 @@ from dataclasses import replace
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import CONSTANT, Node
 from minpy.graph.memory import Fact
-from minpy.ops.linear import fully_connected
-from minpy.ops.products import turns
+from minpy.ops.kernels.products import turns
+from minpy.ops.nn.fully_connected import fully_connected
 
 __all__ = ["turned"]
 

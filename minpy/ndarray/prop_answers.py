@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, operator_error
-from minpy.ops.partial_shapes import UNKNOWN, complete
+from minpy.ops.inference.partial_shapes import UNKNOWN, complete
 
 __all__ = [
     "ask",

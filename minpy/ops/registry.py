@@ -10,7 +10,7 @@ import numpy
 from minpy.core.attributes import Signature
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.operator import Operator
-from minpy.ops.partial_shapes import broadcasting, same_shape
+from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.ufunc import UnaryUfunc
 
 __all__ = ["FUNCTIONS", "OPERATORS", "find_operator", "operator"]

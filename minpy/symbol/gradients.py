@@ -14,7 +14,7 @@ from minpy.core.operator import Operator
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, variables
 from minpy.graph.program import Program, build_program
-from minpy.ops.partial_shapes import complete
+from minpy.ops.inference.partial_shapes import complete
 from minpy.symbol.naming import current_names
 from minpy.symbol.symbol import Symbol
 
