@@ -22,6 +22,7 @@ from minpy.checking.checks import (
     check_strides,
 )
 from minpy.checking.draws import Draws
+from minpy.checking.forms import check_forms
 from minpy.checking.gradients import check_at_zeros, check_gradient, check_jvp, check_second_order, check_zero
 from minpy.checking.modes import MODES, Unsupported, register_mode
 from minpy.checking.point import Options, Point
@@ -40,6 +41,8 @@ def check_operator(
     atol: float = 1e-8,
     seed: int = 0,
     directions: int = 3,
+    ulps: float = 4.0,
+    gradient_of: Callable[..., Any] | None = None,
 ) -> Report:
     """Check an operator at one point: its gradients against central differences, its other promises, every mode.
 
@@ -47,7 +50,9 @@ def check_operator(
 
     - that the forward function repeats itself, and that neither it nor a rule changes its inputs;
     - the shape rule, each gradient rule and each JVP rule, and the second-order gradients where the rules are plain
-      NumPy ("first order only" is reported where they are not);
+      NumPy ("first order only" is reported where they are not); all of them again where inputs are zero, as far as
+      the function is smooth there;
+    - that faster forms (`def_into`, `def_grad_into`) compute what their definitions do;
     - shapes and dtypes in float32 and float16, non-contiguous inputs, inputs without elements;
     - that recorded arrays, calls by keyword, HIPS autograd and every other registered mode give the same numbers.
 
@@ -68,6 +73,12 @@ def check_operator(
         Seed of the random directions and upstream gradients.
     directions : int
         How many random directions each gradient is tried along.
+    ulps : float
+        How far faster forms may be from their definitions, in units in the last place.
+    gradient_of : callable, optional
+        What the rules give the gradient of, where that is not the forward function (an output layer of a loss, a
+        straight-through estimator). It is called as the operator is, and returns arrays like the operator's, which the
+        upstream gradients weigh; or one number, for rules that do not read the upstream gradient.
 
     Returns
     -------
@@ -122,7 +133,7 @@ def check_operator(
     try:
         with Scope(False, None), numpy.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            _run(case, Options(rtol, atol, seed, directions), report)
+            _run(case, Options(rtol, atol, seed, directions, ulps, gradient_of), report)
     finally:
         draws.rewind()
     return report.require_success(operator.__name__)
@@ -154,6 +165,7 @@ def _run(case: Case, options: Options, report: Report) -> None:
     report.rows += _without_gradient(point)
     if point.case.slots:
         point.case = replace(case, slots=_check_gradients(point, add))
+    add("forms", check_forms, case, point.options.ulps)
     for dtype in ("float32", "float16"):
         add(dtype, check_dtype, point, dtype)
     add("non-contiguous inputs", check_strides, point)

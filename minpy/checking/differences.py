@@ -102,7 +102,7 @@ def _one_step(
     bound = tolerance.bound(numpy.abs(value), numpy.abs(centre) * (tolerance.steps[1] / step))
     agrees = numpy.abs(coarse - fine) <= bound
     halves = (fine_jump <= bound) | (fine_jump <= 0.7 * coarse_jump)
-    return value, agrees & halves & numpy.isfinite(value)
+    return value, agrees & halves & numpy.isfinite(value) & numpy.isfinite(centre)
 
 
 def compare(

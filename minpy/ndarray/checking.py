@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.checking.draws import register_generator
-from minpy.ops.generator import generator
+from minpy.ops.random.generator import generator
 
 __all__: list[str] = []
 
