@@ -23,6 +23,7 @@ __all__ = [
     "check_mutation",
     "check_shape_rule",
     "check_strides",
+    "compared",
 ]
 
 RANDOM = "random: two calls differ, so nothing can be compared (fix it by an attribute)"

@@ -11,9 +11,11 @@ from typing import Any
 import numpy
 
 from minpy.checking.case import Arrays, as_outputs
-from minpy.checking.differences import MOST_ELEMENTS, Comparison, compare, elementwise, flat, slopes
+from minpy.checking.checks import compared
+from minpy.checking.differences import MOST_ELEMENTS, Comparison, Tolerance, compare, elementwise, flat, slopes
+from minpy.checking.modes import SECOND_ORDER, SecondOrder, Unsupported
 from minpy.checking.point import Point
-from minpy.checking.report import FAILED, OK, SKIPPED, Row, failure, skip
+from minpy.checking.report import FAILED, OK, SKIPPED, Row, attempt, failure, skip
 from minpy.core.errors import GradientError
 from minpy.differentiation import tracing
 
@@ -154,8 +156,8 @@ def check_at_zeros(point: Point) -> Row:
     return skip(what, note) if len(rough) == len(case.slots) else Row(what, OK, worst, note)
 
 
-def check_second_order(point: Point) -> list[Row]:
-    """The gradient of the gradient agrees with central differences of the gradient."""
+def check_second_order(point: Point, modes: bool = False) -> list[Row]:
+    """The gradient of the gradient agrees with central differences of the gradient; `modes`: in every mode."""
     case, count = point.case, len(point.case.slots)
     values = [*case.variables, *point.upstream]
     weights = [point.normal(variable.shape) for variable in case.variables]
@@ -186,7 +188,28 @@ def check_second_order(point: Point) -> list[Row]:
         )
         title = f"the second-order gradient with respect to {name}"
         rows.append(_row(f"second order, {name}", title, "the rules give", found, lambda: DETACHED))
+    if modes and not any(row.result == FAILED for row in rows):
+        names = [f"the second-order gradient with respect to {case.name(slot)}" for slot in case.slots]
+        for mode, runner in SECOND_ORDER.items():
+            what = f"second order, {mode}"
+            compare_mode = partial(_second_order_in, what, runner, point, weights, names, seconds[:count], tolerance)
+            rows += attempt(what, compare_mode)
     return rows
+
+
+def _second_order_in(
+    what: str,
+    runner: SecondOrder,
+    point: Point,
+    weights: Arrays,
+    names: list[str],
+    expected: Arrays,
+    tolerance: Tolerance,
+) -> Row:
+    try:
+        return compared(what, names, runner(point.case, point.upstream, weights), expected, tolerance)
+    except Unsupported as error:
+        return skip(what, str(error))
 
 
 def _upstream_names(point: Point) -> list[str]:
