@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,12 +25,13 @@ from minpy.checking.checks import (
 from minpy.checking.draws import Draws
 from minpy.checking.forms import check_forms
 from minpy.checking.gradients import check_at_zeros, check_gradient, check_jvp, check_second_order, check_zero
-from minpy.checking.modes import MODES, Unsupported, register_mode
+from minpy.checking.modes import MODES, SECOND_ORDER, Unsupported, register_mode
 from minpy.checking.point import Options, Point
 from minpy.checking.report import FAILED, OK, Report, Row, attempt, skip
+from minpy.core.operator import Operator
 from minpy.core.state import Scope
 
-__all__ = ["MODES", "Case", "Report", "Row", "Unsupported", "check_operator", "register_mode"]
+__all__ = ["MODES", "SECOND_ORDER", "Case", "Report", "Row", "Unsupported", "check_operator", "register_mode"]
 
 
 def check_operator(
@@ -127,6 +129,8 @@ def check_operator(
     HIPS autograd                        ok              ...
     bound symbol                         ok              ...
     """
+    for module in Operator.modes_in:
+        importlib.import_module(module)
     case = Case.read(operator, arguments, attributes or {})
     report = Report(str(case))
     draws = Draws()

@@ -6,7 +6,6 @@ staged form `rule(ans, *args, **attributes)`, and returns a function from the up
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -339,8 +338,6 @@ class Operator(Inferring):
         """
         from minpy.checking import check_operator  # it is large, and most programs check nothing
 
-        for module in self.modes_in:
-            importlib.import_module(module)
         return check_operator(self, arguments, attributes)
 
     # -- what the modes ask --------------------------------------------------------------------------------------
