@@ -146,9 +146,10 @@ def by_keyword(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, A
 
 def under_autograd(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays | None]:
     """Run the call inside HIPS autograd's reverse mode."""
-    boxed = case if case.slots else replace(case, slots=tuple(s for s, v in case.arrays.items() if v.dtype.kind == "f"))
+    zeros = (slot for slot, value in case.arrays.items() if value.dtype.kind == "f" and case.operator.is_zero(slot))
+    boxed = case if case.slots else replace(case, slots=tuple(zeros))
     if not boxed.slots:
-        raise Unsupported("no input is floating point")
+        raise Unsupported("nothing to differentiate")
     outputs: Arrays = []
 
     def function(*variables: Any) -> Any:
