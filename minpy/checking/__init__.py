@@ -28,7 +28,6 @@ from minpy.checking.gradients import check_at_zeros, check_gradient, check_jvp, 
 from minpy.checking.modes import MODES, SECOND_ORDER, Unsupported, register_mode
 from minpy.checking.point import Options, Point
 from minpy.checking.report import FAILED, OK, Report, Row, attempt, skip
-from minpy.core.operator import Operator
 from minpy.core.state import Scope
 
 __all__ = ["MODES", "SECOND_ORDER", "Case", "Report", "Row", "Unsupported", "check_operator", "register_mode"]
@@ -54,7 +53,7 @@ def check_operator(
     - the shape rule, each gradient rule and each JVP rule, and the second-order gradients where the rules are plain
       NumPy ("first order only" is reported where they are not); all of them again where inputs are zero, as far as
       the function is smooth there;
-    - that faster forms (`def_into`, `def_grad_into`) compute what their definitions do;
+    - that faster forms (kernels, and forms that compute in given memory) compute what their definitions do;
     - shapes and dtypes in float32 and float16, non-contiguous inputs, inputs without elements;
     - that recorded arrays, calls by keyword, HIPS autograd and every other registered mode give the same numbers.
 
@@ -129,7 +128,7 @@ def check_operator(
     HIPS autograd                        ok              ...
     bound symbol                         ok              ...
     """
-    for module in Operator.modes_in:
+    for module in operator.modes_in:
         importlib.import_module(module)
     case = Case.read(operator, arguments, attributes or {})
     report = Report(str(case))

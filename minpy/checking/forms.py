@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy
@@ -44,7 +45,19 @@ class Call:
 
     def answer(self) -> Any:
         """Return what the definition of the forward function answers, on copies of the inputs."""
-        return self.operator.forward(*self.copies(), **self.attributes)
+        definition = getattr(self.operator, "definition", self.operator.forward)
+        return definition(*self.copies(), **self.attributes)
+
+    def gradient(self, rule: Any, index: int, answer: Any, upstream: numpy.ndarray) -> Any:
+        """Return what a gradient rule gives for one input, in the input's shape and dtype."""
+        part = rule(answer, *self.copies(), **self.attributes)(upstream.copy())
+        like = Shaped(answer.shape, answer.dtype)
+        return conform(part, self.operator, index, like, self.inputs[index])  # type: ignore[arg-type]
+
+    def differentiable(self, index: int) -> bool:
+        """Tell whether there is an input at a position that has a gradient."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
 
     def copies(self) -> list[Any]:
         """Return the inputs, arrays as copies."""
@@ -92,29 +105,48 @@ def into_memory(call: Call) -> Iterator[Form]:
             yield Form(what, call.answer, lambda index=index: in_input(index))  # type: ignore[misc]
 
 
+def kernel(call: Call) -> Iterator[Form]:
+    """Yield the forward function's kernel, where it has one beside the definition."""
+    operator = call.operator
+    if getattr(operator, "definition", operator.forward) is not operator.forward:
+        yield Form("forward kernel", call.answer, lambda: operator.forward(*call.copies(), **call.attributes))
+
+
+def rule_kernels(call: Call) -> Iterator[Form]:
+    """Yield the gradient rules' kernels."""
+    operator = call.operator
+    for index, (rule, raw) in enumerate(zip(operator.rules, operator.raw_rules, strict=True)):
+        if raw is not rule and call.differentiable(index):
+            answer, g = _answer_and_gradient(call)
+            yield Form(
+                f"gradient kernel of {operator.argument_name(index)}",
+                partial(call.gradient, rule, index, answer, g),
+                partial(call.gradient, raw, index, answer, g),
+            )
+
+
 def rules_into_memory(call: Call) -> Iterator[Form]:
     """Yield the gradient rules' forms that compute in given memory."""
     operator = call.operator
     for index, into in operator.into_rules.items():
-        value = call.inputs[index]
-        if not isinstance(value, numpy.ndarray) or value.dtype.kind != "f":
-            continue
-        answer = call.answer()
-        upstream = numpy.cos(numpy.arange(answer.size)).reshape(answer.shape).astype(answer.dtype)
+        if call.differentiable(index):
+            answer, g = _answer_and_gradient(call)
 
-        def definition(index: int = index, value: Any = value, answer: Any = answer, g: Any = upstream) -> Any:
-            part = operator.rules[index](answer, *call.copies(), **call.attributes)(g.copy())
-            return conform(part, operator, index, Shaped(answer.shape, answer.dtype), value)
+            def form(into: Any = into, value: Any = call.inputs[index], answer: Any = answer, g: Any = g) -> Any:
+                out = _littered(numpy.empty(value.shape, value.dtype))
+                into(answer, *call.copies(), **call.attributes)(g.copy(), out)
+                return out
 
-        def form(into: Any = into, value: Any = value, answer: Any = answer, g: Any = upstream) -> Any:
-            out = _littered(numpy.empty(value.shape, value.dtype))
-            into(answer, *call.copies(), **call.attributes)(g.copy(), out)
-            return out
-
-        yield Form(f"gradient of {operator.argument_name(index)} into memory", definition, form)
+            definition = partial(call.gradient, operator.rules[index], index, answer, g)
+            yield Form(f"gradient of {operator.argument_name(index)} into memory", definition, form)
 
 
-FORMS: list[Callable[[Call], Iterator[Form]]] = [into_memory, rules_into_memory]
+def _answer_and_gradient(call: Call) -> tuple[numpy.ndarray, numpy.ndarray]:
+    answer = numpy.asarray(call.answer())
+    return answer, numpy.cos(numpy.arange(answer.size)).reshape(answer.shape).astype(answer.dtype)
+
+
+FORMS: list[Callable[[Call], Iterator[Form]]] = [kernel, into_memory, rule_kernels, rules_into_memory]
 
 
 def _littered(like: numpy.ndarray) -> numpy.ndarray:
