@@ -562,6 +562,19 @@ def test_how_far_forms_may_be_apart():
     assert ulps_apart(np.array([np.inf, np.nan, -0.0]), np.array([np.nan, np.nan, 0.0])).tolist() == [np.inf, 0, 0]
 
 
+def test_kernels():
+    op = _with_forms()
+    op.def_kernel(lambda x: np.square(x))
+    op.def_grad_kernel(lambda ans, x: lambda g: g * (x + x))
+    report = op.check(X)
+    assert {report[what].result for what in ("forward kernel", "gradient kernel of x")} == {"ok"}
+    op.def_grad_kernel(lambda ans, x: lambda g: np.where(x > 1.9, 1, 2) * g * x)
+    assert "gradient kernel of x: with float64 inputs it is" in rejection(op, X)
+    op.def_grad_kernel(lambda ans, x: lambda g: g * (x + x))
+    op.def_kernel(lambda x: np.where(x == 2, 3, x * x))
+    assert "forward kernel: with float64 inputs it is 3.0 at [0, 2], the definition gives 4.0" in rejection(op, X)
+
+
 def test_further_kinds_of_forms():
     def kernels(call):
         yield Form("kernel", call.answer, lambda: call.inputs[0].astype("float32") ** 2)
@@ -755,7 +768,9 @@ def test_a_faster_form_that_computes_something_else_is_rejected():
     assert op.check(X)["bound symbol"].result == "ok"
     op.def_into(lambda out, x: np.sin(x, out=out))
     text = rejection(op, X)
-    assert text.startswith("<lambda>.check (2 checks failed): forward into memory: with float64 inputs it is -0.948984"), text
+    assert text.startswith(
+        "<lambda>.check (2 checks failed): forward into memory: with float64 inputs it is -0.948984"
+    ), text
     assert "bound symbol: output 0, element 1: got -0.948985, NumPy arrays give -0.848284." in text
 
 
@@ -817,7 +832,11 @@ def test_random_operators_repeat_their_draws(training):
     np.testing.assert_array_equal(nd.random.uniform(shape=(3,)).asnumpy(), following)
 
 
-@pytest.mark.parametrize("draw", [np.random.normal, lambda: float(nd.random.normal(shape=(1,)).asscalar()), random.random])
+def _normal():
+    return float(nd.random.normal(shape=(1,)).asscalar())
+
+
+@pytest.mark.parametrize("draw", [np.random.normal, _normal, random.random])
 def test_users_random_operators_repeat_the_draws_of_global_generators(draw):
     report = make(lambda x: np.multiply(draw(), x)).def_grad_zero().check(X)
     assert report["forward"].result == "ok"

@@ -75,15 +75,15 @@ class _Recording:
         inputs = [slot for slot in case.arrays if isinstance(slot, int) or slot in case.slots]
         if not inputs:
             raise Unsupported("none of its inputs is an array")
-        arrays = case.replaced({slot: new_array(cls, case.arrays[slot].copy()) for slot in inputs})
-        self.variables: list[Any] = arrays.variables
+        call = case.replaced({slot: new_array(cls, case.arrays[slot].copy()) for slot in inputs})
+        self.variables: list[Any] = call.variables
         self.gradients = [new_array(cls, numpy.zeros_like(variable._data)) for variable in self.variables]
         for variable, gradient in zip(self.variables, self.gradients, strict=True):
             variable._node = Leaf(variable._data, gradient)
         with Scope(True, None):
-            answer, self.states = arrays.run()
+            answer, self.states = call.run()
         self.outputs = as_outputs(answer)
-        parts = answer if isinstance(answer, (tuple, list)) else (answer,)
+        parts: Sequence[Any] = answer if isinstance(answer, (tuple, list)) else (answer,)
         heads = [(y, g.reshape(y._data.shape)) for y, g in zip(parts, upstream, strict=True) if y._node is not None]
         self.heads = [head for head, _ in heads]
         self.starts = [start for _, start in heads]

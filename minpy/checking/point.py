@@ -18,7 +18,6 @@ __all__ = ["Options", "Point"]
 class Options:
     """What the user of a check may set; see `check_operator`."""
 
-
     rtol: float = 1e-6
     atol: float = 1e-8
     seed: int = 0

@@ -31,6 +31,7 @@ __all__ = [
     "svm_output",
 ]
 
+
 class _FirstOrderOnly(Operator):
     """The identity, which no gradient passes."""
 
@@ -370,14 +371,12 @@ def mae_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: fl
     return data.copy()
 
 
-linear_regression_output.def_grad(_regression_gradient(lambda data, label: data - label), 0).def_grad_zero(1)
-logistic_regression_output.def_grad(
-    _regression_gradient(lambda data, label: _sigmoid(data) - label), 0
-).def_grad_zero(1)
+linear_regression_output.def_grad(_regression_gradient(lambda data, label: data - label), 0)
+logistic_regression_output.def_grad(_regression_gradient(lambda data, label: _sigmoid(data) - label), 0)
 # Where prediction and label are equal MXNet's gradient is -1, one of the two slopes that meet there.
-mae_regression_output.def_grad(_regression_gradient(lambda data, label: np.where(data > label, 1, -1)), 0).def_grad_zero(
-    1
-)
+mae_regression_output.def_grad(_regression_gradient(lambda data, label: np.where(data > label, 1, -1)), 0)
+for _operator in (linear_regression_output, logistic_regression_output, mae_regression_output):
+    _operator.def_grad_zero(1)
 
 
 @operator(name="MakeLoss")
