@@ -76,7 +76,7 @@ class _Recording:
         if not inputs:
             raise Unsupported("none of its inputs is an array")
         call = case.replaced({slot: new_array(cls, case.arrays[slot].copy()) for slot in inputs})
-        self.variables: list[Any] = call.variables
+        self.variables: list[Any] = [*call.variables]
         self.gradients = [new_array(cls, numpy.zeros_like(variable._data)) for variable in self.variables]
         for variable, gradient in zip(self.variables, self.gradients, strict=True):
             variable._node = Leaf(variable._data, gradient)

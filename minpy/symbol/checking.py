@@ -11,6 +11,7 @@ from minpy.checking.case import Arrays, Case
 from minpy.checking.modes import Unsupported, register_mode
 from minpy.core.array import new_array
 from minpy.core.context import CPU
+from minpy.core.errors import DTypeError, ShapeError
 from minpy.core.state import state
 from minpy.ndarray.ndarray import NDArray
 from minpy.symbol.composing import var
@@ -50,9 +51,24 @@ def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arra
         if gradients:
             starts = [start.reshape(output.shape) for start, output in zip(upstream, outputs, strict=True)]
             executor.backward([new_array(NDArray, start.copy()) for start in starts])
+    _require_inferred(symbol, {**given, **states}, outputs)
     moved = [states[case.name(slot)].asnumpy() for slot in case.states]
     found = [gradient.asnumpy() for gradient in gradients.values()]
     return [*(output.asnumpy() for output in outputs), *moved], found if len(found) == len(case.slots) else None
+
+
+def _require_inferred(symbol: Symbol, given: dict[str, NDArray], outputs: list[Any]) -> None:
+    """Raise an error if shapes or dtypes of the outputs are inferred wrongly from those of the inputs."""
+    names = symbol.list_arguments()
+    shapes = symbol.infer_shape(**{name: given[name].shape for name in names})[1]
+    dtypes = symbol.infer_type(**{name: given[name].dtype for name in names})[1]
+    assert shapes is not None
+    assert dtypes is not None
+    for shape, dtype, output in zip(shapes, dtypes, outputs, strict=True):
+        if shape != output.shape:
+            raise ShapeError(f"shape {shape} is inferred, forward returns {output.shape}")
+        if numpy.dtype(dtype) != output.dtype:
+            raise DTypeError(f"dtype {numpy.dtype(dtype)} is inferred, forward returns {numpy.dtype(output.dtype)}")
 
 
 register_mode("bound symbol", as_bound_symbol)
