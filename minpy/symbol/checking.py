@@ -51,24 +51,23 @@ def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arra
         if gradients:
             starts = [start.reshape(output.shape) for start, output in zip(upstream, outputs, strict=True)]
             executor.backward([new_array(NDArray, start.copy()) for start in starts])
-    _require_inferred(symbol, {**given, **states}, outputs)
+    _require_inferred(operator, symbol, {**given, **states}, outputs)
     moved = [states[case.name(slot)].asnumpy() for slot in case.states]
     found = [gradient.asnumpy() for gradient in gradients.values()]
     return [*(output.asnumpy() for output in outputs), *moved], found if len(found) == len(case.slots) else None
 
 
-def _require_inferred(symbol: Symbol, given: dict[str, NDArray], outputs: list[Any]) -> None:
-    """Raise an error if shapes or dtypes of the outputs are inferred wrongly from those of the inputs."""
+def _require_inferred(operator: Any, symbol: Symbol, given: dict[str, NDArray], outputs: list[Any]) -> None:
+    """Raise an error if the operator's rules infer other shapes or dtypes than its outputs have."""
     names = symbol.list_arguments()
-    shapes = symbol.infer_shape(**{name: given[name].shape for name in names})[1]
-    dtypes = symbol.infer_type(**{name: given[name].dtype for name in names})[1]
-    assert shapes is not None
-    assert dtypes is not None
-    for shape, dtype, output in zip(shapes, dtypes, outputs, strict=True):
-        if shape != output.shape:
-            raise ShapeError(f"shape {shape} is inferred, forward returns {output.shape}")
-        if numpy.dtype(dtype) != output.dtype:
-            raise DTypeError(f"dtype {numpy.dtype(dtype)} is inferred, forward returns {numpy.dtype(output.dtype)}")
+    if operator.shape_inference is not None:
+        shapes = symbol.infer_shape(**{name: given[name].shape for name in names})[1]
+        if shapes != [output.shape for output in outputs]:
+            raise ShapeError(f"shapes {shapes} are inferred; forward returns {[output.shape for output in outputs]}")
+    if operator.type_inference is not None:
+        dtypes = symbol.infer_type(**{name: given[name].dtype for name in names})[1]
+        if dtypes != [output.dtype for output in outputs]:
+            raise DTypeError(f"dtypes {dtypes} are inferred; forward returns {[output.dtype for output in outputs]}")
 
 
 register_mode("bound symbol", as_bound_symbol)
