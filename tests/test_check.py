@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import re
 
@@ -13,6 +14,7 @@ from minpy import customop, nd
 from minpy.checking import MODES, Report, Row, Unsupported, check_operator, register_mode
 from minpy.checking.forms import FORMS, Form, ulps_apart
 from minpy.core.errors import ArgumentError, CheckError, MutationError, MXNetError, OperatorError
+from minpy.custom.calling import prop_operator
 from minpy.ops.registry import operator
 
 MODE_NAMES = ("recorded ndarray", "recorded NDArray", "by keyword", "HIPS autograd", "bound symbol")
@@ -135,6 +137,46 @@ def test_operators_on_ndarrays():
     report = op.check(X, Y)
     assert not report.failures
     assert report["second order, x"].result == "ok"
+
+
+class Square(minpy.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * in_data[0])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], self.factor * out_grad[0] * in_data[0])
+
+
+def test_custom_operators_in_mxnets_manner():
+    @minpy.operator.register("_checked_square")
+    class SquareProp(minpy.operator.CustomOpProp):
+        def __init__(self, factor="2"):
+            super().__init__(need_top_grad=True)
+            self.factor = float(factor)
+
+        def create_operator(self, ctx, shapes, dtypes):
+            made = Square()
+            made.factor = self.factor
+            return made
+
+    report = prop_operator("_checked_square", {}).check(X)
+    note = report["second order"].note
+    assert note.startswith("first order only: NoGradientError: Custom operator '_checked_square' has no second-order")
+    assert {result for what, result in results(report).items() if what != "second order"} == {"ok"}
+    message = rejection(prop_operator("_checked_square", {"factor": "3"}), X)
+    assert "It is 1.5 times the right one." in message
+
+
+def test_rules_in_wrappers():
+    def decorated(rule):
+        @functools.wraps(rule)
+        def wrapper(first, second):
+            return rule(first, second)
+
+        return wrapper
+
+    op = make(square, decorated(lambda ans, x: lambda g: 2 * g * x))
+    assert set(results(op.check(X)).values()) == {"ok"}
 
 
 def test_one_rule_for_several_arguments():

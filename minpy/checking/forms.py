@@ -108,7 +108,7 @@ def into_memory(call: Call) -> Iterator[Form]:
 def kernel(call: Call) -> Iterator[Form]:
     """Yield the forward function's kernel, where it has one beside the definition."""
     operator = call.operator
-    if getattr(operator, "definition", operator.forward) is not operator.forward:
+    if getattr(operator, "definition", None) not in (None, operator.forward):
         yield Form("forward kernel", call.answer, lambda: operator.forward(*call.copies(), **call.attributes))
 
 
