@@ -11,7 +11,7 @@ from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.ops.dtypes import dtype_or
 from minpy.ops.random.generator import generator
 
-__all__ = ["DISTRIBUTIONS", "as_shape", "draw", "draw_each", "draw_integers"]
+__all__ = ["DISTRIBUTIONS", "as_shape", "draw", "draw_each", "draw_integers", "names_of_arrays"]
 
 
 def _float_dtype(name: str, dtype: Any) -> np.dtype:
