@@ -6,12 +6,14 @@ beforehand would only push the result out of the cache.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy
 
 from minpy.core.array import Array, new_array, written_since
 from minpy.core.errors import ArgumentError
+from minpy.ndarray.borrowing import borrows
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["Buffer", "Undeclared"]
@@ -26,13 +28,17 @@ class Buffer(NDArray):
     ----------
     shape : tuple of int
     dtype : dtype
+    kind, name : str
+        What messages call it: 'output', or 'the gradient of', and of what.
     """
 
-    __slots__ = ("_dtype", "_shape", "allocated", "given")
+    __slots__ = ("_dtype", "_shape", "allocated", "given", "kind", "name")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: Any, kind: str, name: str) -> None:
         self._shape = shape
         self._dtype = dtype
+        self.kind = kind
+        self.name = name
         # Whether it has memory: somebody may hold a view of it. Whether that was given, and may be somebody else's too.
         self.allocated = False
         self.given = False
@@ -55,19 +61,37 @@ class Buffer(NDArray):
         """The lengths of the axes."""
         return self._shape
 
-    def give(self, data: numpy.ndarray) -> bool:
-        """Make `data` the buffer's memory, if it is of its shape and dtype; tell whether it was done."""
-        if data.shape != self._shape or data.dtype != self._dtype:
-            return False
-        _slot.__set__(self, data)
-        self.allocated = self.given = True
-        return True
+    def adopt(self, source: Array) -> bool:
+        """Make the memory of `source` the buffer's own; tell whether that was done.
 
-    def written(self, since: int) -> bool:
-        """Tell whether memory was given, or changed in place after `since`."""
-        if self.given:
+        It is done where buffers are lent, for an array of the buffer's shape and dtype. Whoever reads the buffer finds
+        out whether anybody else has that memory, too (`outcome`).
+        """
+        data = source._data
+        if (
+            data.shape == self._shape
+            and data.dtype == self._dtype
+            and data.base is None
+            and data.flags.c_contiguous
+            and borrows(sys._getframe(2))
+        ):
+            _slot.__set__(self, data)
+            self.allocated = self.given = True
             return True
-        return 0 in self._shape or (self.allocated and written_since(self._data, since))
+        return False
+
+    def outcome(self, since: int, kept: bool) -> numpy.ndarray | None:
+        """Return what the buffer holds, in memory that nobody else has; None if it was not written after `since`.
+
+        `kept` tells that somebody keeps the buffer itself.
+        """
+        if not self.allocated:
+            return numpy.zeros(self._shape, self._dtype) if 0 in self._shape else None
+        shared = kept or sys.getrefcount(_slot.__get__(self)) > _SOLE
+        data: numpy.ndarray = _slot.__get__(self)
+        if not (self.given or data.size == 0 or written_since(data, since)):
+            return None
+        return data.copy() if shared else data
 
     def _like(self, data: numpy.ndarray, node: Any = None) -> Any:
         return new_array(NDArray, data, node)
@@ -95,3 +119,13 @@ class Undeclared(NDArray):
 
 for _cls in (Buffer, Undeclared):  # users see NDArrays
     _cls.__name__ = _cls.__qualname__ = "NDArray"
+
+
+def _count_sole() -> int:
+    """Measure what `outcome` sees of memory that only the buffer refers to."""
+    holder = Array()
+    holder._data = numpy.zeros(1)
+    return sys.getrefcount(_slot.__get__(holder))
+
+
+_SOLE = _count_sole()

@@ -7,73 +7,74 @@ share the buffers while that method runs, in its own code only.
 
 from __future__ import annotations
 
-import sys
-import threading
-import types
+import inspect
+from collections.abc import Callable
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-import numpy
+from minpy.custom.prop import CustomOp
+from minpy.custom.purity import is_plain, read_by
+from minpy.ndarray.creation import array as make_array
 
-from minpy.core.array import Array
-from minpy.custom.buffers import Buffer
-from minpy.ndarray import borrowing
+__all__ = ["method_of"]
 
-__all__ = ["Lending", "take_buffer"]
-
-
-class _Local(threading.local):
-    lending: Lending | None = None
-
-
-_local = _Local()
+_CONVERTERS = (make_array,)
+_PARAMETERS = {
+    "forward": ("is_train", "req", "in_data", "out_data", "aux"),
+    "backward": ("req", "out_grad", "in_data", "out_data", "in_grad", "aux"),
+}
+_TARGET = {"forward": 4, "backward": 5}  # the position of `out_data`, or `in_grad`
+_ASSIGN = CustomOp.assign
+_instance_dict: Any = vars(CustomOp)["__dict__"].__get__  # whatever a class calls `__dict__`
 
 
-class Lending:
-    """A scope in which `asnumpy` and `nd.array` share buffers if `code` itself calls them; for None they copy.
+def method_of(op: CustomOp, method: str) -> tuple[Callable[..., None], CodeType | None]:
+    """Return (the method, to be called by position; its code if buffers may be lent to it, else None).
 
-    On exit, what is still shared is copied.
+    MXNet passes the arguments by name; parameters of other names get them by position.
     """
-
-    __slots__ = ("_previous", "_taken", "code")
-
-    def __init__(self, code: types.CodeType | None) -> None:
-        self.code = code
-        self._taken: Any = ()
-
-    def __enter__(self) -> Lending:
-        self._previous = _local.lending
-        _local.lending = self
-        borrowing.local.code = self.code
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        previous = _local.lending = self._previous
-        borrowing.local.code = None if previous is None else previous.code
-        for array in self._taken:
-            if sys.getrefcount(array._data) > _SOLE:
-                array._data = array._data.copy()
-
-    def take(self, array: Array) -> None:
-        """Remember that `array` has a buffer which the method may still refer to."""
-        self._taken = (*self._taken, array)
+    bound: Any = getattr(op, method)
+    names = _PARAMETERS[method]
+    function: Any = bound.__func__ if type(bound) is MethodType else None
+    code = function.__code__ if type(function) is FunctionType else None
+    if code is None or code.co_varnames[1 : code.co_argcount] != names:
+        if _takes_names(bound, names):
+            return lambda *arguments: bound(**dict(zip(names, arguments, strict=True))), None
+        return bound, None
+    # The proof is about `self`: it must be this object, and know these attributes and this `assign`.
+    if bound.__self__ is not op:
+        return bound, None
+    read = read_by(function, _TARGET[method], _CONVERTERS)
+    return bound, code if read is not None and _is_ordinary(op, read) else None
 
 
-def take_buffer(target: Buffer, source: Array) -> bool:
-    """Give the memory of `source`, a temporary, to `target`, an output; tell whether it was done."""
-    lending = _local.lending
-    if lending is None or sys._getframe(2).f_code is not lending.code:
+def _is_ordinary(op: CustomOp, read: frozenset[str]) -> bool:
+    """Tell whether `op` finds `assign` in `CustomOp`, and the attributes `read` as plain values in itself.
+
+    Nothing of the class runs to find that out: descriptors and metaclasses could tell one thing now and another later.
+    """
+    cls: Any = type(op)
+    if type(cls) is not type:
         return False
-    data = source._data
-    if data.base is not None or not data.flags.c_contiguous or not target.give(data):
+    own = _instance_dict(op)
+    if type(own) is not dict or "assign" in own:
         return False
-    lending.take(target)
+    for name in read:
+        if name not in own or not is_plain(own[name]):
+            return False
+    for parent in cls.__mro__:
+        if parent is not object:
+            members = parent.__dict__
+            if "__getattribute__" in members or not read.isdisjoint(members):
+                return False
+            if members.get("assign", _ASSIGN) is not _ASSIGN:
+                return False
     return True
 
 
-def _count_sole() -> int:
-    holder = Array()
-    holder._data = numpy.zeros(1)
-    return sys.getrefcount(holder._data)
-
-
-_SOLE = _count_sole()
+def _takes_names(function: Any, names: tuple[str, ...]) -> bool:
+    try:
+        inspect.signature(function).bind(**dict.fromkeys(names))
+    except (TypeError, ValueError):
+        return False
+    return True

@@ -7,40 +7,39 @@ from __future__ import annotations
 
 import sys
 import threading
-import types
+from types import CodeType, FrameType
 from typing import Any
 
 import numpy
 
-from minpy.core.array import Array
+from minpy.core.array import new_array
 
-__all__ = ["lends", "lent_view", "local"]
+__all__ = ["borrows", "lent_array", "local"]
 
 
 class _Local(threading.local):
-    # The code that is lent the buffers which it asks for itself; what it calls is lent nothing.
-    code: types.CodeType | None = None
+    # The code that is lent the buffers which it asks for itself (what it calls is lent nothing), and who calls it.
+    code: CodeType | None = None
+    caller: CodeType | None = None
 
 
 local = _Local()
 
 
-def lent_view(array: Array) -> numpy.ndarray:
-    """Return the buffer of `array` for reading, if the caller's caller is lent it; else a copy."""
-    code = local.code
-    if code is None or sys._getframe(2).f_code is not code:
-        return array._data.copy()
-    return array._data.view()
+def borrows(frame: FrameType) -> bool:
+    """Tell whether buffers are lent to the code that runs in `frame`: to that call of it, and no other."""
+    caller = frame.f_back
+    return frame.f_code is local.code and caller is not None and caller.f_code is local.caller
 
 
-def lends(source: Any, dtype: Any) -> bool:
-    """Tell whether `nd.array(source, dtype=dtype)` may share the memory of `source`."""
-    code = local.code
-    return (
-        code is not None
-        and type(source) is numpy.ndarray
+def lent_array(cls: Any, source: Any, dtype: Any) -> Any:
+    """Return an array of class `cls` around the memory of `source`, if the caller's caller is lent it; else None."""
+    if (
+        type(source) is numpy.ndarray
         and source.dtype == dtype
         and source.base is None
         and source.flags.c_contiguous
-        and sys._getframe(2).f_code is code
-    )
+        and borrows(sys._getframe(2))
+    ):
+        return new_array(cls, source)
+    return None

@@ -12,7 +12,7 @@ import numpy
 from minpy.core.array import Array, new_array
 from minpy.core.context import CPU, Context, current_context, resolve_context
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe
-from minpy.ndarray.borrowing import lends
+from minpy.ndarray.borrowing import lent_array, local
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 from minpy.ops import shape as shaping
@@ -67,7 +67,11 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
         dtype = source_array._data.dtype if dtype is None else dtype
         source_array = source_array._data
     dtype = numpy.float32 if dtype is None else dtype
-    data = source_array if lends(source_array, dtype) else numeric_array(source_array, dtype)
+    if local.code is not None and ctx is None and current_context() is CPU:
+        lent = lent_array(NDArray, source_array, dtype)
+        if lent is not None:
+            return lent
+    data = numeric_array(source_array, dtype)
     if ctx is None and current_context() is CPU:
         return new_array(NDArray, data)
     return place(NDArray, data, resolve_context(ctx))

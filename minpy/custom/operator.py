@@ -1,0 +1,363 @@
+"""`PropOperator`: a prop, and the operator object that it makes, as an `Operator`.
+
+MXNet's interface makes both anew for each call, as both may carry state. So does this: one call is one operator, and
+what knows operators knows it.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array, as_raw, create, now
+from minpy.core.attributes import Attribute, Signature
+from minpy.core.context import CPU
+from minpy.core.errors import (
+    ArgumentError,
+    GradientError,
+    MutationError,
+    MXNetError,
+    describe,
+    nearest,
+    operator_error,
+)
+from minpy.core.inferring import DTypes, Shapes
+from minpy.core.operator import Operator
+from minpy.core.rules import Plan
+from minpy.core.state import state
+from minpy.custom.answers import (
+    checked_shapes,
+    checked_types,
+    declared_dependencies,
+    failure,
+    infer_partly,
+    infer_types_partly,
+    names_of,
+)
+from minpy.custom.buffers import Buffer, Undeclared
+from minpy.custom.first_order import first_order
+from minpy.custom.lending import method_of
+from minpy.custom.prop import CustomOp, CustomOpProp
+from minpy.ndarray import borrowing
+from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.placement import place
+
+__all__ = ["PropOperator"]
+
+_TRAINING = {"training": Attribute("training", bool, None)}
+
+
+class PropOperator(Operator):
+    """One call of a registered custom operator, as an `Operator`."""
+
+    guarded = builtin = direct = is_method = False
+    uses_training = True
+    keywords_bound: set[tuple[Any, ...]] = set()
+    kind = "numpy"
+    may_alias = False
+    visible_outputs = None
+    keyword_inputs = ()
+    shape_rule = None
+    all_zero = False
+    multiple_rules: Any = ()
+    jvp_rules: dict[int, Any] = {}
+
+    context = CPU
+    op: CustomOp | None = None
+    _declares = False
+
+    def __init__(self, name: str, prop: CustomOpProp, parameters: dict[str, str] | None = None) -> None:
+        self.__name__ = self.__qualname__ = name
+        self.prop = prop
+        self._parameters = parameters
+        self.outputs: list[str]
+        self.arguments, self.outputs, self.auxiliaries = names_of(prop)
+        self.names = (*self.arguments, *self.auxiliaries)
+        self.arity = len(self.names)
+        # How `backward` is asked to give the gradients of inputs, where that is not 'write'.
+        self.requests: dict[int, str] = {}
+
+    @property
+    def prop_name(self) -> str:
+        """The name of the prop's class."""
+        return type(self.prop).__name__
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What it was made from: `op_type`, and the parameters of the prop."""
+        return {"op_type": self.__name__, **(self._parameters or {})}
+
+    def fresh(self) -> PropOperator:
+        """Return the same operator for another series of calls, with a prop and state of its own."""
+        if self._parameters is None:
+            return PropOperator(self.__name__, self.prop)
+        prop_class: Any = type(self.prop)
+        return PropOperator(self.__name__, prop_class(**self._parameters), self._parameters)
+
+    @property
+    def auxiliary(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of the auxiliary states."""
+        return tuple(self.auxiliaries)
+
+    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
+        """Ask the prop's `infer_shape`, as soon as it can answer: partly known shapes are given as MXNet does."""
+        return infer_partly(self, inputs, outputs)
+
+    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
+        """Ask the prop's `infer_type`; it is given None for a dtype that is not known yet, as MXNet does."""
+        return infer_types_partly(self, inputs, outputs)
+
+    @property
+    def signature(self) -> Signature:  # type: ignore[override]
+        """The inputs that the prop lists: arguments, then auxiliary states."""
+        return Signature(self.names, {}, _TRAINING)
+
+    def __reduce__(self) -> Any:
+        return PropOperator, (self.__name__, self.prop)
+
+    def __repr__(self) -> str:
+        return f"<Custom operator {self.__name__}({', '.join(self.names)}) of {self.prop_name}>"
+
+    def bind_inputs(self, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """Return all inputs in order, or raise the error that says which are missing or unknown."""
+        names = self.names
+        values = list(inputs)
+        if len(values) > len(names):
+            raise ArgumentError(
+                f"nd.Custom(op_type={self.__name__!r}) takes {len(names)} input(s) ({', '.join(names)}), "
+                f"got {len(values)}."
+            )
+        missing = [name for name in names[len(values) :] if name not in named]
+        unknown = [name for name in named if name not in names[len(values) :]]
+        if unknown:
+            twice = unknown[0] in names
+            raise ArgumentError(
+                f"nd.Custom(op_type={self.__name__!r}): "
+                + (f"input {unknown[0]!r} is given twice." if twice else f"no input is named {unknown[0]!r}; ")
+                + ("" if twice else f"{self.prop_name} lists {', '.join(names)}.{nearest(unknown[0], names)}")
+            )
+        if missing:
+            raise ArgumentError(
+                f"nd.Custom(op_type={self.__name__!r}): input(s) {', '.join(map(repr, missing))} missing; "
+                f"{self.prop_name} lists {', '.join(names)}. Give them by position or by name."
+            )
+        return values + [named[name] for name in names[len(values) :]]
+
+    def has_rule(self, index: int) -> bool:
+        """Tell whether a gradient can be asked for: `backward` answers for all inputs."""
+        return True
+
+    def plan(self) -> Plan:
+        """Return what recording keeps: inputs and outputs, but not the auxiliary states, which may change."""
+        if type(self.prop).declare_backward_dependency is CustomOpProp.declare_backward_dependency:
+            return _plan(len(self.arguments))
+        self._declares = True
+        return Plan(*declared_dependencies(self))
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return what `backward` may read: the inputs' positions, and whether it reads outputs."""
+        plan = self.plan()
+        return plan.reads_arguments, plan.reads_answer
+
+    def is_zero(self, index: int) -> bool:
+        """Tell whether an input is an auxiliary state, which has no gradient."""
+        return index >= len(self.arguments)
+
+    def forward(self, *raws: Any, training: bool | None = None) -> Any:
+        """Run the prop's methods and the operator's forward on raw arrays."""
+        data = [raw if type(raw) is numpy.ndarray else numpy.asarray(raw, _default_type(raw)) for raw in raws]
+        shapes = [raw.shape for raw in data]
+        types = [raw.dtype.type for raw in data]
+        count = len(self.arguments)
+        out_shapes, aux_shapes = checked_shapes(self, shapes[:count])
+        out_types = checked_types(self, types[:count])
+        if aux_shapes:
+            self._check_states(shapes[count:], aux_shapes)
+        asked: Any = self.context, [*map(list, shapes)], types
+        try:
+            op = self.prop.create_operator(*asked)
+        except Exception as error:
+            raise failure(self.prop, "create_operator", asked, error) from error
+        if not isinstance(op, CustomOp):
+            raise ArgumentError(
+                f"{self.prop_name}.create_operator returned {describe(op)}; expected a CustomOp, such as "
+                "`return MyOp()` where class MyOp(mx.operator.CustomOp)."
+            )
+        self.op = op
+        self._auxiliary = [self._writable(raw) for raw in data[count:]]
+        self._kinds = [(raw.shape, raw.dtype) for raw in data[:count]]
+        self._training = bool(training)
+        in_data = self._arrays(data[:count])
+        buffers = [
+            Buffer(shape, dtype, "output", name)
+            for shape, dtype, name in zip(out_shapes, out_types, self.outputs, strict=True)
+        ]
+        requests = ["write"] * len(buffers)
+        results = self._run(
+            "forward", [self._training, requests, [*in_data]], buffers, range(len(buffers)), in_data, data
+        )
+        return tuple(results) if len(results) != 1 else results[0]
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients of the inputs at the positions `needed`, from one run of the operator's backward."""
+        upstream = gradient if type(gradient) is tuple else (gradient,)
+        count = len(self.arguments)
+        outputs = answer if type(answer) is tuple else (answer,)
+        if self._declares:
+            in_data, out_data = self._declared(arguments[:count], answer)
+            out_grad = self._arrays(upstream)
+        else:
+            arrays = self._arrays([*upstream, *arguments[:count], *outputs])
+            first = len(upstream)
+            out_grad, in_data, out_data = arrays[:first], arrays[first : first + count], arrays[first + count :]
+        requests = [self.requests.get(index, "write") if index in needed else "null" for index in range(count)]
+        buffers = [
+            Buffer(shape, dtype, "the gradient of", name)
+            for (shape, dtype), name in zip(self._kinds, self.arguments, strict=True)
+        ]
+        shown = in_data + out_data
+        parts = self._run(
+            "backward", [requests, out_grad, [*in_data], [*out_data]], buffers, needed, shown, arguments[:count]
+        )
+        traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
+        if not traced:
+            return parts
+        return [first_order(f"Custom operator {self.__name__!r}", part, traced) for part in parts]
+
+    def _arrays(self, values: Sequence[Any]) -> list[Any]:
+        """Return arrays to show to a method: around the buffers themselves, which cannot be written through them."""
+        arrays = []
+        plain = self.context is CPU
+        for value in values:
+            view = (value if type(value) is numpy.ndarray else as_raw(value)).view()
+            view.flags.writeable = False
+            if plain:
+                array = create(NDArray)
+                array._data = view
+                array._node = None
+            else:
+                array = place(NDArray, view, self.context)
+            arrays.append(array)
+        return arrays
+
+    def _check_states(self, shapes: Sequence[Any], expected: Sequence[Any]) -> None:
+        for name, shape, promised in zip(self.auxiliaries, shapes, expected, strict=True):
+            if shape != promised:
+                raise ArgumentError(
+                    f"{self.prop_name}.infer_shape says that auxiliary state {name!r} has shape {promised}; the one "
+                    f"given has {shape}."
+                )
+
+    def _writable(self, value: Any) -> Any:
+        return place(NDArray, as_raw(value), self.context)
+
+    def _declared(self, inputs: Sequence[Any], answer: Any) -> tuple[list[Any], list[Any]]:
+        """Return inputs and outputs for backward, where not all were declared to be read."""
+        in_data = [
+            Undeclared(f"in_data[{index}] ({name!r})") if value is None else self._arrays([value])[0]
+            for index, (name, value) in enumerate(zip(self.arguments, inputs, strict=True))
+        ]
+        if answer is None:
+            return in_data, [Undeclared(f"out_data[{i}] ({name!r})") for i, name in enumerate(self.outputs)]
+        return in_data, self._arrays(answer if type(answer) is tuple else (answer,))
+
+    def _run(
+        self,
+        method: str,
+        arguments: list[Any],
+        buffers: list[Buffer],
+        wanted: Sequence[int],
+        shown: list[Any],
+        given: Sequence[Any],
+    ) -> list[numpy.ndarray]:
+        """Run a method of the operator object, and return what it wrote into the buffers at the positions `wanted`.
+
+        `arguments` are the method's but for the buffers and the auxiliary states, which follow, and belong to this
+        call. What it keeps of the buffers, and of the arrays `shown` to it, gets memory of its own afterwards.
+        """
+        op: Any = self.op
+        lent = borrowing.local
+        outer, recording = (lent.code, lent.caller), state.recording
+        try:
+            state.recording = False
+            call, code = method_of(op, method)
+            if code is None and method == "backward":  # it may write to the gradients that it gets
+                arguments[1] = [array._like(array._data.copy()) for array in arguments[1]]
+            arguments += [*buffers], self._auxiliary
+            if code is None:
+                before = [*map(sys.getrefcount, buffers)], [*map(sys.getrefcount, shown)]
+            started = now()
+            lent.code, lent.caller = code, _RUN
+            if self.context is CPU:
+                call(*arguments)
+            else:
+                with self.context:
+                    call(*arguments)
+        except Exception as error:
+            found = self._failed(method, given, error)
+            if found is error:
+                raise
+            raise found from error
+        finally:
+            state.recording = recording
+            lent.code, lent.caller = outer
+        keeps: list[bool] = []
+        if code is None:
+            arguments.clear()  # so that one reference less is left to each array, unless the method keeps one
+            keeps = [*map(int.__ge__, map(sys.getrefcount, buffers), before[0])]
+            kept_inputs = [*map(int.__ge__, map(sys.getrefcount, shown), before[1])]
+            for index, is_kept in enumerate(kept_inputs):
+                if is_kept and type(shown[index]) is not Undeclared:
+                    shown[index]._data = shown[index]._data.copy()
+        results = []
+        for index in wanted:
+            data = buffers[index].outcome(started, bool(keeps) and keeps[index])
+            if data is None:
+                raise self._unwritten(method, index)
+            results.append(data)
+        return results
+
+    def _unwritten(self, method: str, index: int) -> MXNetError:
+        who = f"{type(self.op).__name__}.{method}"
+        if method == "forward":
+            return ArgumentError(
+                f"{who} left output {self.outputs[index]!r} unwritten. Assign it: "
+                f"self.assign(out_data[{index}], req[{index}], value)."
+            )
+        return GradientError(
+            f"{who} left the gradient of {self.arguments[index]!r} unwritten, and it is needed. Assign it: "
+            f"self.assign(in_grad[{index}], req[{index}], value); for a zero gradient assign 0."
+        )
+
+    def _failed(self, method: str, given: Sequence[Any], error: Exception) -> Exception:
+        """Return the error to raise for one that came out of a method: the same, if it says already where it was."""
+        if isinstance(error, MXNetError) and error.located:
+            return error
+        where = f"{type(self.op).__name__}.{method}"
+        if isinstance(error, ValueError) and "read-only" in str(error):
+            return MutationError(
+                f"Custom operator {self.__name__!r}: {where} changes one of its inputs in place; in_data (and "
+                "out_data in backward) are read-only, as others still use them. Start with a copy: "
+                "x = in_data[0].copy()."
+            )
+        names = ", ".join(f"{name} {describe(value)}" for name, value in zip(self.arguments, given, strict=False))
+        return operator_error(error, f"Custom operator {self.__name__!r}: {where} failed ({names})")
+
+
+# Buffers are lent to calls from here.
+_RUN = PropOperator._run.__code__
+
+
+@functools.cache
+def _plan(arguments: int) -> Plan:
+    return Plan(frozenset(range(arguments)), True)
+
+
+def _default_type(value: Any) -> Any:
+    return None if isinstance(value, (numpy.ndarray, numpy.generic)) else numpy.float32
