@@ -177,7 +177,10 @@ def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[
     if needed:
         for index, part in zip(needed, _pull_back(node, gradient, needed, create_graph=False), strict=True):
             parent = node.parents[index]
-            _add(pending, parent, conform(part, operator, index, node, parent))
+            if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
+                part = conform(part, operator, index, node, parent)
+            previous = pending.get(parent)
+            pending[parent] = part if previous is None else previous + part
 
 
 def _walk_to(

@@ -13,7 +13,7 @@ import numpy
 
 from minpy.core.array import Array, new_array, written_since
 from minpy.core.errors import ArgumentError
-from minpy.ndarray.borrowing import borrows
+from minpy.ndarray.borrowing import local
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["Buffer", "Undeclared"]
@@ -68,12 +68,14 @@ class Buffer(NDArray):
         out whether anybody else has that memory, too (`outcome`).
         """
         data = source._data
+        caller: Any = sys._getframe(2)
         if (
-            data.shape == self._shape
+            caller.f_code is local.code
+            and caller.f_back is local.frame
+            and data.shape == self._shape
             and data.dtype == self._dtype
             and data.base is None
             and data.flags.c_contiguous
-            and borrows(sys._getframe(2))
         ):
             _slot.__set__(self, data)
             self.allocated = self.given = True

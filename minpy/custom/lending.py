@@ -45,31 +45,21 @@ def method_of(op: CustomOp, method: str) -> tuple[Callable[..., None], CodeType 
     if bound.__self__ is not op:
         return bound, None
     read = read_by(function, _TARGET[method], _CONVERTERS)
-    return bound, code if read is not None and _is_ordinary(op, read) else None
-
-
-def _is_ordinary(op: CustomOp, read: frozenset[str]) -> bool:
-    """Tell whether `op` finds `assign` in `CustomOp`, and the attributes `read` as plain values in itself.
-
-    Nothing of the class runs to find that out: descriptors and metaclasses could tell one thing now and another later.
-    """
     cls: Any = type(op)
-    if type(cls) is not type:
-        return False
     own = _instance_dict(op)
-    if type(own) is not dict or "assign" in own:
-        return False
+    # Nothing of the class runs to find this out: descriptors and metaclasses could tell one thing now, another later.
+    if read is None or type(cls) is not type or type(own) is not dict or "assign" in own:
+        return bound, None
     for name in read:
         if name not in own or not is_plain(own[name]):
-            return False
+            return bound, None
     for parent in cls.__mro__:
-        if parent is not object:
-            members = parent.__dict__
-            if "__getattribute__" in members or not read.isdisjoint(members):
-                return False
-            if members.get("assign", _ASSIGN) is not _ASSIGN:
-                return False
-    return True
+        members = parent.__dict__
+        if members.get("assign", _ASSIGN) is not _ASSIGN or not read.isdisjoint(members):
+            return bound, None
+        if "__getattribute__" in members and parent is not object:
+            return bound, None
+    return bound, code
 
 
 def _takes_names(function: Any, names: tuple[str, ...]) -> bool:

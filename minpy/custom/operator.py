@@ -6,9 +6,9 @@ what knows operators knows it.
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy
@@ -42,12 +42,13 @@ from minpy.custom.buffers import Buffer, Undeclared
 from minpy.custom.first_order import first_order
 from minpy.custom.lending import method_of
 from minpy.custom.prop import CustomOp, CustomOpProp
-from minpy.ndarray import borrowing
+from minpy.ndarray.borrowing import local
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 
 __all__ = ["PropOperator"]
 
+_ALL = Plan(None, True)
 _TRAINING = {"training": Attribute("training", bool, None)}
 
 
@@ -154,7 +155,7 @@ class PropOperator(Operator):
     def plan(self) -> Plan:
         """Return what recording keeps: inputs and outputs, but not the auxiliary states, which may change."""
         if type(self.prop).declare_backward_dependency is CustomOpProp.declare_backward_dependency:
-            return _plan(len(self.arguments))
+            return _ALL if not self.auxiliaries else Plan(frozenset(range(len(self.arguments))), True)
         self._declares = True
         return Plan(*declared_dependencies(self))
 
@@ -169,12 +170,20 @@ class PropOperator(Operator):
 
     def forward(self, *raws: Any, training: bool | None = None) -> Any:
         """Run the prop's methods and the operator's forward on raw arrays."""
-        data = [raw if type(raw) is numpy.ndarray else numpy.asarray(raw, _default_type(raw)) for raw in raws]
-        shapes = [raw.shape for raw in data]
-        types = [raw.dtype.type for raw in data]
+        data, shapes, types, dtypes = [], [], [], []
+        for raw in raws:
+            if type(raw) is not numpy.ndarray:
+                raw = numpy.asarray(raw, _default_type(raw))
+            data.append(raw)
+            shapes.append(raw.shape)
+            dtypes.append(raw.dtype)
+            types.append(raw.dtype.type)
         count = len(self.arguments)
         out_shapes, aux_shapes = checked_shapes(self, shapes[:count])
-        out_types = checked_types(self, types[:count])
+        if getattr(self.prop.infer_type, "_is_default", False):
+            out_types = [types[0] if count else numpy.float32] * len(self.outputs)
+        else:
+            out_types = checked_types(self, types[:count])
         if aux_shapes:
             self._check_states(shapes[count:], aux_shapes)
         asked: Any = self.context, [*map(list, shapes)], types
@@ -188,17 +197,13 @@ class PropOperator(Operator):
                 "`return MyOp()` where class MyOp(mx.operator.CustomOp)."
             )
         self.op = op
-        self._auxiliary = [self._writable(raw) for raw in data[count:]]
-        self._kinds = [(raw.shape, raw.dtype) for raw in data[:count]]
-        self._training = bool(training)
+        self._auxiliary = [*map(self._writable, data[count:])]
+        self._shapes, self._dtypes = shapes[:count], dtypes[:count]
         in_data = self._arrays(data[:count])
-        buffers = [
-            Buffer(shape, dtype, "output", name)
-            for shape, dtype, name in zip(out_shapes, out_types, self.outputs, strict=True)
-        ]
+        buffers = [*map(Buffer, out_shapes, out_types, repeat("output"), self.outputs)]
         requests = ["write"] * len(buffers)
         results = self._run(
-            "forward", [self._training, requests, [*in_data]], buffers, range(len(buffers)), in_data, data
+            "forward", [bool(training), requests, [*in_data]], buffers, range(len(buffers)), in_data, data
         )
         return tuple(results) if len(results) != 1 else results[0]
 
@@ -216,18 +221,17 @@ class PropOperator(Operator):
             arrays = self._arrays([*upstream, *arguments[:count], *outputs])
             first = len(upstream)
             out_grad, in_data, out_data = arrays[:first], arrays[first : first + count], arrays[first + count :]
-        requests = [self.requests.get(index, "write") if index in needed else "null" for index in range(count)]
-        buffers = [
-            Buffer(shape, dtype, "the gradient of", name)
-            for (shape, dtype), name in zip(self._kinds, self.arguments, strict=True)
-        ]
+        requests = ["null"] * count
+        for index in needed:
+            requests[index] = self.requests.get(index, "write")
+        buffers = [*map(Buffer, self._shapes, self._dtypes, repeat("the gradient of"), self.arguments)]
         shown = in_data + out_data
         parts = self._run(
             "backward", [requests, out_grad, [*in_data], [*out_data]], buffers, needed, shown, arguments[:count]
         )
-        traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
-        if not traced:
+        if not state.recording:
             return parts
+        traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
         return [first_order(f"Custom operator {self.__name__!r}", part, traced) for part in parts]
 
     def _arrays(self, values: Sequence[Any]) -> list[Any]:
@@ -282,8 +286,7 @@ class PropOperator(Operator):
         call. What it keeps of the buffers, and of the arrays `shown` to it, gets memory of its own afterwards.
         """
         op: Any = self.op
-        lent = borrowing.local
-        outer, recording = (lent.code, lent.caller), state.recording
+        outer, recording = (local.code, local.frame), state.recording
         try:
             state.recording = False
             call, code = method_of(op, method)
@@ -293,7 +296,9 @@ class PropOperator(Operator):
             if code is None:
                 before = [*map(sys.getrefcount, buffers)], [*map(sys.getrefcount, shown)]
             started = now()
-            lent.code, lent.caller = code, _RUN
+            if code is not None:
+                local.frame = sys._getframe()
+            local.code = code
             if self.context is CPU:
                 call(*arguments)
             else:
@@ -306,7 +311,7 @@ class PropOperator(Operator):
             raise found from error
         finally:
             state.recording = recording
-            lent.code, lent.caller = outer
+            local.code, local.frame = outer
         keeps: list[bool] = []
         if code is None:
             arguments.clear()  # so that one reference less is left to each array, unless the method keeps one
@@ -348,15 +353,6 @@ class PropOperator(Operator):
             )
         names = ", ".join(f"{name} {describe(value)}" for name, value in zip(self.arguments, given, strict=False))
         return operator_error(error, f"Custom operator {self.__name__!r}: {where} failed ({names})")
-
-
-# Buffers are lent to calls from here.
-_RUN = PropOperator._run.__code__
-
-
-@functools.cache
-def _plan(arguments: int) -> Plan:
-    return Plan(frozenset(range(arguments)), True)
 
 
 def _default_type(value: Any) -> Any:

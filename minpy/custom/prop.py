@@ -11,6 +11,7 @@ from minpy.core.array import Array, note_write
 from minpy.core.context import Context
 from minpy.core.errors import ArgumentError, MXNetError, NoGradientError, ShapeError, describe
 from minpy.custom.buffers import Buffer
+from minpy.ndarray.borrowing import local
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["CustomOp", "CustomOpProp"]
@@ -137,7 +138,13 @@ class CustomOp:
         if type(dst) is Buffer:
             if dst.given:  # its memory may be somebody else's as well: what is written now must not show there
                 dst._data = dst._data.copy()
-            elif type(src) is NDArray and req != "add" and not dst.allocated and dst.adopt(src):
+            elif (
+                local.code is not None
+                and type(src) is NDArray
+                and req != "add"
+                and not dst.allocated
+                and dst.adopt(src)
+            ):
                 return
         raw = src._data if isinstance(src, Array) else src
         shape = numpy.shape(raw)

@@ -58,7 +58,6 @@ _METHODS = {
 _ATTRIBUTES = {"T", "dtype", "ndim", "shape", "size"}
 _SAME = (
     "co_name",
-    "co_flags",
     "co_kwonlyargcount",
     "co_cellvars",
     "co_firstlineno",
@@ -229,7 +228,7 @@ class _Reader:
         if type(self.scope) is not dict:
             raise _Impure
         self.cells = dict(zip(code.co_freevars, method.__closure__ or (), strict=True))
-        self.builtins = method.__builtins__
+        self.builtins: dict[str, Any] = method.__builtins__  # type: ignore[attr-defined]
         self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.modules: dict[int, tuple[ModuleType, type]] = {}
         self.attributes: set[str] = set()

@@ -1,4 +1,4 @@
-"""Where `asnumpy` and `nd.array` share memory instead of copying it: in the code to which buffers are lent.
+"""Where `asnumpy` and `nd.array` share memory instead of copying it: in the call to which buffers are lent.
 
 Who lends, and when, is `minpy.custom.lending`'s business.
 """
@@ -12,34 +12,27 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import new_array
+from minpy.core.array import Array, create
 
-__all__ = ["borrows", "lent_array", "local"]
+__all__ = ["lent_array", "local"]
 
 
 class _Local(threading.local):
-    # The code that is lent the buffers which it asks for itself (what it calls is lent nothing), and who calls it.
+    # Buffers are lent to this code, where this frame calls it, and when it asks itself: what it calls is lent nothing.
     code: CodeType | None = None
-    caller: CodeType | None = None
+    frame: FrameType | None = None
 
 
 local = _Local()
 
 
-def borrows(frame: FrameType) -> bool:
-    """Tell whether buffers are lent to the code that runs in `frame`: to that call of it, and no other."""
-    caller = frame.f_back
-    return frame.f_code is local.code and caller is not None and caller.f_code is local.caller
-
-
 def lent_array(cls: Any, source: Any, dtype: Any) -> Any:
     """Return an array of class `cls` around the memory of `source`, if the caller's caller is lent it; else None."""
-    if (
-        type(source) is numpy.ndarray
-        and source.dtype == dtype
-        and source.base is None
-        and source.flags.c_contiguous
-        and borrows(sys._getframe(2))
-    ):
-        return new_array(cls, source)
+    if type(source) is numpy.ndarray and source.dtype == dtype and source.base is None and source.flags.c_contiguous:
+        caller: Any = sys._getframe(2)
+        if caller.f_code is local.code and caller.f_back is local.frame:
+            array: Array = create(cls)
+            array._data = source
+            array._node = None
+            return array
     return None

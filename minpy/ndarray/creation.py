@@ -67,7 +67,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
         dtype = source_array._data.dtype if dtype is None else dtype
         source_array = source_array._data
     dtype = numpy.float32 if dtype is None else dtype
-    if local.code is not None and ctx is None and current_context() is CPU:
+    if local.code is not None and ctx is None:
         lent = lent_array(NDArray, source_array, dtype)
         if lent is not None:
             return lent

@@ -21,7 +21,7 @@ from minpy.core.errors import ArgumentError, DTypeError, MutationError, NoGradie
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
-from minpy.ndarray.borrowing import borrows, local
+from minpy.ndarray.borrowing import local
 from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild
 from minpy.ndarray.variables import mark_variable
@@ -174,8 +174,10 @@ class NDArray(Members):
 
     def asnumpy(self) -> numpy.ndarray:
         """Return a copy as a `numpy.ndarray`; the copy is not recorded."""
-        if local.code is not None and borrows(sys._getframe(1)):
-            return self._data.view()
+        if local.code is not None:
+            caller: Any = sys._getframe(1)
+            if caller.f_code is local.code and caller.f_back is local.frame:
+                return self._data.view()
         return self._data.copy()
 
     def asscalar(self) -> Any:
