@@ -15,6 +15,7 @@ import numpy
 
 from minpy.core.array import Array, as_raw, create, now
 from minpy.core.attributes import Attribute, Signature
+from minpy.core.base import BaseOperator, DTypes, Shapes
 from minpy.core.context import CPU
 from minpy.core.errors import (
     ArgumentError,
@@ -25,8 +26,6 @@ from minpy.core.errors import (
     nearest,
     operator_error,
 )
-from minpy.core.inferring import DTypes, Shapes
-from minpy.core.operator import Operator
 from minpy.core.rules import Plan
 from minpy.core.state import state
 from minpy.custom.answers import (
@@ -52,20 +51,12 @@ _ALL = Plan(None, True)
 _TRAINING = {"training": Attribute("training", bool, None)}
 
 
-class PropOperator(Operator):
+class PropOperator(BaseOperator):
     """One call of a registered custom operator, as an `Operator`."""
 
-    guarded = builtin = direct = is_method = False
     uses_training = True
-    keywords_bound: set[tuple[Any, ...]] = set()
-    kind = "numpy"
     may_alias = False
-    visible_outputs = None
-    keyword_inputs = ()
-    shape_rule = None
-    all_zero = False
-    multiple_rules: Any = ()
-    jvp_rules: dict[int, Any] = {}
+    gradient_source = "the method backward of its CustomOp"
 
     context = CPU
     op: CustomOp | None = None
@@ -147,10 +138,6 @@ class PropOperator(Operator):
                 f"{self.prop_name} lists {', '.join(names)}. Give them by position or by name."
             )
         return values + [named[name] for name in names[len(values) :]]
-
-    def has_rule(self, index: int) -> bool:
-        """Tell whether a gradient can be asked for: `backward` answers for all inputs."""
-        return True
 
     def plan(self) -> Plan:
         """Return what recording keeps: inputs and outputs, but not the auxiliary states, which may change."""
