@@ -218,7 +218,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 class _Reader:
     """Goes through a function's syntax tree; raises `_Impure` at the first thing that is not on the list."""
 
-    def __init__(self, method: FunctionType, target: str, converters: tuple[Any, ...]) -> None:
+    def __init__(self, method: Any, target: str, converters: tuple[Any, ...]) -> None:
         code = method.__code__
         self.parameters = code.co_varnames[: code.co_argcount]
         self.locals = set(code.co_varnames)
@@ -228,7 +228,7 @@ class _Reader:
         if type(self.scope) is not dict:
             raise _Impure
         self.cells = dict(zip(code.co_freevars, method.__closure__ or (), strict=True))
-        self.builtins: dict[str, Any] = method.__builtins__  # type: ignore[attr-defined]
+        self.builtins: dict[str, Any] = method.__builtins__
         self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.modules: dict[int, tuple[ModuleType, type]] = {}
         self.attributes: set[str] = set()

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy
 
 from minpy.core.attributes import REQUIRED, Attribute, parse_attribute
+from minpy.core.base import BaseOperator
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
 from minpy.core.operator import Operator
@@ -370,7 +371,7 @@ class Reader:
 
     # -- what must fit together ------------------------------------------------------------------------------------
 
-    def _number_of_inputs(self, row: _Row, operator: Operator, given: dict[str, str], count: int) -> int:
+    def _number_of_inputs(self, row: _Row, operator: BaseOperator, given: dict[str, str], count: int) -> int:
         """Return how many inputs a variadic operator says it has."""
         if operator.signature.variadic is None or "num_args" not in given:
             return count
@@ -380,7 +381,7 @@ class Reader:
         return int(text)
 
     def _check_inputs(
-        self, row: _Row, operator: Operator, attributes: dict[str, Any], given: dict[str, str], inputs: list[Value]
+        self, row: _Row, operator: BaseOperator, attributes: dict[str, Any], given: dict[str, str], inputs: list[Value]
     ) -> None:
         signature, count = operator.signature, len(inputs)
         if signature.variadic is not None:
