@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from operator import index
 from typing import Any
 
@@ -24,6 +23,7 @@ __all__ = [
     "names_of",
 ]
 
+_INTEGERS = {int}
 _NO_STATES = CustomOpProp.list_auxiliary_states
 
 
@@ -93,17 +93,19 @@ def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[A
         raise failure(operator.prop, "infer_shape", (given,), error) from error
     try:  # a right answer of the usual kind, recognized at once
         inputs, outputs, states = answer
-        found = [*map(tuple, outputs)], [*map(tuple, states)]
-        lengths = [*chain(*found[0], *found[1])]
         if (
             type(answer) is tuple
-            and len(found[0]) == len(operator.outputs)
-            and len(found[1]) == len(operator.auxiliaries)
+            and not states
+            and not operator.auxiliaries
+            and len(outputs) == len(operator.outputs)
             and [*map(tuple, inputs)] == shapes
-            and {*map(type, lengths)} <= {int}
-            and min(lengths, default=0) >= 0
         ):
-            return found
+            found = []
+            for shape in map(tuple, outputs):
+                if not {*map(type, shape)} <= _INTEGERS or min(shape, default=0) < 0:
+                    return _read_shapes(operator, shapes, answer)
+                found.append(shape)
+            return found, []
     except (TypeError, ValueError):
         return _read_shapes(operator, shapes, answer)
     return _read_shapes(operator, shapes, answer)

@@ -23,7 +23,7 @@ _PARAMETERS = {
     "forward": ("is_train", "req", "in_data", "out_data", "aux"),
     "backward": ("req", "out_grad", "in_data", "out_data", "in_grad", "aux"),
 }
-_TARGET = {"forward": 4, "backward": 5}  # the position of `out_data`, or `in_grad`
+_TARGET = {"forward": "out_data", "backward": "in_grad"}
 _ASSIGN = CustomOp.assign
 _instance_dict: Any = vars(CustomOp)["__dict__"].__get__  # whatever a class calls `__dict__`
 
@@ -31,40 +31,41 @@ _instance_dict: Any = vars(CustomOp)["__dict__"].__get__  # whatever a class cal
 def method_of(op: CustomOp, method: str) -> tuple[Callable[..., None], CodeType | None]:
     """Return (the method, to be called by position; its code if buffers may be lent to it, else None).
 
-    MXNet passes the arguments by name; parameters of other names get them by position.
+    Buffers are lent if the code is pure, and if it finds what it looks for in `self`, which must be `op`: `assign` in
+    `CustomOp`, and plain values in the instance. None of the class's code runs to find that out, as descriptors and
+    metaclasses could tell one thing now and another later.
     """
     bound: Any = getattr(op, method)
-    names = _PARAMETERS[method]
     function: Any = bound.__func__ if type(bound) is MethodType else None
-    code = function.__code__ if type(function) is FunctionType else None
-    if code is None or code.co_varnames[1 : code.co_argcount] != names:
-        if _takes_names(bound, names):
-            return lambda *arguments: bound(**dict(zip(names, arguments, strict=True))), None
-        return bound, None
-    # The proof is about `self`: it must be this object, and know these attributes and this `assign`.
-    if bound.__self__ is not op:
-        return bound, None
-    read = read_by(function, _TARGET[method], _CONVERTERS)
+    names = _PARAMETERS[method]
+    if type(function) is not FunctionType or bound.__self__ is not op:
+        return _by_position(bound, names), None
+    read = read_by(function, names, _TARGET[method], _CONVERTERS)
+    if read is None:
+        return _by_position(bound, names), None
     cls: Any = type(op)
     own = _instance_dict(op)
-    # Nothing of the class runs to find this out: descriptors and metaclasses could tell one thing now, another later.
-    if read is None or type(cls) is not type or type(own) is not dict or "assign" in own:
+    if type(cls) is not type or type(own) is not dict or "assign" in own:
         return bound, None
     for name in read:
         if name not in own or not is_plain(own[name]):
             return bound, None
-    for parent in cls.__mro__:
+    for parent in cls.__mro__[:-1]:  # all but `object`
         members = parent.__dict__
-        if members.get("assign", _ASSIGN) is not _ASSIGN or not read.isdisjoint(members):
+        if members.get("assign", _ASSIGN) is not _ASSIGN or "__getattribute__" in members:
             return bound, None
-        if "__getattribute__" in members and parent is not object:
+        if read and not read.isdisjoint(members):
             return bound, None
-    return bound, code
+    return bound, function.__code__
 
 
-def _takes_names(function: Any, names: tuple[str, ...]) -> bool:
+def _by_position(bound: Any, names: tuple[str, ...]) -> Callable[..., None]:
+    """Return a method to be called by position; it gets its arguments by name, as in MXNet, if it takes these."""
+    code = getattr(getattr(bound, "__func__", None), "__code__", None)
+    if code is not None and code.co_varnames[1 : code.co_argcount] == names:
+        return bound
     try:
-        inspect.signature(function).bind(**dict.fromkeys(names))
+        inspect.signature(bound).bind(**dict.fromkeys(names))
     except (TypeError, ValueError):
-        return False
-    return True
+        return bound
+    return lambda *arguments: bound(**dict(zip(names, arguments, strict=True)))

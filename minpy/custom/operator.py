@@ -227,7 +227,7 @@ class PropOperator(BaseOperator):
         plain = self.context is CPU
         for value in values:
             view = (value if type(value) is numpy.ndarray else as_raw(value)).view()
-            view.flags.writeable = False
+            view.setflags(False)
             if plain:
                 array = create(NDArray)
                 array._data = view

@@ -85,7 +85,7 @@ class _Verdict:
 
     function: weakref.ref[FunctionType]
     code: CodeType
-    target: int
+    parameters: tuple[str, ...]
     # The attributes of `self` that it reads; None if it is not pure, and then the rest does not matter.
     attributes: frozenset[str] | None
     # (a namespace, a name, what was found under it), and (cell, contents).
@@ -98,15 +98,19 @@ class _Verdict:
 _verdicts: dict[int, _Verdict] = {}
 
 
-def read_by(function: FunctionType, target: int, converters: tuple[Any, ...]) -> frozenset[str] | None:
+def read_by(
+    function: FunctionType, parameters: tuple[str, ...], target: str, converters: tuple[Any, ...]
+) -> frozenset[str] | None:
     """Tell whether a method is plain arithmetic now, whose only effect is to assign to its outputs.
 
     Parameters
     ----------
     function : function
         The method, as its class has it.
-    target : int
-        Position of the parameter that lists the outputs, counting `self`.
+    parameters : tuple of str
+        The names that its parameters must have, after `self`.
+    target : str
+        The one of them that lists the outputs.
     converters : tuple of functions
         Those that make an NDArray of one argument.
 
@@ -120,9 +124,9 @@ def read_by(function: FunctionType, target: int, converters: tuple[Any, ...]) ->
         verdict is None
         or verdict.function() is not function
         or verdict.code is not function.__code__
-        or verdict.target != target
+        or verdict.parameters is not parameters
     ):
-        verdict = _judge(function, target, converters)
+        verdict = _judge(function, parameters, target, converters)
     if verdict.attributes is None:
         return None
     for namespace, name, value in verdict.names:
@@ -147,23 +151,25 @@ def is_plain(value: Any) -> bool:
     return type(value) in _PLAIN
 
 
-def _judge(function: FunctionType, target: int, converters: tuple[Any, ...]) -> _Verdict:
+def _judge(function: FunctionType, parameters: tuple[str, ...], target: str, converters: tuple[Any, ...]) -> _Verdict:
     code, key = function.__code__, id(function)
     reference = weakref.ref(function, lambda gone: _forget(key, gone))
     try:
         if code.co_cellvars or code.co_kwonlyargcount or code.co_flags & _NOT_PLAIN:
             raise _Impure
-        reader = _Reader(function, code.co_varnames[: code.co_argcount][target], converters)
+        if code.co_varnames[1 : code.co_argcount] != parameters:
+            raise _Impure
+        reader = _Reader(function, target, converters)
         for statement in _definition(code).body:
             reader.statement(statement)
         cells = tuple((cell, cell.cell_contents) for cell in function.__closure__ or ())
     except Exception:  # there is no source, it is not this code's, or it does something else
-        verdict = _Verdict(reference, code, target, None)
+        verdict = _Verdict(reference, code, parameters, None)
     else:
         verdict = _Verdict(
             reference,
             code,
-            target,
+            parameters,
             frozenset(reader.attributes),
             tuple(reader.names.values()),
             cells,
