@@ -73,9 +73,11 @@ def gradients(
         if node.operator is not None:
             _refuse_overwritten(node)
 
-    pending: dict[Any, Any] = {}
-    for node, gradient in zip(heads, head_gradients, strict=True):
-        _add(pending, node, gradient)
+    pending: dict[Any, Any] = dict(zip(heads, head_gradients, strict=True))
+    if len(pending) < len(heads):  # one of them is there twice
+        pending.clear()
+        for node, gradient in zip(heads, head_gradients, strict=True):
+            _add(pending, node, gradient)
     recording, state.recording = state.recording, create_graph
     try:
         if wanted is None and not create_graph:

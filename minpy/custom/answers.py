@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from operator import index
 from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, operator_error
+from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, nearest, operator_error
 from minpy.custom.prop import CustomOpProp
 from minpy.ops.inference.partial_shapes import UNKNOWN, complete
 
@@ -21,6 +22,7 @@ __all__ = [
     "infer_partly",
     "infer_types_partly",
     "names_of",
+    "refused",
 ]
 
 _INTEGERS = {int}
@@ -39,6 +41,23 @@ def failure(prop: Any, method: str, arguments: Sequence[Any], error: Exception) 
     """Return the error to raise for an exception inside a method of a prop."""
     given = f" ({', '.join(map(repr, arguments))})" if arguments else ""
     return operator_error(error, f"Custom operator: {type(prop).__name__}.{method} failed{given}")
+
+
+def refused(op_type: Any, prop_class: type[CustomOpProp], parameters: dict[str, Any], error: Exception) -> Exception:
+    """Return the error for a prop that could not be made."""
+    who = f"nd.Custom(op_type={op_type!r}): {prop_class.__name__}.__init__"
+    signature = inspect.signature(prop_class)
+    try:
+        signature.bind(**parameters)
+    except TypeError:
+        accepted = list(signature.parameters)
+        unknown = [name for name in parameters if name not in accepted]
+        hint = nearest(unknown[0], accepted) if unknown else ""
+        return ArgumentError(
+            f"{who} takes {', '.join(accepted) or 'no keyword arguments'}; got {', '.join(parameters) or 'none'}."
+            f"{hint} Inputs by name must be arrays. ({error})"
+        )
+    return operator_error(error, f"{who} failed")
 
 
 def names_of(prop: Any) -> tuple[list[str], list[str], list[str]]:

@@ -16,9 +16,11 @@ from minpy.core.errors import ArgumentError
 from minpy.ndarray.borrowing import local
 from minpy.ndarray.ndarray import NDArray
 
-__all__ = ["Buffer", "Undeclared"]
+__all__ = ["SOLE", "Buffer", "Undeclared", "memory_of"]
 
 _slot: Any = Array.__dict__["_data"]
+# The memory of a buffer that has some.
+memory_of = _slot.__get__
 
 
 class Buffer(NDArray):
@@ -82,18 +84,11 @@ class Buffer(NDArray):
             return True
         return False
 
-    def outcome(self, since: int, kept: bool) -> numpy.ndarray | None:
-        """Return what the buffer holds, in memory that nobody else has; None if it was not written after `since`.
-
-        `kept` tells that somebody keeps the buffer itself.
-        """
-        if not self.allocated:
-            return numpy.zeros(self._shape, self._dtype) if 0 in self._shape else None
-        shared = kept or sys.getrefcount(_slot.__get__(self)) > _SOLE
-        data: numpy.ndarray = _slot.__get__(self)
-        if not (self.given or data.size == 0 or written_since(data, since)):
-            return None
-        return data.copy() if shared else data
+    def written(self, since: int) -> bool:
+        """Tell whether memory was adopted, or changed in place after `since`."""
+        if self.given or 0 in self._shape:
+            return True
+        return self.allocated and written_since(self._data, since)
 
     def _like(self, data: numpy.ndarray, node: Any = None) -> Any:
         return new_array(NDArray, data, node)
@@ -124,10 +119,10 @@ for _cls in (Buffer, Undeclared):  # users see NDArrays
 
 
 def _count_sole() -> int:
-    """Measure what `outcome` sees of memory that only the buffer refers to."""
+    """Measure what `sys.getrefcount` says of memory that only a buffer refers to."""
     holder = Array()
     holder._data = numpy.zeros(1)
-    return sys.getrefcount(_slot.__get__(holder))
+    return sys.getrefcount(memory_of(holder))
 
 
-_SOLE = _count_sole()
+SOLE = _count_sole()

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import numpy
 
 from minpy.core import dispatch
 from minpy.core.array import new_array
-from minpy.core.errors import ArgumentError, nearest, operator_error
 from minpy.core.nodes import Leaf
 from minpy.core.state import state
 from minpy.custom.operator import PropOperator
-from minpy.custom.prop import CustomOpProp
 from minpy.custom.registry import PROPS, find_prop
 from minpy.ndarray.ndarray import NDArray
 
@@ -53,16 +50,23 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
         out = kwargs.pop("out", None)
         arrays = {name: value for name, value in kwargs.items() if _is_array(value)}
         kwargs = {name: str(value) for name, value in kwargs.items() if name not in arrays}
-    operator = prop_operator(op_type, kwargs)
+    prop_class: Any = PROPS.get(op_type) if type(op_type) is str else None
+    operator = PropOperator(str(op_type), prop_class or find_prop(op_type), kwargs)
     values = inputs if len(inputs) == operator.arity and not arrays else operator.bind_inputs(inputs, arrays)
+    plain = True
     for index, value in enumerate(values):
-        if isinstance(value, NDArray):
-            if type(value) is not NDArray:
-                operator.context = value.context
-            node = value._node
-            if type(node) is Leaf and node.request == "add":
-                operator.requests[index] = "add"
-    if not values:
+        if type(value) is not NDArray:
+            plain = False
+            if not isinstance(value, NDArray):
+                continue
+            operator.context = value.context
+        node = value._node
+        if type(node) is Leaf and node.request == "add":
+            operator.requests[index] = "add"
+    result: Any
+    if plain and values:
+        result = dispatch.call_on_arrays(operator, values, {"training": state.training})
+    elif not values:
         values_out = dispatch.run(operator, (), {"training": state.training})
         result = tuple(map(_wrapped, values_out)) if isinstance(values_out, tuple) else _wrapped(values_out)
     else:
@@ -80,14 +84,7 @@ def prop_operator(op_type: Any, parameters: dict[str, str]) -> PropOperator:
     ArgumentError
         For an unknown name, or parameters that the prop's constructor does not take.
     """
-    prop_class: Any = PROPS.get(op_type) if type(op_type) is str else None
-    if prop_class is None:
-        prop_class = find_prop(op_type)
-    try:
-        prop = prop_class(**parameters)
-    except Exception as error:
-        raise _refused(op_type, prop_class, parameters, error) from error
-    return PropOperator(str(op_type), prop, parameters)
+    return PropOperator(str(op_type), find_prop(op_type), parameters)
 
 
 def _is_array(value: Any) -> bool:
@@ -96,20 +93,3 @@ def _is_array(value: Any) -> bool:
 
 def _wrapped(data: numpy.ndarray) -> NDArray:
     return new_array(NDArray, data)
-
-
-def _refused(op_type: Any, prop_class: type[CustomOpProp], parameters: dict[str, Any], error: Exception) -> Exception:
-    """Return the error for a prop that could not be made."""
-    who = f"nd.Custom(op_type={op_type!r}): {prop_class.__name__}.__init__"
-    signature = inspect.signature(prop_class)
-    try:
-        signature.bind(**parameters)
-    except TypeError:
-        accepted = list(signature.parameters)
-        unknown = [name for name in parameters if name not in accepted]
-        hint = nearest(unknown[0], accepted) if unknown else ""
-        return ArgumentError(
-            f"{who} takes {', '.join(accepted) or 'no keyword arguments'}; got {', '.join(parameters) or 'none'}."
-            f"{hint} Inputs by name must be arrays. ({error})"
-        )
-    return operator_error(error, f"{who} failed")

@@ -36,8 +36,9 @@ from minpy.custom.answers import (
     infer_partly,
     infer_types_partly,
     names_of,
+    refused,
 )
-from minpy.custom.buffers import Buffer, Undeclared
+from minpy.custom.buffers import SOLE, Buffer, Undeclared, memory_of
 from minpy.custom.first_order import first_order
 from minpy.custom.lending import method_of
 from minpy.custom.prop import CustomOp, CustomOpProp
@@ -62,10 +63,19 @@ class PropOperator(BaseOperator):
     op: CustomOp | None = None
     _declares = False
 
-    def __init__(self, name: str, prop: CustomOpProp, parameters: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, name: str, prop: type[CustomOpProp] | CustomOpProp, parameters: dict[str, str] | None = None
+    ) -> None:
+        """Make one of a prop's class, and the parameters for it, or around a prop that was made of them."""
         self.__name__ = self.__qualname__ = name
-        self.prop = prop
         self._parameters = parameters
+        if isinstance(prop, type):
+            make: Any = prop
+            try:
+                prop = make(**parameters) if parameters else make()
+            except Exception as error:
+                raise refused(name, make, parameters or {}, error) from error
+        self.prop: Any = prop
         self.outputs: list[str]
         self.arguments, self.outputs, self.auxiliaries = names_of(prop)
         self.names = (*self.arguments, *self.auxiliaries)
@@ -85,10 +95,8 @@ class PropOperator(BaseOperator):
 
     def fresh(self) -> PropOperator:
         """Return the same operator for another series of calls, with a prop and state of its own."""
-        if self._parameters is None:
-            return PropOperator(self.__name__, self.prop)
-        prop_class: Any = type(self.prop)
-        return PropOperator(self.__name__, prop_class(**self._parameters), self._parameters)
+        prop = self.prop if self._parameters is None else type(self.prop)  # parameters that are not known: as it is
+        return PropOperator(self.__name__, prop, self._parameters)
 
     @property
     def auxiliary(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -109,7 +117,7 @@ class PropOperator(BaseOperator):
         return Signature(self.names, {}, _TRAINING)
 
     def __reduce__(self) -> Any:
-        return PropOperator, (self.__name__, self.prop)
+        return PropOperator, (self.__name__, self.prop, self._parameters)
 
     def __repr__(self) -> str:
         return f"<Custom operator {self.__name__}({', '.join(self.names)}) of {self.prop_name}>"
@@ -227,7 +235,7 @@ class PropOperator(BaseOperator):
         plain = self.context is CPU
         for value in values:
             view = (value if type(value) is numpy.ndarray else as_raw(value)).view()
-            view.setflags(False)
+            view.setflags(write=False)
             if plain:
                 array = create(NDArray)
                 array._data = view
@@ -309,10 +317,15 @@ class PropOperator(BaseOperator):
                     shown[index]._data = shown[index]._data.copy()
         results = []
         for index in wanted:
-            data = buffers[index].outcome(started, bool(keeps) and keeps[index])
-            if data is None:
+            buffer = buffers[index]
+            if not buffer.given and not buffer.written(started):
                 raise self._unwritten(method, index)
-            results.append(data)
+            if not buffer.allocated:
+                results.append(buffer._data)
+            elif (keeps and keeps[index]) or sys.getrefcount(memory_of(buffer)) > SOLE:
+                results.append(memory_of(buffer).copy())
+            else:
+                results.append(memory_of(buffer))
         return results
 
     def _unwritten(self, method: str, index: int) -> MXNetError:
