@@ -8,7 +8,6 @@ an array in place nor keep one.
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
 import weakref
 from collections.abc import Iterator
@@ -24,7 +23,6 @@ _MISSING = object()
 # Types of values that are used as they are. Exactly these: a class derived from one may do anything.
 _SCALARS = frozenset(kind for kind in numpy.sctypeDict.values() if issubclass(kind, (numpy.number, numpy.bool_)))
 _PLAIN = frozenset((int, float, complex, bool, str, type(None))) | _SCALARS
-_BUILTINS = {"abs": 1, "float": 1, "int": 1, "len": 1, "max": 2, "min": 2}
 _NOT_PLAIN = (
     inspect.CO_VARARGS
     | inspect.CO_VARKEYWORDS
@@ -34,7 +32,8 @@ _NOT_PLAIN = (
 )
 
 # How many arguments by position a function or method takes at most: those that follow may be an `out`.
-_FUNCTIONS = [
+_FUNCTIONS: list[tuple[Any, int]] = [(abs, 1), (float, 1), (int, 1), (len, 1), (max, 2), (min, 2)]
+_FUNCTIONS += [
     (getattr(numpy, name), count)
     for count, names in {
         1: "argmax argmin diff max mean min prod ravel squeeze std sum transpose zeros_like ones_like",
@@ -327,9 +326,6 @@ class _Reader:
             return function.nin
         for known, count in (*((converter, 1) for converter in self.converters), *_FUNCTIONS):
             if function is known:
-                return count
-        for name, count in _BUILTINS.items():
-            if function is getattr(builtins, name):
                 return count
         raise _Impure
 
