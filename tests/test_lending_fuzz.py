@@ -30,10 +30,14 @@ SCALE = 2.0
 
 class Plain(mx.operator.CustomOp):
     def forward(self, is_train, req, in_data, out_data, aux):
-        self.assign(out_data[0], req[0], nd.array(in_data[0].asnumpy() * 2))
+        y = in_data[0].asnumpy() * 2
+        self.assign(out_data[0], req[0], nd.array(y))
+        self.assign(out_data[0], "add", nd.array(y))
 
     def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
-        self.assign(in_grad[0], req[0], nd.array(out_grad[0].asnumpy() * 2))
+        y = out_grad[0].asnumpy() * 2
+        self.assign(in_grad[0], req[0], nd.array(y))
+        self.assign(in_grad[0], "add", nd.array(y))
 
 
 class Halving:
@@ -79,37 +83,91 @@ class Doubling(float):
     def __rmul__(self, x):
         x *= 2
         return x
+
+
+EVIL = Doubling(2)
+
+
+class OpKnown(Plain):
+    forward = make(2.0)
+
+
+class Halved(Halving, Plain):
+    pass
+
+
+class Kept(Keeping, Plain):
+    pass
 """
 
 # What methods are made of: `x`, `y` and `z` are arrays, `source` is one of the inputs, `target` one of the outputs.
-STARTS = [
-    "x = {source}.asnumpy()",
-    "x = {source}.asnumpy().T.T",
-    "x = {source}.asnumpy() * 1",
-    "x = {source}.asnumpy()[:]",
-]
-MIDDLES = {
-    "pure": ["y = x", "y = x * 2", "y = x + SCALE", "y = np.maximum(x, 0)", "y = x.reshape((3,))", "y = x if True else 0 * x",
-             "y = np.where(x > 0, x, 2 * x)", "y = x * self.scale", "y = nd.array(x).asnumpy()", "y = {source}.asnumpy() - x",
-             "y = (x, x * 3)[1]", "y = x[:3]", "y = np.ravel(x)", "y = (nd.array(x) * 2).asnumpy()"],
-    "impure": ["y = x; x *= 3", "x += 1; y = x", "x[0] = 9; y = x", "y = np.add(x, x, out=x)", "y = np.exp(x, x)",
-               "KEPT.append(x); y = x * 2", "y = x * 2; KEPT.append(y)", "self.x = x; y = x", "y = x * self.evil",
-               "y = x; y.sort()", "y = x; np.copyto(x, 4)", "y = getattr(self, 'x', x) * 2; self.x = x", "self.z = {source}; y = x",
-               "y = x.view(); y.fill(2)", "KEPT.append({source}); y = x * 2", "y = [a.asnumpy() for a in [{source}]][0]; y -= 1",
-               "y = x; (lambda a: a.__imul__(2))(y)", "global SCALE; y = x * SCALE; SCALE = SCALE + 1"],
-}  # fmt: skip
-ENDS = {
-    "pure": ["self.assign({target}, req[0], nd.array(y))", "self.assign({target}, req[0], y)",
-             "z = nd.array(y); self.assign({target}, req[0], z); self.assign({target}, 'add', z)",
-             "self.assign({target}, req[0], nd.array(y)); self.assign({target}, req[0], nd.array(y))",
-             "self.assign({target}, req[0], {source})", "self.assign({target}, req[0], nd.array({source}) * 2)",
-             "z = nd.array(y); self.assign({target}, req[0], z); self.assign({target}, 'add', nd.array(x))"],
-    "impure": ["{target}[:] = nd.array(y)", "self.assign({target}, req[0], nd.array(y)); y *= 0",
-               "z = nd.array(y); self.assign({target}, req[0], z); z[:] = 5", "self.assign({target}, req[0], nd.array(y)); {target} += 1",
-               "self.assign({target}, req[0], nd.array(y)); KEPT.append({target})", "self.assign({target}, req[0], {target} + nd.array(y))",
-               "z = nd.array(y); KEPT.append(z); self.assign({target}, req[0], z)", "{source}[:] = 0; self.assign({target}, req[0], nd.array(y))",
-               "self.assign({target}, req[0], nd.array(y)); KEPT.append({target}.asnumpy())", "{target}[:] = {source}; {target} *= SCALE"],
-}  # fmt: skip
+STARTS = """
+x = {source}.asnumpy()
+x = {source}.asnumpy().T.T
+x = {source}.asnumpy() * 1
+x = {source}.asnumpy()[:]
+"""
+PURE_MIDDLES = """
+y = x
+y = x * 2
+y = x + SCALE
+y = np.maximum(x, 0)
+y = x.reshape((3,))
+y = x if True else 0 * x
+y = np.where(x > 0, x, 2 * x)
+y = x * self.scale
+y = nd.array(x).asnumpy()
+y = {source}.asnumpy() - x
+y = (x, x * 3)[1]
+y = np.ravel(x)
+y = (nd.array(x) * 2).asnumpy()
+"""
+IMPURE_MIDDLES = """
+y = x * 1; x *= 3
+x += 1; y = x
+x[0] = 9; y = x
+y = np.add(x, x, out=x)
+y = np.exp(x, x)
+KEPT.append(x); y = x * 2
+y = x * 2; KEPT.append(y)
+self.x = x; y = x
+y = x * self.evil
+y = x; y.sort()
+y = x; np.copyto(x, 4)
+y = getattr(self, 'x', x) * 2; self.x = x
+y = x * self.evil + x
+y = x * EVIL + x
+self.z = {source}; y = x
+y = x.view(); y.fill(2)
+KEPT.append({source}); y = x * 2
+y = [a.asnumpy() for a in [{source}]][0]; y -= 1
+y = x; (lambda a: a.__imul__(2))(y)
+global SCALE; y = x * SCALE; SCALE = SCALE + 1
+"""
+PURE_ENDS = """
+self.assign({target}, req[0], nd.array(y))
+self.assign({target}, req[0], y)
+z = nd.array(y); self.assign({target}, req[0], z); self.assign({target}, 'add', z)
+self.assign({target}, req[0], nd.array(y)); self.assign({target}, 'add', nd.array(y))
+self.assign({target}, req[0], nd.array(y)); self.assign({target}, req[0], nd.array(y))
+self.assign({target}, req[0], nd.array(y)); self.assign({target}, 'add', y); self.assign({target}, 'add', nd.array(y))
+self.assign({target}, req[0], {source})
+self.assign({target}, req[0], {source}); self.assign({target}, 'add', nd.array(y))
+self.assign({target}, req[0], nd.array({source}) * 2)
+z = nd.array(y); self.assign({target}, req[0], z); self.assign({target}, 'add', nd.array(x))
+"""
+IMPURE_ENDS = """
+{target}[:] = nd.array(y)
+self.assign({target}, req[0], nd.array(y)); y *= 0
+z = nd.array(y); self.assign({target}, req[0], z); z[:] = 5
+self.assign({target}, req[0], nd.array(y)); {target}.__iadd__(1)
+self.assign({target}, req[0], nd.array(y)); KEPT.append({target})
+self.assign({target}, req[0], {target} + nd.array(y))
+z = nd.array(y); KEPT.append(z); self.assign({target}, req[0], z)
+{source}[:] = 0; self.assign({target}, req[0], nd.array(y))
+self.assign({target}, req[0], nd.array(y)); KEPT.append({target}.asnumpy())
+self.assign({target}, req[0], nd.array(y)); self.assign({target}, 'add', nd.array(y)); self.kept = {target}
+"""
 PARAMETERS = {
     "forward": "is_train, req, in_data, out_data, aux",
     "backward": "req, out_grad, in_data, out_data, in_grad, aux",
@@ -119,17 +177,18 @@ PARAMETERS = {
 def method(chance: random.Random, name: str) -> list[str]:
     """Returns the lines of a method."""
     sources = ["in_data[0]"] if name == "forward" else ["out_grad[0]", "in_data[0]", "out_data[0]"]
-    impure = chance.random() < 0.4
-    middles, ends = MIDDLES["pure"], ENDS["pure"]
-    if impure and chance.random() < 0.6:
-        middles = MIDDLES["impure"]
-    elif impure:
-        ends = ENDS["impure"]
+    middles, ends = PURE_MIDDLES, PURE_ENDS
+    impurity = chance.random()
+    if impurity < 0.2:
+        middles = IMPURE_MIDDLES
+    elif impurity < 0.3:
+        ends = IMPURE_ENDS
     source, target = chance.choice(sources), "out_data[0]" if name == "forward" else "in_grad[0]"
-    lines = [chance.choice(part).format(source=source, target=target) for part in (STARTS, middles, ends)]
+    parts = [chance.choice(part.strip().split("\n")) for part in (STARTS, middles, ends)]
+    lines = [part.format(source=source, target=target) for part in parts]
     statements = [statement for line in lines for statement in line.split("; ")]
     statements.sort(key=lambda statement: not statement.startswith("global"))  # it has to come first
-    decorator = chance.choice(["", "", "", "@same", "@before"])
+    decorator = chance.choice(["", "", "", "", "", "", "@same", "@before"])
     return [*([f"    {decorator}"] if decorator else []), f"    def {name}(self, {PARAMETERS[name]}):"] + [
         f"        {statement}" for statement in statements
     ]
@@ -137,14 +196,16 @@ def method(chance: random.Random, name: str) -> list[str]:
 
 def operator(chance: random.Random, index: int) -> str:
     """Returns the source of an operator's class: some derive from earlier ones, mix in, or delegate to them."""
-    bases = chance.choice(["Plain", "Plain", "Plain", f"Op{chance.randrange(index)}" if index else "Plain"])
-    mixin = chance.choice(["", "", "", "Halving, ", "Keeping, "]) if bases == "Plain" else ""
-    lines = [f"class Op{index}({mixin}{bases}):", "    scale = 3.0" if chance.random() < 0.2 else "    plain = 3.0"]
+    bases = chance.choice(
+        [*["Plain"] * 8, "Halving, Plain", "Keeping, Plain", "OpKnown", f"Op{index - 1}" * bool(index)]
+    )
+    bases = bases or "Plain"
+    lines = [f"class Op{index}({bases}):", "    scale = 3.0" if chance.random() < 0.2 else "    plain = 3.0"]
     lines += ["    def __init__(self):", "        self.scale = 2.0", "        self.evil = Doubling(2)"]
-    delegate = chance.choice(["", "", "", "forward", "backward", "both", "assign", "wrong"])
+    delegate = chance.choice([*[""] * 12, "forward", "backward", "both", "assign", "wrong", "wraps"])
     if delegate:
-        other = f"Op{chance.randrange(index)}()" if index else "Plain()"
-        lines.append(f"        self.other = {other}")
+        other = chance.choice(["Halved", "Kept", f"Op{chance.randrange(index)}" if index else "Plain"])
+        lines.append(f"        self.other = {other}()")
         if delegate in ("forward", "both"):
             lines.append("        self.forward = self.other.forward")
         if delegate in ("backward", "both"):
@@ -153,11 +214,11 @@ def operator(chance: random.Random, index: int) -> str:
             lines.append("        self.assign = self.other.assign")
         if delegate == "wrong":
             lines.append("        self.forward = type(self.other).forward.__get__(self)")
+        if delegate == "wraps":
+            lines.append("        type(self).forward = functools.wraps(OpKnown.forward)(make(Doubling(2)))")
     closure = chance.random()
     if closure < 0.1:
         lines.append(f"    forward = make({chance.choice(['2.0', '3.0', 'Doubling(2)'])})")
-    elif closure < 0.2:
-        lines.append("    forward = functools.wraps(make(2.0))(make(Doubling(2)))")
     elif closure < 0.85:
         lines += method(chance, "forward")
     if chance.random() < 0.7:
@@ -213,7 +274,7 @@ def run(module: Any, op: Any) -> list[Any]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(20))
 def test_random_operators(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     chance = random.Random(seed)
     path = tmp_path / f"operators_{seed}.py"
@@ -233,4 +294,4 @@ def test_random_operators(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
                 assert got == wanted, name
             else:
                 np.testing.assert_array_equal(got, wanted, err_msg=name)
-    assert 1 <= lent <= 15  # of twenty: it is about both
+    assert 3 <= lent <= 19  # of 22: it is about both

@@ -302,8 +302,11 @@ class Private(Base):
         self.assign(out_data[0], req[0], nd.array(in_data[0].asnumpy() * __factor))  # noqa: F821
 
 
+EVIL = Evil(2)
+
+
 class KeywordOnly(Base):
-    def forward(self, is_train, req, in_data, out_data, aux, *, factor=Evil(2)):
+    def forward(self, is_train, req, in_data, out_data, aux, *, factor=EVIL):
         self.assign(out_data[0], req[0], nd.array(in_data[0].asnumpy() * factor))
 
 
