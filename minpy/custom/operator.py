@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy
 
+from minpy.context import CPU
 from minpy.core.array import Array, as_raw, create, now
 from minpy.core.attributes import Attribute, Signature
 from minpy.core.base import BaseOperator, DTypes, Shapes
-from minpy.core.context import CPU
 from minpy.core.errors import (
     ArgumentError,
     GradientError,
