@@ -197,7 +197,7 @@ class PropOperator(BaseOperator):
         count = len(self.arguments)
         out_shapes, aux_shapes = checked_shapes(self, shapes[:count])
         if getattr(self.prop.infer_type, "_is_default", False):
-            out_types = [types[0] if count else numpy.float32] * len(self.outputs)
+            out_types = [dtypes[0] if count else numpy.float32] * len(self.outputs)
         else:
             out_types = checked_types(self, types[:count])
         if aux_shapes:
@@ -256,7 +256,7 @@ class PropOperator(BaseOperator):
         plain = self.context is CPU
         for value in values:
             view = (value if type(value) is numpy.ndarray else as_raw(value)).view()
-            view.setflags(write=False)
+            view.setflags(False)  # type: ignore[call-arg]  # write=False, in half the time
             if plain:
                 array = create(NDArray)
                 array._data = view
@@ -306,6 +306,8 @@ class PropOperator(BaseOperator):
         try:
             state.recording = False
             call, code = method_of(op, method)
+            if self.context is not CPU:  # `nd.array` has to look where it is called
+                code = None
             if code is None and method == "backward":  # it may write to the gradients that it gets
                 arguments[1] = [array._like(array._data.copy()) for array in arguments[1]]
             arguments += [*buffers], self._auxiliary

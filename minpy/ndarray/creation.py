@@ -39,6 +39,8 @@ __all__ = [
     "zeros",
 ]
 
+_FLOAT32 = numpy.dtype("float32")
+
 
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
     """Return an NDArray with the values of a list, number, NumPy array or NDArray.
@@ -67,7 +69,7 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     if isinstance(source_array, Array):
         dtype = source_array._data.dtype if dtype is None else dtype
         source_array = source_array._data
-    dtype = numpy.float32 if dtype is None else dtype
+    dtype = _FLOAT32 if dtype is None else dtype
     if local.code is not None and ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
         caller: Any = sys._getframe(1)
         is_lent = caller.f_code is local.code and caller.f_back is local.frame
