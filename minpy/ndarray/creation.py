@@ -14,9 +14,9 @@ from minpy.ndarray.borrowing import lends
 from minpy.ndarray.conversion import filled, numeric_array
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place, require_dense
-from minpy.ops import shape as shaping
 from minpy.ops.axes import several_axes
 from minpy.ops.tensor import indexing, joining, splitting
+from minpy.ops.tensor.transpose import transpose
 
 __all__ = [
     "arange",
@@ -526,7 +526,7 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
     order = [axis for axis in range(tensor.ndim) if axis not in start]
     for position, axis in sorted(zip(end, start, strict=True)):
         order.insert(position, axis)
-    return shaping.transpose(tensor, axes=tuple(order))
+    return transpose(tensor, axes=tuple(order))
 
 
 def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:

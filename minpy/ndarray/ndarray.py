@@ -26,7 +26,10 @@ from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild, require_dense
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.inference.reshaping import resolve_shape
-from minpy.ops.tensor import indexing, mathematics, shape
+from minpy.ops.tensor import indexing, mathematics
+from minpy.ops.tensor.identity import cast, identity
+from minpy.ops.tensor.reshape import reshape_exactly
+from minpy.ops.tensor.transpose import transpose
 
 __all__ = ["NDArray"]
 
@@ -99,7 +102,7 @@ class NDArray(Members):
     @property
     def T(self) -> Self:
         """The array with its axes in reverse order (a copy, as in MXNet)."""
-        return shape.transpose(self)
+        return transpose(self)
 
     @property
     def grad(self) -> Any:
@@ -204,11 +207,11 @@ class NDArray(Members):
         dtype = numpy.dtype(dtype)
         if not copy and dtype == self._data.dtype:
             return self
-        return shape.cast(self, dtype=dtype)
+        return cast(self, dtype=dtype)
 
     def copy(self) -> Self:
         """Return a copy on the same device; recorded."""
-        return shape.identity(self)
+        return identity(self)
 
     def __copy__(self) -> Self:
         return self.copy()
@@ -261,7 +264,7 @@ class NDArray(Members):
 
     def _placed(self, context: Context, copy: bool = False) -> Any:
         """Return this array's value on a context, recorded if it is."""
-        array = shape.identity(self) if copy else self
+        array = identity(self) if copy else self
         return place(type(self), array._data, context, array._node)
 
     # -- waiting ---------------------------------------------------------------------------------------------------
@@ -349,7 +352,7 @@ class NDArray(Members):
         basic = indexing.is_basic(key)
         if self._node is not None and state.recording:
             result = indexing.index(self, key=kept_key(key))
-            return result if result._data.ndim or not self._scalar_shape else shape.reshape_exactly(result, shape=(1,))
+            return result if result._data.ndim or not self._scalar_shape else reshape_exactly(result, shape=(1,))
         data = self._data[key if not basic else (*key, ...) if type(key) is tuple and ... not in key else key]
         if not isinstance(data, numpy.ndarray):
             data = self._data[key, ...] if basic and type(key) is not tuple else numpy.asarray(data)
@@ -388,7 +391,7 @@ class NDArray(Members):
         if self._node is not None:
             raise self._in_place_error("x[...] = value")
         if value.size == 1:
-            value = shape.reshape_exactly(value, shape=())
+            value = reshape_exactly(value, shape=())
         result = indexing.assign(self, value, key=kept_key(key))
         self._data, self._node = result._data, result._node
 
@@ -500,7 +503,7 @@ class NDArray(Members):
             raise ArgumentError(f"reshape: the shape must be a tuple of int, got {describe(target)}.")
         exact = resolve_shape(self.shape, tuple(target), reverse)
         if self._node is not None and state.recording:
-            return shape.reshape_exactly(self, shape=exact)
+            return reshape_exactly(self, shape=exact)
         return self._like(self._data.reshape(exact))
 
     def transpose(self, *axes: Any, **options: Any) -> Self:
@@ -508,7 +511,7 @@ class NDArray(Members):
         chosen = options.pop("axes", axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
         if options:
             raise ArgumentError(f"transpose has no argument {next(iter(options))!r}; it takes axes.")
-        return shape.transpose(self, axes=tuple(chosen or ()))
+        return transpose(self, axes=tuple(chosen or ()))
 
 
 _ALL = slice(None)
