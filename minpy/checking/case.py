@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -104,7 +104,7 @@ class Case:
         """Return the case with other values in some slots."""
         inputs = tuple(values.get(index, value) for index, value in enumerate(self.inputs))
         options = {key: values.get(key, value) for key, value in self.attributes.items()}
-        return replace(self, inputs=inputs, attributes=options)
+        return Case(self.operator, inputs, options, self.slots, self.draws)
 
     def mapped(self, change: Callable[[numpy.ndarray], Any]) -> Case:
         """Return the case with every array changed by a function."""
