@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError, nearest
+from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, merge_shapes, same_shape
 from minpy.ops.inference.rules import like_data, product, with_followers
@@ -256,7 +257,7 @@ def _slopes_gradient(
     axes = (
         tuple(range(ndim)) if np.size(gamma) == 1 else tuple(axis for axis in range(ndim) if axis != min(1, ndim - 1))
     )
-    return lambda g: np.reshape(np.sum(np.minimum(data, 0) * g, axis=axes), shape)
+    return lambda g: np.reshape(sum_over(np.minimum(data, 0) * g, axis=axes), shape)
 
 
 @leaky_relu.def_infer_shape

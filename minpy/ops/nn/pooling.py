@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
+from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN
 from minpy.ops.inference.rules import forwards
 from minpy.ops.nn.convolution import LAYOUTS, per_axis
@@ -60,7 +61,7 @@ def window_sum(data: Any, *, kernel: Ints, stride: Ints, pad: Ints, counts: Ints
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
         length = data.shape[axis]
         if count == 1 and p == 0 and k >= length:
-            data = data.sum(axis=axis, keepdims=True)
+            data = sum_over(data, axis, keepdims=True)
             continue
         total = None
         for offset in range(k):

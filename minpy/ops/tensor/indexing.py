@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.sums import sum_to
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import (
@@ -83,10 +84,7 @@ assign.def_grad(lambda ans, data, value, *, key: lambda g: assign(g, np.zeros(()
 @assign.def_grad(argnum=1)
 def _assigned_value_gradient(ans: Any, data: Any, value: Any, *, key: Any) -> Any:
     def gradient(g: Any) -> Any:
-        part = index(g, key=key)
-        lead = part.ndim - value.ndim
-        stretched = tuple(axis for axis in range(lead, part.ndim) if value.shape[axis - lead] == 1 != part.shape[axis])
-        return np.reshape(np.sum(part, axis=(*range(lead), *stretched)), value.shape)
+        return sum_to(index(g, key=key), value.shape)
 
     return gradient
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.sums import mean_over, sum_over
 from minpy.ops.inference.rules import dtype_attribute, numbered
 from minpy.ops.registry import operator
 
@@ -33,11 +34,13 @@ __all__ = [
 
 Axis = int | tuple[int, ...] | None
 
-_add: Any = np.add.reduce
 _mean: Any = np.mean
 _multiply: Any = np.multiply.reduce
 _maximum: Any = np.maximum.reduce
 _minimum: Any = np.minimum.reduce
+
+# What norms of floating-point numbers are computed in; those of integers in float64.
+_WIDE = {"e": np.float32, "f": np.float32}
 
 _DOC = """{sentence}
 
@@ -152,7 +155,7 @@ def _count(data: Any, ans: Any) -> int:
 @operator(name="sum", aliases=("sum_axis",), doc=_doc("sum", "Return the sum over axes.", "[5., 6.]"))
 def sum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("sum", data, axis, exclude)
-    return _shaped(_add(data, axis=axes, dtype=_kept(data), keepdims=keepdims))
+    return _shaped(sum_over(data, axes, keepdims))
 
 
 @sum.def_grad()
@@ -168,7 +171,7 @@ def _sum_gradient(
 )
 def nansum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("nansum", data, axis, exclude)
-    return _shaped(_add(np.where(data == data, data, 0), axis=axes, dtype=data.dtype, keepdims=keepdims))
+    return _shaped(sum_over(np.where(data == data, data, data.dtype.type(0)), axes, keepdims))
 
 
 @nansum.def_grad()
@@ -184,9 +187,8 @@ def _nansum_gradient(
 )
 def mean(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("mean", data, axis, exclude)
-    if data.dtype.kind == "f" and data.dtype.itemsize > 2:
-        total = _add(data, axis=axes, keepdims=keepdims)
-        return _shaped(total / total.dtype.type(data.size // builtins.max(total.size, 1)))
+    if data.dtype.kind == "f":
+        return _shaped(mean_over(data, axes, keepdims))
     return _shaped(_mean(data, axis=axes, keepdims=keepdims).astype(data.dtype))
 
 
@@ -400,8 +402,9 @@ def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = F
     (array([2., 4.], dtype=float32), array([1., 4.], dtype=float32))
     """
     over = _reduced("moments", data, axes, False)
-    average = np.mean(data, axis=over, keepdims=True)
-    variance = _mean(np.square(data - average), axis=over, keepdims=keepdims)
+    values = data.astype(np.float64) if data.dtype.kind in "iub" else data
+    average = mean_over(values, over, keepdims=True)
+    variance = mean_over(np.square(values - average), over, keepdims)
     average = average if keepdims else average.reshape(np.shape(variance))
     return tuple(_shaped(np.asarray(value).astype(data.dtype, copy=False)) for value in (average, variance))
 
@@ -460,11 +463,11 @@ def norm(
     if ord not in (1, 2):
         raise ArgumentError(f"norm: ord must be 1 or 2, got {ord!r}.")
     axes = _reduced("norm", data, axis, False)
-    wide = np.float32 if data.dtype == np.float16 else None  # where squares overflow soon
+    wide = _WIDE.get(data.dtype.char, np.float64)  # where squares overflow soon
     if ord == 1:
-        result = _add(np.absolute(data), axis=axes, dtype=wide, keepdims=keepdims)
+        result = sum_over(np.absolute(data, dtype=wide), axes, keepdims)
     else:
-        result = np.sqrt(_add(np.square(data, dtype=wide), axis=axes, keepdims=keepdims))
+        result = np.sqrt(sum_over(np.square(data, dtype=wide), axes, keepdims))
     return _shaped(result.astype(out_dtype or data.dtype, copy=False))
 
 
