@@ -16,9 +16,9 @@ from minpy.core.attributes import REQUIRED, Attribute, parse_attribute
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
 from minpy.core.operator import Operator
+from minpy.custom.calling import prop_operator
 from minpy.graph.ir import Node, Value
 from minpy.graph.verifier import GraphError, verify
-from minpy.ndarray.custom import prop_operator
 from minpy.ops.dtypes import DTYPES
 from minpy.ops.registry import OPERATORS
 from minpy.symbol.naming import hidden_key

@@ -32,13 +32,7 @@ from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.rules import Plan
 from minpy.core.state import state
-from minpy.ndarray.borrowing import Lending
-from minpy.ndarray.buffers import Buffer, Undeclared
-from minpy.ndarray.creation import array as make_array
-from minpy.ndarray.first_order import first_order
-from minpy.ndarray.ndarray import NDArray
-from minpy.ndarray.placement import place
-from minpy.ndarray.prop_answers import (
+from minpy.custom.answers import (
     ask,
     checked_shapes,
     checked_types,
@@ -47,8 +41,15 @@ from minpy.ndarray.prop_answers import (
     infer_types_partly,
     names_of,
 )
-from minpy.ndarray.purity import is_pure
-from minpy.operator import CustomOp, CustomOpProp, find_prop
+from minpy.custom.buffers import Buffer, Undeclared
+from minpy.custom.first_order import first_order
+from minpy.custom.lending import Lending
+from minpy.custom.prop import CustomOp, CustomOpProp
+from minpy.custom.purity import is_pure
+from minpy.custom.registry import find_prop
+from minpy.ndarray.creation import array as make_array
+from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.placement import place
 
 __all__ = ["Custom", "PropOperator", "prop_operator"]
 

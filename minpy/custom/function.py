@@ -17,7 +17,7 @@ from minpy.core.errors import (
 )
 from minpy.core.nodes import Recorded, attach_outputs, record_node
 from minpy.core.state import Scope, state
-from minpy.ndarray.first_order import first_order
+from minpy.custom.first_order import first_order
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["Function"]
