@@ -58,7 +58,7 @@ class UnaryUfunc(Operator):
         if type(data) is not numpy_array:
             data = numpy.asarray(data)
         if data.dtype is not raw.dtype and self.keeps_dtype and value._keeps_dtype:
-            data = data.astype(raw.dtype, copy=False)
+            data = in_their_dtype(self._compute_one, (raw,), data) if raw.dtype.kind in "iub" else data.astype(raw.dtype)
         array = create(type(value))
         array._data = data
         parent = value._node
