@@ -163,7 +163,7 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
     if scalars and operator.builtin and like._keeps_dtype:  # MXNet's semantics: they take the dtype of the arrays
         raws = [value.item() if isinstance(value, numpy.generic) else value for value in raws]
     if loose and operator.with_number is not None and like._keeps_dtype and like._data.dtype.kind in "iub":
-        other = _call_with_number(operator, inputs)
+        other = _call_with_number(operator, inputs, raws)
         if other is not None:
             return other
     try:
@@ -206,12 +206,12 @@ def _refused(operator: Any, raws: Sequence[Any], attributes: dict[str, Any]) -> 
     return refused(lambda given: run(operator, given, attributes), raws)
 
 
-def _call_with_number(operator: Any, inputs: Sequence[Any]) -> Any:
-    """Return what the operators of an array and a number answer; None where there is no number."""
-    for position, forms in enumerate(reversed(operator.with_number)):
-        if type(inputs[position]) in (bool, int, float):
-            return forms(inputs[1 - position], scalar=inputs[position])
-    return None
+def _call_with_number(operator: Any, inputs: Sequence[Any], raws: Sequence[Any]) -> Any:
+    """Return what the operator of an array and a number answers; None where there is no number."""
+    on_right, on_left = operator.with_number
+    if type(raws[1]) in (int, float):
+        return on_right(inputs[0], scalar=raws[1])
+    return on_left(inputs[1], scalar=raws[0]) if type(raws[0]) in (int, float) else None
 
 
 def record(

@@ -1,9 +1,8 @@
 """What MXNet's operators answer for integers and booleans, where NumPy would give floating point, or refuse.
 
-The answer for integers has their dtype: it is computed in floating point that holds it (float32 at least), and truncated.
-Booleans have no such tradition, for MXNet refuses most of them: floating-point answers are in float32, and what NumPy
-refuses is computed on 0 and 1 in int64. All of this is for calls that did not give a plain answer, so that no other call
-pays for it.
+The answer for integers has their dtype: it is computed in floating point, float32 at least, and truncated. Booleans, of
+which MXNet refuses most, count as 0 and 1 in float32 where NumPy's answer is floating point, or a refusal. All of this
+is for calls that did not give a plain answer, so that no other call pays for it.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ __all__ = ["in_their_dtype", "refused"]
 Compute = Callable[[list[Any]], Any]
 
 
-def in_their_dtype(compute: Compute, raws: Sequence[Any], answer: Any) -> numpy.ndarray:
-    """Return the answer for arrays, numbers beside which are cast first.
+def in_their_dtype(compute: Compute, raws: Sequence[Any], answer: Any) -> Any:
+    """Return the answer for arrays, if they hold integers or booleans; numbers beside them are cast first.
 
     Parameters
     ----------
@@ -37,22 +36,23 @@ def in_their_dtype(compute: Compute, raws: Sequence[Any], answer: Any) -> numpy.
         return numpy.asarray(compute(_cast(raws, numpy.float32))).astype(numpy.float32, copy=False)
     if any(type(raw) is not numpy.ndarray for raw in raws):
         raws = [numpy.asarray(raw).astype(dtype) for raw in raws]
-        answer = numpy.asarray(compute(raws))
-    if answer.dtype == numpy.float16:
-        answer = compute(_cast(raws, numpy.float32))
-    return numpy.asarray(answer).astype(dtype, copy=False)
+        answer = numpy.asarray(compute(list(raws)))
+    if answer.dtype.kind == "f":  # NumPy's is float16 for bytes, and steps on the way may have overflowed
+        answer = numpy.asarray(compute(_cast(raws, numpy.float32 if dtype.itemsize < 4 else numpy.float64)))
+    return answer.astype(dtype, copy=False)
 
 
 def refused(compute: Compute, raws: Sequence[Any]) -> numpy.ndarray | None:
-    """Return the answer for arrays that NumPy refused (`-mask`, `2 ** -1`); None if it is refused again, or no wonder."""
+    """Return the answer for arrays that NumPy refused (`-mask`, `2 ** -1`); None if they are not such arrays."""
     dtype = _common_dtype(raws)
     if dtype is None:
         return None
+    is_boolean = dtype.kind == "b"
     try:
-        answer = numpy.asarray(compute(_cast(raws, numpy.int64 if dtype.kind == "b" else numpy.float64)))
+        answer = numpy.asarray(compute(_cast(raws, numpy.float32 if is_boolean else numpy.float64)))
     except Exception:  # the first failure says what is wrong
         return None
-    return answer if dtype.kind == "b" else answer.astype(dtype)
+    return answer if is_boolean else answer.astype(dtype)
 
 
 def _common_dtype(raws: Sequence[Any]) -> numpy.dtype | None:

@@ -81,6 +81,8 @@ class Operator(Inferring):
 
     # Whether the answer on NDArrays of integers is truncated to their dtype, as MXNet's operators do.
     keeps_dtype: bool = False
+    # The operators of an array and a number that answer for arrays of integers and booleans: x @ 2 and 2 @ x.
+    with_number: tuple[Any, Any] | None = None
 
     def __init__(
         self,

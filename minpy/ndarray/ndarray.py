@@ -421,7 +421,9 @@ class NDArray(Members):
         recorded = state.recording and isinstance(other, Array) and other._node is not None
         raw = other._data if isinstance(other, Array) else other
         if isinstance(raw, numpy.ndarray):
-            direct = raw.dtype == self._data.dtype and raw.shape == self._data.shape
+            dtype = self._data.dtype
+            direct = raw.dtype == dtype and raw.shape == self._data.shape
+            direct = direct and (dtype.kind == "f" or (dtype.kind in "iu" and operator.forward in _CLOSED))
             direct = direct and (not isinstance(other, NDArray) or other.context == self.context)
         else:
             direct = isinstance(raw, (float, int)) and self._data.dtype.kind == "f"
@@ -437,6 +439,11 @@ class NDArray(Members):
                 f"in-place {operator.__name__}: the result has shape {result.shape}, x has {self.shape}; "
                 "an array cannot grow in place. Write x = x + y."
             )
+        if self._data.dtype.kind == "b" != result._data.dtype.kind:
+            raise DTypeError(
+                f"in-place {operator.__name__}: the result has dtype {result._data.dtype}, which an array of "
+                "booleans cannot hold. Write x = x + y, or convert x with astype() first."
+            )
         if result._node is not None:
             self._data, self._node = result._data.astype(self._data.dtype, copy=False), result._node
         else:
@@ -448,9 +455,9 @@ class NDArray(Members):
     def _general(operator: Operator, x: Any, y: Any) -> Any:
         """Answer `x @ y` where not both are plain arrays of this class: scalars keep the array's dtype."""
         if isinstance(x, NDArray):
-            y = operand(y, x)
+            y = operand(y, x, operator)
         else:
-            x = operand(x, y)
+            x = operand(x, y, operator)
         if x is NotImplemented or y is NotImplemented:
             return NotImplemented
         return operator(x, y)
@@ -519,6 +526,8 @@ class NDArray(Members):
 
 
 _ALL = slice(None)
+# The ufuncs that compute integers from integers, whatever they are.
+_CLOSED = (numpy.add, numpy.subtract, numpy.multiply)
 _SIGNS: dict[Any, str] = {
     "broadcast_add": "+", "broadcast_sub": "-", "broadcast_mul": "*", "broadcast_div": "/", "broadcast_mod": "%",
     "broadcast_power": "**", "floor_divide": "//", "_matmul": "@",

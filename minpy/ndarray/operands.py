@@ -15,13 +15,15 @@ __all__ = ["SCALARS", "kept_key", "key_text", "operand", "raw_key"]
 SCALARS = (int, float, bool)
 
 
-def operand(value: Any, array: Any) -> Any:
+def operand(value: Any, array: Any, operator: Any) -> Any:
     """Return the other operand of an array as dispatch takes it; NotImplemented for what is no operand."""
     if isinstance(value, Array):
         return value
     if isinstance(value, numpy.generic):
         value = value.item()
     if type(value) in SCALARS:
+        if operator.with_number is not None and array._data.dtype.kind in "iub" and type(value) is not bool:
+            return value
         return numpy.asarray(value).astype(_scalar_dtype(value, array._data.dtype))
     if isinstance(value, (list, tuple)):
         raise ArgumentError(

@@ -12,6 +12,7 @@ import numpy
 
 from minpy.core import dispatch
 from minpy.core.array import PLAIN_CLASSES, Array, create, now
+from minpy.core.integers import in_their_dtype
 from minpy.core.nodes import Node
 from minpy.core.operator import Operator
 from minpy.core.state import state
@@ -58,7 +59,10 @@ class UnaryUfunc(Operator):
         if type(data) is not numpy_array:
             data = numpy.asarray(data)
         if data.dtype is not raw.dtype and self.keeps_dtype and value._keeps_dtype:
-            data = in_their_dtype(self._compute_one, (raw,), data) if raw.dtype.kind in "iub" else data.astype(raw.dtype)
+            if raw.dtype.kind not in "iub":
+                data = data.astype(raw.dtype)
+            elif data.dtype.kind == "f":
+                data = in_their_dtype(lambda given: self.forward(*given), (raw,), data)
         array = create(type(value))
         array._data = data
         parent = value._node

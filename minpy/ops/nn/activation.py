@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentError, ShapeError, nearest
 from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, merge_shapes, same_shape
-from minpy.ops.inference.rules import like_data, product, with_followers
+from minpy.ops.inference.rules import booleans_give, like_data, product, with_followers
 from minpy.ops.kernels.rectifier import rectified
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
@@ -108,6 +108,7 @@ def _activation_into(out: Any, data: Any, *, act_type: str) -> None:
 
 activation.elementwise = True
 activation.def_infer_shape(same_shape)
+activation.def_infer_type(booleans_give(np.int64))  # 'relu': the others refuse them
 
 
 # Self-normalizing networks (Klambauer et al., 2017): with these two, mean 0 and variance 1 are a fixed point.

@@ -14,7 +14,7 @@ from minpy.core.errors import ShapeError
 from minpy.core.operator import Operator
 from minpy.ops.documenting import binary_doc
 from minpy.ops.inference.partial_shapes import same_shape
-from minpy.ops.inference.rules import promoted
+from minpy.ops.inference.rules import computed, promoted
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -41,7 +41,6 @@ def _binary(
     ufunc: np.ufunc, name: str, aliases: tuple[str, ...], sentence: str, example: tuple[str, str, str], notes: str = ""
 ) -> Operator:
     made: Operator = operator(ufunc, name=name, aliases=aliases, doc=binary_doc(name, sentence, *example, notes))
-    made.def_infer_type(promoted)
     return made
 
 
@@ -208,7 +207,7 @@ def _elemwise(short: str, sign: str, broadcasting: Operator, aliases: tuple[str,
     made.keeps_dtype = True
     made.into, made.elementwise = broadcasting.into, broadcasting.elementwise
     made.def_infer_shape(same_shape)
-    made.def_infer_type(promoted)
+    made.def_infer_type(computed(made))
     for argnum, rule in enumerate(broadcasting.rules):
         made.def_grad(rule, argnum)
     return made

@@ -12,7 +12,7 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import same_shape
-from minpy.ops.inference.rules import promoted
+from minpy.ops.inference.rules import computed
 from minpy.ops.registry import operator
 from minpy.ops.tensor.arithmetic import hypot, maximum, minimum, mod, power
 from minpy.ops.tensor.comparison import (
@@ -76,7 +76,7 @@ def _define(broadcasting: Operator, alias: str, result: str) -> Operator:
     made.keeps_dtype = True
     made.into, made.elementwise = broadcasting.into, broadcasting.elementwise
     made.def_infer_shape(same_shape)
-    made.def_infer_type(promoted)
+    made.def_infer_type(computed(made))
     if broadcasting.all_zero:
         return made.def_grad_zero()
     for argnum, rule in enumerate(broadcasting.rules):

@@ -226,7 +226,7 @@ def pick(
     ----------
     data : NDArray
     index : NDArray
-        Of the data's shape without the axis, or with the axis of length 1; of any dtype.
+        Of the data's shape without the axis, or with the axis of length 1; of any dtype. For data of one axis (1,).
     axis : int
     keepdims : bool
         Whether the result keeps the axis, with length 1.
@@ -236,7 +236,7 @@ def pick(
     Returns
     -------
     NDArray
-        Of the data's shape without the axis.
+        Of the data's shape without the axis; of shape (1,) if it has no other.
 
     Raises
     ------
@@ -251,7 +251,7 @@ def pick(
     """
     axis = one_axis("pick", axis, data.ndim)
     picked = np.take_along_axis(data, _positions(data.shape, index, axis, mode), axis)
-    return picked if keepdims else picked.squeeze(axis)
+    return picked if keepdims or picked.ndim == 1 else picked.squeeze(axis)
 
 
 def _positions(shape: tuple[int, ...], index: np.ndarray, axis: int, mode: str) -> np.ndarray:
@@ -284,7 +284,7 @@ def _pick_shapes(inputs: Any, outputs: Any, *, axis: int = -1, keepdims: bool = 
     if data is None:
         return inputs, outputs
     axis = one_axis("pick", axis, len(data))
-    rest = without_axis(data, axis)
+    rest = without_axis(data, axis) or (1,)
     return [data, by_default(index, rest)], [replace_length(data, axis, 1) if keepdims else rest]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import mean_over, sum_over
-from minpy.ops.inference.rules import dtype_attribute, numbered
+from minpy.ops.inference.rules import booleans_give, dtype_attribute, numbered
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -302,8 +302,8 @@ keepdims : bool
 Returns
 -------
 NDArray
-    Of the dtype of `data`; of shape (1,) without an axis. The first of several, and the first NaN. Its gradient is
-    zero.
+    Of the dtype of `data` (int64 for booleans); of shape (1,) without an axis. The first of several, and the first NaN.
+    Its gradient is zero.
 
 Raises
 ------
@@ -325,7 +325,7 @@ def _position(name: str, function: Callable[..., Any], data: Any, axis: Any, kee
         raise ArgumentError(f"{name}: axis must be one int or None, got {axis!r}.")
     axes = resolve_axes(name, axis, data.shape)
     position = function(data, axis=None if axis is None else axes[0], keepdims=keepdims)
-    return _shaped(np.asarray(position).astype(data.dtype))
+    return _shaped(np.asarray(position).astype(np.int64 if data.dtype.kind == "b" else data.dtype))
 
 
 @operator(name="argmax", doc=_POSITION_DOC.format(name="argmax", which="largest", result="[1., 0.]"))
@@ -350,7 +350,7 @@ def argmax_channel(data: np.ndarray) -> np.ndarray:
     Returns
     -------
     NDArray
-        Of the dtype of `data`, without axis 1. Its gradient is zero.
+        Of the dtype of `data` (int64 for booleans), without axis 1. Its gradient is zero.
 
     Raises
     ------
@@ -504,6 +504,8 @@ def _reduced_shapes(
 for _operator in (sum, nansum, mean, prod, nanprod, max, min, argmax, argmin, norm):
     _operator.def_infer_shape(_reduced_shapes)
 argmax_channel.def_infer_shape(lambda inputs, outputs, **_: _reduced_shapes(inputs, outputs, axis=1))
+for _operator in (argmax, argmin, argmax_channel):
+    _operator.def_infer_type(booleans_give(np.int64))
 norm.def_infer_type(dtype_attribute(name="out_dtype"))
 
 
