@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -28,7 +29,8 @@ def _widened(data: Any) -> Any:
 
 def _standardized(data: Any, groups: int, eps: float) -> tuple[Any, Any, Any]:
     """Return (n, mean, deviation): n = (data - mean) / deviation has shape (batch, groups, everything else)."""
-    rows = np.reshape(_widened(data), (np.shape(data)[0], groups, -1))
+    batch, *lengths = np.shape(data)
+    rows = np.reshape(_widened(data), (batch, groups, math.prod(lengths) // max(groups, 1)))
     count = max(np.shape(rows)[2], 1)
     mean = sum_over(rows, axis=2, keepdims=True) / count
     centred = rows - mean
@@ -37,7 +39,7 @@ def _standardized(data: Any, groups: int, eps: float) -> tuple[Any, Any, Any]:
 
 
 def _scaled(data: Any, normal: Any, gamma: Any, beta: Any) -> Any:
-    rows = normal * gamma.reshape(-1, 1) + beta.reshape(-1, 1)
+    rows = normal * gamma.reshape(len(gamma), 1) + beta.reshape(len(beta), 1)
     return rows.reshape(data.shape).astype(data.dtype, copy=False)
 
 
@@ -48,7 +50,7 @@ def _standardizing_gradients(data: Any, gamma: Any, groups: int, eps: float) -> 
         normal, _, deviation = _standardized(data, groups, eps)
         g = np.reshape(_widened(g), np.shape(normal))
         count = max(np.shape(normal)[2], 1)
-        along = g * np.reshape(_widened(gamma), (-1, 1))
+        along = g * np.reshape(_widened(gamma), (*np.shape(gamma), 1))
         shift = sum_over(along, axis=2, keepdims=True) / count
         slope = sum_over(along * normal, axis=2, keepdims=True) / count
         part = (along - shift - normal * slope) / deviation
@@ -290,7 +292,7 @@ def _window(nsize: int) -> dict[str, Any]:
 def _as_rows(data: Any) -> Any:
     """Return the data with its channels as the first of two axes of windows."""
     shape = np.shape(data)
-    return np.reshape(data, (shape[0], 1, shape[1], -1))
+    return np.reshape(data, (shape[0], 1, shape[1], math.prod(shape[2:])))
 
 
 def _divisor_base(data: Any, alpha: float, knorm: float, nsize: int) -> Any:

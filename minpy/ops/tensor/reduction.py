@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -211,12 +212,32 @@ def prod(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude
 
 
 def product_of_others(data: Any, axes: tuple[int, ...]) -> Any:
-    """Return, for each element, the product of the other elements along `axes`, without dividing by zero."""
-    zero = data == 0
-    divisor = np.where(zero, 1, data)
-    product = np.prod(divisor, axis=axes, keepdims=True)
-    zeros = np.sum(zero, axis=axes, keepdims=True)
-    return np.where(zero, product * (zeros == 1), product * (zeros == 0) / divisor)
+    """Return, for each element, the product of the other elements along `axes`."""
+    shape = np.shape(data)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    order = (*kept, *axes)
+    rows = np.reshape(
+        np.transpose(data, order), [*(shape[axis] for axis in kept), math.prod(shape[axis] for axis in axes)]
+    )
+    others = np.reshape(_product_of_others(rows), [shape[axis] for axis in order])
+    return np.transpose(others, np.argsort(order).tolist())
+
+
+def _product_of_others(rows: Any) -> Any:
+    """Return the products along the last axis, by halves: of the products of the other pairs, and the pair's other.
+
+    There is no division, so zeros need no care, and what NumPy's derivatives make of it is right at any order.
+    """
+    *rest, length = np.shape(rows)
+    if length < 2:
+        return np.ones((*rest, length), rows.dtype)
+    pairs = length // 2
+    left, right = rows[..., 0 : 2 * pairs : 2], rows[..., 1 : 2 * pairs : 2]
+    products, last = left * right, rows[..., 2 * pairs :]
+    others = _product_of_others(np.concatenate([products, last], axis=-1))
+    beside = others[..., :pairs]
+    found = np.reshape(np.stack([beside * right, beside * left], axis=-1), (*rest, 2 * pairs))
+    return np.concatenate([found, others[..., pairs:]], axis=-1)
 
 
 @prod.def_grad()

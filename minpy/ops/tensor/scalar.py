@@ -97,7 +97,7 @@ def _define(
 ) -> Operator:
     """Define one operator; without a rule its gradient is zero."""
 
-    def forward(data: Any, *, scalar: float | int = 1.0, is_int: bool = True) -> Any:
+    def forward(data: Any, *, scalar: float = 1.0, is_int: bool = True) -> Any:
         dtype = _result_dtype(data.dtype, scalar, is_int)
         number = cast(scalar, dtype)
         answer = compute(data.astype(dtype, copy=False), number)
