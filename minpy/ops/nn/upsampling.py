@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.inferring import Shapes
 from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape, merge_shapes
 from minpy.ops.inference.rules import derived, with_axes
@@ -131,7 +131,7 @@ def upsampling(
 
 @upsampling.def_multiple_grad()
 def _upsampling_gradients(
-    ans: Any, *data: Any, scale: int, sample_type: str, multi_input_mode: str = "concat", **_: Any
+    ans: Any, *data: Any, scale: int, sample_type: str, multi_input_mode: str
 ) -> Callable[[Any], Any]:
     if sample_type == "bilinear":
         rules: Any = deconvolution.rules[:2]
@@ -153,7 +153,7 @@ def _upsampling_gradients(
 
 @upsampling.def_infer_shape
 def _upsampling_shapes(
-    inputs: Shapes, outputs: Shapes, *, scale: int, sample_type: str, multi_input_mode: str = "concat", **_: Any
+    inputs: Shapes, outputs: Shapes, *, scale: int, sample_type: str, multi_input_mode: str
 ) -> tuple[Shapes, Shapes]:
     _require_known(scale, sample_type, multi_input_mode)
     first = inputs[0]
