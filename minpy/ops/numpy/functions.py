@@ -14,7 +14,7 @@ import numpy as np
 from minpy.core.operator import Operator
 from minpy.core.sums import mean_over, sum_over
 from minpy.ops.registry import operator
-from minpy.ops.tensor.reduction import expand, product_of_others, resolve_axes
+from minpy.ops.tensor.reduction import expand, product_of_others, raw_product_of_others, resolve_axes
 
 __all__ = ["numpy_clip", "numpy_max", "numpy_mean", "numpy_min", "numpy_prod", "numpy_sum", "numpy_where"]
 
@@ -79,6 +79,11 @@ def numpy_prod(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = 
 @numpy_prod.def_grad()
 def _prod_gradient(ans: Any, a: Any, *, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
     return lambda g: product_of_others(a, _axes(axis, a)) * _with_axes(g, a, axis, keepdims)
+
+
+@numpy_prod.def_grad_kernel()
+def _raw_prod_gradient(ans: Any, a: Any, *, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
+    return lambda g: raw_product_of_others(a, _axes(axis, a)) * _with_axes(g, a, axis, keepdims)
 
 
 @operator(name="_numpy_max", implements=(np.max, np.amax), public=False)

@@ -234,10 +234,25 @@ def _product_of_others(rows: Any) -> Any:
     return np.concatenate([found, others[..., pairs:]], axis=-1)
 
 
+def raw_product_of_others(data: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Return the same of a raw array in half the time: the product of all, divided by each, but at zeros."""
+    zero = data == 0
+    divisor = np.where(zero, data.dtype.type(1), data)
+    product = np.prod(divisor, axis=axes, keepdims=True)
+    zeros = np.sum(zero, axis=axes, keepdims=True)
+    return np.where(zero, product * (zeros == 1), product * (zeros == 0) / divisor)
+
+
 @prod.def_grad()
 def _prod_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
     axes = resolve_axes("prod", axis, np.shape(data), exclude)
     return lambda g: product_of_others(data, axes) * _with_axes(g, data, axis, keepdims, exclude)
+
+
+@prod.def_grad_kernel()
+def _raw_prod_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
+    axes = resolve_axes("prod", axis, data.shape, exclude)
+    return lambda g: raw_product_of_others(data, axes) * _with_axes(g, data, axis, keepdims, exclude)
 
 
 @operator(
