@@ -177,7 +177,7 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
     if type(answer) is not numpy_array:
         answer = numpy.asarray(answer)
     if operator.keeps_dtype and like._keeps_dtype and answer.dtype.kind == "f":
-        answer = in_their_dtype(lambda given: run(operator, given, attributes), raws, answer)
+        answer = _in_their_dtype(operator, raws, attributes, answer)
     if operator.may_alias and like._copies_views:
         answer = _unaliased(answer, raws)
     node = None
@@ -198,6 +198,12 @@ def run_keeping_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, 
             raise
         return refused_answer
     if answer.dtype.kind != "f":
+        return answer
+    return _in_their_dtype(operator, raws, attributes, answer)
+
+
+def _in_their_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, Any], answer: Any) -> Any:
+    if answer.dtype in [raw.dtype for raw in raws if type(raw) is numpy_array]:  # of floating-point numbers
         return answer
     return in_their_dtype(lambda given: run(operator, given, attributes), raws, answer)
 

@@ -37,8 +37,8 @@ def in_their_dtype(compute: Compute, raws: Sequence[Any], answer: Any) -> Any:
     if any(type(raw) is not numpy.ndarray for raw in raws):
         raws = [numpy.asarray(raw).astype(dtype) for raw in raws]
         answer = numpy.asarray(compute(list(raws)))
-    if answer.dtype.kind == "f":  # NumPy's is float16 for bytes, and steps on the way may have overflowed
-        answer = numpy.asarray(compute(_cast(raws, numpy.float32 if dtype.itemsize < 4 else numpy.float64)))
+    if dtype.itemsize < 4 and answer.dtype.kind == "f":  # NumPy's is float16, and steps on the way may have overflowed
+        answer = numpy.asarray(compute(_cast(raws, numpy.float32)))
     return answer.astype(dtype, copy=False)
 
 

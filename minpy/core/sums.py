@@ -51,6 +51,8 @@ def sum_over(data: Any, axis: int | tuple[int, ...] | None = None, keepdims: boo
     """
     if type(data) is not numpy_array:
         return numpy.sum(data, axis=axis, keepdims=keepdims)
+    if data.size <= _FEW and data.dtype.char in "fd":
+        return _add(data, axis, None, None, keepdims)
     total = _wide_sum(data, axis, keepdims)
     return total if total.dtype is data.dtype else total.astype(data.dtype)
 
@@ -65,7 +67,8 @@ def mean_over(data: Any, axis: int | tuple[int, ...] | None = None, keepdims: bo
     """
     if type(data) is not numpy_array:
         return numpy.mean(data, axis=axis, keepdims=keepdims)
-    total = _wide_sum(data, axis, keepdims)
+    small = data.size <= _FEW and data.dtype.char in "fd"
+    total = _add(data, axis, None, None, keepdims) if small else _wide_sum(data, axis, keepdims)
     mean = total / total.dtype.type(data.size // max(total.size, 1))
     return mean if mean.dtype is data.dtype else mean.astype(data.dtype)
 
@@ -76,6 +79,8 @@ def _wide_sum(data: numpy.ndarray, axis: Any, keepdims: bool) -> Any:
     if dtype.kind not in "fc":
         return _add(data, axis=axis, dtype=dtype, keepdims=keepdims)
     wide = numpy.float32 if dtype.itemsize == 2 else None
+    if type(axis) is tuple and len(axis) == 1:
+        axis = axis[0]
     if type(axis) is int:
         count = shape[axis] if -len(shape) <= axis < len(shape) else 0  # NumPy says what is wrong with the axis
     else:

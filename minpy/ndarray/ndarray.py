@@ -21,7 +21,7 @@ from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.ndarray.borrowing import lent_view
-from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
+from minpy.ndarray.operands import NUMBERS, as_dtype_of, kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.inference.reshaping import resolve_shape
@@ -421,16 +421,22 @@ class NDArray(Members):
         recorded = state.recording and isinstance(other, Array) and other._node is not None
         raw = other._data if isinstance(other, Array) else other
         if isinstance(raw, numpy.ndarray):
-            dtype = self._data.dtype
-            direct = raw.dtype == dtype and raw.shape == self._data.shape
-            direct = direct and (dtype.kind == "f" or (dtype.kind in "iu" and operator.forward in _CLOSED))
+            direct = raw.dtype == self._data.dtype and raw.shape == self._data.shape
             direct = direct and (not isinstance(other, NDArray) or other.context == self.context)
         else:
             direct = isinstance(raw, (float, int)) and self._data.dtype.kind == "f"
-        if direct and not recorded and isinstance(operator.forward, numpy.ufunc):
-            operator.forward(self._data, raw, out=self._data)
-            self._changed()
-            return self
+        ufunc = operator.forward
+        if ufunc is numpy.power and self._data.dtype.kind != "f":  # it may refuse when half is written
+            direct = False
+        if direct and not recorded and isinstance(ufunc, numpy.ufunc):
+            try:
+                ufunc(self._data, raw, out=self._data)
+                is_done = True
+            except TypeError:
+                is_done = False  # quotients of integers, differences of booleans
+            if is_done:
+                self._changed()
+                return self
         result = self._general(operator, self, other)
         if result is NotImplemented:
             return result
@@ -455,9 +461,13 @@ class NDArray(Members):
     def _general(operator: Operator, x: Any, y: Any) -> Any:
         """Answer `x @ y` where not both are plain arrays of this class: scalars keep the array's dtype."""
         if isinstance(x, NDArray):
-            y = operand(y, x, operator)
+            if type(y) in NUMBERS:
+                return _with_number(operator, x, y, True)
+            y = operand(y, x)
         else:
-            x = operand(x, y, operator)
+            if type(x) in NUMBERS:
+                return _with_number(operator, y, x, False)
+            x = operand(x, y)
         if x is NotImplemented or y is NotImplemented:
             return NotImplemented
         return operator(x, y)
@@ -525,9 +535,19 @@ class NDArray(Members):
         return shape.transpose(self, axes=tuple(chosen or ()))
 
 
+def _with_number(operator: Operator, array: Any, number: Any, on_right: bool) -> Any:
+    """Answer `x @ 2`, or `2 @ x`: the number takes the dtype of the array, or for integers MXNet's own operators do."""
+    dtype = array._data.dtype
+    if dtype.kind == "f" or operator.with_number is None:
+        number = as_dtype_of(number, dtype)
+        return operator(array, number) if on_right else operator(number, array)
+    if isinstance(number, numpy.generic):
+        number = number.item()
+    # Not called, for there is nothing to record.
+    return array._like(operator.with_number[0 if on_right else 1].forward(array._data, scalar=number))
+
+
 _ALL = slice(None)
-# The ufuncs that compute integers from integers, whatever they are.
-_CLOSED = (numpy.add, numpy.subtract, numpy.multiply)
 _SIGNS: dict[Any, str] = {
     "broadcast_add": "+", "broadcast_sub": "-", "broadcast_mul": "*", "broadcast_div": "/", "broadcast_mod": "%",
     "broadcast_power": "**", "floor_divide": "//", "_matmul": "@",

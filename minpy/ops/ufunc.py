@@ -39,10 +39,7 @@ class UnaryUfunc(Operator):
         if type(data) is not numpy_array:
             data = numpy.asarray(data)
         if data.dtype is not raw.dtype and self.keeps_dtype and value._keeps_dtype:
-            if raw.dtype.kind not in "iub":
-                data = data.astype(raw.dtype, copy=False)
-            elif data.dtype.kind == "f":
-                data = in_their_dtype(lambda given: self.forward(*given), (raw,), data)
+            data = _in_its_dtype(self.forward, raw, data)
         array = create(type(value))
         array._data = data
         parent = value._node
@@ -66,3 +63,13 @@ class UnaryUfunc(Operator):
         else:
             array._node = None
         return array
+
+
+def _in_its_dtype(forward: Any, raw: numpy.ndarray, data: numpy.ndarray) -> numpy.ndarray:
+    """Return what NDArrays have as the answer, where NumPy's is of another dtype than the argument."""
+    if raw.dtype.kind not in "iub":
+        return data.astype(raw.dtype, copy=False)
+    if data.dtype.kind != "f":
+        return data
+    answer: numpy.ndarray = in_their_dtype(lambda given: forward(*given), (raw,), data)
+    return answer

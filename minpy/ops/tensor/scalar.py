@@ -98,10 +98,10 @@ def _define(
     def forward(data: Any, *, scalar: float = 1.0, is_int: bool = True) -> Any:
         dtype = _result_dtype(data.dtype, scalar, is_int)
         number = cast(scalar, dtype)
-        answer = compute(data.astype(dtype, copy=False), number)
+        answer = compute(data if data.dtype is dtype else data.astype(dtype, copy=False), number)
         if answer.dtype == np.float16 and dtype.kind != "f":  # NumPy's for bytes
             answer = compute(data.astype(np.float32), number)
-        return answer.astype(dtype, copy=False)
+        return answer if answer.dtype is dtype else answer.astype(dtype, copy=False)
 
     forward.__doc__ = _DOC.format(name=name, formula=formula, sentence=sentence, example=example, result=result)
     made: Operator = operator(forward, name=name, aliases=(alias,))
