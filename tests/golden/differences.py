@@ -63,6 +63,12 @@ ARRAYS = [
         "dtypes_norm_uint8 dtypes_norm_int8 dtypes_norm_int32 dtypes_norm_int64",
     ),
     Difference(
+        "The sum in a `mean` of uint8 and int8 overflows: of 100, 100, 100, 20 it is 16.",
+        "80.",
+        "A wrong number.",
+        "dtypes_mean_of_large_uint8 dtypes_mean_of_large_int8",
+    ),
+    Difference(
         "`arange` of float16 truncates `start` and `step`, as for integers.",
         "It gives the numbers that were asked for.",
         "Zeros in place of 0.5, 1, 1.5, ...",

@@ -52,6 +52,7 @@ def _integers(dtype):
     for name in REDUCTIONS:
         yield f"{name}_{dtype}", f"result = nd.{name}(nd.array([[1, 0, 5], [1, 2, 3]], dtype='{dtype}'))"
         yield f"{name}_{dtype}_axis", f"result = nd.{name}(nd.array([[1, 0, 5], [1, 2, 3]], dtype='{dtype}'), axis=0)"
+    yield f"mean_of_large_{dtype}", f"result = nd.mean(nd.array([100, 100, 100, 20], dtype='{dtype}'))"
     for name in ("softmax", "LeakyReLU", "sgd_update"):
         arguments = "x, x, lr=0.1" if name == "sgd_update" else "x"
         yield f"{name}_{dtype}", f"{x}; result = nd.{name}({arguments})"
