@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
 from minpy.context import CPU, Context, current_context, resolve_context
-from minpy.core.array import Array, new_array
+from minpy.core.array import Array, create, new_array
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
-from minpy.ndarray.borrowing import lends
+from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import filled, numeric_array
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place, require_dense
-from minpy.ops import shape as shaping
 from minpy.ops.axes import several_axes
 from minpy.ops.tensor import indexing, joining, splitting
 from minpy.ops.tensor.creation import evenly_spaced
+from minpy.ops.tensor.transpose import transpose
 
 __all__ = [
     "arange",
@@ -37,6 +38,8 @@ __all__ = [
     "waitall",
     "zeros",
 ]
+
+_FLOAT32 = numpy.dtype("float32")
 
 
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
@@ -66,8 +69,16 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     if isinstance(source_array, Array):
         dtype = source_array._data.dtype if dtype is None else dtype
         source_array = source_array._data
-    dtype = numpy.float32 if dtype is None else dtype
-    data = source_array if lends(source_array, dtype) else numeric_array(source_array, dtype)
+    dtype = _FLOAT32 if dtype is None else dtype
+    if local.code is not None and ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
+        caller: Any = sys._getframe(1)
+        is_lent = caller.f_code is local.code and caller.f_back is local.frame
+        if is_lent and source_array.base is None and source_array.flags.c_contiguous:
+            lent = create(NDArray)
+            lent._data = source_array
+            lent._node = None
+            return lent
+    data = numeric_array(source_array, dtype)
     if ctx is None and current_context() is CPU:
         return new_array(NDArray, data)
     return place(NDArray, data, resolve_context(ctx))
@@ -527,7 +538,7 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
     order = [axis for axis in range(tensor.ndim) if axis not in start]
     for position, axis in sorted(zip(end, start, strict=True)):
         order.insert(position, axis)
-    return shaping.transpose(tensor, axes=tuple(order))
+    return transpose(tensor, axes=tuple(order))
 
 
 def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
