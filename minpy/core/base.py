@@ -80,6 +80,8 @@ class BaseOperator:
     may_alias: bool = True
     # Whether the answer on NDArrays of integers is truncated to their dtype, as MXNet's operators do.
     keeps_dtype: bool = False
+    # The operators of an array and a number that answer for arrays of integers and booleans: x @ 2 and 2 @ x.
+    with_number: tuple[Any, Any] | None = None
     # How many of the outputs callers see, or a function of the attributes (a dict) that says so.
     visible_outputs: int | Callable[[dict[str, Any]], int] | None = None
 

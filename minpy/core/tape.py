@@ -16,6 +16,7 @@ from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXN
 from minpy.core.nodes import Leaf, Node, Output, connect
 from minpy.core.ownership import takes_in_place
 from minpy.core.state import state
+from minpy.core.sums import sum_to
 
 __all__ = ["conform", "gradients", "reachable"]
 
@@ -346,9 +347,7 @@ def conform(part: Any, operator: Any, index: int, node: Node, parent: Any) -> An
         if data.size == 1 and shape in ((), (1,)):
             part = part.reshape(shape)
         elif data.shape == node.shape and _broadcasts(shape, data.shape):
-            lead = data.ndim - len(shape)
-            stretched = tuple(axis for axis in range(lead, data.ndim) if shape[axis - lead] == 1 != data.shape[axis])
-            part = numpy.sum(part, axis=(*range(lead), *stretched)).reshape(shape)
+            part = sum_to(part, shape)
         else:
             raise GradientError(
                 f"{operator.describe_rule(index)} returned a gradient of shape {data.shape}; expected {shape}, "

@@ -16,6 +16,7 @@ from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place, require_dense
 from minpy.ops.axes import several_axes
 from minpy.ops.tensor import indexing, joining, splitting
+from minpy.ops.tensor.creation import evenly_spaced
 from minpy.ops.tensor.transpose import transpose
 
 __all__ = [
@@ -278,7 +279,7 @@ def arange(
     ctx : Context, optional
         The device; this thread's default if left out.
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out. For integers, `start` and `step` are truncated; there are as many values as without.
 
     Returns
     -------
@@ -299,8 +300,8 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    data = numpy.arange(start, stop, step).astype(dtype or numpy.float32)
-    return place(NDArray, numpy.repeat(data, repeat) if repeat != 1 else data, resolve_context(ctx))
+    data = evenly_spaced(start, stop, step, repeat, numpy.dtype(dtype or numpy.float32))
+    return place(NDArray, data, resolve_context(ctx))
 
 
 def linspace(
@@ -568,19 +569,24 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     return indexing.one_hot(indices, depth=out.shape[1], out=out)
 
 
-def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None) -> tuple[NDArray, NDArray]:
-    """Return (how many elements lie in each bin, the bins' edges); `bins` is a number, or an NDArray of edges.
+def histogram(
+    a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None
+) -> tuple[NDArray, NDArray] | list[NDArray]:
+    """Return (how many elements lie in each bin, the bins' edges).
 
     Parameters
     ----------
     a : NDArray
     bins : int or NDArray
+        How many there are; or their edges, of the dtype of `a`.
     range : tuple of float, optional
         The lower and upper end of all bins; by default the least and the greatest element.
 
     Returns
     -------
-    tuple of NDArray
+    tuple or list of NDArray
+        As in MXNet: without `range` and edges a tuple of float32; else a list, of counts in int64 and edges in the
+        dtype of `a`.
 
     Examples
     --------
@@ -588,10 +594,14 @@ def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = No
     >>> counts, edges = nd.histogram(nd.array([1, 2, 2, 5]), bins=2)
     >>> counts.asnumpy(), edges.asnumpy()
     (array([3., 1.], dtype=float32), array([1., 3., 5.], dtype=float32))
+    >>> nd.histogram(nd.array([1, 2, 2, 5]), bins=2, range=(0, 4))[0].asnumpy()
+    array([1, 2])
     """
-    edges = bins._data if isinstance(bins, Array) else bins
-    counts, edges = numpy.histogram(a._data, edges, range)
-    return a._like(counts.astype(numpy.float32)), a._like(edges.astype(a.dtype))
+    given = isinstance(bins, Array)
+    counts, edges = numpy.histogram(a._data, bins._data if given else bins, range)
+    if not given and range is None:
+        return a._like(counts.astype(numpy.float32)), a._like(edges.astype(numpy.float32))
+    return [a._like(counts.astype(numpy.int64)), a._like(edges.astype(a.dtype))]
 
 
 def waitall() -> None:

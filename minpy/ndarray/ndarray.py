@@ -22,7 +22,7 @@ from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.ndarray.borrowing import lent_view
 from minpy.ndarray.conversion import numeric_array
-from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
+from minpy.ndarray.operands import NUMBERS, as_dtype_of, kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild, require_dense
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.inference.reshaping import resolve_shape
@@ -431,10 +431,18 @@ class NDArray(Members):
             direct = direct and (not isinstance(other, NDArray) or other.context == self.context)
         else:
             direct = isinstance(raw, (float, int)) and self._data.dtype.kind == "f"
-        if direct and not recorded and isinstance(operator.forward, numpy.ufunc):
-            operator.forward(self._data, raw, out=self._data)
-            self._changed()
-            return self
+        ufunc = operator.forward
+        if ufunc is numpy.power and self._data.dtype.kind != "f":  # it may refuse when half is written
+            direct = False
+        if direct and not recorded and isinstance(ufunc, numpy.ufunc):
+            try:
+                ufunc(self._data, raw, out=self._data)
+                is_done = True
+            except TypeError:
+                is_done = False  # quotients of integers, differences of booleans
+            if is_done:
+                self._changed()
+                return self
         result = self._general(operator, self, other)
         if result is NotImplemented:
             return result
@@ -442,6 +450,11 @@ class NDArray(Members):
             raise ShapeError(
                 f"in-place {operator.__name__}: the result has shape {result.shape}, x has {self.shape}; "
                 "an array cannot grow in place. Write x = x + y."
+            )
+        if self._data.dtype.kind == "b" != result._data.dtype.kind:
+            raise DTypeError(
+                f"in-place {operator.__name__}: the result has dtype {result._data.dtype}, which an array of "
+                "booleans cannot hold. Write x = x + y, or convert x with astype() first."
             )
         if result._node is not None:
             self._data, self._node = result._data.astype(self._data.dtype, copy=False), result._node
@@ -454,8 +467,12 @@ class NDArray(Members):
     def _general(operator: Operator, x: Any, y: Any) -> Any:
         """Answer `x @ y` where not both are plain arrays of this class: scalars keep the array's dtype."""
         if isinstance(x, NDArray):
+            if type(y) in NUMBERS:
+                return _with_number(operator, x, y, True)
             y = operand(y, x)
         else:
+            if type(x) in NUMBERS:
+                return _with_number(operator, y, x, False)
             x = operand(x, y)
         if x is NotImplemented or y is NotImplemented:
             return NotImplemented
@@ -512,6 +529,20 @@ class NDArray(Members):
         if options:
             raise ArgumentError(f"transpose has no argument {next(iter(options))!r}; it takes axes.")
         return transpose(self, axes=tuple(chosen or ()))
+
+
+def _with_number(operator: Operator, array: Any, number: Any, on_right: bool) -> Any:
+    """Answer `x @ 2`, or `2 @ x`: the number takes the dtype of the array, or for integers MXNet's own operators do."""
+    dtype = array._data.dtype
+    if dtype.kind == "f" or operator.with_number is None:
+        number = as_dtype_of(number, dtype)
+        return operator(array, number) if on_right else operator(number, array)
+    if isinstance(number, numpy.generic):
+        number = number.item()
+    form = operator.with_number[0 if on_right else 1]
+    if array._node is not None:
+        return form(array, scalar=number)
+    return array._like(form.forward(array._data, scalar=number))  # there is nothing to record
 
 
 _ALL = slice(None)

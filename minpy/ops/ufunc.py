@@ -12,6 +12,7 @@ import numpy
 
 from minpy.core import dispatch
 from minpy.core.array import PLAIN_CLASSES, create, now
+from minpy.core.integers import in_their_dtype
 from minpy.core.nodes import Node
 from minpy.core.operator import Operator
 from minpy.core.rules import Plan
@@ -47,7 +48,7 @@ class UnaryUfunc(Operator):
         if type(data) is not numpy_array:
             data = numpy.asarray(data)
         if data.dtype is not raw.dtype and self.keeps_dtype and value._keeps_dtype:
-            data = data.astype(raw.dtype, copy=False)
+            data = _in_its_dtype(self.forward, raw, data)
         array = create(type(value))
         array._data = data
         parent = value._node
@@ -71,3 +72,13 @@ class UnaryUfunc(Operator):
         else:
             array._node = None
         return array
+
+
+def _in_its_dtype(forward: Any, raw: numpy.ndarray, data: numpy.ndarray) -> numpy.ndarray:
+    """Return what NDArrays have as the answer, where NumPy's is of another dtype than the argument."""
+    if raw.dtype.kind not in "iub":
+        return data.astype(raw.dtype, copy=False)
+    if data.dtype.kind != "f":
+        return data
+    answer: numpy.ndarray = in_their_dtype(lambda given: forward(*given), (raw,), data)
+    return answer

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
+from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
 from minpy.ops.dtypes import dtype_or, require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
@@ -116,7 +117,7 @@ def _masked_softmax(logits: np.ndarray, mask: np.ndarray, axis: int) -> np.ndarr
     highest = result.max(axis=axis, keepdims=True, initial=-np.inf)
     result -= np.where(np.isneginf(highest), 0, highest)  # nothing counts: all results are 0
     np.exp(result, out=result)
-    total = result.sum(axis=axis, keepdims=True)
+    total = sum_over(result, axis, keepdims=True)
     result /= np.where(total == 0, 1, total)
     return result
 
@@ -125,7 +126,7 @@ def _masked_softmax(logits: np.ndarray, mask: np.ndarray, axis: int) -> np.ndarr
 def _softmax_gradient(ans: Any, data: Any, length: Any, *, axis: int, temperature: float | None) -> Any:
     def gradient(g: Any) -> Any:
         part = ans * g
-        part = part - ans * np.sum(part, axis=axis, keepdims=True)
+        part = part - ans * sum_over(part, axis=axis, keepdims=True)
         return part if temperature in (None, 1) else part / temperature
 
     return gradient
@@ -197,7 +198,7 @@ def log_softmax(
 @log_softmax.def_grad()
 def _log_softmax_gradient(ans: Any, data: Any, *, axis: int, temperature: float | None) -> Any:
     def gradient(g: Any) -> Any:
-        part = g - np.exp(ans) * np.sum(g, axis=axis, keepdims=True)
+        part = g - np.exp(ans) * sum_over(g, axis=axis, keepdims=True)
         return part if temperature in (None, 1) else part / temperature
 
     return gradient
@@ -255,7 +256,7 @@ def softmin(
 def _softmin_gradient(ans: Any, data: Any, *, axis: int, temperature: float | None) -> Any:
     def gradient(g: Any) -> Any:
         part = ans * g
-        part = ans * np.sum(part, axis=axis, keepdims=True) - part
+        part = ans * sum_over(part, axis=axis, keepdims=True) - part
         return part if temperature in (None, 1) else part / temperature
 
     return gradient
@@ -304,7 +305,7 @@ def _softmax_activation_gradient(ans: Any, data: Any, *, mode: str) -> Any:
 
     def gradient(g: Any) -> Any:
         part = ans * g
-        return part - ans * np.sum(part, axis=axis, keepdims=True)
+        return part - ans * sum_over(part, axis=axis, keepdims=True)
 
     return gradient
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from minpy.core.operator import Operator
 from minpy.ops.documenting import binary_doc
-from minpy.ops.inference.rules import promoted
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -38,7 +37,6 @@ def _binary(
 ) -> Operator:
     doc = binary_doc(name, sentence, *example, notes)
     made: Operator = operator(ufunc, name=name, aliases=aliases, doc=doc, synonyms=synonyms)
-    made.def_infer_type(promoted)
     return made
 
 
