@@ -22,7 +22,6 @@ import minpy as mx
 from minpy import nd
 from minpy.checking import MODES, SECOND_ORDER, Report, check_operator
 from minpy.core import Operator
-from minpy.core.errors import CheckError
 from minpy.ops.registry import OPERATORS
 
 PUBLIC = {id(operator): operator for operator in OPERATORS.values()}
@@ -174,17 +173,7 @@ def reason_to_skip(row: Row, what: str) -> str | None:
     return reasons[0] if reasons else None
 
 
-# What it finds, and is not mended yet: empty batches and diagonals, and the Hessian of products at zeros.
-_EMPTY = pytest.mark.xfail(strict=True, reason="fails for inputs without elements")
-_ZERO = pytest.mark.xfail(strict=True, reason="has a wrong Hessian where an input is zero")
-PENDING: dict[str, Any] = {
-    **dict.fromkeys(("Pooling-global_max", "InstanceNorm", "GroupNorm", "GroupNorm-statistics", "diag-vector"), _EMPTY),
-    **dict.fromkeys(("prod-axis", "prod-last", "prod-exclude", "prod-zeros", "nanprod-axis", "nanprod-last"), _ZERO),
-}
-CHECKED = [pytest.param(row, marks=[PENDING[row.id]] if row.id in PENDING else [], id=row.id) for row in ALL_ROWS]
-
-
-@pytest.mark.parametrize("row", CHECKED)
+@pytest.mark.parametrize("row", ALL_ROWS, ids=IDS)
 def test_op_check(row: Row) -> None:
     """`op.check` passes in every mode, and checks all that the row promises."""
     report = checked(row)
@@ -203,20 +192,13 @@ def test_op_check(row: Row) -> None:
         assert all(results[f"second order, {mode}"] == "ok" for mode in SECOND_ORDER)
 
 
-def report_of(row: Row) -> Report:
-    try:
-        return checked(row)
-    except CheckError as error:
-        return error.report
-
-
 def test_every_exception_is_one() -> None:
     """No entry of the list of exceptions names checks that every row passes."""
     needed = set()
     for row in ALL_ROWS:
         entries = [entry for entry in EXCEPTIONS if patterns(entry[1]).match(row.id)]
         if entries and not all(entry in needed for entry in entries):
-            skipped = [line.what for line in report_of(row).rows if line.result == "skipped"]
+            skipped = [line.what for line in checked(row).rows if line.result == "skipped"]
             needed |= {entry for entry in entries if any(fnmatch.fnmatchcase(what, entry[0]) for what in skipped)}
     assert not [entry for entry in EXCEPTIONS if entry not in needed]
 
