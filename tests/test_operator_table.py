@@ -174,17 +174,7 @@ def reason_to_skip(row: Row, what: str) -> str | None:
     return reasons[0] if reasons else None
 
 
-# What it finds, and is not mended yet: empty batches and diagonals, and the Hessian of products at zeros.
-_EMPTY = pytest.mark.xfail(strict=True, reason="fails for inputs without elements")
-_ZERO = pytest.mark.xfail(strict=True, reason="has a wrong Hessian where an input is zero")
-PENDING: dict[str, Any] = {
-    **dict.fromkeys(("Pooling-global_max", "InstanceNorm", "GroupNorm", "GroupNorm-statistics", "diag-vector"), _EMPTY),
-    **dict.fromkeys(("prod-axis", "prod-last", "prod-exclude", "prod-zeros", "nanprod-axis", "nanprod-last"), _ZERO),
-}
-CHECKED = [pytest.param(row, marks=[PENDING[row.id]] if row.id in PENDING else [], id=row.id) for row in ALL_ROWS]
-
-
-@pytest.mark.parametrize("row", CHECKED)
+@pytest.mark.parametrize("row", ALL_ROWS, ids=IDS)
 def test_op_check(row: Row) -> None:
     """`op.check` passes in every mode, and checks all that the row promises."""
     report = checked(row)
