@@ -22,7 +22,7 @@ from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.ndarray.borrowing import local
-from minpy.ndarray.conversion import numeric_array
+from minpy.ndarray.conversion import numeric_array, wrapped
 from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild, require_dense
 from minpy.ndarray.variables import mark_variable
@@ -377,11 +377,15 @@ class NDArray(Members):
             raise DTypeError(f"cannot assign {describe(raw)} to x[{key_text(key)}]; expected an array or a number.")
         data = self._data
         try:
+            if (type(raw) is int or type(raw) is list) and data.dtype.kind in "iu" and self._keeps_dtype:
+                raw = wrapped(raw, data.dtype)
             if type(key) is slice and key == _ALL and isinstance(raw, numpy.ndarray) and raw.dtype != data.dtype:
                 numpy.copyto(data, raw, casting="unsafe")
             else:
                 data[key] = raw
-        except OverflowError:  # integers that the dtype cannot hold wrap around
+        except OverflowError:  # numbers that the dtype cannot hold wrap around
+            if not self._keeps_dtype:
+                raise
             data[key] = numeric_array(raw, data.dtype)
         except ValueError as error:
             if not data.flags.writeable:

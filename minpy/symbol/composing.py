@@ -315,6 +315,8 @@ def _traced(operator: Operator, inputs: list[Any], attributes: dict[str, Any], n
     given: Any = inputs
     if operator.signature.variadic is None:
         given = dict(zip(operator.signature.inputs, inputs, strict=True))
+        if operator.builtin:  # None is an input that is left out, as in MXNet; users' functions are given it
+            given = {argument: value for argument, value in given.items() if value is not None}
     return _composed(operator, operator.__name__, given, attributes, name, current_scope().get(None))
 
 
