@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from typing import ClassVar
 
 from minpy.core.errors import ContextError, nearest
+from minpy.core.state import ThreadValues, leaving
 
 __all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "num_gpus"]
+
+
+class _Default(ThreadValues):
+    context: Context | None
+
+
+_default = _Default(context=None)
 
 
 class Context:
@@ -35,7 +43,7 @@ class Context:
     cpu(1)
     """
 
-    __slots__ = ("_entered", "device_id", "device_type")
+    __slots__ = ("device_id", "device_type")
 
     device_id: int
     device_type: str
@@ -54,7 +62,6 @@ class Context:
             )
         self.device_type = device_type
         self.device_id = int(device_id)
-        self._entered: list[Context | None] = []
 
     @property
     def device_typeid(self) -> int:
@@ -79,19 +86,13 @@ class Context:
         return Context, (self.device_type, self.device_id)
 
     def __enter__(self) -> Context:
-        self._entered.append(_default.context)
-        _default.context = self
+        values = vars(_default)
+        values |= {"context": self, "leave": partial(values.update, values.copy())}
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        _default.context = self._entered.pop()
+    __exit__ = leaving(_default)
 
 
-class _Default(threading.local):
-    context: Context | None = None
-
-
-_default = _Default()
 CPU = Context("cpu", 0)
 
 
