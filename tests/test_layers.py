@@ -30,7 +30,7 @@ HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in gr
 
 
 # What a method imports once it is called: `op.check`, which most programs never call.
-LATE = {("minpy.core.operator", "minpy.checking")}
+LATE = {("minpy.core.base", "minpy.checking")}
 
 
 def module_name(path: Path) -> str:

@@ -17,6 +17,7 @@ import numpy
 from minpy.core import dispatch, guards
 from minpy.core.array import Array, as_raw, new_array, now
 from minpy.core.attributes import Attribute, Signature
+from minpy.core.base import BaseOperator, DTypes, Shapes
 from minpy.core.context import CPU
 from minpy.core.errors import (
     ArgumentError,
@@ -27,9 +28,7 @@ from minpy.core.errors import (
     nearest,
     operator_error,
 )
-from minpy.core.inferring import DTypes, Shapes
 from minpy.core.nodes import Leaf
-from minpy.core.operator import Operator
 from minpy.core.rules import Plan
 from minpy.core.state import state
 from minpy.custom.answers import (
@@ -140,20 +139,12 @@ def _make_prop(op_type: Any, prop_class: type[CustomOpProp], kwargs: dict[str, A
         raise operator_error(error, f"{who} failed") from error
 
 
-class PropOperator(Operator):
-    """One call of a registered custom operator, as an `Operator`."""
+class PropOperator(BaseOperator):
+    """One call of a registered custom operator."""
 
-    guarded = builtin = direct = is_method = False
     uses_training = True
-    keywords_bound: set[tuple[Any, ...]] = set()
-    kind = "numpy"
     may_alias = False
-    visible_outputs = None
-    keyword_inputs = ()
-    shape_rule = None
-    all_zero = False
-    multiple_rules: Any = ()
-    jvp_rules: dict[int, Any] = {}
+    gradient_source = "the method backward of its CustomOp"
 
     def __init__(self, name: str, prop: CustomOpProp, parameters: dict[str, str] | None = None) -> None:
         self.__name__ = self.__qualname__ = name
@@ -246,10 +237,6 @@ class PropOperator(Operator):
                 self.context = value.context
                 if type(value._node) is Leaf and value._node.request == "add":
                     self.requests[index] = "add"
-
-    def has_rule(self, index: int) -> bool:
-        """Tell whether a gradient can be asked for: `backward` answers for all inputs."""
-        return True
 
     def plan(self) -> Plan:
         """Return what recording keeps: inputs and outputs, but not the auxiliary states, which may change."""

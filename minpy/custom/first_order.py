@@ -8,14 +8,15 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array
+from minpy.core.base import BaseOperator
 from minpy.core.errors import NoGradientError
-from minpy.core.nodes import Recorded, connect, record_node
+from minpy.core.nodes import connect, record_node
 from minpy.core.state import state
 
 __all__ = ["first_order"]
 
 
-class _FirstOrderOnly(Recorded):
+class _FirstOrderOnly(BaseOperator):
     """The operator of a gradient that has no gradient of its own; reaching it in a backward pass is the error."""
 
     def __init__(self, name: str) -> None:

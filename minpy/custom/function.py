@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array, new_array
+from minpy.core.base import BaseOperator
 from minpy.core.errors import (
     ArgumentError,
     GradientError,
@@ -15,7 +16,7 @@ from minpy.core.errors import (
     describe_arguments,
     operator_error,
 )
-from minpy.core.nodes import Recorded, attach_outputs, record_node
+from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.state import Scope, state
 from minpy.custom.first_order import first_order
 from minpy.ndarray.ndarray import NDArray
@@ -27,7 +28,7 @@ __all__ = ["Function"]
 _NOT_KEPT = numpy.empty(0)
 
 
-class Function(Recorded):
+class Function(BaseOperator):
     """A function of NDArrays with a gradient of its own. Derive from it; an instance serves one call.
 
     Examples

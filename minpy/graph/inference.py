@@ -1,6 +1,6 @@
 """Shapes and dtypes of all values of a graph, inferred to a fixed point in both directions.
 
-Every operator says how what is known about its inputs and outputs completes the rest (`Inferring.def_infer_shape`).
+Every operator says how what is known about its inputs and outputs completes the rest (`Operator.def_infer_shape`).
 Rules are applied along the graph and back until nothing new follows.
 """
 

@@ -58,7 +58,7 @@ def operator(
     elementwise : bool
         Whether the function computes a new array, of the same shape, from one array: what a unary ufunc does.
     optional_inputs, outputs, random
-        What graphs ask: see `minpy.core.inferring.Inferring`.
+        What graphs ask: see `minpy.core.base.BaseOperator`.
     """
     if function is None:
         return lambda function: operator(

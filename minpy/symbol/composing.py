@@ -180,7 +180,7 @@ def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> d
 
 
 def _inputs(
-    operator: Operator,
+    operator: Any,
     kind: str,
     name: str,
     given: dict[str, Any] | list[Any],

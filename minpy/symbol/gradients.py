@@ -8,8 +8,8 @@ from typing import Any
 import numpy
 
 from minpy.core.attributes import Signature
+from minpy.core.base import DTypes, Shapes
 from minpy.core.errors import ArgumentError, describe, nearest
-from minpy.core.inferring import DTypes, Shapes
 from minpy.core.operator import Operator
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, variables

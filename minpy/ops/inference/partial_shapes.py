@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy
 
+from minpy.core.base import DTypes, PartialShape, Shapes
 from minpy.core.errors import DTypeError, ShapeError
-from minpy.core.inferring import DTypes, PartialShape, Shapes
 
 __all__ = [
     "UNKNOWN",

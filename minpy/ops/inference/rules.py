@@ -1,6 +1,6 @@
 """What the families' rules of inference are made of: lengths that may not be known, and rules that several share.
 
-A rule is `rule(inputs, outputs, **attributes)`; see `minpy.core.inferring.Inferring`. Rules that only go forward are
+A rule is `rule(inputs, outputs, **attributes)`; see `minpy.core.base.BaseOperator`. Rules that only go forward are
 written as functions of the inputs' shapes, and made rules by `forwards`.
 """
 
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.base import DTypes, Shapes
 from minpy.core.errors import ShapeError
-from minpy.core.inferring import DTypes, Shapes
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape, as_dtype, merge_shapes, same_dtype, same_shape
 

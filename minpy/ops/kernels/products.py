@@ -13,8 +13,6 @@ __all__ = ["linear", "matrix_product", "turns"]
 
 # Elements of a result: `dot` is called faster than `matmul`, but writes zeros before it writes the result.
 _SMALL = 1 << 14
-# Columns of a block: as many as two threads of OpenBLAS share well where a wide result is a sum of few products.
-_BLOCK = 400
 
 
 def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
@@ -34,14 +32,7 @@ def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
             return np.dot(left, right, out)
         np.copyto(out, np.dot(left, right), casting="same_kind")
         return out
-    rows, columns = out.shape
-    if columns >= rows >= 512 and left.shape[1] <= 256 and out.flags.c_contiguous:
-        count = -(-columns // _BLOCK)
-        for number in range(count):
-            block = slice(columns * number // count, columns * (number + 1) // count)
-            np.matmul(left, right[:, block], out[:, block])
-    else:
-        np.matmul(left, right, out)
+    np.matmul(left, right, out)
     return out
 
 

@@ -3,46 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError, nearest
+from minpy.core.operator import Operator
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, merge_shapes, same_shape
 from minpy.ops.inference.rules import like_data, product, with_followers
-from minpy.ops.kernels.rectifier import rectified
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
+from minpy.ops.tensor.mathematics import relu, sigmoid, softrelu, softsign, tanh
 from minpy.ops.tensor.special import erf
 
 __all__ = ["activation", "leaky_relu"]
 
 
-def _sigmoid(data: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    # One formula without overflow: the sigmoid is (1 + tanh(x / 2)) / 2.
-    result: np.ndarray = np.multiply(data, data.dtype.type(0.5), out=np.empty_like(data) if out is None else out)
-    np.tanh(result, out=result)
-    result *= 0.5
-    result += 0.5
-    return result
-
-
-_ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
-    "relu": rectified,
-    "sigmoid": _sigmoid,
-    "tanh": np.tanh,
-    "softrelu": lambda data: np.logaddexp(data, data.dtype.type(0)),
-    "softsign": lambda data: data / (1 + np.abs(data)),
-}
-
-_DERIVATIVES: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "relu": lambda ans, data, g: g * (ans > 0),
-    "sigmoid": lambda ans, data, g: g * ans * (1 - ans),
-    "tanh": lambda ans, data, g: g * (1 - ans * ans),
-    "softrelu": lambda ans, data, g: g * -np.expm1(-ans),
-    "softsign": lambda ans, data, g: g / (1 + np.abs(data)) ** 2,
+# Each is an operator of its own, too, whose forms are used here.
+_CHOICES: dict[str, Operator] = {
+    "relu": relu,
+    "sigmoid": sigmoid,
+    "tanh": tanh,
+    "softrelu": softrelu,
+    "softsign": softsign,
 }
 
 
@@ -75,34 +59,36 @@ def activation(data: np.ndarray, *, act_type: str) -> np.ndarray:
     >>> nd.Activation(nd.array([-1, 0, 2]), act_type='relu').asnumpy()
     array([0., 0., 2.], dtype=float32)
     """
-    function = _ACTIVATIONS.get(act_type)
-    if function is None:
+    chosen = _CHOICES.get(act_type)
+    if chosen is None:
         raise ArgumentError(
-            f"Activation: unknown act_type {act_type!r}; expected one of {', '.join(map(repr, _ACTIVATIONS))}."
-            + nearest(str(act_type), _ACTIVATIONS)
+            f"Activation: unknown act_type {act_type!r}; expected one of {', '.join(map(repr, _CHOICES))}."
+            + nearest(str(act_type), _CHOICES)
         )
-    data = np.asarray(data)
     if act_type != "relu":  # which is exact
         require_floats("Activation", data, "fc")
-    return function(data)
+    return chosen.definition(data)
+
+
+@activation.def_kernel
+def _activation_kernel(data: Any, *, act_type: str) -> Any:
+    if type(data) is not np.ndarray or data.dtype.kind not in "fc" or act_type not in _CHOICES:
+        return activation.definition(np.asarray(data), act_type=act_type)
+    return _CHOICES[act_type].forward(data)
 
 
 @activation.def_grad()
 def _activation_gradient(ans: Any, data: Any, *, act_type: str) -> Any:
-    derivative = _DERIVATIVES[act_type]
-    return lambda g: derivative(ans, data, g)
+    return _CHOICES[act_type].rules[0](ans, data)
 
 
 @activation.def_into
 def _activation_into(out: Any, data: Any, *, act_type: str) -> None:
-    if act_type == "relu":
-        rectified(data, out)
-    elif act_type == "tanh":
-        np.tanh(data, out)
-    elif act_type == "sigmoid":
-        _sigmoid(data, out)
+    chosen = _CHOICES[act_type]
+    if chosen.into is not None:
+        chosen.into(data, out) if isinstance(chosen.into, np.ufunc) else chosen.into(out, data)
     else:
-        np.copyto(out, _ACTIVATIONS[act_type](data))
+        np.copyto(out, chosen.forward(data))
 
 
 activation.elementwise = True

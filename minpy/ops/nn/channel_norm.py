@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.inferring import Shapes
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import PartialShape, merge_shapes, same_shape
 from minpy.ops.nn.pooling import window_spread, window_sum

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.inferring import Shapes
 from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rules import with_axes
 from minpy.ops.registry import operator

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.core.inferring import Shapes
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape, merge_shapes
 from minpy.ops.inference.rules import derived, with_axes
 from minpy.ops.nn.convolution import deconvolution

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, DTypeError
-from minpy.core.inferring import Shapes
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape
 from minpy.ops.inference.rules import dtype_attribute

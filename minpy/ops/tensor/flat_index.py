@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.base import Shapes
 from minpy.core.errors import ShapeError
-from minpy.core.inferring import Shapes
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rules import with_axes

@@ -12,10 +12,9 @@ from minpy.core.operator import Operator
 from minpy.ops.documenting import unary_doc
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import same_shape
-from minpy.ops.kernels.rectifier import rectified
 from minpy.ops.registry import operator
 
-__all__ = ["hard_sigmoid", "negative", "relu", "sigmoid", "smooth_l1", "softsign"]
+__all__ = ["hard_sigmoid", "negative", "relu", "sigmoid", "smooth_l1", "softrelu", "softsign", "tanh"]
 
 
 def _ufunc(ufunc: np.ufunc, sentence: str, example: str, result: str, notes: str = "", name: str = "") -> Operator:
@@ -150,13 +149,9 @@ radians.def_grad(lambda ans, data: lambda g: g * (math.pi / 180))
 # -- activations -------------------------------------------------------------------------------------------------------
 
 
-def _sigmoid(data: Any) -> Any:
-    with np.errstate(over="ignore"):  # exp(-data) may be inf: its reciprocal is the right answer, 0
-        return np.reciprocal(np.exp(-data) + 1)
-
-
+# Neither exponential overflows: one is of the negative part, the other of minus the absolute value.
 sigmoid = _function(
-    _sigmoid,
+    lambda data: np.exp(np.minimum(data, 0)) / (np.exp(-np.absolute(data)) + 1),
     "sigmoid",
     "Return 1 / (1 + exp(-data)), the logistic function.",
     "[-100, 0, 1]",
@@ -164,8 +159,26 @@ sigmoid = _function(
 )
 sigmoid.def_grad(lambda ans, data: lambda g: g * (ans - ans * ans))
 
+
+@sigmoid.def_kernel
+def _sigmoid_kernel(data: Any) -> Any:
+    with np.errstate(over="ignore"):  # exp(-data) may be inf: its reciprocal is the right answer, 0
+        return np.reciprocal(np.exp(-data) + 1)
+
+
+@sigmoid.def_into
+def _sigmoid_into(out: np.ndarray, data: np.ndarray) -> None:
+    np.negative(data, out)
+    with np.errstate(over="ignore"):
+        np.exp(out, out)
+    out += 1
+    np.reciprocal(out, out)
+
+
+sigmoid.elementwise = True
+
 relu = _function(
-    lambda data: rectified(data),
+    lambda data: np.maximum(data, 0),
     "relu",
     "Return max(data, 0).",
     "[-1, 0, 2]",
@@ -173,10 +186,17 @@ relu = _function(
     "Its gradient at 0 is 0.",
 )
 relu.def_grad(lambda ans, data: lambda g: g * (ans > 0))
-relu.def_into(lambda out, data: rectified(data, out))
+relu.def_into(lambda out, data: np.maximum(data, 0, out=out))
 relu.elementwise = True
-relu.in_place = lambda data: rectified(data, data)
-relu.in_place_rule = lambda ans, data: lambda g: np.multiply(g, ans > 0, out=g)
+
+softrelu = operator(
+    lambda data: np.logaddexp(data, 0),
+    name="softrelu",
+    elementwise=True,
+    public=False,
+    doc="Return log(1 + exp(data)), elementwise.",
+)
+softrelu.def_grad(lambda ans, data: lambda g: g * -np.expm1(-ans))
 
 softsign = _function(
     lambda data: data / (np.absolute(data) + 1),

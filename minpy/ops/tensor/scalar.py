@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.inferring import DTypes
+from minpy.core.base import DTypes
 from minpy.core.operator import Operator
 from minpy.core.rules import Rule
 from minpy.ops.inference.partial_shapes import same_shape

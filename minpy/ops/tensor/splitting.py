@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError
-from minpy.core.inferring import Shapes
 from minpy.ops.inference.rules import numbered
 from minpy.ops.registry import operator
 from minpy.ops.tensor.joining import split_v2, split_v2_shapes
