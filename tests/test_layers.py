@@ -15,7 +15,7 @@ ROOT = Path(minpy.__file__).parent
 # modules inside, with `.*` only these. Where several match a module, the longest counts.
 LAYERS = [
     ["minpy.core*", "minpy.version"],
-    ["minpy.differentiation*", "minpy.files"],
+    ["minpy.differentiation*", "minpy.files", "minpy.namespaces"],
     ["minpy.checking*", "minpy.ops*"],
     ["minpy.bridge*", "minpy.graph*"],
     ["minpy.ndarray.*"],

@@ -15,6 +15,7 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.context import Context, resolve_context
 from minpy.core.errors import ArgumentError
+from minpy.namespaces import listing
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 from minpy.ops.random.distributions import DISTRIBUTIONS, draw, draw_each, draw_integers
@@ -40,6 +41,7 @@ __all__ = [
     "uniform",
     "uniform_like",
 ]
+__dir__ = listing(__all__)
 
 _NULL: Any = None
 
@@ -530,5 +532,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {"random_randint": randint}
 for _name in DISTRIBUTIONS:
     FUNCTIONS[f"random_{_name}"] = _plain_function(_name)
     FUNCTIONS[f"sample_{_name}"] = _sample_function(_name)
+    for _function in (FUNCTIONS[f"random_{_name}"], FUNCTIONS[f"sample_{_name}"]):
+        _function.__module__ = "minpy.ndarray"  # where pickle finds them
 FUNCTIONS["uniform"] = FUNCTIONS["random_uniform"]
 FUNCTIONS["normal"] = FUNCTIONS["random_normal"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -111,6 +112,7 @@ def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Sy
     if forms is None or OPERATORS[kind].signature.inputs != ("lhs", "rhs"):
         return function
 
+    @functools.wraps(function)
     def choose(*arguments: Any, **keywords: Any) -> Symbol:
         operands = [*arguments, *(keywords[name] for name in ("lhs", "rhs")[len(arguments) :] if name in keywords)]
         numbers = [isinstance(operand, (int, float, numpy.number)) for operand in operands]

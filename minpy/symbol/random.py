@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from minpy.namespaces import listing
 from minpy.ops.registry import OPERATORS, find_operator
 from minpy.symbol.composing import compose
 from minpy.symbol.symbol import Symbol
@@ -21,6 +22,7 @@ _DISTRIBUTIONS: dict[str, dict[str, float]] = {
 }
 
 __all__ = [*_DISTRIBUTIONS, *(f"{name}_like" for name in _DISTRIBUTIONS), "multinomial", "randint", "randn", "shuffle"]
+__dir__ = listing(__all__)
 
 _DOC = """Return the symbol of draws from a distribution, as `minpy.nd.random.{name}` makes them.
 
