@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, describe
+from minpy.core.operator import Operator
 from minpy.ops.registry import OPERATORS, find_operator
 from minpy.symbol.composing import compose
 from minpy.symbol.symbol import Symbol
@@ -105,11 +106,18 @@ _WITH_NUMBERS = {
 }
 
 
+def scalar_kind(operator: Operator, number_on_right: bool) -> str | None:
+    """Return the operator of an array and a number that an operator of two arrays is with a number; None if none is."""
+    if operator.signature.inputs != ("lhs", "rhs"):
+        return None
+    base = operator.__name__.removeprefix("broadcast_").removeprefix("elemwise_").removeprefix("_")
+    forms = _WITH_NUMBERS.get(base)
+    return None if forms is None else f"_{forms[0 if number_on_right else 1]}_scalar"
+
+
 def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Symbol]:
     """Return the function of an operator, so that one of its two inputs may be a number."""
-    base = OPERATORS[kind].__name__.removeprefix("broadcast_").removeprefix("elemwise_").removeprefix("_")
-    forms = _WITH_NUMBERS.get(base)
-    if forms is None or OPERATORS[kind].signature.inputs != ("lhs", "rhs"):
+    if scalar_kind(OPERATORS[kind], True) is None:
         return function
 
     @functools.wraps(function)
@@ -121,10 +129,11 @@ def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Sy
         if all(numbers):
             raise ArgumentError(f"sym.{kind}: {describe(operands)}; expected a Symbol, or a Symbol and a number.")
         symbol, number = (operands[0], operands[1]) if numbers[1] else (operands[1], operands[0])
-        scalar_kind = f"_{forms[0] if numbers[1] else forms[1]}_scalar"
+        scalar = scalar_kind(OPERATORS[kind], numbers[1])
+        assert scalar is not None
         rest = {name: value for name, value in keywords.items() if name not in ("lhs", "rhs")}
-        hint = scalar_kind.replace("_scalar", "scalar")
-        return compose(find_operator(scalar_kind), scalar_kind, [symbol], {**rest, "scalar": number}, hint)
+        hint = scalar.replace("_scalar", "scalar")
+        return compose(find_operator(scalar), scalar, [symbol], {**rest, "scalar": number}, hint)
 
     return choose
 
