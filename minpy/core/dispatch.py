@@ -213,12 +213,10 @@ def record(
             if type(raws[index]) is numpy_array:
                 raws[index] = Shaped(raws[index].shape, raws[index].dtype)
     for index, value in enumerate(inputs):
-        if raws[index] is None:
+        if raws[index] is None:  # numbers are kept: they are part of what is computed
             if type(value) in _NUMBERS or (isinstance(value, numpy_array) and not value.ndim):
                 raws = list(raws)
-                raws[index] = (
-                    value[()] if isinstance(value, numpy_array) else value
-                )  # numbers are part of the operation
+                raws[index] = value[()] if isinstance(value, numpy_array) else value
         elif isinstance(value, numpy_array) and isinstance(raws[index], numpy_array):  # its owner may write to it
             raws = list(raws)
             raws[index] = raws[index].copy()
