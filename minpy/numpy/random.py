@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from minpy.context import Context
 from minpy.core.array import raw_of
-from minpy.core.context import Context
 from minpy.core.errors import ArgumentError
 from minpy.namespaces import listing
 from minpy.numpy.ndarray import ndarray
@@ -63,7 +63,7 @@ __dir__ = listing(__all__)
 
 
 def _finished(value: Any, dtype: Any, context: Context | None) -> Any:
-    from minpy.core.context import resolve_context
+    from minpy.context import resolve_context
     from minpy.ndarray.placement import place
 
     data = numpy.asarray(value)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
+from minpy.context import Context
 from minpy.core.array import as_raw, note_write
-from minpy.core.context import Context
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import CONSTANT, Node, Value, variables
