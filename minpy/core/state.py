@@ -1,8 +1,8 @@
 """What `with` statements set for a thread, such as the two flags of imperative differentiation.
 
-An interrupt (Ctrl-C, a timer) is raised between two bytecodes of whatever Python code runs: also on the way into an
-`__exit__` that is written in Python, before its first line. So scopes are left in C, by one `dict.update` of the
-thread's values.
+An interrupt (Ctrl-C, a timer) is raised where Python code calls something, jumps back or begins: also on the way into
+an `__exit__` that is written in Python, before its first line. So scopes are left in C, by one `dict.update` of the
+thread's values; and a scope that has begun to set them neither calls nor jumps any more.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ __all__ = ["Scope", "ThreadValues", "leaving", "state"]
 class ThreadValues(threading.local):
     """Values of a thread, as attributes, that scopes set and restore.
 
-    A scope is entered by one update of `vars(values)` that includes `leave`: what restores all that it changes, `leave`
-    as well. Nothing may be called after that update.
+    A scope stores into `vars(values)` what it sets, and `leave`: what restores all that it changes, `leave` as well.
     """
 
     leave: Callable[[], None]
@@ -58,26 +57,6 @@ class _State(ThreadValues):
 state = _State(recording=False, training=False, bridging=False)
 
 
-class _Entering:
-    """The `__enter__` of scopes. `with` looks it up, which computes everything, and calls what it found, which is C."""
-
-    def __get__(self, scope: Scope | None, owner: type[Scope]) -> Callable[..., None]:
-        if scope is None:
-            return _enter
-        recording, training, flags = scope._recording, scope._training, state.__dict__
-        if recording is None:
-            recording = flags["recording"]
-        if training is None:
-            training = flags["training"]
-        update = flags.update
-        return partial(update, {"recording": recording, "training": training, "leave": partial(update, flags.copy())})
-
-
-def _enter(scope: Scope) -> None:
-    """Enter a scope for those who look `__enter__` up in the class, as `contextlib.ExitStack` does."""
-    scope.__enter__()
-
-
 class Scope:
     """A context manager that sets the flags of this thread and restores them, exceptions and interrupts or not.
 
@@ -93,5 +72,14 @@ class Scope:
         self._recording = recording
         self._training = training
 
-    __enter__ = _Entering()
+    def __enter__(self) -> None:
+        values = state.__dict__
+        recording, training = self._recording, self._training
+        if recording is None:
+            recording = values["recording"]
+        if training is None:
+            training = values["training"]
+        leave = partial(values.update, values.copy())
+        values["recording"], values["training"], values["leave"] = recording, training, leave
+
     __exit__ = leaving(state)
