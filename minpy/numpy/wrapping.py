@@ -60,13 +60,14 @@ def wrapped_namespace(source: Any, module: str, skip: Iterable[str] = ()) -> dic
     found: dict[str, Any] = {}
     wrapped: dict[Any, Any] = {}  # one for each function, whatever NumPy's names for it
     known = vars(source)
-    for name in sorted(set(getattr(source, "__all__", known)).difference(skip)):
+    names = {name for name in getattr(source, "__all__", known) if not name.startswith("_")}.difference(skip)
+    for name in sorted(names):
         value = known.get(name)
-        if name.startswith("_") or name not in known or inspect.ismodule(value):
+        if name not in known or inspect.ismodule(value):
             continue
         wrappable = callable(value) and not inspect.isclass(value) and name not in _AS_THEY_ARE
         if wrappable and value not in wrapped:
             own = getattr(value, "__name__", name)
-            wrapped[value] = wrap_function(value, own if known.get(own) is value else name, module)
+            wrapped[value] = wrap_function(value, own if own in names and known.get(own) is value else name, module)
         found[name] = wrapped[value] if wrappable else value
     return found
