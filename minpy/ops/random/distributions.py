@@ -244,3 +244,6 @@ def _multinomial_shape(data: Any, *, shape: Any = (), **_: Any) -> Any:
 def _multinomial_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     data, logarithms = same_dtype(inputs, outputs[1:])
     return data, [as_dtype(dtype), *logarithms]
+
+
+multinomial.saved_name = "_sample_multinomial"

@@ -451,3 +451,9 @@ swapaxes.def_grad(lambda ans, data, *, dim1, dim2: lambda g: np.swapaxes(g, dim1
 # Their rules read no values of the data, only its shape.
 for _operator in (expand_dims, flatten, reshape, reshape_exactly, reshape_like, squeeze):
     _operator.keep_shape_only(0)
+
+# MXNet's files write these names, not the ones of the functions.
+cast.saved_name, cast.saved_aliases = "Cast", frozenset({"amp_cast"})
+flatten.saved_name, reshape.saved_name, swapaxes.saved_name = "Flatten", "Reshape", "SwapAxis"
+for _operator in (flatten, reshape, expand_dims, squeeze, transpose, swapaxes):
+    _operator.category = "shape"

@@ -304,3 +304,5 @@ def _diag_shape(data: Any, *, k: int = 0, axis1: int = 0, axis2: int = 1, **_: A
 # Their rules read no values of the data, only its shape.
 for _operator in (diag, slice, slice_axis, slice_like):
     _operator.keep_shape_only(0)
+
+slice.category = slice_axis.category = "shape"
