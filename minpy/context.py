@@ -114,6 +114,11 @@ def current_context() -> Context:
     return _default.context or CPU
 
 
+def set_current_context(context: Context) -> None:
+    """Make a context that of new arrays of this thread for which none is given, until the scope around this is left."""
+    _default.context = context
+
+
 def cpu(device_id: int = 0) -> Context:
     """Return the CPU context. All CPU numbers share one memory; they are told apart as MXNet does.
 
