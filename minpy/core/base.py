@@ -7,7 +7,6 @@ class-level default, so that no kind restates a field.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -262,8 +261,6 @@ class BaseOperator:
         """
         from minpy.checking import check_operator  # it is large, and most programs check nothing
 
-        for module in self.modes_in:
-            importlib.import_module(module)
         return check_operator(self, arguments, attributes)
 
     def def_grad(self, *_: Any, **__: Any) -> Any:

@@ -13,19 +13,23 @@ import numpy
 
 from minpy.bridge.protocols import NumPyProtocols
 from minpy.context import CPU, Context, resolve_context
-from minpy.core.array import Array, note_write, register_front_end
+from minpy.core.array import FRONT_ENDS, Array, note_write, register_front_end
 from minpy.core.backward import backward
-from minpy.core.dispatch import overwrite
+from minpy.core.dispatch import overwrite, read_only_error
 from minpy.core.errors import ArgumentError, DTypeError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.ndarray.borrowing import lent_view
+from minpy.ndarray.conversion import numeric_array
 from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
-from minpy.ndarray.placement import place, rebuild
+from minpy.ndarray.placement import place, rebuild, require_dense
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.inference.reshaping import resolve_shape
-from minpy.ops.tensor import indexing, mathematics, shape
+from minpy.ops.tensor import indexing, mathematics
+from minpy.ops.tensor.identity import cast, identity
+from minpy.ops.tensor.reshape import reshape_exactly
+from minpy.ops.tensor.transpose import transpose
 
 __all__ = ["NDArray"]
 
@@ -98,7 +102,7 @@ class NDArray(Members):
     @property
     def T(self) -> Self:
         """The array with its axes in reverse order (a copy, as in MXNet)."""
-        return shape.transpose(self)
+        return transpose(self)
 
     @property
     def grad(self) -> Any:
@@ -203,11 +207,11 @@ class NDArray(Members):
         dtype = numpy.dtype(dtype)
         if not copy and dtype == self._data.dtype:
             return self
-        return shape.cast(self, dtype=dtype)
+        return cast(self, dtype=dtype)
 
     def copy(self) -> Self:
         """Return a copy on the same device; recorded."""
-        return shape.identity(self)
+        return identity(self)
 
     def __copy__(self) -> Self:
         return self.copy()
@@ -250,9 +254,7 @@ class NDArray(Members):
 
     def as_np_ndarray(self) -> Any:
         """Return the same buffer, and place on the tape, with NumPy's semantics."""
-        from minpy.core.array import FRONT_ENDS, new_array
-
-        return new_array(FRONT_ENDS["numpy"], self._data, self._node)
+        return place(FRONT_ENDS["numpy"], self._data, self.context, self._node)
 
     def tostype(self, stype: str) -> Self:
         """Return the array in a storage type; only 'default' (dense) exists."""
@@ -262,7 +264,7 @@ class NDArray(Members):
 
     def _placed(self, context: Context, copy: bool = False) -> Any:
         """Return this array's value on a context, recorded if it is."""
-        array = shape.identity(self) if copy else self
+        array = identity(self) if copy else self
         return place(type(self), array._data, context, array._node)
 
     # -- waiting ---------------------------------------------------------------------------------------------------
@@ -278,7 +280,8 @@ class NDArray(Members):
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Make the array a variable: allocate a gradient (zeros) that `backward` writes.
 
-        An array that was computed under `record` is cut from its history.
+        An array that was computed under `record` is cut from its history. Integers may be variables, too: gradients
+        reach them through what is computed from them in floating point, and are truncated.
 
         Parameters
         ----------
@@ -289,11 +292,10 @@ class NDArray(Members):
 
         Raises
         ------
-        DTypeError
-            For an array that is not floating point.
         ArgumentError
-            For an unknown `grad_req`.
+            For an unknown `grad_req`, or another storage than a dense one.
         """
+        require_dense("attach_grad", stype)
         mark_variable(self, self._like(numpy.zeros_like(self._data)), grad_req)
 
     def zero_grad(self) -> None:
@@ -350,7 +352,7 @@ class NDArray(Members):
         basic = indexing.is_basic(key)
         if self._node is not None and state.recording:
             result = indexing.index(self, key=kept_key(key))
-            return result if result._data.ndim or not self._scalar_shape else shape.reshape_exactly(result, shape=(1,))
+            return result if result._data.ndim or not self._scalar_shape else reshape_exactly(result, shape=(1,))
         data = self._data[key if not basic else (*key, ...) if type(key) is tuple and ... not in key else key]
         if not isinstance(data, numpy.ndarray):
             data = self._data[key, ...] if basic and type(key) is not tuple else numpy.asarray(data)
@@ -374,7 +376,11 @@ class NDArray(Members):
                 numpy.copyto(data, raw, casting="unsafe")
             else:
                 data[key] = raw
+        except OverflowError:  # integers that the dtype cannot hold wrap around
+            data[key] = numeric_array(raw, data.dtype)
         except ValueError as error:
+            if not data.flags.writeable:
+                raise read_only_error(f"x[{key_text(key)}] = value") from None
             selected = data[key].shape
             raise ShapeError(
                 f"cannot assign {describe(raw)} to x[{key_text(key)}], which has shape {selected}: {error}."
@@ -385,7 +391,7 @@ class NDArray(Members):
         if self._node is not None:
             raise self._in_place_error("x[...] = value")
         if value.size == 1:
-            value = shape.reshape_exactly(value, shape=())
+            value = reshape_exactly(value, shape=())
         result = indexing.assign(self, value, key=kept_key(key))
         self._data, self._node = result._data, result._node
 
@@ -497,25 +503,15 @@ class NDArray(Members):
             raise ArgumentError(f"reshape: the shape must be a tuple of int, got {describe(target)}.")
         exact = resolve_shape(self.shape, tuple(target), reverse)
         if self._node is not None and state.recording:
-            return shape.reshape_exactly(self, shape=exact)
+            return reshape_exactly(self, shape=exact)
         return self._like(self._data.reshape(exact))
-
-    def reshape_like(self, other: Any, **options: Any) -> Self:
-        """Return the array in the shape of another."""
-        return shape.reshape_like(self, other, **options)
-
-    def broadcast_to(self, shape_: Any = None, **options: Any) -> Self:
-        """Return the array repeated along its axes of length 1, and along new axes in front, to a shape."""
-        target = options.get("shape", shape_)
-        target = (target,) if isinstance(target, int) else tuple(target)
-        new_axes = (1,) * (len(target) - self.ndim)
-        data = shape.reshape_exactly(self, shape=new_axes + self.shape) if new_axes else self
-        return shape.broadcast_to(data, shape=target)
 
     def transpose(self, *axes: Any, **options: Any) -> Self:
         """Return the array with its axes permuted; reversed if none are given."""
-        chosen = options.get("axes", axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
-        return shape.transpose(self, axes=tuple(chosen or ()))
+        chosen = options.pop("axes", axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+        if options:
+            raise ArgumentError(f"transpose has no argument {next(iter(options))!r}; it takes axes.")
+        return transpose(self, axes=tuple(chosen or ()))
 
 
 _ALL = slice(None)

@@ -5,6 +5,7 @@ They are most of what a network calls, and the cost of the general path in `disp
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -13,6 +14,7 @@ from minpy.core import dispatch
 from minpy.core.array import PLAIN_CLASSES, create, now
 from minpy.core.nodes import Node
 from minpy.core.operator import Operator
+from minpy.core.rules import Plan
 from minpy.core.state import state
 
 __all__ = ["UnaryUfunc"]
@@ -25,6 +27,13 @@ _NO_ATTRIBUTES: dict[str, Any] = {}
 
 class UnaryUfunc(Operator):
     """An operator that is a ufunc of one array."""
+
+    def plan(self) -> Plan:
+        """Return what recording a call has to keep; calls of this class ask whether that is any argument."""
+        plan = super().plan()
+        if plan.reads_arguments is None:
+            plan = self._plan = replace(plan, reads_arguments=frozenset((0,)))
+        return plan
 
     def __call__(self, value: Any = MISSING, /, *others: Any, **attributes: Any) -> Any:
         if type(value) not in PLAIN_CLASSES or attributes or others:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -282,7 +283,7 @@ def _window(nsize: int) -> dict[str, Any]:
 def _as_rows(data: Any) -> Any:
     """Return the data with its channels as the first of two axes of windows."""
     shape = np.shape(data)
-    return np.reshape(data, (shape[0], 1, shape[1], -1))
+    return np.reshape(data, (shape[0], 1, shape[1], math.prod(shape[2:])))
 
 
 def _divisor_base(data: Any, alpha: float, knorm: float, nsize: int) -> Any:

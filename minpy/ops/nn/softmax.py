@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -293,7 +294,8 @@ def softmax_activation(data: np.ndarray, *, mode: str = "instance") -> np.ndarra
     logits, dtype = _prepared("SoftmaxActivation", data, None, None)
     if mode == "channel":
         return raw_softmax(logits, one_axis("SoftmaxActivation", 1, data.ndim)).astype(dtype, copy=False)
-    return raw_softmax(logits.reshape(len(data), -1)).reshape(data.shape).astype(dtype, copy=False)
+    rows = logits.reshape(len(data), math.prod(data.shape[1:]))
+    return raw_softmax(rows).reshape(data.shape).astype(dtype, copy=False)
 
 
 @softmax_activation.def_grad()

@@ -23,7 +23,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 def _key(ndim: int, begin: Any, end: Any, step: Any) -> tuple[Slice, ...]:
     begin, end = _as_tuple(begin), _as_tuple(end)
-    step = _as_tuple(step) if step not in ((), None) else (None,) * len(begin)
+    step = (() if step is None else _as_tuple(step)) or (None,) * len(begin)
     if not len(begin) == len(end) == len(step) <= ndim:
         raise ShapeError(
             f"slice: begin {begin}, end {end} and step {step} must have the same length, at most the number of axes, "
