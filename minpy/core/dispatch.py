@@ -28,7 +28,7 @@ from minpy.core.guards import call_line, given, read_only, run_guarded
 from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.state import state
 
-__all__ = ["call", "register_tracer", "run", "write_out"]
+__all__ = ["call", "call_on_arrays", "register_tracer", "run", "write_out"]
 
 numpy_array = numpy.ndarray
 _NUMBERS = {int, float, bool, complex, numpy.float16, numpy.float32, numpy.float64, numpy.int32, numpy.int64}
@@ -94,7 +94,7 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     if operator.uses_training and attributes.get("training") is None and kind != TRACER:
         attributes["training"] = state.training
     if kind == ARRAY:
-        result = _call_on_arrays(operator, inputs, attributes)
+        result = call_on_arrays(operator, inputs, attributes)
     elif kind == RAW:
         result = visible(operator, run(operator, inputs, attributes), attributes)
     else:
@@ -138,7 +138,8 @@ def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any
         raise operator_error(error, call_line(operator, "forward", inputs, "NumPy arrays")) from error
 
 
-def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """Return what a call returns that has been bound, and of whose inputs one is an `Array`, and none a tracer's."""
     like: Any = None
     raws = []
     parents = []

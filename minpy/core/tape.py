@@ -73,9 +73,11 @@ def gradients(
         if node.operator is not None:
             _refuse_overwritten(node)
 
-    pending: dict[Any, Any] = {}
-    for node, gradient in zip(heads, head_gradients, strict=True):
-        _add(pending, node, gradient)
+    pending: dict[Any, Any] = dict(zip(heads, head_gradients, strict=True))
+    if len(pending) < len(heads):  # one of them is there twice
+        pending.clear()
+        for node, gradient in zip(heads, head_gradients, strict=True):
+            _add(pending, node, gradient)
     recording, state.recording = state.recording, create_graph
     try:
         if wanted is None and not create_graph:
@@ -174,7 +176,10 @@ def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[
     if needed:
         for index, part in zip(needed, _pull_back(node, gradient, needed, create_graph=False), strict=True):
             parent = node.parents[index]
-            _add(pending, parent, conform(part, operator, index, node, parent))
+            if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
+                part = conform(part, operator, index, node, parent)
+            previous = pending.get(parent)
+            pending[parent] = part if previous is None else previous + part
 
 
 def _walk_to(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
 from minpy.context import CPU, Context, current_context, resolve_context
-from minpy.core.array import Array, new_array
+from minpy.core.array import Array, create, new_array
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
-from minpy.ndarray.borrowing import lends
+from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import filled, numeric_array
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place, require_dense
@@ -36,6 +37,8 @@ __all__ = [
     "waitall",
     "zeros",
 ]
+
+_FLOAT32 = numpy.dtype("float32")
 
 
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
@@ -65,8 +68,16 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     if isinstance(source_array, Array):
         dtype = source_array._data.dtype if dtype is None else dtype
         source_array = source_array._data
-    dtype = numpy.float32 if dtype is None else dtype
-    data = source_array if lends(source_array, dtype) else numeric_array(source_array, dtype)
+    dtype = _FLOAT32 if dtype is None else dtype
+    if local.code is not None and ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
+        caller: Any = sys._getframe(1)
+        is_lent = caller.f_code is local.code and caller.f_back is local.frame
+        if is_lent and source_array.base is None and source_array.flags.c_contiguous:
+            lent = create(NDArray)
+            lent._data = source_array
+            lent._node = None
+            return lent
+    data = numeric_array(source_array, dtype)
     if ctx is None and current_context() is CPU:
         return new_array(NDArray, data)
     return place(NDArray, data, resolve_context(ctx))

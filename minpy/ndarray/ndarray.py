@@ -6,6 +6,7 @@ slices write through, and in-place changes of a recorded array are errors.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,8 +21,8 @@ from minpy.core.errors import ArgumentError, DTypeError, MutationError, NoGradie
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
-from minpy.ndarray.borrowing import lent_view
-from minpy.ndarray.conversion import numeric_array
+from minpy.ndarray.borrowing import local
+from minpy.ndarray.conversion import numeric_array, wrapped
 from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild, require_dense
 from minpy.ndarray.variables import mark_variable
@@ -177,7 +178,11 @@ class NDArray(Members):
 
     def asnumpy(self) -> numpy.ndarray:
         """Return a copy as a `numpy.ndarray`; the copy is not recorded."""
-        return lent_view(self)
+        if local.code is not None:
+            caller: Any = sys._getframe(1)
+            if caller.f_code is local.code and caller.f_back is local.frame:
+                return self._data.view()
+        return self._data.copy()
 
     def asscalar(self) -> Any:
         """Return the only element as a NumPy scalar.
@@ -372,11 +377,15 @@ class NDArray(Members):
             raise DTypeError(f"cannot assign {describe(raw)} to x[{key_text(key)}]; expected an array or a number.")
         data = self._data
         try:
+            if (type(raw) is int or type(raw) is list) and data.dtype.kind in "iu" and self._keeps_dtype:
+                raw = wrapped(raw, data.dtype)
             if type(key) is slice and key == _ALL and isinstance(raw, numpy.ndarray) and raw.dtype != data.dtype:
                 numpy.copyto(data, raw, casting="unsafe")
             else:
                 data[key] = raw
-        except OverflowError:  # integers that the dtype cannot hold wrap around
+        except OverflowError:  # numbers that the dtype cannot hold wrap around
+            if not self._keeps_dtype:
+                raise
             data[key] = numeric_array(raw, data.dtype)
         except ValueError as error:
             if not data.flags.writeable:

@@ -13,7 +13,8 @@ from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.core.operator import Operator
-from minpy.custom.calling import PropOperator, prop_operator
+from minpy.custom.calling import prop_operator
+from minpy.custom.operator import PropOperator
 from minpy.graph.ir import Node, Value, constant, variable
 from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.symbol.naming import current_names, current_scope, hidden_key
