@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-GROUPS = ("ndarray", "autograd", "operator", "custom", "convolution", "scalar", "dtypes", "argument")
+GROUPS = (*("ndarray", "autograd", "operator", "custom", "convolution", "scalar", "dtypes", "argument", "recorded"),)
 
 
 @dataclass(frozen=True)
