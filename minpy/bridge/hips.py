@@ -26,7 +26,7 @@ from autograd.tracer import Box, getval, isbox, new_box, primitive, trace_stack
 from autograd.util import toposort
 
 from minpy.core import dispatch, guards
-from minpy.core.array import Array, raw_of
+from minpy.core.array import Array, raw_of, share_with
 from minpy.core.errors import ArgumentError, NoGradientError
 from minpy.core.nodes import Recorded, attach_outputs, record_node
 from minpy.core.state import Scope, state
@@ -428,7 +428,7 @@ def call_through_autograd(name: str, function: Callable[..., Any], inputs: Seque
     parents = [value._node if isinstance(value, Array) else None for value in inputs]
     positions = [index for index, parent in enumerate(parents) if parent is not None]
     if not state.recording or not positions:
-        return _wrapped(function(*raws), like)
+        return _sharing(_wrapped(function(*raws), like), inputs)
     try:
         answer, pull = _trace(function, raws, positions)
     except (NotImplementedError, KeyError) as error:  # autograd looks up rules of three arguments in a bare dict
@@ -442,18 +442,19 @@ def call_through_autograd(name: str, function: Callable[..., Any], inputs: Seque
     if pull is None:
         if numpy.asarray(answer).dtype == object:  # boxes went where autograd does not look
             raise no_gradient(name)
-        return _wrapped(answer, like)
+        return _sharing(_wrapped(answer, like), inputs)
     kind = type(answer) if isinstance(answer, (tuple, list)) else None
     arrays = [numpy.asarray(value) for value in (answer if kind else (answer,))]
     node = record_node(AutogradCall(name, function, positions, pull), raws, None, {}, parents)
     if kind is None:
         node.answer, node.shape, node.dtype = arrays[0], arrays[0].shape, arrays[0].dtype
-        return like._like(arrays[0], node)
+        return _sharing(like._like(arrays[0], node), inputs)
     node.answer = tuple(arrays)
     outputs = [
         like._like(array, output if array.dtype.kind in "fc" else None)
         for array, output in zip(arrays, attach_outputs(node, arrays), strict=True)
     ]
+    _sharing(outputs, inputs)
     return kind(*outputs) if hasattr(kind, "_fields") else kind(outputs)
 
 
@@ -474,7 +475,15 @@ def _leading(values: Sequence[Any]) -> Array:
 
 def wrap_result(answer: Any, arrays: Sequence[Array]) -> Any:
     """Return raw results of a call as arrays like its arguments, not recorded."""
-    return _wrapped(answer, _leading(arrays))
+    return _sharing(_wrapped(answer, _leading(arrays)), arrays)
+
+
+def _sharing(result: Any, inputs: Sequence[Any]) -> Any:
+    """Return a result, an array or a list or tuple with arrays, having noted which inputs it shares its memory with."""
+    for array in result if isinstance(result, (tuple, list)) else (result,):
+        if isinstance(array, Array) and array._data.base is not None:
+            share_with(array, inputs)
+    return result
 
 
 def _wrapped(answer: Any, like: Array) -> Any:

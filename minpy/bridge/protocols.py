@@ -18,7 +18,7 @@ from autograd.tracer import isbox, trace_primitives_map
 
 from minpy.bridge.compositions import COMPOSITIONS
 from minpy.bridge.hips import call_through_autograd, no_gradient, register_array, wrap_result
-from minpy.core.array import Array, note_write
+from minpy.core.array import Array, memory_of, note_write
 from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.state import state
 from minpy.ops.registry import FUNCTIONS
@@ -128,7 +128,10 @@ class NumPyProtocols(Array):
                 "numpy.concatenate; or write the function as an operator with @customop('numpy')."
             )
         data = self._data if dtype is None else self._data.astype(dtype, copy=False)
-        return data if copy is False else data.copy()
+        if copy is False:
+            memory_of(data).external = True
+            return data
+        return data.copy()
 
     def view(self, kind: Any = None) -> Any:
         """Return the array itself, for `x.view(numpy.ndarray)`: what functions for array subclasses ask.
@@ -144,7 +147,7 @@ class NumPyProtocols(Array):
 
     def __dlpack__(self, **keywords: Any) -> Any:
         """Return the buffer as a DLPack capsule, without copying. `backward` sees no later write through it."""
-        note_write(self._data)  # whoever takes it may write: now, as far as we know
+        note_write(self._data).external = True  # whoever takes it may write: now, as far as we know
         return self._data.__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> tuple[int, int]:

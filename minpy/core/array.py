@@ -1,7 +1,8 @@
 """`Array`, what the tape knows of an array: a NumPy buffer and the node that produced it.
 
 The front ends (`minpy.nd.NDArray`, `minpy.numpy.ndarray`) derive from it and give it methods. The module also keeps
-the log of in-place changes, by which `backward` notices that a value it saved has been overwritten.
+what is known of memory: when it was last changed in place, by which `backward` notices that a value it saved has been
+overwritten, and which arrays share it, so that a recorded write through one is seen by all.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import weakref
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
@@ -17,15 +19,19 @@ __all__ = [
     "FRONT_ENDS",
     "PLAIN_CLASSES",
     "Array",
+    "Memory",
     "Shaped",
     "as_raw",
     "create",
     "last_write",
+    "memory_of",
     "new_array",
     "note_write",
     "now",
     "raw_of",
     "register_front_end",
+    "share",
+    "share_with",
     "written_since",
 ]
 
@@ -121,15 +127,51 @@ def register_front_end(kind: str, cls: type[Array]) -> None:
     PLAIN_CLASSES.add(cls)
 
 
-class _Write:
-    __slots__ = ("owner", "time")
+class Memory:
+    """What is known of the memory of one buffer: kept from the first write to it, or the first array that shares it.
 
-    def __init__(self, owner: weakref.ref[numpy.ndarray], time: int) -> None:
+    `written` is the time of the latest in-place change. `filled`: recorded values have been written into it, and
+    further ones may be. `external`: others than arrays of ours may look at it, so that a write has to reach this very
+    memory.
+    """
+
+    __slots__ = ("_arrays", "_limit", "external", "filled", "owner", "written")
+
+    def __init__(self, owner: weakref.ref[numpy.ndarray]) -> None:
         self.owner = owner
-        self.time = time
+        self.written = 0
+        self.filled = self.external = False
+        self._arrays: dict[int, weakref.ref[Array]] = {}
+        self._limit = 16
+
+    def add(self, array: Array) -> None:
+        """Note that `array` shares the memory."""
+        arrays = self._arrays
+        arrays[id(array)] = weakref.ref(array)
+        if len(arrays) > self._limit:
+            for key, other in list(arrays.items()):
+                if other() is None:
+                    arrays.pop(key, None)
+            self._limit = 2 * len(arrays) + 16
+
+    @property
+    def shared(self) -> bool:
+        """Whether arrays have been noted to share it; some may be gone."""
+        return bool(self._arrays)
+
+    def others(self, array: Array) -> list[Array]:
+        """Return the arrays that share the memory with `array`."""
+        if not self._arrays:
+            return []
+        found = [reference() for reference in list(self._arrays.values())]
+        return [
+            other
+            for other in found
+            if other is not None and other is not array and _owner(other._data) is self.owner()
+        ]
 
 
-_writes: dict[int, _Write] = {}
+_memories: dict[int, Memory] = {}
 _last_write = 0
 
 
@@ -139,17 +181,37 @@ def _owner(data: numpy.ndarray) -> numpy.ndarray:
     return data
 
 
-def note_write(data: numpy.ndarray) -> None:
-    """Log that the buffer behind `data` has been changed in place."""
-    global _last_write
+def memory_of(data: numpy.ndarray) -> Memory:
+    """Return what is known of the memory behind `data`."""
     owner = data if data.base is None else _owner(data)
     key = id(owner)
-    _last_write = time = now()
-    write = _writes.get(key)
-    if write is None:
-        _writes[key] = _Write(weakref.ref(owner, lambda _: _writes.pop(key, None)), time)
-    else:
-        write.time = time
+    memory = _memories.get(key)
+    if memory is None:
+        _memories[key] = memory = Memory(weakref.ref(owner, lambda _: _memories.pop(key, None)))
+    return memory
+
+
+def share(array: Array, other: Array) -> None:
+    """Note that two arrays share their memory."""
+    memory = memory_of(array._data)
+    memory.add(array)
+    memory.add(other)
+
+
+def share_with(array: Array, others: Iterable[Any]) -> None:
+    """Note with which of some values, `Array`s or not, an array shares its memory."""
+    owner = _owner(array._data)
+    for other in others:
+        if isinstance(other, Array) and _owner(other._data) is owner:
+            share(array, other)
+
+
+def note_write(data: numpy.ndarray) -> Memory:
+    """Log that the memory behind `data` has been changed in place, and return what is known of it."""
+    global _last_write
+    memory = memory_of(data)
+    _last_write = memory.written = now()
+    return memory
 
 
 def last_write() -> int:
@@ -158,8 +220,8 @@ def last_write() -> int:
 
 
 def written_since(data: Any, time: int) -> bool:
-    """Tell whether the buffer behind `data` has been changed in place after `time`."""
+    """Tell whether the memory behind `data` has been changed in place after `time`."""
     if not isinstance(data, numpy.ndarray):
         return False
-    write = _writes.get(id(_owner(data)))
-    return write is not None and write.time > time
+    memory = _memories.get(id(_owner(data)))
+    return memory is not None and memory.written > time

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, Shaped, note_write, raw_of
+from minpy.core.array import Array, Shaped, note_write, raw_of, share_with
 from minpy.core.attributes import bind
 from minpy.core.errors import (
     ArgumentError,
@@ -175,7 +175,10 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
         node = record(operator, loose, raws, answer, attributes, parents)
         node.shape = answer.shape
         node.dtype = answer.dtype
-    return like._like(answer, node)
+    result = like._like(answer, node)
+    if answer.base is not None and not like._copies_views:
+        share_with(result, inputs)
+    return result
 
 
 def _in_dtype_of(operator: Any, raws: Sequence[Any], attributes: dict[str, Any], answer: Any) -> numpy.ndarray:

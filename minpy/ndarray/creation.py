@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, new_array
+from minpy.core.array import Array, memory_of, new_array
 from minpy.core.context import CPU, Context, current_context, resolve_context
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe
 from minpy.ndarray.borrowing import lends
@@ -471,7 +471,11 @@ def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True) -> NDArray:
         )
     shared = ndarray.view()
     ndarray.flags.writeable = False
-    return place(NDArray, shared, resolve_context(None))
+    made: NDArray = place(NDArray, shared, resolve_context(None))
+    memory = memory_of(shared)
+    memory.external = True
+    memory.add(made)
+    return made
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:

@@ -12,11 +12,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy
 
 from minpy.bridge.protocols import NumPyProtocols
-from minpy.core.array import Array, note_write, register_front_end
+from minpy.core.array import Array, note_write, register_front_end, share
 from minpy.core.backward import backward
 from minpy.core.context import CPU, Context, resolve_context
 from minpy.core.dispatch import overwrite
-from minpy.core.errors import ArgumentError, DTypeError, MutationError, NoGradientError, ShapeError, describe
+from minpy.core.errors import (
+    ArgumentError,
+    DTypeError,
+    MutationError,
+    MXNetError,
+    NoGradientError,
+    ShapeError,
+    describe,
+)
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
@@ -24,6 +32,7 @@ from minpy.ndarray.borrowing import lent_view
 from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild
 from minpy.ndarray.variables import mark_variable
+from minpy.ndarray.writing import receive, record_store, require_writable, unrecorded_write, view_of
 from minpy.ops import indexing, mathematics, shape
 from minpy.ops.reshaping import resolve_shape
 
@@ -57,6 +66,8 @@ class NDArray(Members):
     _copies_views: ClassVar[bool] = True
     _keeps_dtype: ClassVar[bool] = True
     _scalar_shape: ClassVar[tuple[int, ...]] = (1,)
+    # Whether what an operator returned may be changed in place under `record`: that is recorded, too.
+    _records_changes: ClassVar[bool] = False
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
@@ -252,7 +263,9 @@ class NDArray(Members):
         """Return the same buffer, and place on the tape, with NumPy's semantics."""
         from minpy.core.array import FRONT_ENDS, new_array
 
-        return new_array(FRONT_ENDS["numpy"], self._data, self._node)
+        array = new_array(FRONT_ENDS["numpy"], self._data, self._node)
+        share(self, array)
+        return array
 
     def tostype(self, stype: str) -> Self:
         """Return the array in a storage type; only 'default' (dense) exists."""
@@ -311,7 +324,9 @@ class NDArray(Members):
 
     def detach(self) -> Self:
         """Return the same buffer without history: no gradient flows through the result."""
-        return self._like(self._data)
+        array = self._like(self._data)
+        share(self, array)
+        return array
 
     def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """Compute the gradient of this array with respect to every variable it was recorded from.
@@ -347,22 +362,21 @@ class NDArray(Members):
             size = self._data.shape[0]
             if not -size <= key < size:
                 raise IndexError(f"index {key} is out of range for axis 0 of an array of shape {self.shape}.")
-        basic = indexing.is_basic(key)
-        if self._node is not None and state.recording:
-            result = indexing.index(self, key=kept_key(key))
-            return result if result._data.ndim or not self._scalar_shape else shape.reshape_exactly(result, shape=(1,))
-        data = self._data[key if not basic else (*key, ...) if type(key) is tuple and ... not in key else key]
-        if not isinstance(data, numpy.ndarray):
-            data = self._data[key, ...] if basic and type(key) is not tuple else numpy.asarray(data)
-        if not data.ndim:
+        if not indexing.is_basic(key):
+            if self._node is not None and state.recording:
+                return indexing.index(self, key=kept_key(key))
+            return self._like(self._data[key])
+        parts = key if type(key) is tuple else (key,)
+        if not any(part is ... for part in parts):
+            parts = (*parts, ...)
+        data = self._data[parts]  # with an Ellipsis it is a view, never a scalar
+        if not data.ndim and self._scalar_shape:
+            parts = (*parts, None)
             data = data.reshape(self._scalar_shape)
-        return self._like(data)
+        return view_of(self, data, indexing.index, {"key": parts})
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = raw_key(key)
-        if state.recording and (self._node is not None or (isinstance(value, Array) and value._node is not None)):
-            self._assign_recorded(key, value)
-            return
         raw = value._data if isinstance(value, Array) else value
         if isinstance(raw, numpy.ndarray) and raw.size == 1:
             raw = raw.reshape(())
@@ -370,24 +384,21 @@ class NDArray(Members):
             raise DTypeError(f"cannot assign {describe(raw)} to x[{key_text(key)}]; expected an array or a number.")
         data = self._data
         try:
+            if state.recording and (self._node is not None or (isinstance(value, Array) and value._node is not None)):
+                record_store(self, kept_key(key), value, raw, "x[...] = value")
+                return
             if type(key) is slice and key == _ALL and isinstance(raw, numpy.ndarray) and raw.dtype != data.dtype:
                 numpy.copyto(data, raw, casting="unsafe")
             else:
                 data[key] = raw
         except ValueError as error:
+            if isinstance(error, MXNetError):
+                raise
             selected = data[key].shape
             raise ShapeError(
                 f"cannot assign {describe(raw)} to x[{key_text(key)}], which has shape {selected}: {error}."
             ) from None
-        self._changed()
-
-    def _assign_recorded(self, key: Any, value: Any) -> None:
-        if self._node is not None:
-            raise self._in_place_error("x[...] = value")
-        if value.size == 1:
-            value = shape.reshape_exactly(value, shape=())
-        result = indexing.assign(self, value, key=kept_key(key))
-        self._data, self._node = result._data, result._node
+        self._changed(key)
 
     def _in_place_error(self, what: str) -> MutationError:
         kind = "a variable (attach_grad)" if type(self._node) is Leaf else "recorded"
@@ -397,18 +408,16 @@ class NDArray(Members):
             "the change outside record() or inside autograd.pause()."
         )
 
-    def _changed(self) -> None:
-        """Note that the buffer was written: what was computed from the old value is history."""
-        note_write(self._data)
-        if self._node is not None and type(self._node) is not Leaf:
-            self._node = None
+    def _changed(self, key: Any = ..., replaces: bool = True) -> None:
+        """Note that `self[key]` was written, and nothing recorded; whether the old values do not matter any more."""
+        memory = note_write(self._data)
+        if memory.shared or (self._node is not None and type(self._node) is not Leaf):
+            unrecorded_write(self, memory, key, replaces)
 
     def _receive(self, data: Any, node: Any) -> None:
         """Take the result of a call that was given this array as `out`."""
-        if state.recording and self._node is not None:
-            raise self._in_place_error("out=x")
-        if node is not None:
-            self._data, self._node = data.astype(self._data.dtype, copy=False), node
+        if state.recording and (self._node is not None or node is not None):
+            receive(self, data, node, "out=x")
             return
         if data is not self._data:
             numpy.copyto(self._data, data, casting="unsafe")
@@ -416,9 +425,12 @@ class NDArray(Members):
 
     def _update(self, operator: Operator, other: Any) -> Any:
         """Compute `x = operator(x, other)` in place, for `+=` and its kin."""
-        if state.recording and self._node is not None:
-            raise self._in_place_error(f"x {_SIGNS.get(operator.__name__, operator.__name__)}= y")
-        recorded = state.recording and isinstance(other, Array) and other._node is not None
+        recorded = state.recording and (
+            self._node is not None or (isinstance(other, Array) and other._node is not None)
+        )
+        if recorded:
+            what = f"x {_SIGNS.get(operator.__name__, operator.__name__)}= y"
+            require_writable(self, what)
         raw = other._data if isinstance(other, Array) else other
         if isinstance(raw, numpy.ndarray):
             direct = raw.dtype == self._data.dtype and raw.shape == self._data.shape
@@ -427,7 +439,7 @@ class NDArray(Members):
             direct = isinstance(raw, (float, int)) and self._data.dtype.kind == "f"
         if direct and not recorded and isinstance(operator.forward, numpy.ufunc):
             operator.forward(self._data, raw, out=self._data)
-            self._changed()
+            self._changed(replaces=False)
             return self
         result = self._general(operator, self, other)
         if result is NotImplemented:
@@ -437,11 +449,11 @@ class NDArray(Members):
                 f"in-place {operator.__name__}: the result has shape {result.shape}, x has {self.shape}; "
                 "an array cannot grow in place. Write x = x + y."
             )
-        if result._node is not None:
-            self._data, self._node = result._data.astype(self._data.dtype, copy=False), result._node
+        if recorded:
+            receive(self, result._data, result._node, what)
         else:
-            overwrite(self, result._data)
-            self._changed()
+            numpy.copyto(self._data, result._data, casting="unsafe")
+            self._changed(replaces=False)
         return self
 
     @staticmethod
@@ -473,7 +485,7 @@ class NDArray(Members):
     # -- shapes ----------------------------------------------------------------------------------------------------
 
     def reshape(self, *new_shape: Any, **options: Any) -> Self:
-        """Return the same buffer in another shape; outside `record`, writing to it writes to this array.
+        """Return the same buffer in another shape: writing to it writes to this array.
 
         Parameters
         ----------
@@ -496,9 +508,10 @@ class NDArray(Members):
         if isinstance(target, str) or not all(isinstance(length, (int, numpy.integer)) for length in target):
             raise ArgumentError(f"reshape: the shape must be a tuple of int, got {describe(target)}.")
         exact = resolve_shape(self.shape, tuple(target), reverse)
-        if self._node is not None and state.recording:
+        data = self._data.reshape(exact)
+        if not numpy.may_share_memory(data, self._data):  # not contiguous: NumPy has copied
             return shape.reshape_exactly(self, shape=exact)
-        return self._like(self._data.reshape(exact))
+        return view_of(self, data, shape.reshape_exactly, {"shape": exact})
 
     def reshape_like(self, other: Any, **options: Any) -> Self:
         """Return the array in the shape of another."""
