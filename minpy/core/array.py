@@ -165,9 +165,7 @@ class Memory:
             return []
         found = [reference() for reference in list(self._arrays.values())]
         return [
-            other
-            for other in found
-            if other is not None and other is not array and _owner(other._data) is self.owner()
+            other for other in found if other is not None and other is not array and _owner(other._data) is self.owner()
         ]
 
 

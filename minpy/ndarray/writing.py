@@ -16,7 +16,7 @@ from minpy.core.array import Array, Memory, Shaped, memory_of, note_write, now
 from minpy.core.errors import MutationError, describe
 from minpy.core.nodes import Leaf, record_node
 from minpy.core.state import state
-from minpy.ops import indexing
+from minpy.ops.tensor import indexing
 
 __all__ = ["Region", "receive", "record_store", "require_writable", "unrecorded_write", "view_of"]
 
@@ -278,4 +278,3 @@ def _with_places(array: Any, memory: Memory) -> Iterator[Any]:
         node = other._node
         if node is not None and type(node) is not Leaf:
             yield other
-
