@@ -307,6 +307,17 @@ def register_array(cls: type) -> None:
 # -- autograd's functions on our tape ----------------------------------------------------------------------------------
 
 
+# Functions whose gradient depends on shapes only, so that what they were given may be changed afterwards.
+_ARRANGING = {
+    f"numpy.{name}"
+    for name in (
+        "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "diagonal", "dsplit", "expand_dims",
+        "flip", "fliplr", "flipud", "hsplit", "moveaxis", "ravel", "reshape", "rollaxis", "rot90", "split", "squeeze",
+        "swapaxes", "transpose", "vsplit",
+    )
+}  # fmt: skip
+
+
 class AutogradCall(BaseOperator):
     """The operator of one recorded call whose gradient HIPS autograd computes.
 
@@ -329,6 +340,10 @@ class AutogradCall(BaseOperator):
         self._function = function
         self._positions = positions
         self._pull = pull
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return what the gradients read: nothing, if the function only arranges what it is given."""
+        return (frozenset(), False) if self.__name__ in _ARRANGING else super().values_read(indices)
 
     def pull_back(
         self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
@@ -482,7 +497,7 @@ def wrap_result(answer: Any, arrays: Sequence[Array]) -> Any:
 def _sharing(result: Any, inputs: Sequence[Any]) -> Any:
     """Return a result, an array or a list or tuple with arrays, having noted which inputs it shares its memory with."""
     for array in result if isinstance(result, (tuple, list)) else (result,):
-        if isinstance(array, Array) and array._data.base is not None:
+        if isinstance(array, Array):
             share_with(array, inputs)
     return result
 

@@ -163,7 +163,7 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
         raws = [value.item() if isinstance(value, numpy.generic) else value for value in raws]
     answer = run_guarded(operator, raws, attributes) if guarded else run(operator, raws, attributes)
     if type(answer) is tuple:
-        return _wrap_outputs(operator, like, loose, raws, answer, attributes, parents if needed else None)
+        return _wrap_outputs(operator, like, inputs, loose, raws, answer, attributes, parents if needed else None)
     if type(answer) is not numpy_array:
         answer = numpy.asarray(answer)
     if operator.keeps_dtype and like._keeps_dtype and answer.dtype.kind == "f":
@@ -176,7 +176,7 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
         node.shape = answer.shape
         node.dtype = answer.dtype
     result = like._like(answer, node)
-    if answer.base is not None and not like._copies_views:
+    if operator.may_alias and not like._copies_views:
         share_with(result, inputs)
     return result
 
@@ -233,6 +233,7 @@ def _wrap_outputs(
     operator: Any,
     like: Any,
     inputs: Sequence[Any],
+    loose: Sequence[Any],
     raws: Sequence[Any],
     answer: tuple[Any, ...],
     attributes: dict[str, Any],
@@ -243,7 +244,7 @@ def _wrap_outputs(
         answer = tuple(_unaliased(value, raws) for value in answer)
     node = None
     if parents is not None and state.recording and any(value.dtype.kind in "fc" for value in answer):
-        node = record(operator, inputs, raws, answer, attributes, parents)
+        node = record(operator, loose, raws, answer, attributes, parents)
     if node is None:
         result = visible(operator, tuple(like._like(value) for value in answer), attributes)
     else:
@@ -253,6 +254,9 @@ def _wrap_outputs(
             for value, output in zip(answer, outputs, strict=True)
         )
         result = visible(operator, arrays, attributes)
+    if operator.may_alias and not like._copies_views:
+        for array in result if type(result) is tuple else (result,):
+            share_with(array, inputs)
     as_list = operator.builtin and like._copies_views and type(result) is tuple
     return list(result) if as_list else result  # MXNet's operators return lists
 

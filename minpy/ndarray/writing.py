@@ -65,7 +65,7 @@ class Region:
 
     def within(self, data: numpy.ndarray) -> tuple[Any, Any] | None:
         """Return (positions in `data`, flat; positions in the region, flat) of what both have; None for nothing."""
-        if not self.basic and data is self.data:
+        if not self.basic and (data is self.data or not self.into.size):
             return (self.into, self.of) if self.into.size else None
         if not numpy.may_share_memory(self.view, data):
             return None
@@ -123,7 +123,7 @@ def record_store(array: Any, key: Any, value: Any, raw: Any, what: str) -> None:
     memory = memory_of(array._data)
     others = _others(array, memory, region)
     _refuse(array, memory, [other for other, _ in others], what)
-    if array._data.dtype.kind not in "fc":
+    if array._data.dtype.kind not in "fc" or 0 in region.shape:
         array._data[key] = raw
         note_write(array._data)
         return
@@ -141,10 +141,8 @@ def record_store(array: Any, key: Any, value: Any, raw: Any, what: str) -> None:
     value_shape = numpy.shape(raw)
     for other, positions in others:
         other._node = _overwritten(other, region, positions, value_node, value_shape)
-    if region.whole and value_node is not None and value_shape == before.shape:
-        array._node = value_node
-    elif region.basic:
-        parent = None if region.whole else _live(array._node)
+    if region.basic:
+        parent = None if region.view.size == before.size else _live(array._node)
         if parent is None and value_node is None:
             array._node = None
             return
@@ -230,8 +228,6 @@ def _overwritten(array: Any, region: Region, positions: Any, value: Any, value_s
     parent = None if region.covers(data, into) else _live(array._node)
     if parent is None and value is None:
         return None
-    if parent is None and value.shape == data.shape == region.shape and type(into) is slice:
-        return value
     attributes = {"into": into, "of": of, "shape": region.shape}
     node = record_node(indexing.overwrite, (None, Shaped(value_shape, data.dtype)), None, attributes, (parent, value))
     node.shape, node.dtype = data.shape, data.dtype
