@@ -152,7 +152,7 @@ class Program:
                 elif full is not False and other is array and len(self.hits(other, target)[0]) == other.where.size:
                     other.place = other.jacobian = None
             return
-        if not target.size:
+        if full is None and not target.size:
             owner.written = self.tick()
             return
         if len(owner.arrays) == 1 and not owner.external:

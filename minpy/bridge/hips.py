@@ -496,9 +496,11 @@ def wrap_result(answer: Any, arrays: Sequence[Array]) -> Any:
 
 def _sharing(result: Any, inputs: Sequence[Any]) -> Any:
     """Return a result, an array or a list or tuple with arrays, having noted which inputs it shares its memory with."""
-    for array in result if isinstance(result, (tuple, list)) else (result,):
-        if isinstance(array, Array):
-            share_with(array, inputs)
+    if isinstance(result, Array):
+        share_with(result, inputs)
+    elif isinstance(result, (tuple, list)):
+        for array in result:
+            _sharing(array, inputs)
     return result
 
 

@@ -39,6 +39,7 @@ __all__ = [
 now = itertools.count(1).__next__
 
 create: Any = object.__new__
+reference = weakref.ref
 
 
 class Array:
@@ -131,39 +132,39 @@ class Memory:
     """What is known of the memory of one buffer: kept from the first write to it, or the first array that shares it.
 
     `written` is the time of the latest in-place change. `filled`: recorded values have been written into it, and
-    further ones may be. `external`: others than arrays of ours may look at it, so that a write has to reach this very
+    further ones may be. `taped`: an array that shares it may stand on the tape, and be no variable. `external`: others than arrays of ours may look at it, so that a write has to reach this very
     memory.
     """
 
-    __slots__ = ("_arrays", "_limit", "external", "filled", "owner", "written")
+    __slots__ = ("_arrays", "_limit", "external", "filled", "owner", "taped", "written")
 
     def __init__(self, owner: weakref.ref[numpy.ndarray]) -> None:
         self.owner = owner
         self.written = 0
-        self.filled = self.external = False
+        self.filled = self.taped = self.external = False
         self._arrays: dict[int, weakref.ref[Array]] = {}
         self._limit = 16
 
     def add(self, array: Array) -> None:
         """Note that `array` shares the memory."""
         arrays = self._arrays
-        arrays[id(array)] = weakref.ref(array)
+        arrays[id(array)] = reference(array)
+        if array._node is not None and array._node.parents != ():
+            self.taped = True
         if len(arrays) > self._limit:
-            for key, other in list(arrays.items()):
-                if other() is None:
-                    arrays.pop(key, None)
-            self._limit = 2 * len(arrays) + 16
+            self._forget_dead()
 
-    @property
-    def shared(self) -> bool:
-        """Whether arrays have been noted to share it; some may be gone."""
-        return bool(self._arrays)
+    def _forget_dead(self) -> None:
+        for key, known in list(self._arrays.items()):
+            if known() is None:
+                self._arrays.pop(key, None)
+        self._limit = 2 * len(self._arrays) + 16
 
     def others(self, array: Array) -> list[Array]:
         """Return the arrays that share the memory with `array`."""
         if not self._arrays:
             return []
-        found = [reference() for reference in list(self._arrays.values())]
+        found = [known() for known in list(self._arrays.values())]
         return [
             other for other in found if other is not None and other is not array and _owner(other._data) is self.owner()
         ]
@@ -190,18 +191,32 @@ def memory_of(data: numpy.ndarray) -> Memory:
 
 
 def share(array: Array, other: Array) -> None:
-    """Note that two arrays share their memory."""
-    memory = memory_of(array._data)
-    memory.add(array)
-    memory.add(other)
+    """Note that two arrays share their memory. Every view is noted: this is `Memory.add` of both, in fewer steps."""
+    base = array._data.base
+    memory = _memories.get(id(array._data if base is None else base))
+    if memory is None:
+        memory = memory_of(array._data)
+    arrays = memory._arrays
+    arrays[id(array)] = reference(array)
+    arrays[id(other)] = reference(other)
+    node = array._node
+    if node is not None:
+        view_node = other._node
+        if node.parents != () or (view_node is not None and view_node.parents != ()):
+            memory.taped = True
+    if len(arrays) > memory._limit:
+        memory._forget_dead()
 
 
 def share_with(array: Array, others: Iterable[Any]) -> None:
     """Note with which of some values, `Array`s or not, an array shares its memory."""
-    owner = _owner(array._data)
+    data = array._data
+    owner = data if data.base is None else _owner(data)
     for other in others:
-        if isinstance(other, Array) and _owner(other._data) is owner:
-            share(array, other)
+        if isinstance(other, Array):
+            data = other._data
+            if (data if data.base is None else _owner(data)) is owner:
+                share(array, other)
 
 
 def note_write(data: numpy.ndarray) -> Memory:

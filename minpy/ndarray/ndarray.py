@@ -350,30 +350,41 @@ class NDArray(Members):
     # -- parts -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Self:
-        if type(key) is slice and key.start is key.stop is key.step is None and self._copies_views:
-            return self
-        key = raw_key(key)
-        if (
-            type(key) is not tuple
-            and isinstance(key, (int, numpy.integer))
-            and self._data.ndim
-            and not isinstance(key, bool)
-        ):
-            size = self._data.shape[0]
-            if not -size <= key < size:
-                raise IndexError(f"index {key} is out of range for axis 0 of an array of shape {self.shape}.")
-        if not indexing.is_basic(key):
-            if self._node is not None and state.recording:
-                return indexing.index(self, key=kept_key(key))
-            return self._like(self._data[key])
-        parts = key if type(key) is tuple else (key,)
-        if not any(part is ... for part in parts):
-            parts = (*parts, ...)
+        kind = type(key)
+        if kind is slice:
+            if key.start is key.stop is key.step is None and self._copies_views:
+                return self
+            parts: Any = (key, ...)
+        elif kind is int:
+            self._require_in_range(key)
+            parts = (key, ...)
+        else:
+            key = raw_key(key)
+            if isinstance(key, numpy.integer):
+                self._require_in_range(key)
+            if not indexing.is_basic(key):
+                return self._gathered(key)
+            parts = key if type(key) is tuple else (key,)
+            if ... not in parts:
+                parts = (*parts, ...)
         data = self._data[parts]  # with an Ellipsis it is a view, never a scalar
         if not data.ndim and self._scalar_shape:
             parts = (*parts, None)
             data = data.reshape(self._scalar_shape)
         return view_of(self, data, indexing.index, {"key": parts})
+
+    def _require_in_range(self, key: Any) -> None:
+        size = self._data.shape[0] if self._data.ndim else 0
+        if not -size <= key < size and self._data.ndim:
+            raise IndexError(f"index {key} is out of range for axis 0 of an array of shape {self.shape}.")
+
+    def _gathered(self, key: Any) -> Any:
+        """Return the elements that indices in arrays or a mask choose: a copy."""
+        if self._node is not None and state.recording:
+            result = indexing.index(self, key=kept_key(key))
+            return result if result._data.ndim or not self._scalar_shape else shape.reshape_exactly(result, shape=(1,))
+        data = numpy.asarray(self._data[key])
+        return self._like(data if data.ndim else data.reshape(self._scalar_shape))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = raw_key(key)
@@ -411,7 +422,7 @@ class NDArray(Members):
     def _changed(self, key: Any = ..., replaces: bool = True) -> None:
         """Note that `self[key]` was written, and nothing recorded; whether the old values do not matter any more."""
         memory = note_write(self._data)
-        if memory.shared or (self._node is not None and type(self._node) is not Leaf):
+        if memory.taped or (self._node is not None and type(self._node) is not Leaf):
             unrecorded_write(self, memory, key, replaces)
 
     def _receive(self, data: Any, node: Any) -> None:
@@ -508,8 +519,10 @@ class NDArray(Members):
         if isinstance(target, str) or not all(isinstance(length, (int, numpy.integer)) for length in target):
             raise ArgumentError(f"reshape: the shape must be a tuple of int, got {describe(target)}.")
         exact = resolve_shape(self.shape, tuple(target), reverse)
+        base = self._data.base
         data = self._data.reshape(exact)
-        if not numpy.may_share_memory(data, self._data):  # not contiguous: NumPy has copied
+        if data.base is not (self._data if base is None else base) and not numpy.may_share_memory(data, self._data):
+            # It is not contiguous, and NumPy has copied it.
             return shape.reshape_exactly(self, shape=exact)
         return view_of(self, data, shape.reshape_exactly, {"shape": exact})
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, Memory, Shaped, memory_of, note_write, now
+from minpy.core.array import Array, Memory, Shaped, memory_of, note_write, now, share
 from minpy.core.errors import MutationError, describe
 from minpy.core.nodes import Leaf, record_node
 from minpy.core.state import state
@@ -27,14 +27,13 @@ _ALL = slice(None)
 def view_of(array: Any, data: numpy.ndarray, operator: Any, attributes: dict[str, Any]) -> Any:
     """Return the array around `data`, a view of the array's memory; `operator`, recorded, makes it from the array."""
     parent = array._node
-    node = None
-    if parent is not None and state.recording:
+    if parent is None or not state.recording:
+        view = array._like(data)
+    else:
         node = record_node(operator, (Shaped(array._data.shape, array._data.dtype),), None, attributes, (parent,))
         node.shape, node.dtype = data.shape, data.dtype
-    view = array._like(data, node)
-    memory = memory_of(data)
-    memory.add(array)
-    memory.add(view)
+        view = array._like(data, node)
+    share(array, view)
     return view
 
 
@@ -136,7 +135,7 @@ def record_store(array: Any, key: Any, value: Any, raw: Any, what: str) -> None:
     else:
         before[key] = raw
         note_write(before)
-    memory.filled = True
+    memory.filled = memory.taped = True
     value_node = value._node if isinstance(value, Array) else None
     value_shape = numpy.shape(raw)
     for other, positions in others:
@@ -171,7 +170,7 @@ def receive(array: Any, data: numpy.ndarray, node: Any, what: str) -> None:
         note_write(before)
     if before.dtype.kind not in "fc":
         return
-    memory.filled = True
+    memory.filled = memory.taped = True
     array._node = node
     for other, positions in others:
         other._node = _overwritten(other, region, positions, node, data.shape)
