@@ -71,11 +71,6 @@ class Variable:
         return self.place is not None and self.place.leaf is not None
 
 
-def runs_on(where: np.ndarray) -> bool:
-    """Tell whether positions follow one another."""
-    return bool((np.diff(where.reshape(-1)) == 1).all())
-
-
 class Program:
     """One random program: `step` does something to the real arrays and to the model; `check` compares them."""
 
@@ -117,9 +112,10 @@ class Program:
     def overwrite(self, array: Variable, target: np.ndarray, value_place: Place | None, rows: Any, whole: bool) -> None:
         """Give an array its place and Jacobian after the memory `target` was overwritten."""
         into, of = self.hits(array, target)
-        jacobian = array.rows().copy()
+        covered = whole or len(into) == array.where.size
+        parent = None if covered or array.place is None or array.place.freed else array.place
+        jacobian = np.zeros((array.where.size, COLUMNS)) if parent is None else array.jacobian.copy()
         jacobian[into] = rows[of]
-        parent = None if whole or len(into) == array.where.size or array.place is None or array.place.freed else array.place
         if parent is None and value_place is None:
             array.place = array.jacobian = None
             return
@@ -261,11 +257,9 @@ class Program:
             elif choice < 0.75:
                 self.note(f"v{len(self.variables)} = {self.name(array)}.reshape(-1)")
                 real, where = array.real.reshape((-1,)), array.where.reshape(-1)
-                if not runs_on(array.where):
-                    base = real._data if real._data.base is None else real._data.base
-                    if not np.may_share_memory(base, array.real._data):  # NumPy has copied
-                        self.result(real, array.values.reshape(-1), [array.place], [], array.rows())
-                        return
+                if not np.shares_memory(real._data, array.real._data):  # not in this order: NumPy has copied
+                    self.result(real, array.values.reshape(-1), [array.place], [], array.rows())
+                    return
             elif choice < 0.85 and array.is_np:
                 self.note(f"v{len(self.variables)} = {self.name(array)}.T")
                 real, where = array.real.T, array.where.T

@@ -194,18 +194,33 @@ def _change(name: str, function: Any, arguments: Any, keywords: Any) -> None:
             "arrays (numpy.where, x[...] = value on a copy), or as a @customop('numpy')."
         )
     target = arguments[0] if arguments else keywords[next(key for key in ("dst", "a", "arr") if key in keywords)]
+    replaces = function is numpy.copyto and "where" not in keywords
+    if not replaces:
+        _refuse_part(name, target)
     function(*_unwrapped(tuple(arguments)), **_unwrapped(dict(keywords)))
     if isinstance(target, Array):
-        target._changed()
+        target._changed(replaces=replaces)
+
+
+def _refuse_part(name: str, target: Any) -> None:
+    """Raise if a write into an unknown part of an array would have to be recorded, as others on its memory are."""
+    if state.recording and isinstance(target, Array) and memory_of(target._data).taped:
+        raise MutationError(
+            f"{name} changes memory in place that a recorded array shares, which cannot be recorded. Write "
+            "x[...] = value, or into a copy (x = x.copy())."
+        )
 
 
 def _call_into(function: Any, arguments: Any, keywords: Any, outs: Any) -> Any:
     """Make a call that is not recorded, and whose result goes into the arrays given as `out`."""
-    function(*_unwrapped(tuple(arguments)), **_unwrapped(dict(keywords)), out=_unwrapped(outs))
     targets = outs if isinstance(outs, tuple) else (outs,)
+    if "where" in keywords:
+        for target in targets:
+            _refuse_part(_full_name(function), target)
+    function(*_unwrapped(tuple(arguments)), **_unwrapped(dict(keywords)), out=_unwrapped(outs))
     for target in targets:
         if isinstance(target, Array):
-            target._changed()
+            target._changed(replaces="where" not in keywords)
     return outs[0] if isinstance(outs, tuple) and len(outs) == 1 else outs
 
 

@@ -199,11 +199,9 @@ def share(array: Array, other: Array) -> None:
     arrays = memory._arrays
     arrays[id(array)] = reference(array)
     arrays[id(other)] = reference(other)
-    node = array._node
-    if node is not None:
-        view_node = other._node
-        if node.parents != () or (view_node is not None and view_node.parents != ()):
-            memory.taped = True
+    first, second = array._node, other._node
+    if (first is not None and first.parents != ()) or (second is not None and second.parents != ()):
+        memory.taped = True
     if len(arrays) > memory._limit:
         memory._forget_dead()
 

@@ -371,6 +371,8 @@ class NDArray(Members):
         if not data.ndim and self._scalar_shape:
             parts = (*parts, None)
             data = data.reshape(self._scalar_shape)
+        if self._node is not None and state.recording:
+            parts = kept_key(parts)
         return view_of(self, data, indexing.index, {"key": parts})
 
     def _require_in_range(self, key: Any) -> None:
@@ -393,11 +395,11 @@ class NDArray(Members):
             raw = raw.reshape(())
         elif isinstance(raw, (str, bytes, dict, set)):
             raise DTypeError(f"cannot assign {describe(raw)} to x[{key_text(key)}]; expected an array or a number.")
-        data = self._data
         try:
             if state.recording and (self._node is not None or (isinstance(value, Array) and value._node is not None)):
                 record_store(self, kept_key(key), value, raw, "x[...] = value")
                 return
+            data = self._data
             if type(key) is slice and key == _ALL and isinstance(raw, numpy.ndarray) and raw.dtype != data.dtype:
                 numpy.copyto(data, raw, casting="unsafe")
             else:
@@ -405,7 +407,7 @@ class NDArray(Members):
         except ValueError as error:
             if isinstance(error, MXNetError):
                 raise
-            selected = data[key].shape
+            selected = self._data[key].shape
             raise ShapeError(
                 f"cannot assign {describe(raw)} to x[{key_text(key)}], which has shape {selected}: {error}."
             ) from None

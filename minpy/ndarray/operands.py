@@ -55,6 +55,9 @@ def kept_key(key: Any) -> Any:
     """Return an index that stays what it is when the arrays in it are changed."""
     if isinstance(key, (numpy.ndarray, list)):
         return key.copy()
+    if type(key) is slice:
+        bounds = (key.start, key.stop, key.step)
+        return slice(*[int(bound) if isinstance(bound, Array) else bound for bound in bounds])
     return tuple(map(kept_key, key)) if isinstance(key, tuple) else key
 
 

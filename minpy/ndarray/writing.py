@@ -15,6 +15,7 @@ import numpy
 from minpy.core.array import Array, Memory, Shaped, memory_of, note_write, now, share
 from minpy.core.errors import MutationError, describe
 from minpy.core.nodes import Leaf, record_node
+from minpy.core.ownership import is_unseen
 from minpy.core.state import state
 from minpy.ops.tensor import indexing
 
@@ -118,6 +119,7 @@ def is_freed(node: Any) -> bool:
 
 def record_store(array: Any, key: Any, value: Any, raw: Any, what: str) -> None:
     """Do `array[key] = value` while recording, where the array, the value or both are recorded."""
+    unseen = is_unseen(array)
     region = Region(array, key)
     memory = memory_of(array._data)
     others = _others(array, memory, region)
@@ -127,7 +129,9 @@ def record_store(array: Any, key: Any, value: Any, raw: Any, what: str) -> None:
         note_write(array._data)
         return
     before = array._data
-    if _alone(array, memory):
+    if unseen and not memory.external:
+        before[key] = raw
+    elif _alone(array, memory):
         data = before.copy()
         data[key] = raw
         array._data = data
