@@ -28,7 +28,7 @@ class Owner:
 
     def __init__(self, values: np.ndarray, external: bool = False) -> None:
         self.values = values.astype("float64").reshape(-1)
-        self.written = 0
+        self.writes: list[tuple[int, set[int] | None]] = []  # when, and which elements; None: maybe any
         self.filled = False
         self.external = external
         self.arrays: list[Variable] = []
@@ -37,10 +37,10 @@ class Owner:
 class Place:
     """A place on the tape: what it was computed from, and the memory whose values its rules will read."""
 
-    def __init__(self, time: int, parents: list[Place | None], reads: list[Owner] | None = None, leaf: Any = None):
+    def __init__(self, time: int, parents: list[Place | None], reads: Any = None, leaf: Any = None):
         self.time = time
         self.parents = [parent for parent in parents if parent is not None]
-        self.reads = reads or []
+        self.reads: list[tuple[Owner, set[int]]] = reads or []
         self.leaf = leaf
         self.freed = False
 
@@ -65,6 +65,15 @@ class Variable:
 
     def rows(self) -> np.ndarray:
         return np.zeros((self.where.size, COLUMNS)) if self.place is None else self.jacobian
+
+    @property
+    def elements(self) -> set[int]:
+        return set(self.where.reshape(-1).tolist())
+
+    @property
+    def memory(self) -> tuple[Owner, set[int]]:
+        """What a rule that reads the array's values looks at."""
+        return self.owner, self.elements
 
     @property
     def is_leaf(self) -> bool:
@@ -96,7 +105,7 @@ class Program:
         self.variables.append(variable)
         return variable
 
-    def result(self, real: Any, values: Any, places: list[Any], reads: list[Owner], jacobian: Any) -> Variable:
+    def result(self, real: Any, values: Any, places: list[Any], reads: list[Any], jacobian: Any) -> Variable:
         """Add what an operator returned: recorded if one of its inputs was."""
         values = np.asarray(values)
         recorded = self.recording and any(place is not None for place in places)
@@ -137,7 +146,7 @@ class Program:
         others = [other for other in owner.arrays if other is not array and self.hits(other, target)[0]]
         if not (self.recording and (array.place is not None or value_place is not None)):
             owner.values[target] = values
-            owner.written = self.tick()
+            owner.writes.append((self.tick(), None))
             for other in [array, *others]:
                 if other.place is None or other.is_leaf or not self.hits(other, target)[0]:
                     continue
@@ -149,7 +158,7 @@ class Program:
                     other.place = other.jacobian = None
             return
         if full is None and not target.size:
-            owner.written = self.tick()
+            owner.writes.append((self.tick(), None))
             return
         if len(owner.arrays) == 1 and not owner.external:
             moved = owner.values.copy()
@@ -157,7 +166,8 @@ class Program:
             array.owner = owner = Owner(moved, False)
             owner.arrays.append(array)
         else:
-            owner.written = self.tick()
+            fancy = isinstance(key, (list, np.ndarray))
+            owner.writes.append((self.tick(), array.elements if fancy else set(target.reshape(-1).tolist())))
         owner.values[target] = values
         owner.filled = True
         for other in others:
@@ -296,7 +306,7 @@ class Program:
             if choice < 0.35 and a.where.shape == b.where.shape:
                 self.note(f"v{index} = {self.name(a)} * {self.name(b)}")
                 rows = b.values.reshape(-1, 1) * a.rows() + a.values.reshape(-1, 1) * b.rows()
-                reads = [b.owner] * (a.place is not None) + [a.owner] * (b.place is not None)
+                reads = [b.memory] * (a.place is not None) + [a.memory] * (b.place is not None)
                 self.result(a.real * b.real, a.values * b.values, [a.place, b.place], reads, rows)
             elif choice < 0.6 and a.where.shape == b.where.shape:
                 self.note(f"v{index} = {self.name(a)} + {self.name(b)}")
@@ -372,21 +382,21 @@ class Program:
             if choice < 0.3:
                 self.note(f"{self.name(array)} *= 2")
                 places, reads, rows, values = [array.place], [], 2 * array.rows(), a * 2
-                run = lambda: array.real.__imul__(2)  # noqa: E731
+                run = lambda: array.real.__imul__(2)
                 given = None
             elif other.where.shape != array.where.shape:
                 return
             elif choice < 0.65:
                 self.note(f"{self.name(array)} += {self.name(other)}")
                 places, reads, rows, values = [array.place, other.place], [], array.rows() + other.rows(), a + b
-                run = lambda: array.real.__iadd__(other.real)  # noqa: E731
+                run = lambda: array.real.__iadd__(other.real)
                 given = other.place
             else:
                 self.note(f"{self.name(array)} *= {self.name(other)}")
                 rows = b.reshape(-1, 1) * array.rows() + a.reshape(-1, 1) * other.rows()
-                reads = [other.owner] * (array.place is not None) + [array.owner] * (other.place is not None)
+                reads = [other.memory] * (array.place is not None) + [array.memory] * (other.place is not None)
                 places, values = [array.place, other.place], a * b
-                run = lambda: array.real.__imul__(other.real)  # noqa: E731
+                run = lambda: array.real.__imul__(other.real)
                 given = other.place
             recorded = self.recording and any(place is not None for place in places)
 
@@ -406,14 +416,14 @@ class Program:
                 return
             if self.random.random() < 0.5:
                 self.note(f"{self.name(source)}.copyto({self.name(array)})")
-                run = lambda: source.real.copyto(array.real)  # noqa: E731
-                effect = lambda: self.write(array, ..., values, source.place, source.rows())  # noqa: E731
+                run = lambda: source.real.copyto(array.real)
+                effect = lambda: self.write(array, ..., values, source.place, source.rows())
             else:
                 self.note(f"nd.square({self.name(source)}, out={self.name(array)})")
-                run = lambda: nd.square(source.real, out=array.real)  # noqa: E731
+                run = lambda: nd.square(source.real, out=array.real)
                 recorded = self.recording and source.place is not None
                 rows = 2 * values.reshape(-1, 1) * source.rows() if recorded else None
-                reads = [source.owner]
+                reads = [source.memory]
 
                 def effect() -> None:
                     place = Place(self.tick(), [source.place], reads) if recorded else None
@@ -454,7 +464,12 @@ class Program:
         retain = self.random.random() < 0.5
         places = self.reachable(array.place)
         freed = any(place.freed for place in places)
-        stale = any(owner.written > place.time for place in places for owner in place.reads)
+        stale = any(
+            time > place.time and (written is None or written & read)
+            for place in places
+            for owner, read in place.reads
+            for time, written in owner.writes
+        )
         self.note(f"{self.name(array)}.backward(retain_graph={retain})  # freed {freed}, stale {stale}")
         try:
             array.real.backward(retain_graph=retain)

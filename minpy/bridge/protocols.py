@@ -77,7 +77,7 @@ class NumPyProtocols(Array):
             return _change(name, ufunc.at, inputs, {})
         if not _is_recorded((inputs, keywords, outs)):
             if outs is not None:
-                return _call_into(getattr(ufunc, method), inputs, keywords, outs)
+                return _call_into(name, getattr(ufunc, method), inputs, keywords, outs)
         elif keywords:
             keywords = _without_defaults(name, keywords)
         if method == "__call__":
@@ -109,7 +109,7 @@ class NumPyProtocols(Array):
         out = keywords.pop("out", None)
         recorded = _is_recorded((arguments, keywords, out))
         if out is not None and not recorded:
-            return _call_into(function, arguments, keywords, out)
+            return _call_into(name, function, arguments, keywords, out)
         known = FUNCTIONS.get(function)
         if recorded and keywords and not (known is not None and keywords.keys() <= _accepted(known)):
             keywords = _without_defaults(name, keywords)
@@ -211,12 +211,12 @@ def _refuse_part(name: str, target: Any) -> None:
         )
 
 
-def _call_into(function: Any, arguments: Any, keywords: Any, outs: Any) -> Any:
+def _call_into(name: str, function: Any, arguments: Any, keywords: Any, outs: Any) -> Any:
     """Make a call that is not recorded, and whose result goes into the arrays given as `out`."""
     targets = outs if isinstance(outs, tuple) else (outs,)
     if "where" in keywords:
         for target in targets:
-            _refuse_part(_full_name(function), target)
+            _refuse_part(name, target)
     function(*_unwrapped(tuple(arguments)), **_unwrapped(dict(keywords)), out=_unwrapped(outs))
     for target in targets:
         if isinstance(target, Array):

@@ -26,6 +26,7 @@ __all__ = [
     "last_write",
     "memory_of",
     "new_array",
+    "note_part",
     "note_write",
     "now",
     "raw_of",
@@ -131,16 +132,18 @@ def register_front_end(kind: str, cls: type[Array]) -> None:
 class Memory:
     """What is known of the memory of one buffer: kept from the first write to it, or the first array that shares it.
 
-    `written` is the time of the latest in-place change. `filled`: recorded values have been written into it, and
-    further ones may be. `taped`: an array that shares it may stand on the tape, and be no variable. `external`: others than arrays of ours may look at it, so that a write has to reach this very
-    memory.
+    `written` is the time of the latest in-place change of unknown extent; `parts` has later ones of known extent, as
+    (time, where). `filled`: recorded values have been written into it, and further ones may be. `taped`: an array that
+    shares it may stand on the tape, and be no variable. `external`: others than arrays of ours may look at it, so that
+    a write has to reach this very memory.
     """
 
-    __slots__ = ("_arrays", "_limit", "external", "filled", "owner", "taped", "written")
+    __slots__ = ("_arrays", "_limit", "external", "filled", "owner", "parts", "taped", "written")
 
     def __init__(self, owner: weakref.ref[numpy.ndarray]) -> None:
         self.owner = owner
         self.written = 0
+        self.parts: list[tuple[int, _Extent]] = []
         self.filled = self.taped = self.external = False
         self._arrays: dict[int, weakref.ref[Array]] = {}
         self._limit = 16
@@ -170,7 +173,18 @@ class Memory:
         ]
 
 
+class _Extent:
+    """Where the elements of an array lie; it does not keep their memory alive, and is looked at only while that is."""
+
+    __slots__ = ("__array_interface__",)
+
+    def __init__(self, data: numpy.ndarray) -> None:
+        self.__array_interface__ = data.__array_interface__
+
+
 _memories: dict[int, Memory] = {}
+_PARTS = 64  # how many parts are told apart
+_WORK = 1000  # what NumPy may spend on finding out whether two strided arrays have an element in common
 _last_write = 0
 
 
@@ -225,6 +239,18 @@ def note_write(data: numpy.ndarray) -> Memory:
     return memory
 
 
+def note_part(data: numpy.ndarray) -> None:
+    """Log that the elements of `data`, a view, have been changed in place, and no others of its memory."""
+    global _last_write
+    memory = memory_of(data)
+    _last_write = now()
+    parts = memory.parts
+    parts.append((_last_write, _Extent(data)))
+    if len(parts) > _PARTS:
+        memory.written = max(memory.written, parts[_PARTS // 2][0])
+        del parts[: _PARTS // 2 + 1]
+
+
 def last_write() -> int:
     """Return the time of the latest in-place change of any array; 0 if there was none."""
     return _last_write
@@ -235,4 +261,13 @@ def written_since(data: Any, time: int) -> bool:
     if not isinstance(data, numpy.ndarray):
         return False
     memory = _memories.get(id(_owner(data)))
-    return memory is not None and memory.written > time
+    if memory is None:
+        return False
+    if memory.written > time:
+        return True
+    for written, extent in reversed(memory.parts):
+        if written <= time:
+            break
+        if numpy.may_share_memory(numpy.asarray(extent), data, max_work=_WORK):
+            return True
+    return False

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, Memory, Shaped, memory_of, note_write, now, share
+from minpy.core.array import Array, Memory, Shaped, memory_of, note_part, note_write, now, share
 from minpy.core.errors import MutationError, describe
 from minpy.core.nodes import Leaf, record_node
 from minpy.core.ownership import is_unseen
@@ -138,7 +138,7 @@ def record_store(array: Any, key: Any, value: Any, raw: Any, what: str) -> None:
         memory = memory_of(data)
     else:
         before[key] = raw
-        note_write(before)
+        note_part(region.view)
     memory.filled = memory.taped = True
     value_node = value._node if isinstance(value, Array) else None
     value_shape = numpy.shape(raw)
@@ -171,7 +171,7 @@ def receive(array: Any, data: numpy.ndarray, node: Any, what: str) -> None:
         memory = memory_of(array._data)
     else:
         numpy.copyto(before, data, casting="unsafe")
-        note_write(before)
+        note_part(before)
     if before.dtype.kind not in "fc":
         return
     memory.filled = memory.taped = True

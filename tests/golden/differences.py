@@ -172,8 +172,8 @@ RECORDING = [
         "output_changed_before_backward whole_changed_outside_beside_variable",
     ),
     Difference(
-        "Under `record()`, writing recorded values into part of an array, or adding them to it (`c[0:2] = x`, `c += x`), "
-        "is an error; writing them through a view (`c[0:2][:] = x`) gives the array no gradient.",
+        "Under `record()`, writing recorded values into part of an array, or adding them to it (`c[0:2] = x`, "
+        "`c += x`), is an error; writing them through a view (`c[0:2][:] = x`) gives the array no gradient.",
         "It is recorded, for every array that shares the memory, any number of times. Changing in place under "
         "`record()` what an operator returned, or a variable, is an error, as in MXNet.",
         "There is a right answer.",

@@ -1,4 +1,4 @@
-"""Golden cases of writes: into arrays, and through views of them, recorded or not; what is in memory, what x.grad is."""
+"""Golden cases of writes into arrays, and through views of them, recorded or not: what is in memory, and x.grad."""
 
 TWO = "x = nd.array([1, 2]); x.attach_grad()\n"
 THREE = "x = nd.array([1, 2, 3]); x.attach_grad()\n"
@@ -30,7 +30,9 @@ CASES = [
     *_written("store_into_rows", TWO + "c = nd.zeros((2, 2))\n", "for row in c: row[:] = x * x", "c"),
     *_written("add_to_row", TWO + "c = nd.zeros((2, 2))\n", "row = c[1]\nrow += x", "c"),
     *_written("store_into_reshaped", TWO + "c = nd.zeros((2, 1))\n", "c.reshape((2,))[:] = x * x", "c"),
-    *_written("store_into_from_numpy", TWO + "b = np.zeros(2, 'float32'); c = nd.from_numpy(b)\n", "c[:] = x * x", "b, c"),
+    *_written(
+        "store_into_from_numpy", TWO + "b = np.zeros(2, 'float32'); c = nd.from_numpy(b)\n", "c[:] = x * x", "b, c"
+    ),
     *_written("older_view", TWO + "c = nd.zeros(4); v = c[0:2]\n", "c[0:2] = x * x", "c, v", "(v * v).sum()"),
     *_written("view_of_row_store", TWO + "c = nd.zeros((2, 2)); v = c[1]\n", "c[1] = x * 3", "c, v"),
     *_written("number_into_view", TWO + "c = nd.zeros(4)\n", "c[0:2][:] = 5", "c", "(c[0:2] * x).sum()"),
