@@ -19,8 +19,8 @@ from minpy.core.errors import GraphFreedError, MutationError, NotRecordedError, 
 
 WARNING = (
     "backward passes through an array (float32 (3,)) that was changed in place after it was recorded, where nothing "
-    "was recorded (outside record(), or in pause()). As in MXNet, the gradient is that of the recorded computation, as if "
-    "the array had not been changed."
+    "was recorded (outside record(), or in pause()). As in MXNet, the gradient is that of the recorded computation, "
+    "as if the array had not been changed."
 )
 
 

@@ -268,6 +268,6 @@ def written_since(data: Any, time: int) -> bool:
     for written, extent in reversed(memory.parts):
         if written <= time:
             break
-        if numpy.may_share_memory(numpy.asarray(extent), data, max_work=_WORK):
+        if numpy.may_share_memory(numpy.asarray(extent), data, max_work=_WORK):  # type: ignore[arg-type]
             return True
     return False

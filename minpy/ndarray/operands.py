@@ -57,8 +57,13 @@ def kept_key(key: Any) -> Any:
         return key.copy()
     if type(key) is slice:
         bounds = (key.start, key.stop, key.step)
-        return slice(*[int(bound) if isinstance(bound, Array) else bound for bound in bounds])
+        return slice(*[_as_bound(bound) for bound in bounds])
     return tuple(map(kept_key, key)) if isinstance(key, tuple) else key
+
+
+def _as_bound(bound: Any) -> Any:
+    """Return a bound of a slice; a number in place of an array of one."""
+    return bound.__index__() if isinstance(bound, Array) else bound  # type: ignore[attr-defined]
 
 
 def key_text(key: Any) -> str:
