@@ -13,6 +13,7 @@ from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.ndarray.methods import ARITHMETIC, install_arithmetic, install_comparisons
 from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.placement import place
 
 __all__ = ["ndarray"]
 
@@ -95,9 +96,8 @@ class ndarray(NumPyMembers):
 
     def as_nd_ndarray(self) -> Any:
         """Return the same buffer, and place on the tape, with MXNet's semantics."""
-        array = object.__new__(NDArray)
-        array._data = self._data.reshape(-1) if not self._data.ndim else self._data
-        array._node = self._node
+        data = self._data.reshape(-1) if not self._data.ndim else self._data
+        array = place(NDArray, data, self.context, self._node)
         share(self, array)
         return array
 

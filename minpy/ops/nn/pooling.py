@@ -15,7 +15,7 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN
-from minpy.ops.inference.rules import forwards
+from minpy.ops.inference.rules import forwards, joined
 from minpy.ops.nn.convolution import LAYOUTS, per_axis
 from minpy.ops.registry import operator
 
@@ -95,13 +95,13 @@ def window_spread(data: Any, *, lengths: Ints, kernel: Ints, stride: Ints, pad: 
 
 
 @window_sum.def_grad()
-def _window_sum_gradient(ans: Any, data: Any, *, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Any:
+def _window_sum_gradient(ans: Any, data: Any, *, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     lengths = np.shape(data)[2:]
     return lambda g: window_spread(g, lengths=lengths, kernel=kernel, stride=stride, pad=pad)
 
 
 @window_spread.def_grad()
-def _window_spread_gradient(ans: Any, data: Any, *, lengths: Ints, kernel: Ints, stride: Ints, pad: Ints) -> Any:
+def _window_spread_gradient(ans: Any, data: Any, *, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     counts = np.shape(data)[2:]
     return lambda h: window_sum(h, kernel=kernel, stride=stride, pad=pad, counts=counts)
 
@@ -356,16 +356,15 @@ def _pooling_gradient(
     ans: Any,
     data: Any,
     *,
-    kernel: Any = (),
-    pool_type: str = "max",
-    global_pool: bool = False,
-    cudnn_off: bool = False,
-    pooling_convention: str = "valid",
-    stride: Any = (),
-    pad: Any = (),
-    p_value: int | None = None,
-    count_include_pad: bool | None = None,
-    layout: str | None = None,
+    kernel: Any,
+    pool_type: str,
+    global_pool: bool,
+    pooling_convention: str,
+    stride: Any,
+    pad: Any,
+    p_value: int | None,
+    count_include_pad: bool | None,
+    layout: str | None,
 ) -> Any:
     channels_last, values = _channels_second(data, layout)
     answer = np.moveaxis(ans, -1, 1) if channels_last else ans
@@ -418,3 +417,19 @@ def _pooling_shape(
         for length, count in zip(lengths, counts, strict=True)
     )
     return (front[0], *found, front[1]) if channels_last else (*front, *found)
+
+
+def _caption(attributes: dict[str, Any]) -> str:
+    kind = attributes.get("pool_type", "max")
+    if attributes.get("global_pool"):
+        return f"global {kind}"
+    return f"{kind}, {joined(attributes['kernel'])}/{joined(attributes.get('stride') or (1,))}"
+
+
+def _saved_outputs(given: dict[str, Any]) -> int:
+    """Return 2 where MXNet keeps the positions of maxima, which callers do not see."""
+    layout = given.get("layout") or "NC"
+    return 2 if given.get("kernel") and given.get("pool_type", "max") == "max" and layout.startswith("NC") else 1
+
+
+pooling.category, pooling.caption, pooling.saved_outputs = "pooling", _caption, _saved_outputs

@@ -17,15 +17,13 @@ import numpy as np
 from minpy.core.base import DTypes, Shapes
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
-from minpy.ops.random.distributions import DISTRIBUTIONS, as_shape, draw, draw_each, draw_integers
+from minpy.ops.random.distributions import DISTRIBUTIONS, as_shape, draw, draw_each, draw_integers, names_of_arrays
 from minpy.ops.registry import operator
 from minpy.ops.tensor.creation import fill_in, shape_given
 
 __all__ = ["SAMPLERS", "randint"]
 
 _INPUT, _ATTRIBUTE = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-# Where arrays as parameters have other names than numbers.
-_NAMES_OF_ARRAYS = {"loc": "mu", "scale": "sigma"}
 _ALIASES = {"uniform": ("uniform",), "normal": ("normal",)}
 
 _RANDOM_DOC = """Return an array drawn as by `nd.random_{name}`.
@@ -133,14 +131,14 @@ def _numbers(defaults: dict[str, float]) -> list[inspect.Parameter]:
     ]
 
 
-def _of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any = None, **_: Any) -> tuple[Shapes, Shapes]:
+def _of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any, **_: Any) -> tuple[Shapes, Shapes]:
     return inputs, [shape_given(shape)]
 
 
 def _dtype_or(default: str) -> Callable[..., tuple[DTypes, DTypes]]:
     """Return the rule that the output has the dtype which the attribute says, or the default."""
 
-    def rule(inputs: DTypes, outputs: DTypes, *, dtype: Any = None, **_: Any) -> tuple[DTypes, DTypes]:
+    def rule(inputs: DTypes, outputs: DTypes, *, dtype: Any) -> tuple[DTypes, DTypes]:
         return inputs, [np.dtype(default if dtype is None or dtype == "None" else dtype)]
 
     return rule
@@ -177,12 +175,12 @@ def _random_like(name: str) -> Operator:
 
 def _sample(name: str) -> Operator:
     """Define `_sample_X`: arrays as parameters."""
-    names = [_NAMES_OF_ARRAYS.get(key, key) for key in DISTRIBUTIONS[name][0]]
+    names = names_of_arrays(name)
 
     def forward(*parameters: Any, shape: Any = None, dtype: Any = None) -> Any:
         return draw_each(name, parameters, shape, dtype)
 
-    def shapes(inputs: Shapes, outputs: Shapes, *, shape: Any = None, **_: Any) -> tuple[Shapes, Shapes]:
+    def shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
         inner = () if shape is None else as_shape(shape)
         outer = None
         for known in inputs:

@@ -9,7 +9,7 @@ import numpy as np
 
 from minpy.core.errors import ShapeError
 from minpy.ops.axes import one_axis, several_axes
-from minpy.ops.inference.reshaping import resolve_shape
+from minpy.ops.inference.reshaping import codes_given, resolve_shape
 from minpy.ops.registry import operator
 from minpy.ops.tensor.broadcasting import broadcast_to
 
@@ -81,7 +81,7 @@ def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
     return data.astype(dtype)
 
 
-cast.def_grad(lambda ans, data, *, dtype: lambda g: g)
+cast.def_grad(lambda ans, data: lambda g: g)
 
 
 @operator(name="zeros_like")
@@ -183,12 +183,19 @@ def reshape_exactly(data: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     return data.reshape(shape)
 
 
-reshape_exactly.def_grad(lambda ans, data, *, shape: lambda g: np.reshape(g, np.shape(data)))
+reshape_exactly.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
 reshape_exactly.may_alias = False  # `x.reshape` shares memory, also while recording
 
 
 @operator(name="reshape", aliases=("Reshape",))
-def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) -> np.ndarray:
+def reshape(
+    data: np.ndarray,
+    *,
+    shape: tuple[int, ...] | None = None,
+    reverse: bool = False,
+    target_shape: tuple[int, ...] = (),
+    keep_highest: bool = False,
+) -> np.ndarray:
     """Return the data in another shape.
 
     Parameters
@@ -199,6 +206,10 @@ def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) 
         -4 splits one into the two lengths that follow.
     reverse : bool
         Whether codes are matched with axes from the right.
+    target_shape : tuple of int
+        An older way to say the shape, which counts if there is no `shape`: one length may be 0, and is inferred.
+    keep_highest : bool
+        With `target_shape`: the first axis stays as it is.
 
     Returns
     -------
@@ -208,6 +219,8 @@ def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) 
     ------
     ShapeError
         If the number of elements would change, or a code does not fit.
+    ArgumentError
+        If neither `shape` nor `target_shape` is given.
 
     Examples
     --------
@@ -215,10 +228,10 @@ def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) 
     >>> nd.reshape(nd.zeros((2, 3, 4)), shape=(0, -1)).shape
     (2, 12)
     """
-    return data.reshape(resolve_shape(data.shape, (shape,) if isinstance(shape, int) else tuple(shape), reverse))
+    return data.reshape(resolve_shape(data.shape, *codes_given(shape, reverse, target_shape, keep_highest)))
 
 
-reshape.def_grad(lambda ans, data, *, shape, reverse=False: lambda g: np.reshape(g, np.shape(data)))
+reshape.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
 
 
 @operator(name="reshape_like")
@@ -268,16 +281,7 @@ def reshape_like(
 
 
 @reshape_like.def_grad()
-def _reshape_like_gradient(
-    ans: Any,
-    lhs: Any,
-    rhs: Any,
-    *,
-    lhs_begin: Any = None,
-    lhs_end: Any = None,
-    rhs_begin: Any = None,
-    rhs_end: Any = None,
-) -> Any:
+def _reshape_like_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
     return lambda g: np.reshape(g, np.shape(lhs))
 
 
@@ -346,7 +350,7 @@ def expand_dims(data: np.ndarray, *, axis: int) -> np.ndarray:
     return data.reshape(*data.shape[:axis], 1, *data.shape[axis:])
 
 
-expand_dims.def_grad(lambda ans, data, *, axis: lambda g: np.reshape(g, np.shape(data)))
+expand_dims.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
 
 
 @operator(name="squeeze")
@@ -385,7 +389,7 @@ def squeeze(data: np.ndarray, *, axis: int | tuple[int, ...] | None = None) -> n
     return data.reshape(tuple(n for position, n in enumerate(data.shape) if position not in removed) or (1,))
 
 
-squeeze.def_grad(lambda ans, data, *, axis=None: lambda g: np.reshape(g, np.shape(data)))
+squeeze.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
 
 # -- permuting axes ----------------------------------------------------------------------------------------------------
 
@@ -423,7 +427,7 @@ def transpose(data: np.ndarray, *, axes: tuple[int, ...] = ()) -> np.ndarray:
 
 
 @transpose.def_grad()
-def _transpose_gradient(ans: Any, data: Any, *, axes: tuple[int, ...] = ()) -> Any:
+def _transpose_gradient(ans: Any, data: Any, *, axes: tuple[int, ...]) -> Any:
     back = tuple(int(axis) for axis in np.argsort([axis % len(axes) for axis in axes])) if axes else None
     return lambda g: np.transpose(g, back)
 
@@ -455,8 +459,14 @@ def swapaxes(data: np.ndarray, *, dim1: int = 0, dim2: int = 0) -> np.ndarray:
     return np.swapaxes(data, one_axis("swapaxes", dim1, data.ndim), one_axis("swapaxes", dim2, data.ndim))
 
 
-swapaxes.def_grad(lambda ans, data, *, dim1=0, dim2=0: lambda g: np.swapaxes(g, dim1, dim2))
+swapaxes.def_grad(lambda ans, data, *, dim1, dim2: lambda g: np.swapaxes(g, dim1, dim2))
 
 # Their rules read no values of the data, only its shape.
 for _operator in (expand_dims, flatten, reshape, reshape_exactly, reshape_like, squeeze):
     _operator.keep_shape_only(0)
+
+# MXNet's files write these names, not the ones of the functions.
+cast.saved_name, cast.saved_aliases = "Cast", frozenset({"amp_cast"})
+flatten.saved_name, reshape.saved_name, swapaxes.saved_name = "Flatten", "Reshape", "SwapAxis"
+for _operator in (flatten, reshape, expand_dims, squeeze, transpose, swapaxes):
+    _operator.category = "shape"

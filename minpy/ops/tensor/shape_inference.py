@@ -9,7 +9,7 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, merge_shapes, same_shape
-from minpy.ops.inference.reshaping import resolve_shape, shape_of_target
+from minpy.ops.inference.reshaping import codes_given, resolve_shape, shape_of_target
 from minpy.ops.inference.rules import dtype_attribute, dtype_of, forwards, merge_lengths, product, solved
 from minpy.ops.tensor.shape import (
     cast,
@@ -31,14 +31,16 @@ for _operator in (identity, cast, zeros_like, ones_like):
     _operator.def_infer_shape(same_shape)
 cast.def_infer_type(dtype_attribute())
 shape_array.def_infer_shape(forwards(lambda data, **_: (len(data),)))
-size_array.def_infer_shape(lambda inputs, outputs, **_: (inputs, [(1,)]))
+size_array.def_infer_shape(lambda inputs, outputs: (inputs, [(1,)]))
 for _operator in (shape_array, size_array):
     _operator.def_infer_type(dtype_attribute(np.int64))
 
 
 @reshape.def_infer_shape
-def _reshape_shapes(inputs: Any, outputs: Any, *, shape: Any, reverse: bool = False, **_: Any) -> Any:
-    [data], target = inputs, (shape,) if isinstance(shape, int) else tuple(shape)
+def _reshape_shapes(
+    inputs: Any, outputs: Any, *, shape: Any, reverse: bool, target_shape: Any, keep_highest: bool
+) -> Any:
+    [data], (target, reverse) = inputs, codes_given(shape, reverse, target_shape, keep_highest)
     found = shape_of_target(target) if data is None else resolve_shape(data, target, reverse)
     result: Any = merge_shapes(outputs[0], found)
     return [solved(data, product(result)) if is_known(result) else data], [result]
@@ -46,14 +48,7 @@ def _reshape_shapes(inputs: Any, outputs: Any, *, shape: Any, reverse: bool = Fa
 
 @reshape_like.def_infer_shape
 def _reshape_like_shapes(
-    inputs: Any,
-    outputs: Any,
-    *,
-    lhs_begin: int | None = None,
-    lhs_end: int | None = None,
-    rhs_begin: int | None = None,
-    rhs_end: int | None = None,
-    **_: Any,
+    inputs: Any, outputs: Any, *, lhs_begin: int | None, lhs_end: int | None, rhs_begin: int | None, rhs_end: int | None
 ) -> Any:
     lhs, rhs = inputs
     if lhs_begin is None and lhs_end is None:
@@ -73,7 +68,7 @@ reshape_like.def_infer_type(dtype_of(0))
 
 
 @flatten.def_infer_shape
-def _flatten_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+def _flatten_shapes(inputs: Any, outputs: Any) -> Any:
     [data] = inputs
     if data == ():
         raise ShapeError("data has shape (); expected at least one axis.")
@@ -85,7 +80,7 @@ def _flatten_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
 
 
 @expand_dims.def_infer_shape
-def _expand_dims_shapes(inputs: Any, outputs: Any, *, axis: int, **_: Any) -> Any:
+def _expand_dims_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     [data], [result] = inputs, outputs
     if data is not None:
         position = one_axis("expand_dims", axis, len(data) + 1)
@@ -99,7 +94,7 @@ def _expand_dims_shapes(inputs: Any, outputs: Any, *, axis: int, **_: Any) -> An
 
 
 @squeeze.def_infer_shape
-def _squeeze_shapes(inputs: Any, outputs: Any, *, axis: Any = None, **_: Any) -> Any:
+def _squeeze_shapes(inputs: Any, outputs: Any, *, axis: Any) -> Any:
     [data] = inputs
     if data is None or (axis is None and not is_known(data)):
         return inputs, outputs
@@ -120,7 +115,7 @@ def _permuted(inputs: Any, outputs: Any, order: Any) -> Any:
 
 
 @transpose.def_infer_shape
-def _transpose_shapes(inputs: Any, outputs: Any, *, axes: Any = (), **_: Any) -> Any:
+def _transpose_shapes(inputs: Any, outputs: Any, *, axes: Any) -> Any:
     known = inputs[0] if inputs[0] is not None else outputs[0]
     count = len(axes) if axes else None if known is None else len(known)
     if count is None:
@@ -131,7 +126,7 @@ def _transpose_shapes(inputs: Any, outputs: Any, *, axes: Any = (), **_: Any) ->
 
 
 @swapaxes.def_infer_shape
-def _swapaxes_shapes(inputs: Any, outputs: Any, *, dim1: int = 0, dim2: int = 0, **_: Any) -> Any:
+def _swapaxes_shapes(inputs: Any, outputs: Any, *, dim1: int, dim2: int) -> Any:
     known = inputs[0] if inputs[0] is not None else outputs[0]
     if known is None:
         return inputs, outputs
