@@ -335,7 +335,7 @@ class Program:
             return
         key = self.key(array.where.shape)
         if self.random.random() < 0.2:
-            key = self.random.choice([[0, 0], [array.where.shape[0] - 1], array.values > 0])
+            key = self.random.choice([[0, 0], [-1, 0], [array.where.shape[0] - 1], array.values > 0])
         with self.scope():
             text, real, values, place, rows = self.value_for(array.where[key].shape)
             if isinstance(key, np.ndarray) and np.size(values) != 1:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array, Memory, Shaped, memory_of, note_part, note_write, now, share
+from minpy.core.dispatch import read_only_error
 from minpy.core.errors import MutationError, describe
 from minpy.core.nodes import Leaf, record_node
 from minpy.core.ownership import is_unseen
@@ -189,7 +190,7 @@ def require_writable(array: Any, what: str) -> None:
 def _refuse(array: Any, memory: Memory, others: list[Array], what: str) -> None:
     """Raise if a recorded write into an array would change a variable, or what else may not change on the tape."""
     if not array._data.flags.writeable:
-        raise array._in_place_error(what)
+        raise array._in_place_error(what) if array._records_changes else read_only_error(what)
     for other in (array, *others):
         node = other._node
         if node is None or is_freed(node):
