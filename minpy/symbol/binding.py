@@ -163,6 +163,17 @@ def bind(
     return Executor(symbol, context, arguments, gradients, requests, states)
 
 
+def _about_zeros(shapes: Mapping[str, Any]) -> str:
+    """Return what to do about a length of 0 in a given shape, which MXNet reads as one that is not known."""
+    for name, shape in shapes.items():
+        if isinstance(shape, (tuple, list)) and 0 in shape:
+            return (
+                f" The 0 in {name}={tuple(shape)} stands for a length that is not known. For an array that has none, "
+                f"give the arrays themselves: symbol.bind(ctx, {{{name!r}: nd.zeros({tuple(shape)}), ...}})."
+            )
+    return ""
+
+
 def simple_bind(
     symbol: Symbol, ctx: Any = None, grad_req: Any = "write", type_dict: Any = None, **shapes: Any
 ) -> Executor:
@@ -199,7 +210,10 @@ def simple_bind(
     argument_nodes, state_nodes = variables(symbol.order)
     for node in (*argument_nodes, *state_nodes):
         if not is_known(inference.get(Value(node))):
-            raise ShapeError(f"simple_bind: not all shapes follow from what is given; {missing_text(symbol, shapes)}")
+            raise ShapeError(
+                f"simple_bind: not all shapes follow from what is given; {missing_text(symbol, shapes)}"
+                + _about_zeros(shapes)
+            )
     context = Context(ctx) if ctx is not None else current_context()
 
     def made(nodes: Sequence[Node]) -> list[NDArray]:
