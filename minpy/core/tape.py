@@ -5,6 +5,8 @@ Reverse mode is iterative and ordered by sequence number, so depth is bounded by
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -73,6 +75,8 @@ def gradients(
             break
         if node.operator is not None:
             _refuse_overwritten(node)
+        if getattr(node, "changed", 0) and _is_used_since(node, order, heads):
+            warnings.warn(_CHANGED.format(describe(node)), stacklevel=4)
 
     pending: dict[Any, Any] = dict(zip(heads, head_gradients, strict=True))
     if len(pending) < len(heads):  # one of them is there twice
@@ -312,6 +316,22 @@ def _refuse_overwritten(node: Node) -> None:
                 f"{operator.__name__}: {name} ({describe(value)}) was changed in place after it was recorded, and the "
                 "gradient needs its old value. Change a copy (x = x.copy()), or make the change after backward."
             )
+
+
+_CHANGED = (
+    "backward passes through an array ({}) that was changed in place after it was recorded, where nothing was recorded "
+    "(outside record(), or in pause()). As in MXNet, the gradient is that of the recorded computation, as if the array "
+    "had not been changed. If the new values are constants, write them into a detached copy (h = h.detach().copy()); "
+    "if they were computed from the old ones, do that inside record(), with a new array (h = h + 1)."
+)
+
+
+def _is_used_since(node: Any, order: Sequence[Any], heads: Sequence[Any]) -> bool:
+    """Tell whether a head was computed from the array at a node after that was changed, or is that array."""
+    if node in heads:
+        return True
+    newer = itertools.takewhile(lambda other: other.sequence > node.changed, order)
+    return any(parent is node for other in newer for parent in other.parents)
 
 
 def _is_read(node: Node, position: int) -> bool:
