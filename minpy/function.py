@@ -49,6 +49,7 @@ class Function(Recorded):
     6.0
     """
 
+    starts_gradients = True
     _used = False
     _saved: tuple[Any, ...] = ()
 

@@ -26,6 +26,8 @@ class Recorded:
     # Whether it is one of ours, which does not fail halfway through a walk.
     builtin = False
     kind = "numpy"
+    # Whether it may have a gradient where none comes from above, as output layers do: it is then given zeros.
+    starts_gradients = False
     in_place_rule: Any = None
     into_rules: dict[int, Any] = {}
     jvp_rules: dict[int, Any] = {}

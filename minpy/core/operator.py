@@ -76,6 +76,10 @@ class Operator(Inferring):
     # Whether each element of the answer depends on the same element of the inputs only.
     elementwise: bool = False
 
+    # Whether there may be a gradient where none comes from above: layers that carry a loss do not look at it. They are
+    # then given zeros, also below an operator whose gradient is zero.
+    starts_gradients: bool = False
+
     # Which of several outputs the gradient rules read, if not all: what a graph has to keep.
     outputs_read: Sequence[int] | None = None
 
@@ -96,7 +100,7 @@ class Operator(Inferring):
         self.forward = forward
         self.kind = kind
         self.builtin = builtin
-        self.guarded = not builtin
+        self.guarded = self.starts_gradients = not builtin
         self.signature = signature if signature is not None else read_signature(forward)
         self.visible_outputs = visible_outputs
         self.may_alias = True

@@ -143,7 +143,7 @@ class PropOperator(Operator):
     """One call of a registered custom operator, as an `Operator`."""
 
     guarded = builtin = direct = is_method = False
-    uses_training = True
+    uses_training = starts_gradients = True
     keywords_bound: set[tuple[Any, ...]] = set()
     kind = "numpy"
     may_alias = False
