@@ -14,7 +14,7 @@ import numpy
 from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, ShapeError, describe
 from minpy.graph.ir import Node, Value, variables
 from minpy.graph.text import drawing
-from minpy.ops.partial_shapes import UNKNOWN, is_known
+from minpy.ops.inference.partial_shapes import UNKNOWN, is_known
 from minpy.symbol.executor import Executor
 from minpy.symbol.symbol import Symbol
 

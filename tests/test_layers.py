@@ -19,9 +19,8 @@ LAYERS = [
     ["minpy.checking*", "minpy.ops*"],
     ["minpy.bridge*", "minpy.graph*"],
     ["minpy.ndarray.*"],
-    ["minpy.function", "minpy.operator"],
-    ["minpy.ndarray.custom"],
-    ["minpy.ndarray"],
+    ["minpy.custom*"],
+    ["minpy.ndarray", "minpy.operator"],
     ["minpy.symbol*"],
     ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.test_utils*", "minpy.visualization"],
     ["minpy.autograd", "minpy.context", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
@@ -31,7 +30,7 @@ HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in gr
 
 
 # What a method imports once it is called: `op.check`, which most programs never call.
-LATE = {("minpy.core.operator", "minpy.checking")}
+LATE = {("minpy.core.base", "minpy.checking")}
 
 
 def module_name(path: Path) -> str:

@@ -15,9 +15,9 @@ from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError,
 from minpy.ndarray.borrowing import lends
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
-from minpy.ops import indexing, joining
 from minpy.ops import shape as shaping
 from minpy.ops.axes import several_axes
+from minpy.ops.tensor import indexing, joining
 
 __all__ = [
     "arange",

@@ -24,8 +24,8 @@ from minpy.ndarray.borrowing import lent_view
 from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild
 from minpy.ndarray.variables import mark_variable
-from minpy.ops import indexing, mathematics, shape
-from minpy.ops.reshaping import resolve_shape
+from minpy.ops.inference.reshaping import resolve_shape
+from minpy.ops.tensor import indexing, mathematics, shape
 
 __all__ = ["NDArray"]
 

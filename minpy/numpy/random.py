@@ -14,7 +14,7 @@ from minpy.core.array import raw_of
 from minpy.core.context import Context
 from minpy.core.errors import ArgumentError
 from minpy.numpy.ndarray import ndarray
-from minpy.ops.generator import generator, seed
+from minpy.ops.random.generator import generator, seed
 
 _DISTRIBUTIONS = [
     "beta",

@@ -17,7 +17,7 @@ from minpy.graph.program import Observer, Program, build_program
 from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
-from minpy.ops.partial_shapes import is_known, show_shape
+from minpy.ops.inference.partial_shapes import is_known, show_shape
 from minpy.symbol.profiling import Profile
 from minpy.symbol.symbol import Symbol
 

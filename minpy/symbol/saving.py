@@ -23,9 +23,9 @@ from minpy.core.attributes import Attribute
 from minpy.core.customop import USER_OPERATORS, user_name
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
+from minpy.custom.calling import PropOperator
 from minpy.files import access_error, checked_path, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.ndarray.custom import PropOperator
 from minpy.ops.registry import OPERATORS
 from minpy.symbol.loading import Reader
 from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings
