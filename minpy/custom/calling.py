@@ -142,14 +142,7 @@ def _make_prop(op_type: Any, prop_class: type[CustomOpProp], kwargs: dict[str, A
 class PropOperator(BaseOperator):
     """One call of a registered custom operator."""
 
-<<<<<<< HEAD:minpy/ndarray/custom.py
-    guarded = builtin = direct = is_method = False
     uses_training = starts_gradients = True
-    keywords_bound: set[tuple[Any, ...]] = set()
-    kind = "numpy"
-=======
-    uses_training = True
->>>>>>> main:minpy/custom/calling.py
     may_alias = False
     gradient_source = "the method backward of its CustomOp"
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy
 
 from minpy.graph.gradient import PullBack
-from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.heads import apart, how_returned
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.memory import Block, Fact, Placement, Planner
 from minpy.graph.steps import Steps, is_trusted
 
@@ -120,7 +120,7 @@ class Emitter:
             if self.number.get(value.node, -1) < forward_end:
                 body.append((self._store(variable, value), None))
         body += self._lines(self.steps.backward, finals)
-        return self._part("backward", ["arrays", "heads", "gradients", "kept"], body)
+        return self._part("backward", ["arrays", "heads", "gradients", "kept"], body or [("pass", None)])
 
     def environment(self, kept: Sequence[Any], buffers: Sequence[numpy.ndarray]) -> dict[Node, Any]:
         """Return the answers of the forward part that the backward part reads, by node."""

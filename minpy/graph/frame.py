@@ -1,14 +1,13 @@
 """`Frame`: what one call of a program keeps between forward and backward.
 
-One program serves several calls at once, such as those of a cell at every time step, or of two threads. Each has a frame,
-whose memory is used by nobody else until the frame is gone or its backward done; heads are memory of their own.
+One program serves several calls at once, such as those of a cell at every time step, or of two threads. Each has a
+frame, whose memory is used by nobody else until the frame is gone or its backward done. Heads have memory of their own.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy
 
@@ -20,7 +19,7 @@ from minpy.graph.ir import Node
 from minpy.graph.memory import Fact, fact_of_given, observe
 from minpy.graph.program import Program, Runner
 
-__all__ = ["Frame", "Timing", "profile", "start"]
+__all__ = ["Frame", "as_contiguous", "start"]
 
 
 class Frame:
@@ -218,10 +217,11 @@ class Frame:
             nodes = steps.backward
         read_nodes = {value.node for node in nodes for value in node.inputs}
         for position, (node, array) in enumerate(zip(steps.variables, self._arrays, strict=True)):
+            if node not in read_nodes or not written_since(array, time_of_forward):
+                continue
             moves = steps.training and position in steps.states
-            if node in read_nodes and not moves and written_since(array, time_of_forward):
-                if any(node in steps.values_of(step) for step in steps.forward):
-                    raise MutationError(_changed(f"variable {node.name!r}", array))
+            if not moves and any(node in steps.values_of(step) for step in steps.forward):
+                raise MutationError(_changed(f"variable {node.name!r}", array))
         for array in self._kept or (self._env or {}).values():
             if written_since(array, time_of_forward) and not any(array is one for one in self._arrays):
                 raise MutationError(_changed("an output", array))
@@ -274,36 +274,3 @@ def _collecting(found: dict[Node, Any], wanted: Collection[Node]) -> Observer:
             found[node] = answer
 
     return collect
-
-
-class Timing(NamedTuple):
-    """A step, the part of the program that it belongs to ('forward' or 'backward'), and the seconds that it took."""
-
-    node: Node
-    part: str
-    seconds: float
-
-
-def profile(
-    program: Program,
-    arrays: Sequence[numpy.ndarray],
-    head_gradients: Sequence[numpy.ndarray],
-    buffers: Mapping[Node, numpy.ndarray],
-) -> list[Timing]:
-    """Return how long each step of a program takes, in one run step by step."""
-    times: list[Timing] = []
-    began = 0.0
-
-    def timing(part: str) -> Callable[[Node, Any, Any], None]:
-        def note(node: Node, _: Any, answer: Any) -> None:
-            nonlocal began
-            if answer is not None:
-                times.append(Timing(node, part, time.perf_counter() - began))
-            began = time.perf_counter()
-
-        return note
-
-    _, frame = start(program, arrays, timing("forward"))
-    if program.steps.requests:
-        frame.backward(head_gradients, buffers, timing("backward"))
-    return times

@@ -246,7 +246,9 @@ class _Walk:
     def zeros(self, value: Value) -> Value:
         """Return a gradient of zeros for a value."""
         shape, dtype = self.shapes[value], self.dtypes[value]
-        node = self.builder.node(CONSTANT, (), {"value": numpy.zeros(shape, dtype)}, f"no gradient of {value.node.name}")
+        node = self.builder.node(
+            CONSTANT, (), {"value": numpy.zeros(shape, dtype)}, f"no gradient of {value.node.name}"
+        )
         return self.know(Value(node), shape, dtype)
 
     def pull_back(self, node: Node, needed: Sequence[int], upstream: dict[int, Value]) -> list[tuple[int, Value]]:

@@ -188,7 +188,9 @@ class Program:
         """Return the program as text: the source that runs, or the steps, as long as nothing has run."""
         parts = [part.described() for part in (self._forward, self._backward) if part is not None]
         if not parts:
-            return "\n".join(f"{node.name} = {node.kind}({', '.join(map(repr, node.inputs))})" for node in self.steps.all)
+            return "\n".join(
+                f"{node.name} = {node.kind}({', '.join(map(repr, node.inputs))})" for node in self.steps.all
+            )
         assert self.plan is not None
         parts.append(
             f"# {len(self.plan.placements)} steps; {self.plan.arena_bytes} bytes of buffers hold "
