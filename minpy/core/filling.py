@@ -50,7 +50,7 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str) -> An
     (20.0, 30.0)
     """
     attributes = signature.attributes
-    if not attributes:
+    if not attributes and not signature.defaults:
         return function
     if not isinstance(function, types.FunctionType):
         return _adapted_callable(function, signature)
@@ -72,11 +72,9 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str) -> An
             f"{what} names {', '.join(map(repr, missing))}, which the operator does not have; its attributes are "
             f"{', '.join(attributes)}.{nearest(missing[0], attributes)}"
         )
-    whole = function
-    if defaults != (function.__kwdefaults__ or {}):
-        whole = types.FunctionType(
-            code, function.__globals__, function.__name__, function.__defaults__, function.__closure__
-        )
+    whole, inputs = function, _input_defaults(function, signature)
+    if defaults != (function.__kwdefaults__ or {}) or inputs != (function.__defaults__ or ()):
+        whole = types.FunctionType(code, function.__globals__, function.__name__, inputs, function.__closure__)
         whole.__kwdefaults__ = defaults
         whole.__qualname__, whole.__module__, whole.__doc__ = (
             function.__qualname__,
@@ -87,6 +85,22 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str) -> An
     if open_ended or (len(names) >= len(attributes) and not signature.open_ended):
         return whole
     return _narrowed(whole, frozenset(names), function)
+
+
+def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple[Any, ...]:
+    """Return the defaults of a function's last positional parameters: the signature's where it has them."""
+    code, own = function.__code__, function.__defaults__ or ()
+    positions = code.co_varnames[: code.co_argcount]
+    known = dict(zip(positions[len(positions) - len(own) :], own, strict=True))
+    found: list[Any] = []
+    for name in reversed(positions):
+        if name in signature.defaults:
+            found.append(signature.defaults[name])
+        elif name in known:
+            found.append(known[name])
+        else:
+            break
+    return tuple(reversed(found))
 
 
 def _defaults(signature: Signature) -> dict[str, Any]:

@@ -249,7 +249,7 @@ class Reader:
         """Return the node of an operator's call."""
         given = upgraded(row.op, row.attributes, self.version)
         annotations = {key: given.pop(key) for key in list(given) if key.startswith("__") and key.endswith("__")}
-        operator: Operator | PropOperator
+        operator: Any
         kind, attributes, for_inputs = row.op, {}, []
         if kind == "Custom":
             operator = self._custom(row, given)

@@ -83,9 +83,7 @@ def dot(
 
 
 @dot.def_grad(argnum=0)
-def _dot_lhs_gradient(
-    ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Any = None
-) -> Any:
+def _dot_lhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     shape, matrix = np.shape(lhs), _matrix(rhs, not transpose_b)
     rows = math.prod(shape[1:] if transpose_a else shape[:-1])
 
@@ -98,9 +96,7 @@ def _dot_lhs_gradient(
 
 
 @dot.def_grad(argnum=1)
-def _dot_rhs_gradient(
-    ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Any = None
-) -> Any:
+def _dot_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     shape, matrix = np.shape(rhs), _matrix(lhs, transpose_a)
     columns = math.prod(shape[:-1] if transpose_b else shape[1:])
 
@@ -182,25 +178,19 @@ def batch_dot(
 
 
 @batch_dot.def_grad(argnum=0)
-def _batch_dot_lhs_gradient(
-    ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Any = None
-) -> Any:
+def _batch_dot_lhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     right = _flip(rhs) if transpose_b else rhs
     return lambda g: np.matmul(right, _flip(g)) if transpose_a else np.matmul(g, _flip(right))
 
 
 @batch_dot.def_grad(argnum=1)
-def _batch_dot_rhs_gradient(
-    ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool = False, transpose_b: bool = False, forward_stype: Any = None
-) -> Any:
+def _batch_dot_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     left = _flip(lhs) if transpose_a else lhs
     return lambda g: np.matmul(_flip(g), left) if transpose_b else np.matmul(_flip(left), g)
 
 
 @batch_dot.def_infer_shape
-def _batch_dot_shapes(
-    inputs: Any, outputs: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any
-) -> Any:
+def _batch_dot_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     ndim = next((len(known) for known in (*inputs, *outputs) if known is not None), None)
     if ndim is None:
         return inputs, outputs

@@ -198,17 +198,7 @@ def leaky_relu(
 
 
 @leaky_relu.def_grad(argnum=0)
-def _leaky_relu_gradient(
-    ans: Any,
-    data: Any,
-    gamma: Any = None,
-    *,
-    act_type: str = "leaky",
-    slope: float = 0.25,
-    lower_bound: float = 0.125,
-    upper_bound: float = 0.334,
-    training: bool | None = None,
-) -> Any:
+def _leaky_relu_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str, slope: float) -> Any:
     if act_type == "leaky":
         return lambda g: np.where(data > 0, g, g * slope)
     if act_type == "elu":
@@ -224,17 +214,7 @@ def _leaky_relu_gradient(
 
 
 @leaky_relu.def_grad(argnum=1)
-def _slopes_gradient(
-    ans: Any,
-    data: Any,
-    gamma: Any = None,
-    *,
-    act_type: str = "leaky",
-    slope: float = 0.25,
-    lower_bound: float = 0.125,
-    upper_bound: float = 0.334,
-    training: bool | None = None,
-) -> Any:
+def _slopes_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str) -> Any:
     shape = np.shape(gamma)
     if act_type != "prelu":
         return lambda g: np.zeros(shape)
@@ -246,7 +226,7 @@ def _slopes_gradient(
 
 
 @leaky_relu.def_infer_shape
-def _leaky_relu_shapes(inputs: Any, outputs: Any, *, act_type: str = "leaky", **_: Any) -> Any:
+def _leaky_relu_shapes(inputs: Any, outputs: Any, *, act_type: str) -> Any:
     inputs, outputs = like_data(inputs, outputs)
     data, *slopes = inputs
     if act_type == "prelu" and data is not None and slopes:

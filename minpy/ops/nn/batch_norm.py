@@ -162,16 +162,10 @@ def _batch_norm_gradients(
     moving_mean: Any,
     moving_var: Any,
     *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: bool = False,
-    min_calib_range: float | None = None,
-    max_calib_range: float | None = None,
-    training: bool | None = None,
+    fix_gamma: bool,
+    use_global_stats: bool,
+    axis: int,
+    training: bool | None,
 ) -> Any:
     ndim = np.ndim(data)
     shape, others = _around(axis % ndim, ndim)
@@ -198,13 +192,13 @@ batch_norm.def_multiple_grad(_batch_norm_gradients, argnums=(0, 1, 2))
 
 
 @batch_norm.def_infer_shape
-def _batch_norm_shapes(inputs: Any, outputs: Any, *, axis: int = 1, **_: Any) -> Any:
+def _batch_norm_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     data, *vectors = vectors_along("BatchNorm", axis, inputs, outputs[0])
     return [data, *vectors], [data, *vectors[: len(outputs) - 1]]
 
 
 @batch_norm.def_infer_type
-def _batch_norm_dtypes(inputs: Any, outputs: Any, **_: Any) -> Any:
+def _batch_norm_dtypes(inputs: Any, outputs: Any) -> Any:
     [data], [result] = same_dtype(inputs[:1], outputs[:1])
     wide = np.dtype(np.float32) if data == np.float16 else data
     vectors = [wide if known is None else known for known in inputs[1:]]

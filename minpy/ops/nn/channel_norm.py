@@ -108,7 +108,7 @@ def instance_norm(data: np.ndarray, gamma: np.ndarray, beta: np.ndarray, *, eps:
 
 
 @instance_norm.def_multiple_grad()
-def _instance_norm_gradients(ans: Any, data: Any, gamma: Any, beta: Any, *, eps: float = 1e-3) -> Any:
+def _instance_norm_gradients(ans: Any, data: Any, gamma: Any, beta: Any, *, eps: float) -> Any:
     return _standardizing_gradients(data, gamma, np.shape(data)[1], eps)
 
 
@@ -178,14 +178,7 @@ def group_norm(
 
 @group_norm.def_multiple_grad()
 def _group_norm_gradients(
-    ans: Any,
-    data: Any,
-    gamma: Any,
-    beta: Any,
-    *,
-    num_groups: int = 1,
-    eps: float = 1e-5,
-    output_mean_var: bool = False,
+    ans: Any, data: Any, gamma: Any, beta: Any, *, num_groups: int, eps: float, output_mean_var: bool
 ) -> Any:
     gradients = _standardizing_gradients(data, gamma, num_groups, eps)
     return (lambda g: gradients(*g)) if output_mean_var else gradients
@@ -196,14 +189,14 @@ def _known_channels(shape: PartialShape) -> PartialShape:
 
 
 @instance_norm.def_infer_shape
-def _instance_norm_shapes(inputs: Shapes, outputs: Shapes, **_: Any) -> tuple[Shapes, Shapes]:
+def _instance_norm_shapes(inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
     data = merge_shapes(inputs[0], outputs[0])
     vector = merge_shapes(merge_shapes(inputs[1], inputs[2]), _known_channels(data))
     return [data, vector, vector], [data]
 
 
 @group_norm.def_infer_shape
-def _group_norm_shapes(inputs: Shapes, outputs: Shapes, *, num_groups: int = 1, **_: Any) -> tuple[Shapes, Shapes]:
+def _group_norm_shapes(inputs: Shapes, outputs: Shapes, *, num_groups: int) -> tuple[Shapes, Shapes]:
     data = merge_shapes(inputs[0], outputs[0])
     statistics = None if data is None else (data[0], num_groups)
     return [data, (num_groups,), (num_groups,)], [data, *[statistics] * (len(outputs) - 1)]
@@ -267,7 +260,7 @@ def l2_normalization(data: np.ndarray, *, eps: float = 1e-10, mode: str = "insta
 
 
 @l2_normalization.def_grad()
-def _l2_normalization_gradient(ans: Any, data: Any, *, eps: float = 1e-10, mode: str = "instance") -> Any:
+def _l2_normalization_gradient(ans: Any, data: Any, *, eps: float, mode: str) -> Any:
     axes = _normed_axes(mode, np.ndim(data))
 
     def gradient(g: Any) -> Any:
@@ -345,9 +338,7 @@ def lrn(data: np.ndarray, *, alpha: float = 1e-4, beta: float = 0.75, knorm: flo
 
 
 @lrn.def_grad()
-def _lrn_gradient(
-    ans: Any, data: Any, *, alpha: float = 1e-4, beta: float = 0.75, knorm: float = 2.0, nsize: int
-) -> Any:
+def _lrn_gradient(ans: Any, data: Any, *, alpha: float, beta: float, knorm: float, nsize: int) -> Any:
     def gradient(g: Any) -> Any:
         base = _divisor_base(data, alpha, knorm, nsize)
         rows, upstream = _as_rows(_widened(data)), _as_rows(_widened(g))

@@ -197,39 +197,19 @@ def convolution(
 
 @convolution.def_grad(argnum=0)
 def _convolution_data_gradient(
-    ans: Any,
-    data: Any,
-    weight: Any,
-    bias: Any = None,
-    *,
-    kernel: Any,
-    stride: Any = (),
-    dilate: Any = (),
-    pad: Any = (),
-    num_group: int = 1,
-    **_: Any,
+    ans: Any, data: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int
 ) -> Any:
     return data_gradient(data, weight, **_window("Convolution", data, kernel, stride, dilate, pad, num_group))
 
 
 @convolution.def_grad(argnum=1)
 def _convolution_weight_gradient(
-    ans: Any,
-    data: Any,
-    weight: Any,
-    bias: Any = None,
-    *,
-    kernel: Any,
-    stride: Any = (),
-    dilate: Any = (),
-    pad: Any = (),
-    num_group: int = 1,
-    **_: Any,
+    ans: Any, data: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int
 ) -> Any:
     return weight_gradient(data, weight, **_window("Convolution", data, kernel, stride, dilate, pad, num_group))
 
 
-convolution.def_grad(lambda ans, data, weight, bias=None, **_: _bias_gradient, argnum=2)
+convolution.def_grad(lambda ans, data, weight, bias: _bias_gradient, argnum=2)
 
 
 def _positions(x: int, kernel: int, stride: int, dilate: int, pad: int, least: int = 1) -> int:
@@ -252,16 +232,7 @@ def _spread(x: int, kernel: int, stride: int, dilate: int, pad: int, adj: int = 
 
 @convolution.def_infer_shape
 def _convolution_shapes(
-    inputs: Any,
-    outputs: Any,
-    *,
-    kernel: Any,
-    num_filter: int,
-    stride: Any = (),
-    dilate: Any = (),
-    pad: Any = (),
-    num_group: int = 1,
-    **_: Any,
+    inputs: Any, outputs: Any, *, kernel: Any, num_filter: int, stride: Any, dilate: Any, pad: Any, num_group: int
 ) -> Any:
     axes = _axes("Convolution", kernel, stride, dilate, pad)
     kernel = tuple(axis[0] for axis in axes)
@@ -411,16 +382,15 @@ def _deconvolution_data_gradient(
     ans: Any,
     data: Any,
     weight: Any,
-    bias: Any = None,
+    bias: Any,
     *,
     kernel: Any,
-    stride: Any = (),
-    dilate: Any = (),
-    pad: Any = (),
-    adj: Any = (),
-    target_shape: Any = (),
-    num_group: int = 1,
-    **_: Any,
+    stride: Any,
+    dilate: Any,
+    pad: Any,
+    adj: Any,
+    target_shape: Any,
+    num_group: int,
 ) -> Any:
     window = _transposed(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
     del window["lengths"]
@@ -432,22 +402,21 @@ def _deconvolution_weight_gradient(
     ans: Any,
     data: Any,
     weight: Any,
-    bias: Any = None,
+    bias: Any,
     *,
     kernel: Any,
-    stride: Any = (),
-    dilate: Any = (),
-    pad: Any = (),
-    adj: Any = (),
-    target_shape: Any = (),
-    num_group: int = 1,
-    **_: Any,
+    stride: Any,
+    dilate: Any,
+    pad: Any,
+    adj: Any,
+    target_shape: Any,
+    num_group: int,
 ) -> Any:
     window = _transposed(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
     return transposed_weight_gradient(ans, data, weight, **window)
 
 
-deconvolution.def_grad(lambda ans, data, weight, bias=None, **_: _bias_gradient, argnum=2)
+deconvolution.def_grad(lambda ans, data, weight, bias: _bias_gradient, argnum=2)
 
 
 @deconvolution.def_infer_shape
@@ -457,13 +426,12 @@ def _deconvolution_shapes(
     *,
     kernel: Any,
     num_filter: int,
-    stride: Any = (),
-    dilate: Any = (),
-    pad: Any = (),
-    adj: Any = (),
-    target_shape: Any = (),
-    num_group: int = 1,
-    **_: Any,
+    stride: Any,
+    dilate: Any,
+    pad: Any,
+    adj: Any,
+    target_shape: Any,
+    num_group: int,
 ) -> Any:
     axes = _axes("Deconvolution", kernel, stride, dilate, pad)
     kernel = tuple(axis[0] for axis in axes)

@@ -84,9 +84,7 @@ def crop(
 
 
 @crop.def_multiple_grad()
-def _crop_gradients(
-    ans: Any, *data: Any, offset: Any = (0, 0), h_w: Any = (0, 0), center_crop: bool = False, **_: Any
-) -> Any:
+def _crop_gradients(ans: Any, *data: Any, offset: Any, h_w: Any, center_crop: bool) -> Any:
     shapes = [np.shape(part) for part in data]
     key = _key(shapes, offset, h_w, center_crop)
 
@@ -97,7 +95,7 @@ def _crop_gradients(
 
 
 @crop.def_infer_shape
-def _crop_shapes(inputs: Shapes, outputs: Shapes, *, h_w: Any = (0, 0), **_: Any) -> tuple[Shapes, Shapes]:
+def _crop_shapes(inputs: Shapes, outputs: Shapes, *, h_w: Any) -> tuple[Shapes, Shapes]:
     first, answer = (with_axes(shape, 4) for shape in (inputs[0], outputs[0]))
     size = tuple(h_w) if len(inputs) == 1 else (inputs[1] or answer)[2:]
     lead = merge_shapes(first[:2], answer[:2]) or ()

@@ -63,16 +63,7 @@ def embedding(
 
 
 @embedding.def_grad(argnum=1)
-def _embedding_gradient(
-    ans: Any,
-    data: Any,
-    weight: Any,
-    *,
-    input_dim: int,
-    output_dim: int,
-    dtype: str = "float32",
-    sparse_grad: bool = False,
-) -> Any:
+def _embedding_gradient(ans: Any, data: Any, weight: Any, *, input_dim: int, output_dim: int) -> Any:
     count = math.prod(np.shape(data))
     rows = np.reshape(data, (count,))
     return lambda g: scatter_rows(np.reshape(g, (count, output_dim)), rows, count=input_dim)
@@ -82,7 +73,7 @@ embedding.def_grad_zero(0)
 
 
 @embedding.def_infer_shape
-def _embedding_shapes(inputs: Any, outputs: Any, *, input_dim: int, output_dim: int, **_: Any) -> Any:
+def _embedding_shapes(inputs: Any, outputs: Any, *, input_dim: int, output_dim: int) -> Any:
     data, [result] = inputs[0], outputs
     if result is not None:
         data = merge_shapes(data, result[:-1])
@@ -92,7 +83,7 @@ def _embedding_shapes(inputs: Any, outputs: Any, *, input_dim: int, output_dim: 
 
 
 @embedding.def_infer_type
-def _embedding_dtypes(inputs: Any, outputs: Any, *, dtype: Any = "float32", **_: Any) -> Any:
+def _embedding_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     data, weight = inputs
     [weight], outputs = same_dtype([weight], outputs)
     return ([data, weight], outputs) if weight is not None else ([data, as_dtype(dtype)], [as_dtype(dtype)])

@@ -90,18 +90,14 @@ def fully_connected(
 
 
 @fully_connected.def_into
-def _fully_connected_into(
-    out: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
-) -> None:
+def _fully_connected_into(out: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> None:
     rows = _flat_rows(data.shape, flatten)
     result = out if out.ndim == 2 else out.reshape(rows[0], num_hidden)
     linear(data if data.ndim == 2 else data.reshape(rows), weight, bias, result)
 
 
 @fully_connected.def_grad(argnum=0)
-def _data_gradient(
-    ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
-) -> Any:
+def _data_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int) -> Any:
     shape = data.shape
     if len(shape) == 2:
         return lambda g: matrix_product(g, weight)
@@ -109,9 +105,7 @@ def _data_gradient(
 
 
 @fully_connected.def_grad_into(argnum=0)
-def _data_gradient_into(
-    ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
-) -> Any:
+def _data_gradient_into(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
     if data.ndim == 2:
         return lambda g, out: matrix_product(g, weight, out)
     rows = _flat_rows(data.shape, flatten)
@@ -119,9 +113,7 @@ def _data_gradient_into(
 
 
 @fully_connected.def_grad(argnum=1)
-def _weight_gradient(
-    ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
-) -> Any:
+def _weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
     shape = data.shape
     if len(shape) == 2:
         return lambda g: matrix_product(g.T, data)
@@ -130,9 +122,7 @@ def _weight_gradient(
 
 
 @fully_connected.def_grad_into(argnum=1)
-def _weight_gradient_into(
-    ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
-) -> Any:
+def _weight_gradient_into(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
     if data.ndim == 2:
         return lambda g, out: matrix_product(g.T, data, out)
     rows = _flat_rows(data.shape, flatten)
@@ -140,18 +130,14 @@ def _weight_gradient_into(
 
 
 @fully_connected.def_grad(argnum=2)
-def _bias_gradient(
-    ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
-) -> Any:
+def _bias_gradient(ans: Any, data: Any, weight: Any, bias: Any) -> Any:
     if len(data.shape) == 2:  # a product with ones: half the time of a sum over rows
         return lambda g: np.dot(ones(len(g), g.dtype), g)
     return lambda g: np.sum(g, axis=tuple(range(np.ndim(g) - 1)))
 
 
 @fully_connected.def_grad_into(argnum=2)
-def _bias_gradient_into(
-    ans: Any, data: Any, weight: Any, bias: Any = None, *, num_hidden: int, no_bias: bool = False, flatten: bool = True
-) -> Any:
+def _bias_gradient_into(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int) -> Any:
     def gradient(g: Any, out: Any) -> None:
         rows = g if g.ndim == 2 else g.reshape(-1, num_hidden)
         matrix_product(ones(len(rows), g.dtype), rows, out)
@@ -160,7 +146,7 @@ def _bias_gradient_into(
 
 
 @fully_connected.def_infer_shape
-def _fully_connected_shapes(inputs: Any, outputs: Any, *, num_hidden: int, flatten: bool = True, **_: Any) -> Any:
+def _fully_connected_shapes(inputs: Any, outputs: Any, *, num_hidden: int, flatten: bool) -> Any:
     data, weight, *bias = inputs
     [result] = outputs
     weight = merge_shapes(weight, (num_hidden, UNKNOWN)) or ()

@@ -95,7 +95,7 @@ def _normalized(data: Any, axis: int, eps: float) -> tuple[Any, Any, Any]:
 
 @layer_norm.def_grad(argnum=0)
 def _layer_norm_gradient(
-    ans: Any, data: Any, gamma: Any, beta: Any, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False
+    ans: Any, data: Any, gamma: Any, beta: Any, *, axis: int, eps: float, output_mean_var: bool
 ) -> Any:
     axis %= np.ndim(data)
     count = np.shape(data)[axis]
@@ -113,7 +113,7 @@ def _layer_norm_gradient(
 
 @layer_norm.def_grad(argnum=1)
 def _layer_norm_gamma_gradient(
-    ans: Any, data: Any, gamma: Any, beta: Any, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False
+    ans: Any, data: Any, gamma: Any, beta: Any, *, axis: int, eps: float, output_mean_var: bool
 ) -> Any:
     axis %= np.ndim(data)
     others = tuple(position for position in range(np.ndim(data)) if position != axis)
@@ -121,16 +121,14 @@ def _layer_norm_gamma_gradient(
 
 
 @layer_norm.def_grad(argnum=2)
-def _layer_norm_beta_gradient(
-    ans: Any, data: Any, gamma: Any, beta: Any, *, axis: int = -1, eps: float = 1e-5, output_mean_var: bool = False
-) -> Any:
+def _layer_norm_beta_gradient(ans: Any, data: Any, gamma: Any, beta: Any, *, axis: int, output_mean_var: bool) -> Any:
     axis %= np.ndim(data)
     others = tuple(position for position in range(np.ndim(data)) if position != axis)
     return lambda g: np.sum(g[0] if output_mean_var else g, axis=others)
 
 
 @layer_norm.def_infer_shape
-def _layer_norm_shapes(inputs: Any, outputs: Any, *, axis: int = -1, **_: Any) -> Any:
+def _layer_norm_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     data, *vectors = vectors_along("LayerNorm", axis, inputs, outputs[0])
     moments = outputs[1:]
     if data is not None:

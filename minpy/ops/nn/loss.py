@@ -70,7 +70,7 @@ softmax_cross_entropy.def_infer_type(with_followers)
 
 
 @softmax_cross_entropy.def_infer_shape
-def _softmax_cross_entropy_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+def _softmax_cross_entropy_shapes(inputs: Any, outputs: Any) -> Any:
     data, label = with_axes(inputs[0], 2), with_axes(inputs[1], 1)
     data = merge_shapes(data, (*label, UNKNOWN)) or ()
     return [data, data[:1]], [(1,)]

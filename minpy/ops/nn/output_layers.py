@@ -139,14 +139,13 @@ def _softmax_output_gradient(
     data: Any,
     label: Any,
     *,
-    grad_scale: float = 1.0,
-    ignore_label: float = -1.0,
-    multi_output: bool = False,
-    use_ignore: bool = False,
-    preserve_shape: bool = False,
-    normalization: str = "null",
-    out_grad: bool = False,
-    smooth_alpha: float = 0.0,
+    grad_scale: float,
+    ignore_label: float,
+    multi_output: bool,
+    use_ignore: bool,
+    normalization: str,
+    out_grad: bool,
+    smooth_alpha: float,
 ) -> Any:
     label = getattr(label, "_data", label)
     shape = np.shape(ans)
@@ -173,20 +172,38 @@ def _softmax_output_gradient(
 
 
 @softmax_output.def_into
-def _softmax_output_into(out: Any, data: Any, label: Any, *, multi_output: bool = False, **_: Any) -> None:
+def _softmax_output_into(out: Any, data: Any, label: Any, *, multi_output: bool) -> None:
     raw_softmax(data, 1 if multi_output else data.ndim - 1, out)
 
 
 @softmax_output.def_grad_into(argnum=0)
-def _softmax_output_gradient_into(ans: Any, data: Any, label: Any, *, grad_scale: float = 1.0, **options: Any) -> Any:
-    normalization = options.get("normalization", "null")
-    if (
-        ans.ndim != 2
-        or label.shape != ans.shape[:1]
-        or not options.keys() <= {"normalization"}
-        or (normalization == "valid")
-    ):
-        gradient = _softmax_output_gradient(ans, data, label, grad_scale=grad_scale, **options)
+def _softmax_output_gradient_into(
+    ans: Any,
+    data: Any,
+    label: Any,
+    *,
+    grad_scale: float,
+    ignore_label: float,
+    multi_output: bool,
+    use_ignore: bool,
+    normalization: str,
+    out_grad: bool,
+    smooth_alpha: float,
+) -> Any:
+    plain = not (multi_output or use_ignore or out_grad or smooth_alpha) and normalization != "valid"
+    if ans.ndim != 2 or label.shape != ans.shape[:1] or not plain:
+        gradient = _softmax_output_gradient(
+            ans,
+            data,
+            label,
+            grad_scale=grad_scale,
+            ignore_label=ignore_label,
+            multi_output=multi_output,
+            use_ignore=use_ignore,
+            normalization=normalization,
+            out_grad=out_grad,
+            smooth_alpha=smooth_alpha,
+        )
         return lambda g, out: np.copyto(out, gradient(g))
 
     def one_class_a_row(g: Any, out: Any) -> None:
@@ -223,7 +240,7 @@ def _check_targets(name: str, data: np.ndarray, label: np.ndarray) -> None:
 def _regression_gradient(error: Any) -> Any:
     """Return the rule for an output whose loss has the gradient `error(prediction, label)` in each element."""
 
-    def rule(ans: Any, data: Any, label: Any, *, grad_scale: float = 1.0) -> Any:
+    def rule(ans: Any, data: Any, label: Any, *, grad_scale: float) -> Any:
         shape = np.shape(ans)
         scale = grad_scale / max(math.prod(shape[1:]), 1)
         return lambda g: error(ans, np.reshape(label, shape)) * scale
@@ -397,9 +414,7 @@ def make_loss(
 
 
 @make_loss.def_grad()
-def _make_loss_gradient(
-    ans: Any, data: Any, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: str = "null"
-) -> Any:
+def _make_loss_gradient(ans: Any, data: Any, *, grad_scale: float, valid_thresh: float, normalization: str) -> Any:
     shape, dtype = np.shape(data), np.result_type(data)
     scale = grad_scale
     if normalization == "batch":
@@ -494,13 +509,7 @@ svm_output.def_grad_zero(1)
 
 @svm_output.def_grad(argnum=0)
 def _svm_output_gradient(
-    ans: Any,
-    data: Any,
-    label: Any,
-    *,
-    margin: float = 1.0,
-    regularization_coefficient: float = 1.0,
-    use_linear: bool = False,
+    ans: Any, data: Any, label: Any, *, margin: float, regularization_coefficient: float, use_linear: bool
 ) -> Any:
     signs = 1 - 2 * one_hot(getattr(label, "_data", label), depth=np.shape(data)[1])
 
@@ -516,14 +525,14 @@ def _svm_output_gradient(
 
 
 @softmax_output.def_infer_shape
-def _softmax_output_shapes(inputs: Any, outputs: Any, *, multi_output: bool = False, **_: Any) -> Any:
+def _softmax_output_shapes(inputs: Any, outputs: Any, *, multi_output: bool) -> Any:
     [data, label], outputs = like_data(inputs, outputs)
     if data is not None:
         label = by_default(label, (data[0], product(data[2:])) if multi_output else data[:-1])
     return [data, label], outputs
 
 
-def _regression_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+def _regression_shapes(inputs: Any, outputs: Any) -> Any:
     [data, label], outputs = like_data(inputs, outputs)
     if data is not None and not (len(data) == 2 and data[1] == UNKNOWN):
         label = by_default(label, data[:1] if len(data) == 2 and data[1] == 1 else data)
@@ -531,7 +540,7 @@ def _regression_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
 
 
 @svm_output.def_infer_shape
-def _svm_output_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+def _svm_output_shapes(inputs: Any, outputs: Any) -> Any:
     [data, label], outputs = like_data(inputs, outputs)
     return [data, label if data is None else by_default(label, data[:1])], outputs
 

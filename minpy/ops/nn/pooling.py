@@ -95,13 +95,13 @@ def window_spread(data: Any, *, lengths: Ints, kernel: Ints, stride: Ints, pad: 
 
 
 @window_sum.def_grad()
-def _window_sum_gradient(ans: Any, data: Any, *, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Any:
+def _window_sum_gradient(ans: Any, data: Any, *, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     lengths = np.shape(data)[2:]
     return lambda g: window_spread(g, lengths=lengths, kernel=kernel, stride=stride, pad=pad)
 
 
 @window_spread.def_grad()
-def _window_spread_gradient(ans: Any, data: Any, *, lengths: Ints, kernel: Ints, stride: Ints, pad: Ints) -> Any:
+def _window_spread_gradient(ans: Any, data: Any, *, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     counts = np.shape(data)[2:]
     return lambda h: window_sum(h, kernel=kernel, stride=stride, pad=pad, counts=counts)
 
@@ -356,16 +356,15 @@ def _pooling_gradient(
     ans: Any,
     data: Any,
     *,
-    kernel: Any = (),
-    pool_type: str = "max",
-    global_pool: bool = False,
-    cudnn_off: bool = False,
-    pooling_convention: str = "valid",
-    stride: Any = (),
-    pad: Any = (),
-    p_value: int | None = None,
-    count_include_pad: bool | None = None,
-    layout: str | None = None,
+    kernel: Any,
+    pool_type: str,
+    global_pool: bool,
+    pooling_convention: str,
+    stride: Any,
+    pad: Any,
+    p_value: int | None,
+    count_include_pad: bool | None,
+    layout: str | None,
 ) -> Any:
     channels_last, values = _channels_second(data, layout)
     answer = np.moveaxis(ans, -1, 1) if channels_last else ans

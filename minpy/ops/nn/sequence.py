@@ -96,15 +96,7 @@ def sequence_mask(
 
 
 @sequence_mask.def_grad()
-def _sequence_mask_gradient(
-    ans: Any,
-    data: Any,
-    sequence_length: Any = None,
-    *,
-    use_sequence_length: bool = False,
-    value: float = 0.0,
-    axis: int = 0,
-) -> Any:
+def _sequence_mask_gradient(ans: Any, data: Any, sequence_length: Any, *, use_sequence_length: bool, axis: int) -> Any:
     lengths = _lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
     return lambda g: g if lengths is None else g * _valid(data, lengths, axis)
 
@@ -159,9 +151,7 @@ def sequence_last(
 
 
 @sequence_last.def_grad()
-def _sequence_last_gradient(
-    ans: Any, data: Any, sequence_length: Any = None, *, use_sequence_length: bool = False, axis: int = 0
-) -> Any:
+def _sequence_last_gradient(ans: Any, data: Any, sequence_length: Any, *, use_sequence_length: bool, axis: int) -> Any:
     key = _last_key(data, _lengths("SequenceLast", data, sequence_length, use_sequence_length, axis), axis)
     return lambda g: unindex(g, key=key, shape=np.shape(data))
 
@@ -219,7 +209,7 @@ def sequence_reverse(
 
 @sequence_reverse.def_grad()
 def _sequence_reverse_gradient(
-    ans: Any, data: Any, sequence_length: Any = None, *, use_sequence_length: bool = False, axis: int = 0
+    ans: Any, data: Any, sequence_length: Any, *, use_sequence_length: bool, axis: int
 ) -> Any:
     key = _reversed_key(data, _lengths("SequenceReverse", data, sequence_length, use_sequence_length, axis))
     return lambda g: index(g, key=key)  # it is its own inverse
@@ -240,13 +230,13 @@ def _with_batch(data: Any, lengths: Any, axis: int) -> Any:
     return [data, *lengths]
 
 
-def _sequence_shapes(inputs: Any, outputs: Any, *, axis: int = 0, **_: Any) -> Any:
+def _sequence_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     (data, *lengths), outputs = like_data(inputs, outputs)
     return _with_batch(data, lengths, axis), outputs
 
 
 @sequence_last.def_infer_shape
-def _sequence_last_shapes(inputs: Any, outputs: Any, *, axis: int = 0, **_: Any) -> Any:
+def _sequence_last_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     data, *lengths = inputs
     if axis not in (0, 1):
         return inputs, outputs

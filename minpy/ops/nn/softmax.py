@@ -121,16 +121,7 @@ def _masked_softmax(logits: np.ndarray, mask: np.ndarray, axis: int) -> np.ndarr
 
 
 @softmax.def_grad()
-def _softmax_gradient(
-    ans: Any,
-    data: Any,
-    length: Any = None,
-    *,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: Any = None,
-    use_length: bool = False,
-) -> Any:
+def _softmax_gradient(ans: Any, data: Any, length: Any, *, axis: int, temperature: float | None) -> Any:
     def gradient(g: Any) -> Any:
         part = ans * g
         part = part - ans * np.sum(part, axis=axis, keepdims=True)
@@ -143,7 +134,7 @@ softmax.def_grad_zero(1)
 
 
 @softmax.def_infer_shape
-def _softmax_shapes(inputs: Any, outputs: Any, *, axis: int = -1, **_: Any) -> Any:
+def _softmax_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     inputs, outputs = like_data(inputs, outputs)
     data, *length = inputs
     if data is not None:
@@ -203,15 +194,7 @@ def log_softmax(
 
 
 @log_softmax.def_grad()
-def _log_softmax_gradient(
-    ans: Any,
-    data: Any,
-    *,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: Any = None,
-    use_length: bool = False,
-) -> Any:
+def _log_softmax_gradient(ans: Any, data: Any, *, axis: int, temperature: float | None) -> Any:
     def gradient(g: Any) -> Any:
         part = g - np.exp(ans) * np.sum(g, axis=axis, keepdims=True)
         return part if temperature in (None, 1) else part / temperature
@@ -268,15 +251,7 @@ def softmin(
 
 
 @softmin.def_grad()
-def _softmin_gradient(
-    ans: Any,
-    data: Any,
-    *,
-    axis: int = -1,
-    temperature: float | None = None,
-    dtype: Any = None,
-    use_length: bool = False,
-) -> Any:
+def _softmin_gradient(ans: Any, data: Any, *, axis: int, temperature: float | None) -> Any:
     def gradient(g: Any) -> Any:
         part = ans * g
         part = ans * np.sum(part, axis=axis, keepdims=True) - part
@@ -322,7 +297,7 @@ def softmax_activation(data: np.ndarray, *, mode: str = "instance") -> np.ndarra
 
 
 @softmax_activation.def_grad()
-def _softmax_activation_gradient(ans: Any, data: Any, *, mode: str = "instance") -> Any:
+def _softmax_activation_gradient(ans: Any, data: Any, *, mode: str) -> Any:
     axis = 1 if mode == "channel" else tuple(range(1, np.ndim(ans)))
 
     def gradient(g: Any) -> Any:

@@ -130,7 +130,7 @@ def upsampling(
 
 @upsampling.def_multiple_grad()
 def _upsampling_gradients(
-    ans: Any, *data: Any, scale: int, sample_type: str, multi_input_mode: str = "concat", **_: Any
+    ans: Any, *data: Any, scale: int, sample_type: str, multi_input_mode: str
 ) -> Callable[[Any], Any]:
     if sample_type == "bilinear":
         rules: Any = deconvolution.rules[:2]
@@ -152,7 +152,7 @@ def _upsampling_gradients(
 
 @upsampling.def_infer_shape
 def _upsampling_shapes(
-    inputs: Shapes, outputs: Shapes, *, scale: int, sample_type: str, multi_input_mode: str = "concat", **_: Any
+    inputs: Shapes, outputs: Shapes, *, scale: int, sample_type: str, multi_input_mode: str
 ) -> tuple[Shapes, Shapes]:
     _require_known(scale, sample_type, multi_input_mode)
     first = inputs[0]

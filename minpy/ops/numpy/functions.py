@@ -45,9 +45,7 @@ def numpy_sum(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = F
 
 
 @numpy_sum.def_grad()
-def _sum_gradient(
-    ans: Any, a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False
-) -> Callable[[Any], Any]:
+def _sum_gradient(ans: Any, a: Any, *, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
     return lambda g: expand(_with_axes(g, a, axis, keepdims), np.shape(a))
 
 
@@ -59,9 +57,7 @@ def numpy_mean(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = 
 
 
 @numpy_mean.def_grad()
-def _mean_gradient(
-    ans: Any, a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False
-) -> Callable[[Any], Any]:
+def _mean_gradient(ans: Any, a: Any, *, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
     def gradient(g: Any) -> Any:
         count = np.size(a) // max(np.size(g), 1)
         return expand(_with_axes(g / count, a, axis, keepdims), np.shape(a))
@@ -76,9 +72,7 @@ def numpy_prod(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = 
 
 
 @numpy_prod.def_grad()
-def _prod_gradient(
-    ans: Any, a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False
-) -> Callable[[Any], Any]:
+def _prod_gradient(ans: Any, a: Any, *, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
     return lambda g: product_of_others(a, _axes(axis, a)) * _with_axes(g, a, axis, keepdims)
 
 
@@ -94,7 +88,7 @@ def numpy_min(a: Any, *, axis: Any = None, keepdims: bool = False) -> Any:
     return _minimum(a, axis=axis, keepdims=keepdims)
 
 
-def _extreme_gradient(ans: Any, a: Any, *, axis: Any = None, keepdims: bool = False) -> Callable[[Any], Any]:
+def _extreme_gradient(ans: Any, a: Any, *, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
     def gradient(g: Any) -> Any:
         chosen = a == _with_axes(ans, a, axis, keepdims)
         return chosen * (_with_axes(g, a, axis, keepdims) / np.sum(chosen, axis=axis, keepdims=True))
@@ -115,8 +109,8 @@ def numpy_where(condition: Any, x: Any = None, y: Any = None) -> Any:
 
 
 numpy_where.def_grad_zero(0)
-numpy_where.def_grad(lambda ans, condition, x=None, y=None: lambda g: np.where(condition, g, 0), 1)
-numpy_where.def_grad(lambda ans, condition, x=None, y=None: lambda g: np.where(condition, 0, g), 2)
+numpy_where.def_grad(lambda ans, condition, x, y: lambda g: np.where(condition, g, 0), 1)
+numpy_where.def_grad(lambda ans, condition, x, y: lambda g: np.where(condition, 0, g), 2)
 
 
 @operator(name="_numpy_clip", implements=np.clip, public=False)
@@ -125,9 +119,9 @@ def numpy_clip(a: Any, a_min: Any = None, a_max: Any = None) -> Any:
     return np.clip(a, a_min, a_max)
 
 
-numpy_clip.def_grad(lambda ans, a, a_min=None, a_max=None: lambda g: g * (ans == a), 0)
-numpy_clip.def_grad(lambda ans, a, a_min=None, a_max=None: lambda g: g * ((ans == a_min) & (ans != a)), 1)
-numpy_clip.def_grad(lambda ans, a, a_min=None, a_max=None: lambda g: g * ((ans == a_max) & (ans != a)), 2)
+numpy_clip.def_grad(lambda ans, a, a_min, a_max: lambda g: g * (ans == a), 0)
+numpy_clip.def_grad(lambda ans, a, a_min, a_max: lambda g: g * ((ans == a_min) & (ans != a)), 1)
+numpy_clip.def_grad(lambda ans, a, a_min, a_max: lambda g: g * ((ans == a_max) & (ans != a)), 2)
 
 
 # -- piecewise constant ------------------------------------------------------------------------------------------------

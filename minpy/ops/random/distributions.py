@@ -212,7 +212,7 @@ def multinomial(
 
 
 @multinomial.def_grad()
-def _multinomial_gradient(ans: Any, data: Any, *, shape: Any = (), get_prob: bool = False, dtype: str = "int32") -> Any:
+def _multinomial_gradient(ans: Any, data: Any, *, get_prob: bool) -> Any:
     size = np.shape(data)
     if not get_prob:
         return lambda g: np.zeros(size)
@@ -241,6 +241,6 @@ def _multinomial_shape(data: Any, *, shape: Any = (), **_: Any) -> Any:
 
 
 @multinomial.def_infer_type
-def _multinomial_dtypes(inputs: Any, outputs: Any, *, dtype: Any = "int32", **_: Any) -> Any:
+def _multinomial_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     data, logarithms = same_dtype(inputs, outputs[1:])
     return data, [as_dtype(dtype), *logarithms]

@@ -133,14 +133,14 @@ def _numbers(defaults: dict[str, float]) -> list[inspect.Parameter]:
     ]
 
 
-def _of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any = None, **_: Any) -> tuple[Shapes, Shapes]:
+def _of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any, **_: Any) -> tuple[Shapes, Shapes]:
     return inputs, [shape_given(shape)]
 
 
 def _dtype_or(default: str) -> Callable[..., tuple[DTypes, DTypes]]:
     """Return the rule that the output has the dtype which the attribute says, or the default."""
 
-    def rule(inputs: DTypes, outputs: DTypes, *, dtype: Any = None, **_: Any) -> tuple[DTypes, DTypes]:
+    def rule(inputs: DTypes, outputs: DTypes, *, dtype: Any) -> tuple[DTypes, DTypes]:
         return inputs, [np.dtype(default if dtype is None or dtype == "None" else dtype)]
 
     return rule
@@ -182,7 +182,7 @@ def _sample(name: str) -> Operator:
     def forward(*parameters: Any, shape: Any = None, dtype: Any = None) -> Any:
         return draw_each(name, parameters, shape, dtype)
 
-    def shapes(inputs: Shapes, outputs: Shapes, *, shape: Any = None, **_: Any) -> tuple[Shapes, Shapes]:
+    def shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
         inner = () if shape is None else as_shape(shape)
         outer = None
         for known in inputs:

@@ -62,11 +62,11 @@ def broadcast_to(data: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     return _repeated("broadcast_to", data, target)
 
 
-broadcast_to.def_grad(lambda ans, data, *, shape: lambda g: g)
+broadcast_to.def_grad(lambda ans, data: lambda g: g)
 
 
 @broadcast_to.def_infer_shape
-def _broadcast_to_shapes(inputs: Any, outputs: Any, *, shape: Any, **_: Any) -> Any:
+def _broadcast_to_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
     target = (shape,) if isinstance(shape, int) else tuple(shape)
     data = with_axes(inputs[0], len(target))
     target = tuple(old if new == 0 else new for old, new in zip(data, target, strict=True))
@@ -120,7 +120,7 @@ def broadcast_axis(
     return _repeated("broadcast_axis", data, tuple(wanted.get(a, n) for a, n in enumerate(data.shape)))
 
 
-broadcast_axis.def_grad(lambda ans, data, *, axis=(), size=(): lambda g: g)
+broadcast_axis.def_grad(lambda ans, data: lambda g: g)
 
 
 @broadcast_axis.def_infer_shape
@@ -178,7 +178,7 @@ def broadcast_like(
 
 
 @broadcast_like.def_grad()
-def _broadcast_like_gradient(ans: Any, lhs: Any, rhs: Any, *, lhs_axes: Any = None, rhs_axes: Any = None) -> Any:
+def _broadcast_like_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
     return lambda g: g
 
 
@@ -187,7 +187,7 @@ broadcast_like.def_infer_type(dtype_of(0))
 
 
 @broadcast_like.def_infer_shape
-def _broadcast_like_shapes(inputs: Any, outputs: Any, *, lhs_axes: Any = None, rhs_axes: Any = None, **_: Any) -> Any:
+def _broadcast_like_shapes(inputs: Any, outputs: Any, *, lhs_axes: Any, rhs_axes: Any) -> Any:
     lhs, rhs = inputs
     if lhs_axes is None and rhs_axes is None:
         rhs = merge_shapes(rhs, outputs[0])

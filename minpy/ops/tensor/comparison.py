@@ -161,7 +161,7 @@ def _where_y_gradient(ans: Any, condition: Any, x: Any, y: Any) -> Callable[[Any
 
 
 @where.def_infer_shape
-def _where_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+def _where_shapes(inputs: Any, outputs: Any) -> Any:
     condition, x, y = inputs
     if () in (x, y):  # a number, which the other one says nothing about
         other = y if x == () else x

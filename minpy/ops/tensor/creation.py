@@ -74,7 +74,7 @@ def fill_in(made: Operator, attributes: Mapping[str, Any], shape: tuple[int, ...
     return dict(attributes)
 
 
-def _shape_of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any = (), **_: Any) -> tuple[Shapes, Shapes]:
+def _shape_of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
     return inputs, [shape_given(shape)]
 
 
@@ -330,15 +330,7 @@ def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: str = "float32"
 
 @arange.def_infer_shape
 def _arange_shapes(
-    inputs: Shapes,
-    outputs: Shapes,
-    *,
-    start: float,
-    stop: float | None = None,
-    step: float = 1.0,
-    repeat: int = 1,
-    infer_range: bool = False,
-    **_: Any,
+    inputs: Shapes, outputs: Shapes, *, start: float, stop: float | None, step: float, repeat: int, infer_range: bool
 ) -> tuple[Shapes, Shapes]:
     if stop is None:
         if infer_range:
@@ -349,11 +341,11 @@ def _arange_shapes(
 
 for _made in (zeros, ones, full, zeros_without_dtype):
     _made.def_infer_shape(_shape_of_attribute)
-linspace.def_infer_shape(lambda inputs, outputs, *, num, **_: (inputs, [(num,)]))
-eye.def_infer_shape(lambda inputs, outputs, *, N, M=0, **_: (inputs, [(N, M or N)]))
+linspace.def_infer_shape(lambda inputs, outputs, *, num: (inputs, [(num,)]))
+eye.def_infer_shape(lambda inputs, outputs, *, N, M: (inputs, [(N, M or N)]))
 for _made in (zeros, ones, full, arange, linspace, eye):
     _made.def_infer_type(dtype_attribute("float32"))
-zeros_without_dtype.def_infer_type(lambda inputs, outputs, *, dtype=-1, **_: (inputs, [_numbered(dtype)]))
+zeros_without_dtype.def_infer_type(lambda inputs, outputs, *, dtype: (inputs, [_numbered(dtype)]))
 
 for _made in (zeros, ones, full, zeros_without_dtype, arange, linspace, eye):
     _made.completed = partial(fill_in, _made)

@@ -104,14 +104,14 @@ def unravel_index(data: np.ndarray, *, shape: tuple[int, ...] = ()) -> np.ndarra
 
 
 @ravel_multi_index.def_infer_shape
-def _raveled_shapes(inputs: Shapes, outputs: Shapes, *, shape: Any = (), **_: Any) -> tuple[Shapes, Shapes]:
+def _raveled_shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
     axes = len(_lengths("ravel_multi_index", shape))
     count = merge_shapes(with_axes(inputs[0], 2)[1:], outputs[0]) or ()
     return [(axes, *count)], [count]
 
 
 @unravel_index.def_infer_shape
-def _unraveled_shapes(inputs: Shapes, outputs: Shapes, *, shape: Any = (), **_: Any) -> tuple[Shapes, Shapes]:
+def _unraveled_shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
     axes = len(_lengths("unravel_index", shape))
     data = merge_shapes(inputs[0], None if outputs[0] is None else outputs[0][1:])
     return [data], [None if data is None else (axes, *data)]

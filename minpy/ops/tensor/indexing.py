@@ -76,7 +76,7 @@ def assign(data: np.ndarray, value: Any, *, key: Any) -> np.ndarray:
 
 
 index.def_grad(lambda ans, data, *, key: lambda g: unindex(g, key=key, shape=np.shape(data)))
-unindex.def_grad(lambda ans, data, *, key, shape: lambda g: index(g, key=key))
+unindex.def_grad(lambda ans, data, *, key: lambda g: index(g, key=key))
 assign.def_grad(lambda ans, data, value, *, key: lambda g: assign(g, np.zeros((), g.dtype), key=key), 0)
 
 
@@ -152,7 +152,7 @@ def take(a: np.ndarray, indices: np.ndarray, *, axis: int = 0, mode: str = "clip
 
 
 @take.def_grad()
-def _take_gradient(ans: Any, a: Any, indices: Any, *, axis: int = 0, mode: str = "clip") -> Any:
+def _take_gradient(ans: Any, a: Any, indices: Any, *, axis: int, mode: str) -> Any:
     shape = np.shape(a)
     axis %= len(shape)
     before, length, after = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
@@ -190,7 +190,7 @@ def scatter_rows(data: np.ndarray, rows: np.ndarray, *, count: int, mode: str = 
     return result
 
 
-scatter_rows.def_grad(lambda ans, data, rows, *, count, mode="clip": lambda g: take(g, rows, mode=mode), 0)
+scatter_rows.def_grad(lambda ans, data, rows, *, mode: lambda g: take(g, rows, mode=mode), 0)
 scatter_rows.def_grad_zero(1)
 
 
@@ -213,7 +213,7 @@ def put_along(data: np.ndarray, indices: np.ndarray, *, axis: int, length: int) 
 take_along.def_grad(
     lambda ans, data, indices, *, axis: lambda g: put_along(g, indices, axis=axis, length=np.shape(data)[axis]), 0
 )
-put_along.def_grad(lambda ans, data, indices, *, axis, length: lambda g: take_along(g, indices, axis=axis), 0)
+put_along.def_grad(lambda ans, data, indices, *, axis: lambda g: take_along(g, indices, axis=axis), 0)
 take_along.def_grad_zero(1)
 put_along.def_grad_zero(1)
 
@@ -268,9 +268,7 @@ def _positions(shape: tuple[int, ...], index: np.ndarray, axis: int, mode: str) 
 
 
 @pick.def_grad()
-def _pick_gradient(
-    ans: Any, data: Any, index: Any, *, axis: int = -1, keepdims: bool = False, mode: str = "clip"
-) -> Any:
+def _pick_gradient(ans: Any, data: Any, index: Any, *, axis: int, mode: str) -> Any:
     shape = np.shape(data)
     axis %= len(shape)
     positions = _positions(shape, getattr(index, "_data", index), axis, mode)
@@ -281,7 +279,7 @@ pick.def_grad_zero(1)
 
 
 @pick.def_infer_shape
-def _pick_shapes(inputs: Any, outputs: Any, *, axis: int = -1, keepdims: bool = False, **_: Any) -> Any:
+def _pick_shapes(inputs: Any, outputs: Any, *, axis: int, keepdims: bool) -> Any:
     data, index = inputs
     if data is None:
         return inputs, outputs
@@ -322,12 +320,12 @@ def batch_take(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
     return a[np.arange(len(a)), _in_range("batch_take", truncated(indices), a.shape[1], "clip")]
 
 
-batch_take.def_grad(lambda ans, a, indices: _pick_gradient(ans, a, indices), 0)
+batch_take.def_grad(lambda ans, a, indices: _pick_gradient(ans, a, indices, axis=1, mode="clip"), 0)
 batch_take.def_grad_zero(1)
 
 
 @batch_take.def_infer_shape
-def _batch_take_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+def _batch_take_shapes(inputs: Any, outputs: Any) -> Any:
     rows = merge_shapes(merge_shapes(with_axes(inputs[1], 1), outputs[0]), with_axes(inputs[0], 2)[:1]) or ()
     return [(*rows, UNKNOWN), rows], [rows]
 
@@ -371,7 +369,7 @@ one_hot.def_infer_type(dtype_attribute("float32"))
 
 
 @one_hot.def_infer_shape
-def _one_hot_shapes(inputs: Any, outputs: Any, *, depth: int, **_: Any) -> Any:
+def _one_hot_shapes(inputs: Any, outputs: Any, *, depth: int) -> Any:
     indices = merge_shapes(inputs[0], outputs[0] and outputs[0][:-1])
     return [indices], [None if indices is None else (*indices, depth)]
 
@@ -487,12 +485,12 @@ def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...])
     return result
 
 
-scatter_nd.def_grad(lambda ans, data, indices, *, shape: lambda g: gather_nd(g, indices), 0)
+scatter_nd.def_grad(lambda ans, data, indices: lambda g: gather_nd(g, indices), 0)
 scatter_nd.def_grad_zero(1)
 
 
 @scatter_nd.def_infer_shape
-def _scatter_nd_shapes(inputs: Any, outputs: Any, *, shape: Any, **_: Any) -> Any:
+def _scatter_nd_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
     data, indices = inputs
     if indices is not None:
         _require_coordinates("scatter_nd", indices, shape)

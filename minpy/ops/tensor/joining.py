@@ -68,7 +68,7 @@ def concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.n
     return np.concatenate(data, axis=axis)
 
 
-def _concat_gradient(ans: Any, *data: Any, dim: int = 1, num_args: int | None = None) -> Any:
+def _concat_gradient(ans: Any, *data: Any, dim: int) -> Any:
     axis = dim % np.ndim(data[0])
     parts, start = [], 0
     for array in data:
@@ -82,7 +82,7 @@ concat.def_multiple_grad(_concat_gradient)
 
 
 @concat.def_infer_shape
-def _concat_shapes(inputs: Any, outputs: Any, *, dim: int = 1, **_: Any) -> Any:
+def _concat_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
     ndim = _known_ndim(*inputs, *outputs)
     if ndim is None:
         return inputs, outputs
@@ -148,7 +148,7 @@ def stack(*data: np.ndarray, axis: int = 0, num_args: int | None = None) -> np.n
     return np.stack(data, axis=one_axis("stack", axis, data[0].ndim + 1))
 
 
-def _stack_gradient(ans: Any, *data: Any, axis: int = 0, num_args: int | None = None) -> Any:
+def _stack_gradient(ans: Any, *data: Any, axis: int) -> Any:
     before = (slice(None),) * (axis % (np.ndim(data[0]) + 1))
     return lambda g: tuple(g[(*before, position)] for position in range(len(data)))
 
@@ -157,7 +157,7 @@ stack.def_multiple_grad(_stack_gradient)
 
 
 @stack.def_infer_shape
-def _stack_shapes(inputs: Any, outputs: Any, *, axis: int = 0, **_: Any) -> Any:
+def _stack_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     ndim = _known_ndim(*(without_axis(shape, 0) for shape in outputs), *inputs)
     if ndim is None:
         return inputs, outputs
@@ -222,7 +222,7 @@ def split(data: np.ndarray, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
 
 
 @split.def_grad()
-def _split_gradient(ans: Any, data: Any, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> Any:
+def _split_gradient(ans: Any, data: Any, *, num_outputs: int, axis: int, squeeze_axis: bool) -> Any:
     if num_outputs == 1:
         return lambda g: np.reshape(g, np.shape(data))
     axis %= np.ndim(data)
@@ -230,9 +230,7 @@ def _split_gradient(ans: Any, data: Any, *, num_outputs: int, axis: int = 1, squ
 
 
 @split.def_infer_shape
-def _split_shapes(
-    inputs: Any, outputs: Any, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False, **_: Any
-) -> Any:
+def _split_shapes(inputs: Any, outputs: Any, *, num_outputs: int, axis: int, squeeze_axis: bool, **_: Any) -> Any:
     [data], ndim = inputs, _known_ndim(*outputs)
     if data is None and ndim is None:
         return inputs, outputs
@@ -301,9 +299,7 @@ def split_v2(
 
 
 @split_v2.def_grad()
-def _split_v2_gradient(
-    ans: Any, data: Any, *, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False
-) -> Any:
+def _split_v2_gradient(ans: Any, data: Any, *, axis: int, squeeze_axis: bool) -> Any:
     if type(ans) is not tuple:
         return lambda g: np.reshape(g, np.shape(data))
     axis %= np.ndim(data)
@@ -316,9 +312,7 @@ def _part_names(indices_or_sections: Any) -> Sequence[str]:
 
 
 @split_v2.def_infer_shape
-def split_v2_shapes(
-    inputs: Any, outputs: Any, *, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False, **_: Any
-) -> Any:
+def split_v2_shapes(inputs: Any, outputs: Any, *, indices_or_sections: Any, axis: int, squeeze_axis: bool) -> Any:
     """Infer the shapes of `split_v2`, and of its kin."""
     if isinstance(indices_or_sections, int):
         return _split_shapes(inputs, outputs, num_outputs=indices_or_sections, axis=axis, squeeze_axis=squeeze_axis)
@@ -348,7 +342,7 @@ def numpy_concatenate(*arrays: Any, axis: int | None = 0) -> Any:
     return np.concatenate(arrays, axis=axis)
 
 
-def _numpy_concatenate_gradient(ans: Any, *arrays: Any, axis: int | None = 0) -> Any:
+def _numpy_concatenate_gradient(ans: Any, *arrays: Any, axis: int | None) -> Any:
     if axis is not None:
         return _concat_gradient(ans, *arrays, dim=axis)
     ends = np.cumsum([0] + [np.size(array) for array in arrays])
@@ -367,7 +361,7 @@ def numpy_stack(*arrays: Any, axis: int = 0) -> Any:
     return np.stack(arrays, axis=axis)
 
 
-def _numpy_stack_gradient(ans: Any, *arrays: Any, axis: int = 0) -> Any:
+def _numpy_stack_gradient(ans: Any, *arrays: Any, axis: int) -> Any:
     return _stack_gradient(ans, *arrays, axis=axis)
 
 

@@ -248,7 +248,7 @@ def hard_sigmoid(data: np.ndarray, *, alpha: float = 0.2, beta: float = 0.5) -> 
 
 
 @hard_sigmoid.def_grad()
-def _hard_sigmoid_gradient(ans: Any, data: Any, *, alpha: float = 0.2, beta: float = 0.5) -> Callable[[Any], Any]:
+def _hard_sigmoid_gradient(ans: Any, data: Any, *, alpha: float) -> Callable[[Any], Any]:
     return lambda g: g * (((ans > 0) & (ans < 1)) * alpha)
 
 
@@ -282,7 +282,7 @@ def smooth_l1(data: np.ndarray, *, scalar: float = 1.0) -> np.ndarray:
 
 
 @smooth_l1.def_grad()
-def _smooth_l1_gradient(ans: Any, data: Any, *, scalar: float = 1.0) -> Callable[[Any], Any]:
+def _smooth_l1_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
     return lambda g: g * np.clip(data * scalar**2, -1, 1)
 
 

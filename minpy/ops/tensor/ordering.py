@@ -70,7 +70,7 @@ def sort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True) -> 
 
 
 @sort.def_grad()
-def _sort_gradient(ans: Any, data: Any, *, axis: int | None = -1, is_ascend: bool = True) -> Any:
+def _sort_gradient(ans: Any, data: Any, *, axis: int | None, is_ascend: bool) -> Any:
     raw, along = _laid_out("sort", data, axis)
     order = _order(raw, along, is_ascend)
     return lambda g: np.reshape(put_along(g, order, axis=along, length=raw.shape[along]), np.shape(data))
@@ -182,16 +182,7 @@ def _chosen(data: np.ndarray, axis: int, k: int, ascending: bool) -> np.ndarray:
 
 
 @topk.def_grad()
-def _topk_gradient(
-    ans: Any,
-    data: Any,
-    *,
-    axis: int | None = -1,
-    k: int = 1,
-    ret_typ: str = "indices",
-    is_ascend: bool = False,
-    dtype: str = "float32",
-) -> Any:
+def _topk_gradient(ans: Any, data: Any, *, axis: int | None, k: int, ret_typ: str, is_ascend: bool) -> Any:
     if ret_typ in ("indices", "mask"):
         return lambda g: np.zeros(np.shape(data))
     raw, along = _laid_out("topk", data, axis)
@@ -238,7 +229,7 @@ def cumsum(a: np.ndarray, *, axis: int | None = None, dtype: str | None = None) 
 
 
 @cumsum.def_grad()
-def _cumsum_gradient(ans: Any, a: Any, *, axis: int | None = None, dtype: Any = None) -> Any:
+def _cumsum_gradient(ans: Any, a: Any, *, axis: int | None) -> Any:
     shape = np.shape(a)
     along = 0 if axis is None else axis % len(shape)
     backwards = (*(slice(None),) * along, slice(None, None, -1))
@@ -253,13 +244,13 @@ def _cumsum_gradient(ans: Any, a: Any, *, axis: int | None = None, dtype: Any = 
 cumsum.keep_shape_only(0)
 
 
-def _ordered_shapes(inputs: Any, outputs: Any, *, axis: int | None = -1, **_: Any) -> Any:
+def _ordered_shapes(inputs: Any, outputs: Any, *, axis: int | None, **_: Any) -> Any:
     if axis is not None:
         return same_shape(inputs, outputs)
     return inputs, [(UNKNOWN if inputs[0] is None else product(inputs[0]),)]
 
 
-def _cumsum_shapes(inputs: Any, outputs: Any, *, axis: int | None = None, **_: Any) -> Any:
+def _cumsum_shapes(inputs: Any, outputs: Any, *, axis: int | None) -> Any:
     return _ordered_shapes(inputs, outputs, axis=axis)
 
 
@@ -283,7 +274,7 @@ def _topk_shape(data: Any, *, axis: int | None = -1, k: int = 1, ret_typ: str = 
 
 
 @topk.def_infer_type
-def _topk_dtypes(inputs: Any, outputs: Any, *, ret_typ: str = "indices", dtype: Any = "float32", **_: Any) -> Any:
+def _topk_dtypes(inputs: Any, outputs: Any, *, ret_typ: str, dtype: Any) -> Any:
     positions = as_dtype(dtype)
     if ret_typ == "indices":
         return inputs, [positions]

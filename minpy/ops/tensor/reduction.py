@@ -156,9 +156,7 @@ def sum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude:
 
 
 @sum.def_grad()
-def _sum_gradient(
-    ans: Any, data: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False
-) -> Callable[[Any], Any]:
+def _sum_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
     return lambda g: expand(_with_axes(g, data, axis, keepdims, exclude), np.shape(data))
 
 
@@ -172,9 +170,7 @@ def nansum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclu
 
 
 @nansum.def_grad()
-def _nansum_gradient(
-    ans: Any, data: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False
-) -> Callable[[Any], Any]:
+def _nansum_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
     return lambda g: np.where(data == data, _with_axes(g, data, axis, keepdims, exclude), 0)
 
 
@@ -191,9 +187,7 @@ def mean(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude
 
 
 @mean.def_grad()
-def _mean_gradient(
-    ans: Any, data: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False
-) -> Callable[[Any], Any]:
+def _mean_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
     return lambda g: expand(_with_axes(g / _count(data, g), data, axis, keepdims, exclude), np.shape(data))
 
 
@@ -218,9 +212,7 @@ def product_of_others(data: Any, axes: tuple[int, ...]) -> Any:
 
 
 @prod.def_grad()
-def _prod_gradient(
-    ans: Any, data: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False
-) -> Callable[[Any], Any]:
+def _prod_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
     axes = resolve_axes("prod", axis, np.shape(data), exclude)
     return lambda g: product_of_others(data, axes) * _with_axes(g, data, axis, keepdims, exclude)
 
@@ -237,9 +229,7 @@ def nanprod(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, excl
 
 
 @nanprod.def_grad()
-def _nanprod_gradient(
-    ans: Any, data: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False
-) -> Callable[[Any], Any]:
+def _nanprod_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
     axes = resolve_axes("nanprod", axis, np.shape(data), exclude)
 
     def gradient(g: Any) -> Any:
@@ -273,9 +263,7 @@ def min(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude:
     return _shaped(_minimum(data, axis=_reduced("min", data, axis, exclude), keepdims=keepdims))
 
 
-def _extreme_gradient(
-    ans: Any, data: Any, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False
-) -> Callable[[Any], Any]:
+def _extreme_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
     def gradient(g: Any) -> Any:
         chosen = data == _with_axes(ans, data, axis, keepdims, exclude)
         return chosen * _with_axes(g, data, axis, keepdims, exclude)
@@ -407,7 +395,7 @@ def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = F
 
 
 @moments.def_grad()
-def _moments_gradient(ans: Any, data: Any, *, axes: Any, keepdims: bool = False) -> Callable[[Any], Any]:
+def _moments_gradient(ans: Any, data: Any, *, axes: Any, keepdims: bool) -> Callable[[Any], Any]:
     def gradient(g: Any) -> Any:
         of_mean, of_variance = (_with_axes(part, data, axes, keepdims, False) for part in g)
         difference = data - _with_axes(ans[0], data, axes, keepdims, False)
@@ -469,9 +457,7 @@ def norm(
 
 
 @norm.def_grad()
-def _norm_gradient(
-    ans: Any, data: Any, *, ord: int = 2, axis: Axis = None, out_dtype: Any = None, keepdims: bool = False
-) -> Callable[[Any], Any]:
+def _norm_gradient(ans: Any, data: Any, *, ord: int, axis: Axis, keepdims: bool) -> Callable[[Any], Any]:
     if ord == 1:
         return lambda g: np.sign(data) * _with_axes(g, data, axis, keepdims, False)
     return lambda g: data * _with_axes(g / np.where(ans == 0, 1, ans), data, axis, keepdims, False)
@@ -487,9 +473,7 @@ for _operator in (mean, sum):
 # -- inference ---------------------------------------------------------------------------------------------------------
 
 
-def _reduced_shapes(
-    inputs: Any, outputs: Any, *, axis: Any = None, keepdims: bool = False, exclude: bool = False, **_: Any
-) -> Any:
+def _reduced_shapes(inputs: Any, outputs: Any, *, axis: Any, keepdims: bool, exclude: bool) -> Any:
     [data] = inputs
     if data is None:
         return inputs, outputs if axis is not None or keepdims else [(1,)] * len(outputs)
@@ -498,12 +482,18 @@ def _reduced_shapes(
     return inputs, [tuple(kept) or (1,)] * len(outputs)
 
 
-for _operator in (sum, nansum, mean, prod, nanprod, max, min, argmax, argmin, norm):
+def _shapes_without_exclude(inputs: Any, outputs: Any, *, axis: Any, keepdims: bool) -> Any:
+    return _reduced_shapes(inputs, outputs, axis=axis, keepdims=keepdims, exclude=False)
+
+
+for _operator in (sum, nansum, mean, prod, nanprod, max, min):
     _operator.def_infer_shape(_reduced_shapes)
-argmax_channel.def_infer_shape(lambda inputs, outputs, **_: _reduced_shapes(inputs, outputs, axis=1))
+for _operator in (argmax, argmin, norm):
+    _operator.def_infer_shape(_shapes_without_exclude)
+argmax_channel.def_infer_shape(lambda inputs, outputs: _shapes_without_exclude(inputs, outputs, axis=1, keepdims=False))
 norm.def_infer_type(dtype_attribute(name="out_dtype"))
 
 
 @moments.def_infer_shape
-def _moments_shapes(inputs: Any, outputs: Any, *, axes: Any, keepdims: bool = False, **_: Any) -> Any:
-    return _reduced_shapes(inputs, outputs, axis=axes, keepdims=keepdims)
+def _moments_shapes(inputs: Any, outputs: Any, *, axes: Any, keepdims: bool) -> Any:
+    return _shapes_without_exclude(inputs, outputs, axis=axes, keepdims=keepdims)

@@ -106,7 +106,7 @@ def clip(data: np.ndarray, *, a_min: float, a_max: float) -> np.ndarray:
 
 
 @clip.def_grad()
-def _clip_gradient(ans: Any, data: Any, *, a_min: float, a_max: float) -> Callable[[Any], Any]:
+def _clip_gradient(ans: Any, data: Any) -> Callable[[Any], Any]:
     return lambda g: g * (ans == data)
 
 

@@ -51,7 +51,7 @@ def _result_dtype(dtype: np.dtype, is_int: bool) -> np.dtype:
     return np.dtype(np.int64) if dtype.kind == "b" else dtype
 
 
-def _infer_dtypes(inputs: DTypes, outputs: DTypes, *, is_int: bool = True, **_: Any) -> tuple[DTypes, DTypes]:
+def _infer_dtypes(inputs: DTypes, outputs: DTypes, *, is_int: bool) -> tuple[DTypes, DTypes]:
     data, answer = inputs[0], outputs[0]
     if data is not None:
         return inputs, [_result_dtype(data, is_int)]
@@ -59,7 +59,7 @@ def _infer_dtypes(inputs: DTypes, outputs: DTypes, *, is_int: bool = True, **_: 
 
 
 def _into(compute: np.ufunc, forward: Callable[..., Any]) -> Callable[..., None]:
-    def into(out: Any, data: Any, *, scalar: float = 1.0, is_int: bool = True) -> None:
+    def into(out: Any, data: Any, *, scalar: float, is_int: bool) -> None:
         if out.dtype.kind == "f" and data.dtype == out.dtype:
             compute(data, scalar, out=out)
         else:
@@ -102,13 +102,13 @@ def _power(base: Any, exponent: Any) -> Any:
     return np.power(base, exponent)
 
 
-def _power_gradient(ans: Any, data: Any, *, scalar: float = 1.0, **_: Any) -> Callable[[Any], Any]:
+def _power_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
     # An exponent of zero gives a gradient of zero, also at zero, where 0 * data ** -1 would be NaN.
     lower = scalar - 1 if scalar else 1
     return lambda g: g * (data**lower * scalar)
 
 
-def _rpower_gradient(ans: Any, data: Any, *, scalar: float = 1.0, **_: Any) -> Callable[[Any], Any]:
+def _rpower_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
     slope = float(np.log(scalar or 1))
     return lambda g: g * (ans * slope)
 
@@ -116,7 +116,7 @@ def _rpower_gradient(ans: Any, data: Any, *, scalar: float = 1.0, **_: Any) -> C
 _TIE = ", elementwise. Where they are equal the gradient goes to the data."
 _ONE_IF = ", else 0. Its gradient is zero."
 _TRUTH = "[0, 1, 4]"
-_unchanged: Rule = lambda ans, data, **_: lambda g: g
+_unchanged: Rule = lambda ans, data: lambda g: g
 
 # By MXNet's names.
 SCALAR_OPERATORS: dict[str, Operator] = {
@@ -130,7 +130,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             lambda data, scalar: scalar - data,
             "scalar - data",
             "[ 1.,  0., -2.]",
-            lambda ans, data, **_: lambda g: -g,
+            lambda ans, data: lambda g: -g,
         ),
         _define(
             "_mul_scalar",
@@ -138,7 +138,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.multiply,
             "data * scalar",
             "[2., 4., 8.]",
-            lambda ans, data, *, scalar=1.0, **_: lambda g: g * scalar,
+            lambda ans, data, *, scalar: lambda g: g * scalar,
         ),
         _define(
             "_div_scalar",
@@ -146,7 +146,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.true_divide,
             "data / scalar",
             "[0.5, 1. , 2. ]",
-            lambda ans, data, *, scalar=1.0, **_: lambda g: g / scalar,
+            lambda ans, data, *, scalar: lambda g: g / scalar,
         ),
         _define(
             "_rdiv_scalar",
@@ -154,7 +154,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             lambda data, scalar: scalar / data,
             "scalar / data",
             "[2. , 1. , 0.5]",
-            lambda ans, data, **_: lambda g: -(g * ans / data),
+            lambda ans, data: lambda g: -(g * ans / data),
         ),
         _define(
             "_mod_scalar",
@@ -170,7 +170,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             lambda data, scalar: np.remainder(scalar, data),
             "the remainder of scalar / data, which has the sign of the data",
             "[0., 0., 2.]",
-            lambda ans, data, *, scalar=1.0, **_: lambda g: -(g * np.floor(scalar / data)),
+            lambda ans, data, *, scalar: lambda g: -(g * np.floor(scalar / data)),
         ),
         _define("_power_scalar", "_PowerScalar", _power, "data ** scalar", "[ 1.,  4., 16.]", _power_gradient),
         _define(
@@ -187,7 +187,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.maximum,
             "the larger of data and scalar",
             "[2., 2., 4.]",
-            lambda ans, data, *, scalar=1.0, **_: lambda g: g * (data >= scalar),
+            lambda ans, data, *, scalar: lambda g: g * (data >= scalar),
             _TIE,
         ),
         _define(
@@ -196,7 +196,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.minimum,
             "the smaller of data and scalar",
             "[1., 2., 2.]",
-            lambda ans, data, *, scalar=1.0, **_: lambda g: g * (data <= scalar),
+            lambda ans, data, *, scalar: lambda g: g * (data <= scalar),
             _TIE,
         ),
         _define(
@@ -205,7 +205,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.hypot,
             "sqrt(data ** 2 + scalar ** 2)",
             "[2.2361, 2.8284, 4.4721]",
-            lambda ans, data, **_: lambda g: g * (data / ans),
+            lambda ans, data: lambda g: g * (data / ans),
         ),
         *(
             _define(f"_{name}_scalar", alias, ufunc, f"1 where data {sign} scalar", result, None, _ONE_IF)

@@ -81,7 +81,7 @@ def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
     return data.astype(dtype)
 
 
-cast.def_grad(lambda ans, data, *, dtype: lambda g: g)
+cast.def_grad(lambda ans, data: lambda g: g)
 
 
 @operator(name="zeros_like")
@@ -183,7 +183,7 @@ def reshape_exactly(data: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
     return data.reshape(shape)
 
 
-reshape_exactly.def_grad(lambda ans, data, *, shape: lambda g: np.reshape(g, np.shape(data)))
+reshape_exactly.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
 reshape_exactly.may_alias = False  # `x.reshape` shares memory, also while recording
 
 
@@ -218,7 +218,7 @@ def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) 
     return data.reshape(resolve_shape(data.shape, (shape,) if isinstance(shape, int) else tuple(shape), reverse))
 
 
-reshape.def_grad(lambda ans, data, *, shape, reverse=False: lambda g: np.reshape(g, np.shape(data)))
+reshape.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
 
 
 @operator(name="reshape_like")
@@ -268,16 +268,7 @@ def reshape_like(
 
 
 @reshape_like.def_grad()
-def _reshape_like_gradient(
-    ans: Any,
-    lhs: Any,
-    rhs: Any,
-    *,
-    lhs_begin: Any = None,
-    lhs_end: Any = None,
-    rhs_begin: Any = None,
-    rhs_end: Any = None,
-) -> Any:
+def _reshape_like_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
     return lambda g: np.reshape(g, np.shape(lhs))
 
 
@@ -346,7 +337,7 @@ def expand_dims(data: np.ndarray, *, axis: int) -> np.ndarray:
     return data.reshape(*data.shape[:axis], 1, *data.shape[axis:])
 
 
-expand_dims.def_grad(lambda ans, data, *, axis: lambda g: np.reshape(g, np.shape(data)))
+expand_dims.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
 
 
 @operator(name="squeeze")
@@ -385,7 +376,7 @@ def squeeze(data: np.ndarray, *, axis: int | tuple[int, ...] | None = None) -> n
     return data.reshape(tuple(n for position, n in enumerate(data.shape) if position not in removed) or (1,))
 
 
-squeeze.def_grad(lambda ans, data, *, axis=None: lambda g: np.reshape(g, np.shape(data)))
+squeeze.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
 
 # -- permuting axes ----------------------------------------------------------------------------------------------------
 
@@ -423,7 +414,7 @@ def transpose(data: np.ndarray, *, axes: tuple[int, ...] = ()) -> np.ndarray:
 
 
 @transpose.def_grad()
-def _transpose_gradient(ans: Any, data: Any, *, axes: tuple[int, ...] = ()) -> Any:
+def _transpose_gradient(ans: Any, data: Any, *, axes: tuple[int, ...]) -> Any:
     back = tuple(int(axis) for axis in np.argsort([axis % len(axes) for axis in axes])) if axes else None
     return lambda g: np.transpose(g, back)
 
@@ -455,7 +446,7 @@ def swapaxes(data: np.ndarray, *, dim1: int = 0, dim2: int = 0) -> np.ndarray:
     return np.swapaxes(data, one_axis("swapaxes", dim1, data.ndim), one_axis("swapaxes", dim2, data.ndim))
 
 
-swapaxes.def_grad(lambda ans, data, *, dim1=0, dim2=0: lambda g: np.swapaxes(g, dim1, dim2))
+swapaxes.def_grad(lambda ans, data, *, dim1, dim2: lambda g: np.swapaxes(g, dim1, dim2))
 
 # Their rules read no values of the data, only its shape.
 for _operator in (expand_dims, flatten, reshape, reshape_exactly, reshape_like, squeeze):

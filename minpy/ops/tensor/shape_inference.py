@@ -31,13 +31,13 @@ for _operator in (identity, cast, zeros_like, ones_like):
     _operator.def_infer_shape(same_shape)
 cast.def_infer_type(dtype_attribute())
 shape_array.def_infer_shape(forwards(lambda data, **_: (len(data),)))
-size_array.def_infer_shape(lambda inputs, outputs, **_: (inputs, [(1,)]))
+size_array.def_infer_shape(lambda inputs, outputs: (inputs, [(1,)]))
 for _operator in (shape_array, size_array):
     _operator.def_infer_type(dtype_attribute(np.int64))
 
 
 @reshape.def_infer_shape
-def _reshape_shapes(inputs: Any, outputs: Any, *, shape: Any, reverse: bool = False, **_: Any) -> Any:
+def _reshape_shapes(inputs: Any, outputs: Any, *, shape: Any, reverse: bool) -> Any:
     [data], target = inputs, (shape,) if isinstance(shape, int) else tuple(shape)
     found = shape_of_target(target) if data is None else resolve_shape(data, target, reverse)
     result: Any = merge_shapes(outputs[0], found)
@@ -46,14 +46,7 @@ def _reshape_shapes(inputs: Any, outputs: Any, *, shape: Any, reverse: bool = Fa
 
 @reshape_like.def_infer_shape
 def _reshape_like_shapes(
-    inputs: Any,
-    outputs: Any,
-    *,
-    lhs_begin: int | None = None,
-    lhs_end: int | None = None,
-    rhs_begin: int | None = None,
-    rhs_end: int | None = None,
-    **_: Any,
+    inputs: Any, outputs: Any, *, lhs_begin: int | None, lhs_end: int | None, rhs_begin: int | None, rhs_end: int | None
 ) -> Any:
     lhs, rhs = inputs
     if lhs_begin is None and lhs_end is None:
@@ -73,7 +66,7 @@ reshape_like.def_infer_type(dtype_of(0))
 
 
 @flatten.def_infer_shape
-def _flatten_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+def _flatten_shapes(inputs: Any, outputs: Any) -> Any:
     [data] = inputs
     if data == ():
         raise ShapeError("data has shape (); expected at least one axis.")
@@ -85,7 +78,7 @@ def _flatten_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
 
 
 @expand_dims.def_infer_shape
-def _expand_dims_shapes(inputs: Any, outputs: Any, *, axis: int, **_: Any) -> Any:
+def _expand_dims_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
     [data], [result] = inputs, outputs
     if data is not None:
         position = one_axis("expand_dims", axis, len(data) + 1)
@@ -99,7 +92,7 @@ def _expand_dims_shapes(inputs: Any, outputs: Any, *, axis: int, **_: Any) -> An
 
 
 @squeeze.def_infer_shape
-def _squeeze_shapes(inputs: Any, outputs: Any, *, axis: Any = None, **_: Any) -> Any:
+def _squeeze_shapes(inputs: Any, outputs: Any, *, axis: Any) -> Any:
     [data] = inputs
     if data is None or (axis is None and not is_known(data)):
         return inputs, outputs
@@ -120,7 +113,7 @@ def _permuted(inputs: Any, outputs: Any, order: Any) -> Any:
 
 
 @transpose.def_infer_shape
-def _transpose_shapes(inputs: Any, outputs: Any, *, axes: Any = (), **_: Any) -> Any:
+def _transpose_shapes(inputs: Any, outputs: Any, *, axes: Any) -> Any:
     known = inputs[0] if inputs[0] is not None else outputs[0]
     count = len(axes) if axes else None if known is None else len(known)
     if count is None:
@@ -131,7 +124,7 @@ def _transpose_shapes(inputs: Any, outputs: Any, *, axes: Any = (), **_: Any) ->
 
 
 @swapaxes.def_infer_shape
-def _swapaxes_shapes(inputs: Any, outputs: Any, *, dim1: int = 0, dim2: int = 0, **_: Any) -> Any:
+def _swapaxes_shapes(inputs: Any, outputs: Any, *, dim1: int, dim2: int) -> Any:
     known = inputs[0] if inputs[0] is not None else outputs[0]
     if known is None:
         return inputs, outputs

@@ -71,7 +71,7 @@ def slice(
 
 
 @slice.def_grad()
-def _slice_gradient(ans: Any, data: Any, *, begin: Any, end: Any, step: Any = ()) -> Any:
+def _slice_gradient(ans: Any, data: Any, *, begin: Any, end: Any, step: Any) -> Any:
     shape = np.shape(data)
     return lambda g: unindex(g, key=_key(len(shape), begin, end, step), shape=shape)
 
@@ -196,7 +196,7 @@ def slice_like(data: np.ndarray, shape_like: np.ndarray, *, axes: tuple[int, ...
 
 
 @slice_like.def_grad()
-def _slice_like_gradient(ans: Any, data: Any, shape_like: Any, *, axes: Any = ()) -> Any:
+def _slice_like_gradient(ans: Any, data: Any, shape_like: Any, *, axes: Any) -> Any:
     shape = np.shape(data)
     return lambda g: unindex(g, key=_like_key(shape, np.shape(shape_like), axes), shape=shape)
 
@@ -278,7 +278,7 @@ def undiag(data: np.ndarray, *, shape: tuple[int, ...], k: int, axis1: int, axis
 
 
 @diag.def_grad()
-def _diag_gradient(ans: Any, data: Any, *, k: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+def _diag_gradient(ans: Any, data: Any, *, k: int, axis1: int, axis2: int) -> Any:
     shape = np.shape(data)
     if len(shape) == 1:
         key = _diagonal_key((shape[0] + abs(k),) * 2, k, 0, 1)
@@ -286,7 +286,7 @@ def _diag_gradient(ans: Any, data: Any, *, k: int = 0, axis1: int = 0, axis2: in
     return lambda g: undiag(g, shape=shape, k=k, axis1=axis1 % len(shape), axis2=axis2 % len(shape))
 
 
-undiag.def_grad(lambda ans, data, *, shape, k, axis1, axis2: lambda g: diag(g, k=k, axis1=axis1, axis2=axis2))
+undiag.def_grad(lambda ans, data, *, k, axis1, axis2: lambda g: diag(g, k=k, axis1=axis1, axis2=axis2))
 
 
 @diag.def_infer_shape

@@ -70,7 +70,7 @@ def split_at(
 
 
 @split_at.def_grad()
-def _split_at_gradient(ans: Any, data: Any, *, axis: int = 1, squeeze_axis: bool = False, **_: Any) -> Any:
+def _split_at_gradient(ans: Any, data: Any, *, axis: int, squeeze_axis: bool) -> Any:
     if type(ans) is not tuple:
         return lambda g: np.reshape(g, np.shape(data))
     axis %= np.ndim(data)
@@ -79,14 +79,7 @@ def _split_at_gradient(ans: Any, data: Any, *, axis: int = 1, squeeze_axis: bool
 
 @split_at.def_infer_shape
 def _split_at_shapes(
-    inputs: Shapes,
-    outputs: Shapes,
-    *,
-    indices: Any = (),
-    axis: int = 1,
-    squeeze_axis: bool = False,
-    sections: int = 0,
-    **_: Any,
+    inputs: Shapes, outputs: Shapes, *, indices: Any, axis: int, squeeze_axis: bool, sections: int
 ) -> tuple[Shapes, Shapes]:
     cuts = _cuts(indices, sections)
     return split_v2_shapes(inputs, outputs, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis)

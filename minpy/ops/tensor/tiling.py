@@ -97,7 +97,7 @@ def repeat(data: np.ndarray, *, repeats: int, axis: int | None = None) -> np.nda
 
 
 @repeat.def_grad()
-def _repeat_gradient(ans: Any, data: Any, *, repeats: int, axis: int | None = None) -> Any:
+def _repeat_gradient(ans: Any, data: Any, *, repeats: int, axis: int | None) -> Any:
     shape = np.shape(data)
     position = math.prod(shape) if axis is None else axis % len(shape) + 1
     split = (position, repeats) if axis is None else (*shape[:position], repeats, *shape[position:])
@@ -212,15 +212,15 @@ def unpad(data: np.ndarray, *, shape: tuple[int, ...], mode: str, pad_width: tup
 
 
 @pad.def_grad()
-def _pad_gradient(ans: Any, data: Any, *, mode: str, pad_width: Any, constant_value: float = 0.0) -> Any:
+def _pad_gradient(ans: Any, data: Any, *, mode: str, pad_width: Any) -> Any:
     return lambda g: unpad(g, shape=np.shape(data), mode=mode, pad_width=pad_width)
 
 
-unpad.def_grad(lambda ans, data, *, shape, mode, pad_width: lambda g: pad(g, mode=mode, pad_width=pad_width))
+unpad.def_grad(lambda ans, data, *, mode, pad_width: lambda g: pad(g, mode=mode, pad_width=pad_width))
 
 
 @pad.def_infer_shape
-def _pad_shapes(inputs: Any, outputs: Any, *, pad_width: Any, **_: Any) -> Any:
+def _pad_shapes(inputs: Any, outputs: Any, *, pad_width: Any) -> Any:
     ndim = len(pad_width) // 2
     margins = [sum(pair) for pair in _pairs(pad_width, ndim)]
     data, result = with_axes(inputs[0], ndim), with_axes(outputs[0], ndim)
