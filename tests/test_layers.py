@@ -87,10 +87,6 @@ def test_imports_go_down_only(path):
     assert not upward, f"{module} imports what is not below it: {', '.join(upward)}"
 
 
-# Modules that still import each other from inside functions.
-CIRCLES: dict[str, list[set[str]]] = {
-    "minpy.ndarray": [{"minpy.ndarray.creation", "minpy.ndarray.methods", "minpy.ndarray.ndarray"}],
-}
 ROOMS = sorted(path.parent for path in ROOT.rglob("__init__.py") if path.parent != ROOT)
 
 
@@ -124,11 +120,9 @@ def test_circles_are_found():
 @pytest.mark.parametrize("room", ROOMS, ids=lambda room: ".".join(room.relative_to(ROOT.parent).parts))
 def test_modules_of_a_room_do_not_import_each_other_in_circles(room):
     name = ".".join(room.relative_to(ROOT.parent).parts)
-    inside = {module_name(path): path for path in room.rglob("*.py") if path.name != "__init__.py"}
+    inside = {module_name(path): path for path in room.rglob("*.py")}
     graph = {module: imported_at_run_time(path).intersection(inside) for module, path in inside.items()}
-    allowed = CIRCLES.get(name, [])
-    left = [sorted(circle) for circle in circles(graph) if not any(circle <= known for known in allowed)]
-    assert not left, f"{name}: these import each other: {left}"
+    assert not circles(graph), f"{name}: these import each other: {circles(graph)}"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "core").rglob("*.py")), ids=lambda path: path.stem)
