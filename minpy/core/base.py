@@ -123,6 +123,8 @@ class BaseOperator:
     completed: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
     # Whether two calls with the same inputs may differ.
     random: bool = False
+    # Whether two calls with the same inputs may be made one in a graph, as far as they do not differ.
+    mergeable: bool = True
     # `rule(*input_shapes, **attributes)`: the output's shape, where all input shapes are known.
     shape_rule: Callable[..., Any] | None = None
     # How partly known shapes and dtypes of inputs and outputs complete each other: see `Operator.def_infer_shape`.

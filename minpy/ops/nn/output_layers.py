@@ -567,3 +567,5 @@ for _operator in (
     svm_output,
 ):
     _operator.starts_gradients = True
+# As in MXNet, where a graph that calls one of these twice gets its gradient twice.
+make_loss.mergeable = svm_output.mergeable = False
