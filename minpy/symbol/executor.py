@@ -20,7 +20,7 @@ from minpy.graph.timing import profile
 from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
-from minpy.ops.inference.partial_shapes import show_shape
+from minpy.ops.inference.partial_shapes import complete, show_shape
 from minpy.symbol.profiling import Profile
 from minpy.symbol.symbol import Symbol
 
@@ -242,8 +242,10 @@ class Executor:
         ShapeError
             If shapes change that may not.
         """
-        arguments, _, states = self._symbol.infer_shape(**kwargs)
-        if arguments is None:
+        shapes = self._symbol._infer_shape("infer_shape", (), kwargs, self._dtypes).known
+        arguments: list[Any] = [shapes.get(Value(node)) for node in self._argument_nodes]
+        states: list[Any] = [shapes.get(Value(node)) for node in self._state_nodes]
+        if not complete([*arguments, *states]):
             raise ShapeError(
                 f"Executor.reshape: {', '.join(kwargs) or 'nothing'} is not enough to infer all shapes; "
                 f"{missing_text(self._symbol, kwargs)}"
@@ -273,8 +275,9 @@ class Executor:
             again(name, array, shape, False)
             for name, array, shape in zip(self._state_names, self.aux_arrays, states, strict=True)
         ]
+        gradients, known = [gradient for _, gradient in made], Known(shapes, self._dtypes)
         return Executor(
-            self._symbol, self._context, [a for a, _ in made], [g for _, g in made], self._requests, auxiliary
+            self._symbol, self._context, [array for array, _ in made], gradients, self._requests, auxiliary, known
         )
 
     def set_monitor_callback(self, callback: Callable[[str, NDArray], None] | None, monitor_all: bool = False) -> None:

@@ -345,8 +345,8 @@ NUMBERS = [
 
 EXECUTORS = [
     Difference(
-        "An argument that is changed between `forward` and `backward` is read with its new values by some operators, and "
-        "with its old ones by others.",
+        "An argument that is changed between `forward` and `backward` is read with its new values by some operators, "
+        "and with its old ones by others.",
         "It is an error, as on the tape. The label of an output layer may change: `forward` does not read it.",
         "Silently wrong gradients.",
         "executor_input_changed_after_forward",
