@@ -15,7 +15,7 @@ ROOT = Path(minpy.__file__).parent
 # modules inside, with `.*` only these. Where several match a module, the longest counts.
 LAYERS = [
     ["minpy.core*", "minpy.version"],
-    ["minpy.differentiation*", "minpy.files"],
+    ["minpy.context", "minpy.differentiation*", "minpy.files"],
     ["minpy.checking*", "minpy.ops*"],
     ["minpy.bridge*", "minpy.graph*"],
     ["minpy.ndarray.*"],
@@ -23,7 +23,7 @@ LAYERS = [
     ["minpy.ndarray", "minpy.operator"],
     ["minpy.symbol*"],
     ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.test_utils*", "minpy.visualization"],
-    ["minpy.autograd", "minpy.context", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
+    ["minpy.autograd", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
     ["minpy"],
 ]
 HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in groups}

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy
 
+from minpy.context import CPU
 from minpy.core import dispatch, guards
 from minpy.core.array import Array, as_raw, new_array, now
 from minpy.core.attributes import Attribute, Signature
 from minpy.core.base import BaseOperator, DTypes, Shapes
-from minpy.core.context import CPU
 from minpy.core.errors import (
     ArgumentError,
     GradientError,

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy
 
+from minpy.context import Context
 from minpy.core.array import Array, note_write
-from minpy.core.context import Context
 from minpy.core.errors import ArgumentError, MXNetError, NoGradientError, ShapeError, describe
 from minpy.custom.buffers import Buffer
 from minpy.custom.lending import take_buffer

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy
 
 from minpy.bridge.protocols import NumPyProtocols
+from minpy.context import CPU, Context, resolve_context
 from minpy.core.array import Array, note_write, register_front_end
 from minpy.core.backward import backward
-from minpy.core.context import CPU, Context, resolve_context
 from minpy.core.dispatch import overwrite
 from minpy.core.errors import ArgumentError, DTypeError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.nodes import Leaf

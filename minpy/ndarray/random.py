@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy
 
+from minpy.context import Context, resolve_context
 from minpy.core.array import Array
-from minpy.core.context import Context, resolve_context
 from minpy.core.errors import ArgumentError
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place

@@ -20,6 +20,7 @@ from minpy.ops.nn import (
     upsampling,
 )
 from minpy.ops.numpy import functions
+from minpy.ops.numpy import joining as numpy_joining
 from minpy.ops.optimizer import updates
 from minpy.ops.random import samplers
 from minpy.ops.tensor import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.context import Context, current_context
+from minpy.context import Context, current_context
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe, nearest
 from minpy.graph.compiled import Known
 from minpy.graph.ir import Node, Value, variables

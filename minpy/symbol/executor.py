@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
+from minpy.context import Context
 from minpy.core.array import as_raw, note_write
-from minpy.core.context import Context
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.compiled import Compiled, Known, infer_from_arrays, require_everything
 from minpy.graph.frame import Frame, start

@@ -24,6 +24,7 @@ __all__ = [
     "dtype_attribute",
     "dtype_of",
     "forwards",
+    "known_ndim",
     "like_data",
     "merge_lengths",
     "numbered",
@@ -49,6 +50,11 @@ def derived(function: Callable[..., int], *lengths: int) -> int:
     (6, -1)
     """
     return UNKNOWN if UNKNOWN in lengths else function(*lengths)
+
+
+def known_ndim(*shapes: Any) -> int | None:
+    """Return the number of axes of the first shape of which it is known."""
+    return next((len(shape) for shape in shapes if shape is not None), None)
 
 
 def product(lengths: Iterable[int]) -> int:

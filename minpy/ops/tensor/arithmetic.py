@@ -1,7 +1,4 @@
-"""Arithmetic of two or more arrays. Gradients are of the output's shape; the tape undoes the broadcasting.
-
-`broadcast_*` broadcast; `elemwise_*` ask for equal shapes.
-"""
+"""Arithmetic of two arrays, which broadcast. Gradients are of the output's shape; the tape undoes the broadcasting."""
 
 from __future__ import annotations
 
@@ -10,22 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.errors import ShapeError
 from minpy.core.operator import Operator
 from minpy.ops.documenting import binary_doc
-from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.inference.rules import promoted
 from minpy.ops.registry import operator
 
 __all__ = [
     "add",
-    "add_n",
     "arctan2",
     "divide",
-    "elemwise_add",
-    "elemwise_div",
-    "elemwise_mul",
-    "elemwise_sub",
     "hypot",
     "logaddexp",
     "maximum",
@@ -165,107 +155,3 @@ arctan2 = operator(
 )
 arctan2.def_grad(lambda ans, x1, x2: lambda g: g * x2 / (x1 * x1 + x2 * x2), 0)
 arctan2.def_grad(lambda ans, x1, x2: lambda g: -(g * x1 / (x1 * x1 + x2 * x2)), 1)
-
-
-# -- equal shapes ------------------------------------------------------------------------------------------------------
-
-_ELEMWISE_DOC = """Return lhs {sign} rhs for two arrays of equal shape.
-
-Parameters
-----------
-lhs, rhs : NDArray
-    Of the same shape; `broadcast_{short}` takes shapes that broadcast.
-
-Returns
--------
-NDArray
-    Of that shape, and the dtype of the operands.
-
-Raises
-------
-ShapeError
-    If the shapes differ.
-
-Examples
---------
->>> from minpy import nd
->>> nd.elemwise_{short}(nd.array([6, 8]), nd.array([2, 4])).asnumpy()
-array([{result}], dtype=float32)
-"""
-
-
-def _elemwise(short: str, sign: str, broadcasting: Operator, aliases: tuple[str, ...], result: str) -> Operator:
-    name = f"elemwise_{short}"
-    compute = broadcasting.forward
-
-    def forward(lhs: Any, rhs: Any) -> Any:
-        _require_equal_shapes(name, ("lhs", "rhs"), (lhs, rhs), f" Use broadcast_{short} for shapes that broadcast.")
-        return compute(lhs, rhs)
-
-    forward.__doc__ = _ELEMWISE_DOC.format(short=short, sign=sign, result=result)
-    made: Operator = operator(forward, name=name, aliases=aliases)
-    made.may_alias = False
-    made.keeps_dtype = True
-    made.into, made.elementwise = broadcasting.into, broadcasting.elementwise
-    made.def_infer_shape(same_shape)
-    made.def_infer_type(promoted)
-    for argnum, rule in enumerate(broadcasting.rules):
-        made.def_grad(rule, argnum)
-    return made
-
-
-def _require_equal_shapes(name: str, arguments: Any, arrays: Any, advice: str = "") -> None:
-    shapes = [np.shape(array) for array in arrays]
-    for argument, shape in zip(arguments, shapes, strict=True):
-        if shape != shapes[0]:
-            raise ShapeError(
-                f"{name}: the shapes differ: {arguments[0]} {shapes[0]} and {argument} {shape} must be equal.{advice}"
-            )
-
-
-elemwise_add = _elemwise("add", "+", add, ("_plus", "_Plus", "_add", "_grad_add"), " 8., 12.")
-elemwise_sub = _elemwise("sub", "-", subtract, ("_minus", "_Minus", "_sub"), "4., 4.")
-elemwise_mul = _elemwise("mul", "*", multiply, ("_mul", "_Mul"), "12., 32.")
-elemwise_div = _elemwise("div", "/", divide, ("_div", "_Div"), "3., 2.")
-
-
-@operator(name="add_n", aliases=("ElementWiseSum", "_sum"))
-def add_n(*args: np.ndarray) -> np.ndarray:
-    """Return the sum of any number of arrays of equal shape.
-
-    Parameters
-    ----------
-    *args : NDArray
-        At least one.
-
-    Returns
-    -------
-    NDArray
-        Of their shape and dtype.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes differ, or there is no array.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> x = nd.array([1, 2])
-    >>> nd.add_n(x, x, x).asnumpy()
-    array([3., 6.], dtype=float32)
-    """
-    if not args:
-        raise ShapeError("add_n: no array given; pass at least one.")
-    _require_equal_shapes("add_n", [f"args[{index}]" for index in range(len(args))], args)
-    if len(args) == 1:
-        return np.array(args[0])
-    total = args[0] + args[1]
-    for array in args[2:]:
-        total = total + array
-    return total
-
-
-add_n.def_multiple_grad(lambda ans, *args: lambda g: (g,) * len(args))
-add_n.def_infer_shape(same_shape)
-add_n.def_infer_type(promoted)

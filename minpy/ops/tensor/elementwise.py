@@ -1,10 +1,11 @@
-"""Operators of two arrays of equal shape that symbols are made of: `_power`, `_maximum`, `_equal` and their kind.
+"""Operators of arrays of equal shape, of which symbols are made: `elemwise_add`, `_power`, `_maximum` and their kind.
 
 They are the ones that broadcast, which `minpy.ops.tensor.arithmetic` and `comparison` define, for equal shapes only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.inference.rules import promoted
 from minpy.ops.registry import operator
-from minpy.ops.tensor.arithmetic import hypot, maximum, minimum, mod, power
+from minpy.ops.tensor.arithmetic import add, divide, hypot, maximum, minimum, mod, multiply, power, subtract
 from minpy.ops.tensor.comparison import (
     equal,
     greater,
@@ -27,7 +28,7 @@ from minpy.ops.tensor.comparison import (
     not_equal,
 )
 
-__all__ = ["ELEMENTWISE_OPERATORS", "identity_with_attr_like_rhs"]
+__all__ = ["ELEMENTWISE_OPERATORS", "add_n", "identity_with_attr_like_rhs"]
 
 _DOC = """Return what `{broadcasting}` does, for two arrays of equal shape.
 
@@ -49,29 +50,33 @@ ShapeError
 Examples
 --------
 >>> from minpy import nd
->>> nd.{name}(nd.array([5, 3, 0]), nd.array([3, 3, 4])).asnumpy().round(4)
+>>> nd.{name}(nd.array([6, 3, 0]), nd.array([3, 3, 4])).asnumpy().round(4)
 array([{result}], dtype=float32)
 """
 
 
-def _require_equal_shapes(name: str, lhs: Any, rhs: Any, advice: str) -> None:
-    if np.shape(lhs) != np.shape(rhs):
-        raise ShapeError(
-            f"{name}: the shapes differ: lhs {np.shape(lhs)} and rhs {np.shape(rhs)} must be equal. {advice}"
-        )
+def _require_equal_shapes(name: str, arrays: Mapping[str, Any], advice: str = "") -> None:
+    shapes = {argument: np.shape(array) for argument, array in arrays.items()}
+    first = next(iter(shapes))
+    for argument, shape in shapes.items():
+        if shape != shapes[first]:
+            raise ShapeError(
+                f"{name}: the shapes differ: {first} {shapes[first]} and {argument} {shape} must be equal.{advice}"
+            )
 
 
-def _define(broadcasting: Operator, alias: str, result: str) -> Operator:
-    name = broadcasting.__name__.removeprefix("broadcast")
+def _define(broadcasting: Operator, name: str, aliases: tuple[str, ...], result: str) -> Operator:
+    """Define the operator for equal shapes; everything else is that of the one that broadcasts."""
     compute = broadcasting.forward
-    advice = f"Use {broadcasting.__name__} for shapes that broadcast."
+    advice = f" Use {broadcasting.__name__} for shapes that broadcast."
 
     def forward(lhs: Any, rhs: Any) -> Any:
-        _require_equal_shapes(name, lhs, rhs, advice)
+        if np.shape(lhs) != np.shape(rhs):
+            _require_equal_shapes(name, {"lhs": lhs, "rhs": rhs}, advice)
         return compute(lhs, rhs)
 
     forward.__doc__ = _DOC.format(name=name, broadcasting=broadcasting.__name__, result=result)
-    made: Operator = operator(forward, name=name, aliases=(alias,))
+    made: Operator = operator(forward, name=name, aliases=aliases)
     made.may_alias = False
     made.keeps_dtype = True
     made.into, made.elementwise = broadcasting.into, broadcasting.elementwise
@@ -88,22 +93,68 @@ def _define(broadcasting: Operator, alias: str, result: str) -> Operator:
 ELEMENTWISE_OPERATORS: dict[str, Operator] = {
     made.__name__: made
     for made in (
-        _define(mod, "_Mod", "2., 0., 0."),
-        _define(power, "_Power", "125.,  27.,   0."),
-        _define(maximum, "_Maximum", "5., 3., 4."),
-        _define(minimum, "_Minimum", "3., 3., 0."),
-        _define(hypot, "_Hypot", "5.831 , 4.2426, 4.    "),
-        _define(equal, "_Equal", "0., 1., 0."),
-        _define(not_equal, "_Not_Equal", "1., 0., 1."),
-        _define(greater, "_Greater", "1., 0., 0."),
-        _define(greater_equal, "_Greater_Equal", "1., 1., 0."),
-        _define(lesser, "_Lesser", "0., 0., 1."),
-        _define(lesser_equal, "_Lesser_Equal", "0., 1., 1."),
-        _define(logical_and, "_Logical_And", "1., 1., 0."),
-        _define(logical_or, "_Logical_Or", "1., 1., 1."),
-        _define(logical_xor, "_Logical_Xor", "0., 0., 1."),
+        _define(add, "elemwise_add", ("_plus", "_Plus", "_add", "_grad_add"), "9., 6., 4."),
+        _define(subtract, "elemwise_sub", ("_minus", "_Minus", "_sub"), " 3.,  0., -4."),
+        _define(multiply, "elemwise_mul", ("_mul", "_Mul"), "18.,  9.,  0."),
+        _define(divide, "elemwise_div", ("_div", "_Div"), "2., 1., 0."),
+        _define(mod, "_mod", ("_Mod",), "0., 0., 0."),
+        _define(power, "_power", ("_Power",), "216.,  27.,   0."),
+        _define(maximum, "_maximum", ("_Maximum",), "6., 3., 4."),
+        _define(minimum, "_minimum", ("_Minimum",), "3., 3., 0."),
+        _define(hypot, "_hypot", ("_Hypot",), "6.7082, 4.2426, 4.    "),
+        _define(equal, "_equal", ("_Equal",), "0., 1., 0."),
+        _define(not_equal, "_not_equal", ("_Not_Equal",), "1., 0., 1."),
+        _define(greater, "_greater", ("_Greater",), "1., 0., 0."),
+        _define(greater_equal, "_greater_equal", ("_Greater_Equal",), "1., 1., 0."),
+        _define(lesser, "_lesser", ("_Lesser",), "0., 0., 1."),
+        _define(lesser_equal, "_lesser_equal", ("_Lesser_Equal",), "0., 1., 1."),
+        _define(logical_and, "_logical_and", ("_Logical_And",), "1., 1., 0."),
+        _define(logical_or, "_logical_or", ("_Logical_Or",), "1., 1., 1."),
+        _define(logical_xor, "_logical_xor", ("_Logical_Xor",), "0., 0., 1."),
     )
 }
+
+
+@operator(name="add_n", aliases=("ElementWiseSum", "_sum"))
+def add_n(*args: np.ndarray) -> np.ndarray:
+    """Return the sum of any number of arrays of equal shape.
+
+    Parameters
+    ----------
+    *args : NDArray
+        At least one.
+
+    Returns
+    -------
+    NDArray
+        Of their shape and dtype.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes differ, or there is no array.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x = nd.array([1, 2])
+    >>> nd.add_n(x, x, x).asnumpy()
+    array([3., 6.], dtype=float32)
+    """
+    if not args:
+        raise ShapeError("add_n: no array given; pass at least one.")
+    _require_equal_shapes("add_n", {f"args[{index}]": array for index, array in enumerate(args)})
+    if len(args) == 1:
+        return np.array(args[0])
+    total = args[0] + args[1]
+    for array in args[2:]:
+        total = total + array
+    return total
+
+
+add_n.def_multiple_grad(lambda ans, *args: lambda g: (g,) * len(args))
+add_n.def_infer_shape(same_shape)
+add_n.def_infer_type(promoted)
 
 
 @operator(name="_identity_with_attr_like_rhs")
@@ -130,7 +181,7 @@ def identity_with_attr_like_rhs(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
     >>> nd._identity_with_attr_like_rhs(nd.array([1, 2]), nd.zeros((2,))).asnumpy()
     array([1., 2.], dtype=float32)
     """
-    _require_equal_shapes("_identity_with_attr_like_rhs", lhs, rhs, "Use broadcast_like for shapes that broadcast.")
+    _require_equal_shapes("_identity_with_attr_like_rhs", {"lhs": lhs, "rhs": rhs}, " Use broadcast_like instead.")
     return lhs.copy()
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from minpy.core.errors import ArgumentError, ShapeError, describe
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import derived, merge_lengths, numbered, promoted, replace_length, without_axis
-from minpy.ops.registry import FUNCTIONS, operator
+from minpy.ops.inference.rules import derived, known_ndim, merge_lengths, promoted, replace_length, without_axis
+from minpy.ops.registry import operator
 
-__all__ = ["concat", "split", "split_v2", "stack"]
+__all__ = ["concat", "concat_gradient", "stack", "stack_gradient"]
 
 
 def _check_arrays(name: str, arrays: Sequence[Any]) -> None:
@@ -68,7 +68,8 @@ def concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.n
     return np.concatenate(data, axis=axis)
 
 
-def _concat_gradient(ans: Any, *data: Any, dim: int) -> Any:
+def concat_gradient(ans: Any, *data: Any, dim: int) -> Any:
+    """Return the function from the gradient of a concatenation to those of its parts."""
     axis = dim % np.ndim(data[0])
     parts, start = [], 0
     for array in data:
@@ -78,12 +79,12 @@ def _concat_gradient(ans: Any, *data: Any, dim: int) -> Any:
     return lambda g: tuple(g[part] for part in parts)
 
 
-concat.def_multiple_grad(_concat_gradient)
+concat.def_multiple_grad(concat_gradient)
 
 
 @concat.def_infer_shape
 def _concat_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
-    ndim = _known_ndim(*inputs, *outputs)
+    ndim = known_ndim(*inputs, *outputs)
     if ndim is None:
         return inputs, outputs
     axis = one_axis("concat", dim, ndim)
@@ -103,10 +104,6 @@ def _concat_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
 
 
 concat.def_infer_type(promoted)
-
-
-def _known_ndim(*shapes: Any) -> int | None:
-    return next((len(shape) for shape in shapes if shape is not None), None)
 
 
 @operator(name="stack")
@@ -148,17 +145,18 @@ def stack(*data: np.ndarray, axis: int = 0, num_args: int | None = None) -> np.n
     return np.stack(data, axis=one_axis("stack", axis, data[0].ndim + 1))
 
 
-def _stack_gradient(ans: Any, *data: Any, axis: int) -> Any:
+def stack_gradient(ans: Any, *data: Any, axis: int) -> Any:
+    """Return the function from the gradient of a stack to those of the arrays in it."""
     before = (slice(None),) * (axis % (np.ndim(data[0]) + 1))
     return lambda g: tuple(g[(*before, position)] for position in range(len(data)))
 
 
-stack.def_multiple_grad(_stack_gradient)
+stack.def_multiple_grad(stack_gradient)
 
 
 @stack.def_infer_shape
 def _stack_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
-    ndim = _known_ndim(*(without_axis(shape, 0) for shape in outputs), *inputs)
+    ndim = known_ndim(*(without_axis(shape, 0) for shape in outputs), *inputs)
     if ndim is None:
         return inputs, outputs
     axis = one_axis("stack", axis, ndim + 1)
@@ -172,213 +170,3 @@ stack.def_infer_type(promoted)
 
 
 # -- taking apart ------------------------------------------------------------------------------------------------------
-
-
-@operator(name="SliceChannel", aliases=("split",), outputs=lambda attributes: numbered(int(attributes["num_outputs"])))
-def split(data: np.ndarray, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False) -> Any:
-    """Return an array cut into parts of equal length along an axis.
-
-    Parameters
-    ----------
-    data : NDArray
-    num_outputs : int
-        How many parts.
-    axis : int
-    squeeze_axis : bool
-        Whether to remove the axis, if the parts have length 1.
-
-    Returns
-    -------
-    tuple of NDArray
-        One NDArray if `num_outputs` is 1.
-
-    Raises
-    ------
-    ShapeError
-        If the axis cannot be divided, or removed, or does not exist.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> [part.asnumpy().tolist() for part in nd.split(nd.array([[1, 2, 3, 4]]), num_outputs=2)]
-    [[[1.0, 2.0]], [[3.0, 4.0]]]
-    """
-    axis = one_axis("split", axis, data.ndim)
-    length = data.shape[axis]
-    if num_outputs < 1 or length % num_outputs:
-        raise ShapeError(
-            f"split: axis {axis} of data {data.shape} has length {length}, which num_outputs={num_outputs} does not "
-            "divide."
-        )
-    if squeeze_axis and length != num_outputs:
-        raise ShapeError(
-            f"split: squeeze_axis=True needs parts of length 1, but axis {axis} of data {data.shape} gives "
-            f"{num_outputs} parts of length {length // num_outputs}."
-        )
-    parts = tuple(np.ascontiguousarray(part) for part in np.split(data, num_outputs, axis))
-    if squeeze_axis:
-        parts = tuple(part.squeeze(axis) for part in parts)
-    return parts[0] if num_outputs == 1 else parts
-
-
-@split.def_grad()
-def _split_gradient(ans: Any, data: Any, *, num_outputs: int, axis: int, squeeze_axis: bool) -> Any:
-    if num_outputs == 1:
-        return lambda g: np.reshape(g, np.shape(data))
-    axis %= np.ndim(data)
-    return lambda g: np.stack(g, axis) if squeeze_axis else np.concatenate(g, axis)
-
-
-@split.def_infer_shape
-def _split_shapes(inputs: Any, outputs: Any, *, num_outputs: int, axis: int, squeeze_axis: bool, **_: Any) -> Any:
-    [data], ndim = inputs, _known_ndim(*outputs)
-    if data is None and ndim is None:
-        return inputs, outputs
-    axis = one_axis("split", axis, len(data) if data is not None else int(ndim or 0) + squeeze_axis)
-    part = None
-    for shape in outputs:
-        part = merge_shapes(part, shape)
-    if part is not None:
-        lengths = (1 if squeeze_axis else part[axis],)
-        whole = (*part[:axis], *lengths, *part[axis + (not squeeze_axis) :])
-        data = merge_shapes(data, replace_length(whole, axis, derived(lambda n: n * num_outputs, *lengths)))
-    length = num_outputs if squeeze_axis else UNKNOWN
-    length = merge_lengths(length, data[axis])
-    if num_outputs < 1 or (length % num_outputs and length != UNKNOWN):
-        raise ShapeError(f"axis {axis} has length {length}, which num_outputs={num_outputs} does not divide.")
-    part = replace_length(data, axis, *([] if squeeze_axis else [derived(lambda n: n // num_outputs, length)]))
-    return [replace_length(data, axis, length)], [part] * len(outputs)
-
-
-@operator(name="split_v2", outputs=lambda attributes: _part_names(attributes["indices_or_sections"]))
-def split_v2(
-    data: np.ndarray, *, indices_or_sections: int | tuple[int, ...], axis: int = 0, squeeze_axis: bool = False
-) -> Any:
-    """Return an array cut at given positions, or into parts of equal length, along an axis.
-
-    Parameters
-    ----------
-    data : NDArray
-    indices_or_sections : int or tuple of int
-        How many parts, or where each part but the first begins.
-    axis : int
-    squeeze_axis : bool
-        Whether to remove the axis, if all parts have length 1.
-
-    Returns
-    -------
-    tuple of NDArray
-        One NDArray if there is one part.
-
-    Raises
-    ------
-    ShapeError
-        If the axis cannot be divided, or removed, or does not exist.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> [part.asnumpy().tolist() for part in nd.split_v2(nd.array([1, 2, 3, 4]), (1, 2))]
-    [[1.0], [2.0], [3.0, 4.0]]
-    """
-    axis = one_axis("split_v2", axis, data.ndim)
-    length = data.shape[axis]
-    if isinstance(indices_or_sections, int) and (indices_or_sections < 1 or length % indices_or_sections):
-        raise ShapeError(
-            f"split_v2: axis {axis} of data {data.shape} has length {length}, which cannot be cut into "
-            f"{indices_or_sections} equal parts."
-        )
-    parts = tuple(np.ascontiguousarray(part) for part in np.split(data, indices_or_sections, axis))
-    if squeeze_axis:
-        if any(part.shape[axis] != 1 for part in parts):
-            raise ShapeError(
-                f"split_v2: squeeze_axis=True needs parts of length 1, along axis {axis} of data {data.shape}."
-            )
-        parts = tuple(part.squeeze(axis) for part in parts)
-    return parts[0] if len(parts) == 1 else parts
-
-
-@split_v2.def_grad()
-def _split_v2_gradient(ans: Any, data: Any, *, axis: int, squeeze_axis: bool) -> Any:
-    if type(ans) is not tuple:
-        return lambda g: np.reshape(g, np.shape(data))
-    axis %= np.ndim(data)
-    return lambda g: np.stack(g, axis) if squeeze_axis else np.concatenate(g, axis)
-
-
-def _part_names(indices_or_sections: Any) -> Sequence[str]:
-    count = indices_or_sections if isinstance(indices_or_sections, int) else len(indices_or_sections) + 1
-    return ("output",) if count == 1 else numbered(count)
-
-
-@split_v2.def_infer_shape
-def split_v2_shapes(inputs: Any, outputs: Any, *, indices_or_sections: Any, axis: int, squeeze_axis: bool) -> Any:
-    """Infer the shapes of `split_v2`, and of its kin."""
-    if isinstance(indices_or_sections, int):
-        return _split_shapes(inputs, outputs, num_outputs=indices_or_sections, axis=axis, squeeze_axis=squeeze_axis)
-    [data] = inputs
-    if data is None:
-        return inputs, outputs
-    axis = one_axis("split_v2", axis, len(data))
-    total = data[axis]
-    if total == UNKNOWN:  # long enough, one may expect: MXNet refuses positions beyond the end
-        ends = list(indices_or_sections)
-    else:  # as NumPy cuts: positions beyond the end are the end
-        ends = [range(total)[:end].stop for end in indices_or_sections]
-    pairs = zip([0, *ends], ends, strict=False)
-    lengths = [UNKNOWN if min(start, end) < 0 else max(end - start, 0) for start, end in pairs]
-    lengths.append(UNKNOWN if total == UNKNOWN else total - (ends[-1] if ends else 0))
-    if squeeze_axis and set(lengths) - {1, UNKNOWN}:
-        raise ShapeError(f"squeeze_axis=True needs parts of length 1, along axis {axis} of data {data}.")
-    return inputs, [replace_length(data, axis, *([] if squeeze_axis else [length])) for length in lengths]
-
-
-# -- NumPy's functions, which take a list ------------------------------------------------------------------------------
-
-
-@operator(name="_numpy_concatenate", public=False)
-def numpy_concatenate(*arrays: Any, axis: int | None = 0) -> Any:
-    """Return `numpy.concatenate` of the arrays."""
-    return np.concatenate(arrays, axis=axis)
-
-
-def _numpy_concatenate_gradient(ans: Any, *arrays: Any, axis: int | None) -> Any:
-    if axis is not None:
-        return _concat_gradient(ans, *arrays, dim=axis)
-    ends = np.cumsum([0] + [np.size(array) for array in arrays])
-    shapes = [np.shape(array) for array in arrays]
-    return lambda g: tuple(
-        np.reshape(g[start:stop], shape) for start, stop, shape in zip(ends[:-1], ends[1:], shapes, strict=True)
-    )
-
-
-numpy_concatenate.def_multiple_grad(_numpy_concatenate_gradient)
-
-
-@operator(name="_numpy_stack", public=False)
-def numpy_stack(*arrays: Any, axis: int = 0) -> Any:
-    """Return `numpy.stack` of the arrays."""
-    return np.stack(arrays, axis=axis)
-
-
-def _numpy_stack_gradient(ans: Any, *arrays: Any, axis: int) -> Any:
-    return _stack_gradient(ans, *arrays, axis=axis)
-
-
-numpy_stack.def_multiple_grad(_numpy_stack_gradient)
-
-
-def _concatenate(arrays: Any, axis: int | None = 0) -> Any:
-    return numpy_concatenate(*arrays, axis=axis)
-
-
-def _stack(arrays: Any, axis: int = 0) -> Any:
-    return numpy_stack(*arrays, axis=axis)
-
-
-FUNCTIONS[np.concatenate] = _concatenate
-FUNCTIONS[np.stack] = _stack
-
-# Their rules read no values of the data, only its shape.
-for _operator in (split, split_v2):
-    _operator.keep_shape_only(0)
