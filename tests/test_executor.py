@@ -338,6 +338,41 @@ def test_requests() -> None:
 
 
 @pytest.mark.parametrize(
+    ("requests", "expected"),
+    [
+        (("write", "add"), lambda a, b, before: a + b),
+        (("add", "write"), lambda a, b, before: a + b),
+        (("add", "add"), lambda a, b, before: before + a + b),
+        (("write", "write"), lambda a, b, before: b),  # the last argument's
+        (("write", "null"), lambda a, b, before: a),
+        (("null", "add"), lambda a, b, before: before + b),
+    ],
+)
+@pytest.mark.parametrize("first", [x * y, sym.BlockGrad(x) * y, sym.exp(x) - sym.exp(x * y)])
+def test_one_gradient_array_for_two_arguments(first: Any, requests: tuple[str, str], expected: Any) -> None:
+    apart = bound(first, x=A, y=B)
+    slopes = run(apart, ONES)[1]
+    shared = nd.zeros((2, 3))
+    executor = first.bind(mx.cpu(), {"x": nd.array(A), "y": nd.array(B)}, {"x": shared, "y": shared}, list(requests))
+    for number in range(4):
+        before = shared.asnumpy()
+        executor.forward(is_train=number != 2)
+        executor.backward(ONES)
+        np.testing.assert_allclose(shared.asnumpy(), expected(*slopes, before), rtol=1e-5, atol=1e-6)
+
+
+def test_gradient_arrays_that_overlap() -> None:
+    memory = nd.zeros((3, 3))
+    gradients = {"x": memory[0:2], "y": memory[1:3]}
+    executor = (x * y).bind(mx.cpu(), {"x": nd.array(A), "y": nd.array(B)}, gradients, {"x": "add", "y": "write"})
+    for number in range(1, 4):
+        executor.forward(is_train=True)
+        executor.backward(ONES)
+        middle = A[0] + B[1]  # written for y, then added to for x
+        np.testing.assert_allclose(memory.asnumpy(), [number * B[0], middle, A[1]], rtol=1e-6)
+
+
+@pytest.mark.parametrize(
     "symbol", [lambda: sym.BlockGrad(x), lambda: sym.argmax(x, axis=1), lambda: sym.zeros((2, 3)) + sym.BlockGrad(x)]
 )
 def test_gradients_that_nothing_reaches_are_zero(symbol: Any) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import os
+import signal
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -19,6 +21,7 @@ from minpy.core.errors import ArgumentError, GradientError, MutationError, NoGra
 from minpy.graph import compiled as compiled_module
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
+from minpy.graph.locking import lock
 from minpy.graph.recording import call_graph
 
 SIGMOID = operator_of(Sigmoid)
@@ -161,6 +164,34 @@ def test_moving_statistics_move_once_a_call() -> None:
             total.backward(retain_graph=True)
         for one, same in zip(states["graph"], states["eager"], strict=True):
             np.testing.assert_allclose(one.asnumpy(), same.asnumpy(), rtol=1e-5)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning")
+def test_a_child_is_forked_while_another_thread_compiles() -> None:
+    """The lock is free in the child, although the thread that held it is not there."""
+    held, done = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with lock():
+            held.set()
+            done.wait(30)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(30)
+    expected = 2.0 * A
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        array = variable(A)
+        with autograd.record():
+            [output] = call_graph(Compiled((x * x).values), [array])
+        output.backward()
+        os._exit(0 if np.allclose(array.grad.asnumpy(), expected) else 1)
+    done.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 # -- heads and their memory --------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 from minpy.core.errors import ShapeError
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
+from minpy.graph.locking import lock
 from minpy.graph.program import Program
 from minpy.graph.steps import lowered
 from minpy.ops.inference.partial_shapes import is_known, show_shape
@@ -51,7 +51,6 @@ class Compiled:
         self.arguments, self.states = variables(self.order)
         self.variables = [*self.arguments, *self.states]
         self._programs: OrderedDict[Any, Program] = OrderedDict()
-        self._lock = threading.RLock()
 
     def __len__(self) -> int:
         return len(self._programs)
@@ -88,16 +87,16 @@ class Compiled:
         """
         asked = tuple(requests.items()) if requests else ()
         key = (training, asked, repeatable, tuple([(array.shape, array.dtype) for array in arrays]))
-        with self._lock:
+        with lock():
             program = self._programs.get(key)
             if program is not None:
                 self._programs.move_to_end(key)
                 return program
-            if known is None:
-                known = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
-                require_everything(self.order, known)
-            steps = lowered(self.heads, self.variables, *known, training, repeatable or bool(asked))
-            return self._remembered(key, Program(steps.differentiated(requests) if requests else steps))
+        if known is None:
+            known = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
+            require_everything(self.order, known)
+        steps = lowered(self.heads, self.variables, *known, training, repeatable or bool(asked))
+        return self._remembered(key, Program(steps.differentiated(requests) if requests else steps))
 
     def with_gradients(self, program: Program, arrays: Sequence[Any], requests: Mapping[Node, str]) -> Program:
         """Return a program with the same forward part as one that is `repeatable`, and a backward part.
@@ -105,14 +104,14 @@ class Compiled:
         It is found again by `program`, for further calls.
         """
         key = (program.steps.training, tuple(requests.items()), False, tuple([(a.shape, a.dtype) for a in arrays]))
-        with self._lock:
-            return self._remembered(key, Program(program.steps.differentiated(requests)))
+        return self._remembered(key, Program(program.steps.differentiated(requests)))
 
     def _remembered(self, key: Any, program: Program) -> Program:
-        self._programs[key] = program
-        while len(self._programs) > _MOST_PROGRAMS:
-            self._programs.popitem(last=False)
-        return program
+        with lock():
+            program = self._programs.setdefault(key, program)  # another thread may have made one, too
+            while len(self._programs) > _MOST_PROGRAMS:
+                self._programs.popitem(last=False)
+            return program
 
 
 def infer_from_arrays(order: Sequence[Node], nodes: Sequence[Node], arrays: Sequence[Any], origin: str) -> Known:

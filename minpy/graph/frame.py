@@ -46,7 +46,7 @@ class Frame:
     def __init__(self, program: Program, arrays: Sequence[numpy.ndarray]) -> None:
         self._program = self._home = program
         self._arrays = arrays
-        self._runner: Runner | None = program.take()
+        self._runner: Runner = program.take()
         self._kept: list[Any] | None = None
         self._env: dict[Node, Any] | None = None
         self._again: dict[Node, Any] | None = None
@@ -54,15 +54,11 @@ class Frame:
         self._time = 0
 
     def __del__(self) -> None:
-        self.release()
-
-    def release(self) -> None:
-        """Let go of everything: no backward can follow."""
-        runner, self._runner = self._runner, None
-        if runner is not None:
-            self._home.give_back(runner)
-        self._arrays = self._lasting = ()
-        self._kept = self._env = self._again = None
+        try:
+            runner = self._runner
+        except AttributeError:  # interrupted before it had one
+            return
+        self._home.give_back(runner)
 
     @property
     def program(self) -> Program:
@@ -77,16 +73,15 @@ class Frame:
     # -- forward -----------------------------------------------------------------------------------------------------
 
     def _forward(self, observer: Observer | None) -> Sequence[Any]:
-        program, runner = self._program, self._runner
-        assert runner is not None
-        function = program.forward_of(runner) if observer is None else None
-        if function is None:
+        runner = self._runner
+        function = runner.forward or self._program.forward_of(runner)
+        if function is None or observer is not None:
             heads = self._step_forward(runner, observer)
         else:
             try:
                 heads, self._kept, self._lasting = function(self._arrays)
             except Exception as error:
-                program.locate(error)
+                self._program.locate(error)
                 raise
         self._time = now()
         return heads
@@ -130,7 +125,6 @@ class Frame:
             If an array that is needed has been changed since the forward part ran.
         """
         program, runner = self._program, self._runner
-        assert runner is not None
         steps = program.steps
         if last_write() > self._time:
             self._require_unchanged()

@@ -143,13 +143,14 @@ class PullBack(BaseOperator):
         else:
             parts = operator.pull_back(answer, arguments, node.attributes, gradient, self.needed)
         checked = []
-        self.conformed = True
+        conformed = True
         for index, part in zip(self.needed, parts, strict=True):
             like = self.stand_ins[index]
             if type(part) is not numpy.ndarray or part.shape != like.shape or part.dtype != like.dtype:
-                self.conformed = False
+                conformed = False
                 part = conform(part, operator, index, self._like, like)  # type: ignore[arg-type]
             checked.append(part)
+        self.conformed = conformed  # at once, as other threads may run this, too
         return tuple(checked) if len(checked) > 1 else checked[0]
 
 

@@ -10,7 +10,6 @@ A program can serve several calls at once: what one call uses, memory and operat
 from __future__ import annotations
 
 import copy
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -21,6 +20,7 @@ from minpy.graph.gradient import PullBack
 from minpy.graph.interpreting import place_of, step_call
 from minpy.graph.ir import Node
 from minpy.graph.locating import raise_at
+from minpy.graph.locking import lock
 from minpy.graph.memory import Fact, Plan, Planner
 from minpy.graph.steps import Steps
 
@@ -96,7 +96,6 @@ class Program:
         self._backward: Part | None = None
         self._idle: list[Runner] = []
         self._has_first = False
-        self._lock = threading.Lock()
 
     # -- runners -----------------------------------------------------------------------------------------------------
 
@@ -105,7 +104,7 @@ class Program:
         try:
             return self._idle.pop()
         except IndexError:
-            with self._lock:
+            with lock():
                 is_first, self._has_first = not self._has_first, True
             return Runner(is_first)
 
@@ -156,7 +155,7 @@ class Program:
 
     def learn_forward(self, facts: Mapping[Node, Fact]) -> None:
         """Compile the forward part from the facts about its steps and the variables."""
-        with self._lock:
+        with lock():
             if self._forward is None:
                 planner = Planner(self.steps)
                 planner.place_forward(facts)
@@ -168,14 +167,15 @@ class Program:
 
     def learn_backward(self, facts: Mapping[Node, Fact]) -> None:
         """Compile the backward part from the facts about its steps and the heads' gradients."""
-        with self._lock:
-            if self._backward is None and self._planner is not None:
+        with lock():
+            # If this is interrupted, the plan is half made: then the backward part goes on step by step.
+            planner, self._planner = self._planner, None
+            if planner is not None:
                 assert self.emitter is not None
                 known = {**self.facts, **facts}
                 into_gradient = _into_gradient(self.steps, known)
-                self._planner.place_backward(facts, into_gradient)
+                planner.place_backward(facts, into_gradient)
                 self._backward = self.emitter.backward(into_gradient)
-                self._planner = None
 
     def locate(self, error: Exception) -> None:
         """Raise an error of a compiled part again, with the node where it happened; return if that is not known."""

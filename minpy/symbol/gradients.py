@@ -39,6 +39,7 @@ class _GraphGradient(Operator):
         self.positions = [names.index(name) for name in wrt]
         self.outputs = [f"output{index}" for index in range(len(wrt))] if len(wrt) > 1 else ["output"]
         self._requests = dict.fromkeys((self.nodes[position] for position in self.positions), "write")
+        self.random = any(node.operator.random or not node.operator.builtin for node in compiled.order if node.operator)
         self.def_infer_shape(self._infer_shapes)
         self.def_infer_type(self._infer_dtypes)
 
