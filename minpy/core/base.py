@@ -131,6 +131,20 @@ class BaseOperator:
     shape_inference: ShapeInference | None = None
     type_inference: TypeInference | None = None
 
+    # -- files and pictures --------------------------------------------------------------------------------------------
+
+    # What MXNet's files call it, if not as it is called here; and the aliases that are operators of their own there.
+    saved_name: str | None = None
+    saved_aliases: frozenset[str] = frozenset()
+    # How many outputs it has in MXNet's files, those that callers do not see included; a function of the attributes.
+    saved_outputs: Callable[[dict[str, Any]], int] | None = None
+    # From the attributes of a call to those that MXNet's files hold.
+    saved_attributes: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+    # What pictures of networks show it as: 'product', 'normalization', 'activation', 'pooling', 'shape', 'loss'.
+    category: str = ""
+    # What pictures say of a call, from its attributes; None: its name.
+    caption: Callable[[dict[str, Any]], str] | None = None
+
     # Modules that know further modes to check, imported when an operator is checked.
     modes_in: ClassVar[list[str]] = []
 

@@ -18,6 +18,7 @@ from minpy.core.errors import (
     ArgumentError,
     ContextError,
     DTypeError,
+    MutationError,
     MXNetError,
     broadcast_error,
     describe,
@@ -171,7 +172,8 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
     if operator.may_alias and like._copies_views:
         answer = _unaliased(answer, raws)
     node = None
-    if needed and state.recording and answer.dtype.kind in "fc":
+    # What is computed from floating point and is none has no gradient; integers have one if they are variables.
+    if needed and state.recording and (answer.dtype.kind in "fc" or like._data.dtype.kind in "iub"):
         node = record(operator, loose, raws, answer, attributes, parents)
         node.shape = answer.shape
         node.dtype = answer.dtype
@@ -320,5 +322,18 @@ def require_differentiable(dtype: numpy.dtype, what: str) -> None:
 
 def overwrite(array: Array, data: Any) -> None:
     """Change the buffer of `array` in place, and log it."""
-    numpy.copyto(array._data, data, casting="unsafe")
+    try:
+        numpy.copyto(array._data, data, casting="unsafe")
+    except ValueError:
+        if array._data.flags.writeable:
+            raise
+        raise read_only_error("an in-place change") from None
     note_write(array._data)
+
+
+def read_only_error(what: str) -> MutationError:
+    """Return the error for writing to an array that was made on memory which must not be written."""
+    return MutationError(
+        f"{what}: the memory of the array is read-only, because it is that of another object, such as bytes. "
+        "Write to a copy: x = x.copy(), or nd.from_numpy(a, zero_copy=False)."
+    )

@@ -13,16 +13,17 @@ import numpy
 
 from minpy.bridge.protocols import NumPyProtocols
 from minpy.context import CPU, Context, resolve_context
-from minpy.core.array import Array, note_write, register_front_end
+from minpy.core.array import FRONT_ENDS, Array, note_write, register_front_end
 from minpy.core.backward import backward
-from minpy.core.dispatch import overwrite
+from minpy.core.dispatch import overwrite, read_only_error
 from minpy.core.errors import ArgumentError, DTypeError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.ndarray.borrowing import lent_view
+from minpy.ndarray.conversion import numeric_array
 from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
-from minpy.ndarray.placement import place, rebuild
+from minpy.ndarray.placement import place, rebuild, require_dense
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.tensor import indexing, mathematics, shape
@@ -250,9 +251,7 @@ class NDArray(Members):
 
     def as_np_ndarray(self) -> Any:
         """Return the same buffer, and place on the tape, with NumPy's semantics."""
-        from minpy.core.array import FRONT_ENDS, new_array
-
-        return new_array(FRONT_ENDS["numpy"], self._data, self._node)
+        return place(FRONT_ENDS["numpy"], self._data, self.context, self._node)
 
     def tostype(self, stype: str) -> Self:
         """Return the array in a storage type; only 'default' (dense) exists."""
@@ -278,7 +277,8 @@ class NDArray(Members):
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Make the array a variable: allocate a gradient (zeros) that `backward` writes.
 
-        An array that was computed under `record` is cut from its history.
+        An array that was computed under `record` is cut from its history. Integers may be variables, too: gradients
+        reach them through what is computed from them in floating point, and are truncated.
 
         Parameters
         ----------
@@ -289,11 +289,10 @@ class NDArray(Members):
 
         Raises
         ------
-        DTypeError
-            For an array that is not floating point.
         ArgumentError
-            For an unknown `grad_req`.
+            For an unknown `grad_req`, or another storage than a dense one.
         """
+        require_dense("attach_grad", stype)
         mark_variable(self, self._like(numpy.zeros_like(self._data)), grad_req)
 
     def zero_grad(self) -> None:
@@ -374,7 +373,11 @@ class NDArray(Members):
                 numpy.copyto(data, raw, casting="unsafe")
             else:
                 data[key] = raw
+        except OverflowError:  # integers that the dtype cannot hold wrap around
+            data[key] = numeric_array(raw, data.dtype)
         except ValueError as error:
+            if not data.flags.writeable:
+                raise read_only_error(f"x[{key_text(key)}] = value") from None
             selected = data[key].shape
             raise ShapeError(
                 f"cannot assign {describe(raw)} to x[{key_text(key)}], which has shape {selected}: {error}."
@@ -500,21 +503,11 @@ class NDArray(Members):
             return shape.reshape_exactly(self, shape=exact)
         return self._like(self._data.reshape(exact))
 
-    def reshape_like(self, other: Any, **options: Any) -> Self:
-        """Return the array in the shape of another."""
-        return shape.reshape_like(self, other, **options)
-
-    def broadcast_to(self, shape_: Any = None, **options: Any) -> Self:
-        """Return the array repeated along its axes of length 1, and along new axes in front, to a shape."""
-        target = options.get("shape", shape_)
-        target = (target,) if isinstance(target, int) else tuple(target)
-        new_axes = (1,) * (len(target) - self.ndim)
-        data = shape.reshape_exactly(self, shape=new_axes + self.shape) if new_axes else self
-        return shape.broadcast_to(data, shape=target)
-
     def transpose(self, *axes: Any, **options: Any) -> Self:
         """Return the array with its axes permuted; reversed if none are given."""
-        chosen = options.get("axes", axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+        chosen = options.pop("axes", axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+        if options:
+            raise ArgumentError(f"transpose has no argument {next(iter(options))!r}; it takes axes.")
         return shape.transpose(self, axes=tuple(chosen or ()))
 
 

@@ -11,7 +11,7 @@ from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
 from minpy.symbol import binding, gradients, pickling, random  # noqa: F401  # they give `Symbol` methods
 from minpy.symbol.arithmetic import install
-from minpy.symbol.composing import Custom, compose, var
+from minpy.symbol.composing import Custom, compose, shown_signature, var
 from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, with_numbers, zeros  # noqa: A004
 from minpy.symbol.saving import fromjson, load, load_json
 from minpy.symbol.symbol import Group, Symbol
@@ -51,7 +51,7 @@ def _function(kind: str) -> Callable[..., Symbol]:
 
     function.__name__ = function.__qualname__ = kind
     function.__doc__ = operator.__doc__
-    function.__wrapped__ = operator.forward  # type: ignore[attr-defined]
+    vars(function)["__signature__"] = shown_signature(operator)
     return function
 
 

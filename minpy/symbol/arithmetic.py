@@ -103,6 +103,21 @@ def _reshape(self: Symbol, *shape: Any, **attributes: Any) -> Symbol:
     return _call("reshape", [self], **attributes)
 
 
+def _flatten(self: Symbol, inplace: bool = False, **attributes: Any) -> Symbol:
+    """Return `mx.sym.flatten` of this symbol; `inplace` is for arrays, and makes no difference."""
+    return _call("flatten", [self], **attributes)
+
+
+def _expand_dims(self: Symbol, axis: int, inplace: bool = False, **attributes: Any) -> Symbol:
+    """Return `mx.sym.expand_dims` of this symbol; `inplace` is for arrays, and makes no difference."""
+    return _call("expand_dims", [self], axis=axis, **attributes)
+
+
+def _squeeze(self: Symbol, axis: Any = None, inplace: bool = False, **attributes: Any) -> Symbol:
+    """Return `mx.sym.squeeze` of this symbol; `inplace` is for arrays, and makes no difference."""
+    return _call("squeeze", [self], **attributes, **({} if axis is None else {"axis": axis}))
+
+
 def _transpose(self: Symbol, *axes: Any, **attributes: Any) -> Symbol:
     """Return `mx.sym.transpose` of this symbol; the axes may be given one by one."""
     if axes:
@@ -120,7 +135,7 @@ def install(methods: Sequence[str]) -> None:
     for name in methods:
         if name in OPERATORS and not hasattr(Symbol, name):
             setattr(Symbol, name, _method(name))
-    for method in (_reshape, _astype, _transpose):
+    for method in (_reshape, _astype, _transpose, _flatten, _expand_dims, _squeeze):
         setattr(Symbol, method.__name__.removeprefix("_"), method)
     setattr(Symbol, "__neg__", _negative)  # noqa: B010
     setattr(Symbol, "__abs__", _absolute)  # noqa: B010

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,16 +48,23 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
     return arrays
 
 
+def _warn_of_unknown(what: str, given: Mapping[str, Any], names: Sequence[str], level: int) -> None:
+    """Warn of names that a symbol does not have; they are not used. The user's call is `level` frames further up."""
+    for name in given:
+        if name not in names:
+            warnings.warn(
+                f"{what} names {name!r}, which is no argument and is not used; the symbol has {', '.join(names)}."
+                + nearest(name, names),
+                UserWarning,
+                stacklevel=level + 1,
+            )
+
+
 def _requests(grad_req: Any, names: Sequence[str]) -> list[str]:
     if isinstance(grad_req, str):
         requests = [grad_req] * len(names)
     elif isinstance(grad_req, Mapping):
-        unknown = [name for name in grad_req if name not in names]
-        if unknown:
-            raise ArgumentError(
-                f"bind: grad_req names {unknown[0]!r}, which is no argument; expected {', '.join(names)}."
-                + nearest(unknown[0], names)
-            )
+        _warn_of_unknown("bind: grad_req", grad_req, names, 3)
         requests = [grad_req.get(name, "null") for name in names]
     else:
         if not isinstance(grad_req, (list, tuple)):
@@ -118,7 +126,8 @@ def bind(
     args_grad : list or dict of NDArray, optional
         Where gradients are written; arguments without one get none.
     grad_req : str, or list or dict of str
-        'write', 'add' or 'null', for all arguments or for each.
+        'write', 'add' or 'null', for all arguments or for each. Names that the symbol does not have are not used; a
+        warning says so.
     aux_states : list or dict of NDArray, optional
         For every auxiliary state.
     group2ctx, shared_exec
@@ -183,7 +192,7 @@ def simple_bind(
     stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer
         Accepted for MXNet's sake.
     **kwargs : tuple of int
-        Shapes of arguments.
+        Shapes of arguments. Names that the symbol does not have are not used; a warning says so.
 
     Raises
     ------
@@ -191,9 +200,12 @@ def simple_bind(
         If the shapes contradict each other, or are not enough: says which are not known.
     """
     _require_different_names(self)
-    known = _inferred(self, type_dict or {}, kwargs)
     argument_nodes, state_nodes = variables(self.order)
     names = [node.name for node in argument_nodes]
+    inputs = [*names, *(node.name for node in state_nodes)]
+    _warn_of_unknown("simple_bind", kwargs, inputs, 2)
+    shapes = {name: shape for name, shape in kwargs.items() if name in inputs}
+    known = _inferred(self, type_dict or {}, shapes)
     context = Context(ctx) if ctx is not None else current_context()
 
     def made(nodes: Sequence[Node]) -> list[NDArray]:

@@ -10,7 +10,7 @@ import numpy
 
 from minpy.context import Context
 from minpy.core.array import as_raw, note_write
-from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.compiled import Compiled, Known, infer_from_arrays, require_everything
 from minpy.graph.frame import Frame, start
 from minpy.graph.interpreting import Observer
@@ -207,7 +207,7 @@ class Executor:
 
         Raises
         ------
-        ArgumentError
+        ArgumentValueError
             For a name that the symbol does not have, unless `allow_extra_params`.
         ShapeError
             For a value of another shape.
@@ -220,7 +220,7 @@ class Executor:
                 if name in known:
                     _copy(value, known[name], f"copy_params_from: {what} {name!r}")
                 elif not allow_extra_params:
-                    raise ArgumentError(
+                    raise ArgumentValueError(
                         f"copy_params_from: the symbol has no {what} {name!r}; it has {', '.join(known) or 'none'}."
                         f"{nearest(name, known)} Pass allow_extra_params=True to leave out what it does not have."
                     )

@@ -154,8 +154,25 @@ class Symbol(SymbolMembers):
         """Return an attribute of its node as a string; None if there is none."""
         return self.list_attr().get(key)
 
-    def list_attr(self) -> dict[str, str]:
-        """Return the attributes of its node: those of the operator, and those noted by users."""
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
+        """Return the attributes of its node: those of the operator, and those noted by users.
+
+        Parameters
+        ----------
+        recursive : bool
+            As in MXNet only False is left: `attr_dict()` returns the attributes of all nodes.
+
+        Returns
+        -------
+        dict of str to str
+
+        Raises
+        ------
+        ArgumentError
+            For a group of several nodes' outputs, or if `recursive`.
+        """
+        if recursive:
+            raise ArgumentError(f"{self!r}.list_attr: recursive=True is not supported any more; use attr_dict().")
         if self.name is None:
             raise ArgumentError(f"{self!r}.list_attr: a group has no attributes; use attr_dict().")
         node = self.values[0].node

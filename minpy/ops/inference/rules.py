@@ -24,6 +24,7 @@ __all__ = [
     "dtype_attribute",
     "dtype_of",
     "forwards",
+    "joined",
     "known_ndim",
     "like_data",
     "merge_lengths",
@@ -55,6 +56,11 @@ def derived(function: Callable[..., int], *lengths: int) -> int:
 def known_ndim(*shapes: Any) -> int | None:
     """Return the number of axes of the first shape of which it is known."""
     return next((len(shape) for shape in shapes if shape is not None), None)
+
+
+def joined(lengths: Iterable[int]) -> str:
+    """Return lengths as pictures show them: `3x3`, with ? for what is not known."""
+    return "x".join("?" if length == UNKNOWN else str(length) for length in lengths)
 
 
 def product(lengths: Iterable[int]) -> int:

@@ -294,3 +294,6 @@ def _numpy_dot_b_gradient(ans: Any, a: Any, b: Any) -> Any:
         return product if len(shape) == 1 else np.moveaxis(product, -1, -2)
 
     return gradient
+
+
+dot.category = batch_dot.category = "product"

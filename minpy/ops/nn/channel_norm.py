@@ -354,3 +354,8 @@ for _made in (l2_normalization, lrn):
     _made.def_infer_shape(same_shape)
 for _each in (instance_norm, group_norm, l2_normalization, lrn):
     _each.may_alias = False
+
+instance_norm.saved_outputs = group_norm.saved_outputs = lambda given: 3
+l2_normalization.saved_outputs = lrn.saved_outputs = lambda given: 2
+for _operator in (instance_norm, group_norm, l2_normalization, lrn):
+    _operator.category = "normalization"

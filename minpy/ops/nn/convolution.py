@@ -8,7 +8,7 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import derived, merge_lengths, with_axes
+from minpy.ops.inference.rules import derived, joined, merge_lengths, with_axes
 from minpy.ops.kernels.columns import (
     convolve,
     convolve_data,
@@ -451,3 +451,13 @@ def _deconvolution_shapes(
     if data[1] != UNKNOWN:
         _require_groups("Deconvolution", data, num_filter, num_group)
     return [data, weight, *[(num_filter,)] * (len(inputs) - 2)], [(batch, num_filter, *lengths)]
+
+
+def _caption(attributes: dict[str, Any]) -> str:
+    stride = attributes.get("stride") or (1,)
+    return f"{joined(attributes['kernel'])}/{joined(stride)}, {attributes['num_filter']}"
+
+
+convolution.saved_aliases = frozenset({"Convolution_v1"})
+for _operator in (convolution, deconvolution):
+    _operator.category, _operator.caption = "product", _caption

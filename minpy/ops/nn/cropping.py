@@ -100,3 +100,6 @@ def _crop_shapes(inputs: Shapes, outputs: Shapes, *, h_w: Any) -> tuple[Shapes, 
     size = tuple(h_w) if len(inputs) == 1 else (inputs[1] or answer)[2:]
     lead = merge_shapes(first[:2], answer[:2]) or ()
     return [(*lead, *first[2:]), *inputs[1:]], [(*lead, *size)]
+
+
+crop.category = "shape"

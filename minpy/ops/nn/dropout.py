@@ -86,3 +86,6 @@ def _dropout_gradient(ans: Any, data: Any) -> Any:
 
 
 dropout.def_infer_shape(same_shape)
+
+dropout.saved_outputs = lambda given: 2
+dropout.category = "normalization"

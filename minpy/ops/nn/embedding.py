@@ -87,3 +87,6 @@ def _embedding_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     data, weight = inputs
     [weight], outputs = same_dtype([weight], outputs)
     return ([data, weight], outputs) if weight is not None else ([data, as_dtype(dtype)], [as_dtype(dtype)])
+
+
+embedding.category = "product"

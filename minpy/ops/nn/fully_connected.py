@@ -169,3 +169,7 @@ def _fully_connected_shapes(inputs: Any, outputs: Any, *, num_hidden: int, flatt
         width = product(data[1:]) if flatten else data[-1]
         weight = (num_hidden, merge_lengths(weight[1], width))
     return [data, weight, *[(num_hidden,)] * len(bias)], [result]
+
+
+fully_connected.category = "product"
+fully_connected.caption = lambda attributes: str(attributes["num_hidden"])

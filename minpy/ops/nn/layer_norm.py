@@ -137,3 +137,6 @@ def _layer_norm_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
 
 
 layer_norm.def_infer_type(with_followers)
+
+layer_norm.saved_outputs = lambda given: 3
+layer_norm.category = "normalization"

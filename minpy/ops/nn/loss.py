@@ -95,3 +95,6 @@ def _softmax_error_gradient(ans: Any, data: Any, label: Any) -> Any:
         return part - probabilities * np.sum(part, axis=-1, keepdims=True)
 
     return gradient
+
+
+softmax_cross_entropy.category = "loss"

@@ -15,7 +15,7 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN
-from minpy.ops.inference.rules import forwards
+from minpy.ops.inference.rules import forwards, joined
 from minpy.ops.nn.convolution import LAYOUTS, per_axis
 from minpy.ops.registry import operator
 
@@ -417,3 +417,19 @@ def _pooling_shape(
         for length, count in zip(lengths, counts, strict=True)
     )
     return (front[0], *found, front[1]) if channels_last else (*front, *found)
+
+
+def _caption(attributes: dict[str, Any]) -> str:
+    kind = attributes.get("pool_type", "max")
+    if attributes.get("global_pool"):
+        return f"global {kind}"
+    return f"{kind}, {joined(attributes['kernel'])}/{joined(attributes.get('stride') or (1,))}"
+
+
+def _saved_outputs(given: dict[str, Any]) -> int:
+    """Return 2 where MXNet keeps the positions of maxima, which callers do not see."""
+    layout = given.get("layout") or "NC"
+    return 2 if given.get("kernel") and given.get("pool_type", "max") == "max" and layout.startswith("NC") else 1
+
+
+pooling.category, pooling.caption, pooling.saved_outputs = "pooling", _caption, _saved_outputs

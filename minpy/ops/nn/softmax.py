@@ -311,3 +311,6 @@ for _operator in (log_softmax, softmin, softmax_activation):
     _operator.def_infer_shape(same_shape)
 for _operator in (softmax, log_softmax, softmin):
     _operator.def_infer_type(dtype_attribute())
+
+for _operator in (softmax, log_softmax, softmax_activation):
+    _operator.category = "activation"

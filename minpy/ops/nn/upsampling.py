@@ -176,3 +176,5 @@ def _input_names(attributes: dict[str, Any], count: int | None = None) -> list[s
 
 upsampling.input_names = _input_names
 upsampling.may_alias = False
+
+upsampling.category = "pooling"

@@ -14,7 +14,7 @@ from minpy.ops.inference.rules import forwards, numbered
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
 
-__all__ = ["DISTRIBUTIONS", "draw", "multinomial", "shuffle"]
+__all__ = ["DISTRIBUTIONS", "draw", "multinomial", "names_of_arrays", "shuffle"]
 
 
 def _float_dtype(name: str, dtype: Any) -> np.dtype:
@@ -97,6 +97,15 @@ DISTRIBUTIONS: dict[str, tuple[dict[str, float], Callable[..., Any]]] = {
     "negative_binomial": ({"k": 1, "p": 1.0}, _negative_binomial),
     "generalized_negative_binomial": ({"mu": 1.0, "alpha": 1.0}, _generalized_negative_binomial),
 }
+
+
+# Where arrays as parameters have other names than numbers.
+_NAMES_OF_ARRAYS = {"loc": "mu", "scale": "sigma"}
+
+
+def names_of_arrays(name: str) -> list[str]:
+    """Return what the parameters of a distribution are called where they are arrays."""
+    return [_NAMES_OF_ARRAYS.get(key, key) for key in DISTRIBUTIONS[name][0]]
 
 
 def as_shape(shape: Any) -> tuple[int, ...]:
@@ -244,3 +253,6 @@ def _multinomial_shape(data: Any, *, shape: Any = (), **_: Any) -> Any:
 def _multinomial_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
     data, logarithms = same_dtype(inputs, outputs[1:])
     return data, [as_dtype(dtype), *logarithms]
+
+
+multinomial.saved_name = "_sample_multinomial"

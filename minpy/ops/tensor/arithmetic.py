@@ -28,9 +28,16 @@ __all__ = [
 
 
 def _binary(
-    ufunc: np.ufunc, name: str, aliases: tuple[str, ...], sentence: str, example: tuple[str, str, str], notes: str = ""
+    ufunc: np.ufunc,
+    name: str,
+    aliases: tuple[str, ...],
+    sentence: str,
+    example: tuple[str, str, str],
+    notes: str = "",
+    synonyms: dict[str, str] | None = None,
 ) -> Operator:
-    made: Operator = operator(ufunc, name=name, aliases=aliases, doc=binary_doc(name, sentence, *example, notes))
+    doc = binary_doc(name, sentence, *example, notes)
+    made: Operator = operator(ufunc, name=name, aliases=aliases, doc=doc, synonyms=synonyms)
     made.def_infer_type(promoted)
     return made
 
@@ -94,6 +101,7 @@ power = _binary(
     "Return lhs to the power of rhs, elementwise with broadcasting.",
     ("[1, 2, 3]", "[2, 3, 0.5]", "[1.    , 8.    , 1.7321]"),
     "The gradient with respect to rhs is lhs ** rhs * log(lhs): 0 where lhs is 0, NaN where it is negative.",
+    synonyms={"base": "lhs", "exp": "rhs"},
 )
 
 
@@ -118,6 +126,7 @@ maximum = _binary(
     "Return the larger of lhs and rhs, elementwise with broadcasting.",
     ("[1, 2, 3]", "[2]", "[2., 2., 3.]"),
     "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
+    synonyms={"left": "lhs", "right": "rhs"},
 )
 maximum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs >= rhs), 0)
 maximum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs < rhs), 1)
@@ -129,6 +138,7 @@ minimum = _binary(
     "Return the smaller of lhs and rhs, elementwise with broadcasting.",
     ("[1, 2, 3]", "[2]", "[1., 2., 2.]"),
     "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
+    synonyms={"left": "lhs", "right": "rhs"},
 )
 minimum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs <= rhs), 0)
 minimum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs > rhs), 1)
@@ -140,6 +150,7 @@ hypot = _binary(
     "Return sqrt(lhs ** 2 + rhs ** 2), elementwise with broadcasting.",
     ("[3, 5]", "[4, 12]", "[ 5., 13.]"),
     "The gradient at (0, 0) is NaN: there is none.",
+    synonyms={"left": "lhs", "right": "rhs"},
 )
 hypot.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs / ans), 0)
 hypot.def_grad(lambda ans, lhs, rhs: lambda g: g * (rhs / ans), 1)

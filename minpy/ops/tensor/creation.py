@@ -137,7 +137,7 @@ def ones(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") 
 
 
 @operator(name="_full")
-def full(*, shape: tuple[int, ...] = (), value: float, ctx: str = "", dtype: str = "float32") -> np.ndarray:
+def full(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32", value: float) -> np.ndarray:
     """Return an array filled with a number.
 
     Parameters

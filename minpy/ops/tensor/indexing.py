@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.errors import ArgumentError, OutOfRangeError, ShapeError
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import (
@@ -110,7 +110,7 @@ def _in_range(name: str, indices: np.ndarray, length: int, mode: str) -> np.ndar
         raise ArgumentError(f"{name}: unknown mode {mode!r}; expected 'clip', 'wrap' or 'raise'.")
     if indices.size and (indices.min() < -length or indices.max() >= length):
         worst = indices.max() if indices.max() >= length else indices.min()
-        raise ArgumentError(f"{name}: index {worst} is out of range for an axis of length {length}.")
+        raise OutOfRangeError(f"{name}: index {worst} is out of range for an axis of length {length}.")
     return np.mod(indices, length)
 
 
@@ -138,7 +138,9 @@ def take(a: np.ndarray, indices: np.ndarray, *, axis: int = 0, mode: str = "clip
     ShapeError
         If there is no such axis.
     ArgumentError
-        For another mode, or an index out of range with 'raise'.
+        For another mode.
+    OutOfRangeError
+        For an index out of range with 'raise'.
 
     Examples
     --------
@@ -392,7 +394,7 @@ def _coordinates(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> tupl
     for axis, row in enumerate(key):
         if row.size and (row.min() < -shape[axis] or row.max() >= shape[axis]):
             worst = row.max() if row.max() >= shape[axis] else row.min()
-            raise ArgumentError(f"{name}: index {worst} is out of range for axis {axis} of length {shape[axis]}.")
+            raise OutOfRangeError(f"{name}: index {worst} is out of range for axis {axis} of length {shape[axis]}.")
     return key
 
 
@@ -416,7 +418,7 @@ def gather_nd(data: np.ndarray, indices: np.ndarray) -> np.ndarray:
     ------
     ShapeError
         If there are more rows than axes.
-    ArgumentError
+    OutOfRangeError
         If a position is out of range.
 
     Examples
@@ -466,7 +468,7 @@ def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...])
     ------
     ShapeError
         If the shapes do not fit.
-    ArgumentError
+    OutOfRangeError
         If a position is out of range.
 
     Examples

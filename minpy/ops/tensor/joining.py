@@ -170,3 +170,6 @@ stack.def_infer_type(promoted)
 
 
 # -- taking apart ------------------------------------------------------------------------------------------------------
+
+concat.saved_name = "Concat"
+concat.category = stack.category = "shape"

@@ -288,3 +288,6 @@ def _smooth_l1_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any]
 
 for _operator in (hard_sigmoid, smooth_l1):
     _operator.def_infer_shape(same_shape)
+
+for _operator in (relu, sigmoid, tanh):
+    _operator.category = "activation"

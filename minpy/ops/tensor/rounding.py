@@ -111,3 +111,5 @@ def _clip_gradient(ans: Any, data: Any) -> Callable[[Any], Any]:
 
 
 clip.def_infer_shape(same_shape)
+
+trunc.saved_aliases = frozenset({"fix"})

@@ -9,7 +9,7 @@ import numpy as np
 
 from minpy.core.errors import ShapeError
 from minpy.ops.axes import one_axis, several_axes
-from minpy.ops.inference.reshaping import resolve_shape
+from minpy.ops.inference.reshaping import codes_given, resolve_shape
 from minpy.ops.registry import operator
 from minpy.ops.tensor.broadcasting import broadcast_to
 
@@ -188,7 +188,14 @@ reshape_exactly.may_alias = False  # `x.reshape` shares memory, also while recor
 
 
 @operator(name="reshape", aliases=("Reshape",))
-def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) -> np.ndarray:
+def reshape(
+    data: np.ndarray,
+    *,
+    shape: tuple[int, ...] | None = None,
+    reverse: bool = False,
+    target_shape: tuple[int, ...] = (),
+    keep_highest: bool = False,
+) -> np.ndarray:
     """Return the data in another shape.
 
     Parameters
@@ -199,6 +206,10 @@ def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) 
         -4 splits one into the two lengths that follow.
     reverse : bool
         Whether codes are matched with axes from the right.
+    target_shape : tuple of int
+        An older way to say the shape, which counts if there is no `shape`: one length may be 0, and is inferred.
+    keep_highest : bool
+        With `target_shape`: the first axis stays as it is.
 
     Returns
     -------
@@ -208,6 +219,8 @@ def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) 
     ------
     ShapeError
         If the number of elements would change, or a code does not fit.
+    ArgumentError
+        If neither `shape` nor `target_shape` is given.
 
     Examples
     --------
@@ -215,7 +228,7 @@ def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) 
     >>> nd.reshape(nd.zeros((2, 3, 4)), shape=(0, -1)).shape
     (2, 12)
     """
-    return data.reshape(resolve_shape(data.shape, (shape,) if isinstance(shape, int) else tuple(shape), reverse))
+    return data.reshape(resolve_shape(data.shape, *codes_given(shape, reverse, target_shape, keep_highest)))
 
 
 reshape.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
@@ -451,3 +464,9 @@ swapaxes.def_grad(lambda ans, data, *, dim1, dim2: lambda g: np.swapaxes(g, dim1
 # Their rules read no values of the data, only its shape.
 for _operator in (expand_dims, flatten, reshape, reshape_exactly, reshape_like, squeeze):
     _operator.keep_shape_only(0)
+
+# MXNet's files write these names, not the ones of the functions.
+cast.saved_name, cast.saved_aliases = "Cast", frozenset({"amp_cast"})
+flatten.saved_name, reshape.saved_name, swapaxes.saved_name = "Flatten", "Reshape", "SwapAxis"
+for _operator in (flatten, reshape, expand_dims, squeeze, transpose, swapaxes):
+    _operator.category = "shape"

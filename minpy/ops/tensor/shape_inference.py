@@ -9,7 +9,7 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, merge_shapes, same_shape
-from minpy.ops.inference.reshaping import resolve_shape, shape_of_target
+from minpy.ops.inference.reshaping import codes_given, resolve_shape, shape_of_target
 from minpy.ops.inference.rules import dtype_attribute, dtype_of, forwards, merge_lengths, product, solved
 from minpy.ops.tensor.shape import (
     cast,
@@ -37,8 +37,10 @@ for _operator in (shape_array, size_array):
 
 
 @reshape.def_infer_shape
-def _reshape_shapes(inputs: Any, outputs: Any, *, shape: Any, reverse: bool) -> Any:
-    [data], target = inputs, (shape,) if isinstance(shape, int) else tuple(shape)
+def _reshape_shapes(
+    inputs: Any, outputs: Any, *, shape: Any, reverse: bool, target_shape: Any, keep_highest: bool
+) -> Any:
+    [data], (target, reverse) = inputs, codes_given(shape, reverse, target_shape, keep_highest)
     found = shape_of_target(target) if data is None else resolve_shape(data, target, reverse)
     result: Any = merge_shapes(outputs[0], found)
     return [solved(data, product(result)) if is_known(result) else data], [result]

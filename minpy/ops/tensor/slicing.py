@@ -23,7 +23,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 def _key(ndim: int, begin: Any, end: Any, step: Any) -> tuple[Slice, ...]:
     begin, end = _as_tuple(begin), _as_tuple(end)
-    step = _as_tuple(step) if step not in ((), None) else (None,) * len(begin)
+    step = (() if step is None else _as_tuple(step)) or (None,) * len(begin)
     if not len(begin) == len(end) == len(step) <= ndim:
         raise ShapeError(
             f"slice: begin {begin}, end {end} and step {step} must have the same length, at most the number of axes, "
@@ -304,3 +304,5 @@ def _diag_shape(data: Any, *, k: int = 0, axis1: int = 0, axis2: int = 1, **_: A
 # Their rules read no values of the data, only its shape.
 for _operator in (diag, slice, slice_axis, slice_like):
     _operator.keep_shape_only(0)
+
+slice.category = slice_axis.category = "shape"

@@ -93,7 +93,11 @@ def _split_shapes(inputs: Any, outputs: Any, *, num_outputs: int, axis: int, squ
     return [replace_length(data, axis, length)], [part] * len(outputs)
 
 
-@operator(name="split_v2", outputs=lambda attributes: _part_names(attributes["indices_or_sections"]))
+@operator(
+    name="split_v2",
+    outputs=lambda attributes: _part_names(attributes["indices_or_sections"]),
+    synonyms={"ary": "data"},
+)
 def split_v2(
     data: np.ndarray, *, indices_or_sections: int | tuple[int, ...], axis: int = 0, squeeze_axis: bool = False
 ) -> Any:
@@ -252,3 +256,17 @@ def _split_at_shapes(
 # Their rules read no values of the data, only its shape.
 for _operator in (split, split_v2, split_at):
     _operator.keep_shape_only(0)
+
+
+def _as_saved(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of `split_v2` as those of MXNet's `_split_v2`."""
+    given = dict(given)
+    parts = given.pop("indices_or_sections", 1)
+    if isinstance(parts, int):
+        return {"indices": (), "sections": parts, **given}
+    return {"indices": (0, *parts), "sections": 0, **given}
+
+
+split_v2.saved_name, split_v2.saved_attributes = "_split_v2", _as_saved
+for _operator in (split, split_v2, split_at):
+    _operator.category = "shape"

@@ -334,3 +334,6 @@ def _space_to_depth_shape(data: Any, *, block_size: int, **_: Any) -> Any:
 # Their rules read no values of the data, only its shape.
 for _operator in (pad, repeat, tile):
     _operator.keep_shape_only(0)
+
+flip.saved_name, pad.saved_name = "reverse", "Pad"
+pad.category = "shape"
