@@ -356,9 +356,10 @@ def test_operators_compute_in_the_memory_of_their_inputs(row: Row, dtype: str) -
     operator = operator_of_row(row)
     inputs = row.draw(dtype)
     names = [f"input{index}" for index in range(len(inputs))]
+    in_place = 0
     for dying in range(len(inputs)):
         symbols = [sym.var(name) * 1 if at == dying else sym.var(name) for at, name in enumerate(names)]
-        symbol = compose(operator, operator.__name__, symbols, dict(row.attributes))
+        symbol = sym.identity(compose(operator, operator.__name__, symbols, dict(row.attributes)))  # no head
         arrays = [nd.array(value, dtype=value.dtype) for value in inputs]
         expected = getattr(nd, operator.__name__)(*arrays, **row.attributes).asnumpy()
         executor = symbol.bind(mx.cpu(), dict(zip(names, arrays, strict=True)), grad_req="null")
@@ -366,6 +367,13 @@ def test_operators_compute_in_the_memory_of_their_inputs(row: Row, dtype: str) -
             [answer] = executor.forward()
             assert answer.dtype == expected.dtype
             np.testing.assert_array_equal(answer.asnumpy(), expected)
+        placed = [
+            placement.kind
+            for step, placement in executor._programs[False].plan.placements.items()
+            if step.operator is operator and step.inputs[dying].node.kind == "_mul_scalar"
+        ]
+        in_place += placed[-1:] == ["reuse"]
+    assert in_place or any(value.shape != expected.shape for value in inputs)
 
 
 # -- size and life -----------------------------------------------------------------------------------------------------

@@ -12,8 +12,9 @@ from minpy.checking.modes import Unsupported, register_mode
 from minpy.context import CPU
 from minpy.core.array import new_array
 from minpy.ndarray.ndarray import NDArray
-from minpy.symbol.composing import var
-from minpy.symbol.symbol import Symbol
+from minpy.ops.registry import OPERATORS
+from minpy.symbol.composing import compose, var
+from minpy.symbol.symbol import Group, Symbol
 
 __all__ = ["as_bound_symbol"]
 
@@ -21,7 +22,7 @@ _RUNS = 3  # step by step, compiled, and the compiled program again
 
 
 def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays]:
-    """Run the call as a graph of one node."""
+    """Run the call as a graph of one node, with copies of its outputs as heads: so it may compute in given memory."""
     operator = case.operator
     if operator.is_method:
         raise Unsupported("a method's instance cannot be part of a graph")
@@ -36,6 +37,7 @@ def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arra
     assert isinstance(symbol, Symbol)
     if len(symbol.list_outputs()) != len(upstream):
         raise Unsupported(f"a symbol of it has {len(symbol.list_outputs())} output(s): see {operator.__name__}.outputs")
+    symbol = Group([compose(OPERATORS["identity"], "identity", [output], {}) for output in symbol])
     given = {case.name(slot): new_array(NDArray, value.copy()) for slot, value in arrays.items()}
     gradients = {name: new_array(NDArray, numpy.zeros_like(given[name]._data)) for name in map(case.name, case.slots)}
     states = {name: given.pop(name) for name in symbol.list_auxiliary_states()}
