@@ -161,6 +161,8 @@ def test_numpy_semantics_do_not_wrap() -> None:
         pytest.skip("NumPy 1 wraps integers")
     with pytest.raises(OverflowError, match="out of bounds for int8"):
         mx.numpy.array([200], dtype="int8")
+    with pytest.raises(OverflowError, match="out of bounds for int8"):
+        mx.numpy.zeros(2, dtype="int8")[0] = 200
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64", "uint64"])

@@ -12,6 +12,7 @@ from minpy.core.array import Shaped
 from minpy.core.base import BaseOperator
 from minpy.core.errors import NoGradientError
 from minpy.core.operator import Operator
+from minpy.core.sums import sum_to
 from minpy.core.tape import conform
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
 from minpy.graph.lowering import Builder
@@ -159,10 +160,7 @@ def _zeros(like: Any) -> numpy.ndarray:
 
 
 def _sum_to(data: Any, *, shape: tuple[int, ...]) -> Any:
-    """Return the sum over the axes along which an array of this shape would have to be broadcast."""
-    lead = data.ndim - len(shape)
-    axes = tuple(axis for axis in range(data.ndim) if axis < lead or shape[axis - lead] == 1 != data.shape[axis])
-    return numpy.sum(data, axis=axes).reshape(shape)
+    return sum_to(data, shape)
 
 
 def _to_dtype(data: Any, *, dtype: Any) -> Any:

@@ -69,9 +69,10 @@ class Staged(numpy.lib.mixins.NDArrayOperatorsMixin):
 
 
 @lru_cache(None)
-def _ufunc_operator(ufunc: Any) -> Operator:
+def _ufunc_operator(ufunc: Any, of_floats: bool) -> Operator:
     known = FUNCTIONS.get(ufunc)
-    if isinstance(known, Operator) and known.forward is ufunc:
+    # Of integers and booleans MXNet's operators do not answer as NumPy does, and rules are NumPy.
+    if isinstance(known, Operator) and known.forward is ufunc and of_floats:
         return known
     return Operator(ufunc, name=ufunc.__name__, builtin=True)
 
@@ -94,7 +95,8 @@ def _call(builder: Builder, ufunc: Any, inputs: Sequence[Any]) -> Staged:
     with numpy.errstate(all="ignore"):
         dtype = numpy.asarray(ufunc(*samples)).dtype
     name = f"{ufunc.__name__}_{len(builder.created)}"
-    node = builder.node(_ufunc_operator(ufunc), values, {}, name)
+    of_floats = all(sample.dtype.kind in "fc" for sample in samples if isinstance(sample, numpy.ndarray))
+    node = builder.node(_ufunc_operator(ufunc, of_floats), values, {}, name)
     return Staged(builder, Value(node), numpy.broadcast_shapes(*shapes), dtype)
 
 

@@ -11,7 +11,7 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, describe
 
-__all__ = ["filled", "numeric_array"]
+__all__ = ["filled", "numeric_array", "wrapped"]
 
 
 def numeric_array(source: Any, dtype: Any, wraps: bool = True) -> numpy.ndarray:
@@ -128,6 +128,12 @@ def _ragged(source: Any, where: str = "") -> tuple[str, Any, Any, int] | None:
         if found is not None:
             return found
     return None
+
+
+def wrapped(source: Any, dtype: numpy.dtype) -> Any:
+    """Return integers as an array of an integer dtype, in which they wrap around; anything else as it is."""
+    found = numpy.asarray(source)
+    return found.astype(dtype) if found.dtype.kind in "iub" else source
 
 
 def filled(shape: Any, value: Any, dtype: Any) -> numpy.ndarray:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy
 
 from minpy.context import CPU, Context, current_context, resolve_context
-from minpy.core.array import Array, new_array
+from minpy.core.array import Array, create, new_array
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
-from minpy.ndarray.borrowing import lends
+from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import filled, numeric_array
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place, require_dense
-from minpy.ops import shape as shaping
 from minpy.ops.axes import several_axes
 from minpy.ops.tensor import indexing, joining, splitting
+from minpy.ops.tensor.creation import evenly_spaced
+from minpy.ops.tensor.transpose import transpose
 
 __all__ = [
     "arange",
@@ -36,6 +38,8 @@ __all__ = [
     "waitall",
     "zeros",
 ]
+
+_FLOAT32 = numpy.dtype("float32")
 
 
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
@@ -65,8 +69,16 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     if isinstance(source_array, Array):
         dtype = source_array._data.dtype if dtype is None else dtype
         source_array = source_array._data
-    dtype = numpy.float32 if dtype is None else dtype
-    data = source_array if lends(source_array, dtype) else numeric_array(source_array, dtype)
+    dtype = _FLOAT32 if dtype is None else dtype
+    if local.code is not None and ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
+        caller: Any = sys._getframe(1)
+        is_lent = caller.f_code is local.code and caller.f_back is local.frame
+        if is_lent and source_array.base is None and source_array.flags.c_contiguous:
+            lent = create(NDArray)
+            lent._data = source_array
+            lent._node = None
+            return lent
+    data = numeric_array(source_array, dtype)
     if ctx is None and current_context() is CPU:
         return new_array(NDArray, data)
     return place(NDArray, data, resolve_context(ctx))
@@ -278,7 +290,7 @@ def arange(
     ctx : Context, optional
         The device; this thread's default if left out.
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out. For integers, `start` and `step` are truncated; there are as many values as without.
 
     Returns
     -------
@@ -299,8 +311,8 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    data = numpy.arange(start, stop, step).astype(dtype or numpy.float32)
-    return place(NDArray, numpy.repeat(data, repeat) if repeat != 1 else data, resolve_context(ctx))
+    data = evenly_spaced(start, stop, step, repeat, numpy.dtype(dtype or numpy.float32))
+    return place(NDArray, data, resolve_context(ctx))
 
 
 def linspace(
@@ -526,7 +538,7 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
     order = [axis for axis in range(tensor.ndim) if axis not in start]
     for position, axis in sorted(zip(end, start, strict=True)):
         order.insert(position, axis)
-    return shaping.transpose(tensor, axes=tuple(order))
+    return transpose(tensor, axes=tuple(order))
 
 
 def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
@@ -568,19 +580,24 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     return indexing.one_hot(indices, depth=out.shape[1], out=out)
 
 
-def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None) -> tuple[NDArray, NDArray]:
-    """Return (how many elements lie in each bin, the bins' edges); `bins` is a number, or an NDArray of edges.
+def histogram(
+    a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None
+) -> tuple[NDArray, NDArray] | list[NDArray]:
+    """Return (how many elements lie in each bin, the bins' edges).
 
     Parameters
     ----------
     a : NDArray
     bins : int or NDArray
+        How many there are; or their edges, of the dtype of `a`.
     range : tuple of float, optional
         The lower and upper end of all bins; by default the least and the greatest element.
 
     Returns
     -------
-    tuple of NDArray
+    tuple or list of NDArray
+        As in MXNet: without `range` and edges a tuple of float32; else a list, of counts in int64 and edges in the
+        dtype of `a`.
 
     Examples
     --------
@@ -588,10 +605,14 @@ def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = No
     >>> counts, edges = nd.histogram(nd.array([1, 2, 2, 5]), bins=2)
     >>> counts.asnumpy(), edges.asnumpy()
     (array([3., 1.], dtype=float32), array([1., 3., 5.], dtype=float32))
+    >>> nd.histogram(nd.array([1, 2, 2, 5]), bins=2, range=(0, 4))[0].asnumpy()
+    array([1, 2])
     """
-    edges = bins._data if isinstance(bins, Array) else bins
-    counts, edges = numpy.histogram(a._data, edges, range)
-    return a._like(counts.astype(numpy.float32)), a._like(edges.astype(a.dtype))
+    given = isinstance(bins, Array)
+    counts, edges = numpy.histogram(a._data, bins._data if given else bins, range)
+    if not given and range is None:
+        return a._like(counts.astype(numpy.float32)), a._like(edges.astype(numpy.float32))
+    return [a._like(counts.astype(numpy.int64)), a._like(edges.astype(a.dtype))]
 
 
 def waitall() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from minpy.ops.tensor import shape as shaping
+from minpy.ops.tensor import reshape as shaping
 from minpy.ops.tensor.broadcasting import broadcast_like as _broadcast_like
 from minpy.ops.tensor.broadcasting import broadcast_to as _broadcast_to
 

@@ -12,6 +12,7 @@ from minpy.core.attributes import Signature
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
+from minpy.ops.inference.rules import computed
 from minpy.ops.ufunc import UnaryUfunc
 
 __all__ = ["FUNCTIONS", "OPERATORS", "find_operator", "operator"]
@@ -109,6 +110,8 @@ def operator(
         made.shape_inference = same_shape if arity in (None, 1) else broadcasting
         made.may_alias = False
         made.keeps_dtype = public
+        if public:
+            made.type_inference = computed(made)
     if is_ufunc:
         made.__module__ = "minpy.ops"
     if doc is not None:

@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 install(METHODS)
-Operator.modes_in.append("minpy.symbol.checking")
+Operator.modes_in.extend(["minpy.ndarray.checking", "minpy.symbol.checking"])
 
 
 def _function(kind: str) -> Callable[..., Symbol]:

@@ -167,6 +167,17 @@ def bind(
     return Executor(self, context, arguments, gradients, requests, states)
 
 
+def _about_zeros(shapes: Mapping[str, Any]) -> str:
+    """Return what to do about a length of 0 in a given shape, which MXNet reads as one that is not known."""
+    for name, shape in shapes.items():
+        if isinstance(shape, (tuple, list)) and 0 in shape:
+            return (
+                f" The 0 in {name}={tuple(shape)} stands for a length that is not known. For an array that has none, "
+                f"give the arrays themselves: symbol.bind(ctx, {{{name!r}: nd.zeros({tuple(shape)}), ...}})."
+            )
+    return ""
+
+
 @method
 def simple_bind(
     self: Symbol,
@@ -226,7 +237,10 @@ def _inferred(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, Any
     known = Known(symbol._infer_shape("simple_bind", (), shapes, dtypes).known, dtypes)
     for node in symbol.order:
         if node.operator is None and not is_known(known.shapes.get(Value(node))):
-            raise ShapeError(f"simple_bind: not all shapes follow from what is given; {missing_text(symbol, shapes)}")
+            raise ShapeError(
+                f"simple_bind: not all shapes follow from what is given; {missing_text(symbol, shapes)}"
+                + _about_zeros(shapes)
+            )
     return known
 
 

@@ -13,7 +13,8 @@ from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.core.operator import Operator
-from minpy.custom.calling import PropOperator, prop_operator
+from minpy.custom.calling import prop_operator
+from minpy.custom.operator import PropOperator
 from minpy.graph.ir import Node, Value, constant, variable
 from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.symbol.naming import current_names, current_scope, hidden_key
@@ -314,6 +315,8 @@ def _traced(operator: Operator, inputs: list[Any], attributes: dict[str, Any], n
     given: Any = inputs
     if operator.signature.variadic is None:
         given = dict(zip(operator.signature.inputs, inputs, strict=True))
+        if operator.builtin:  # None is an input that is left out, as in MXNet; users' functions are given it
+            given = {argument: value for argument, value in given.items() if value is not None}
     return _composed(operator, operator.__name__, given, attributes, name, current_scope().get(None))
 
 

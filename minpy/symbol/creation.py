@@ -12,6 +12,7 @@ import numpy
 from minpy.core.attributes import by_own_names
 from minpy.core.errors import ArgumentError, describe
 from minpy.ops.registry import OPERATORS, find_operator
+from minpy.ops.tensor.scalar import NUMBER_FORMS
 from minpy.symbol.composing import compose
 from minpy.symbol.symbol import Symbol
 
@@ -85,29 +86,6 @@ def linspace(
     return _made("_linspace", attributes, {"name": name})
 
 
-# What an operator of two arrays is, with a number on its right and on its left.
-_WITH_NUMBERS = {
-    "add": ("plus", "plus"),
-    "sub": ("minus", "rminus"),
-    "mul": ("mul", "mul"),
-    "div": ("div", "rdiv"),
-    "mod": ("mod", "rmod"),
-    "power": ("power", "rpower"),
-    "maximum": ("maximum", "maximum"),
-    "minimum": ("minimum", "minimum"),
-    "hypot": ("hypot", "hypot"),
-    "equal": ("equal", "equal"),
-    "not_equal": ("not_equal", "not_equal"),
-    "greater": ("greater", "lesser"),
-    "greater_equal": ("greater_equal", "lesser_equal"),
-    "lesser": ("lesser", "greater"),
-    "lesser_equal": ("lesser_equal", "greater_equal"),
-    "logical_and": ("logical_and", "logical_and"),
-    "logical_or": ("logical_or", "logical_or"),
-    "logical_xor": ("logical_xor", "logical_xor"),
-}
-
-
 # What MXNet answers with a number, if both are.
 _OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
     "power": operator.pow,
@@ -120,7 +98,7 @@ _OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
 def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Symbol]:
     """Return the function of an operator, so that one of its two inputs may be a number."""
     base = OPERATORS[kind].__name__.removeprefix("broadcast_").removeprefix("elemwise_").removeprefix("_")
-    forms = _WITH_NUMBERS.get(base)
+    forms = NUMBER_FORMS.get(base)
     signature = OPERATORS[kind].signature
     if forms is None or signature.inputs != ("lhs", "rhs"):
         return function

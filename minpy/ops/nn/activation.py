@@ -9,9 +9,10 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError, nearest
 from minpy.core.operator import Operator
+from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import is_known, merge_shapes, same_shape
-from minpy.ops.inference.rules import like_data, with_followers
+from minpy.ops.inference.rules import booleans_give, like_data, with_followers
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
 from minpy.ops.tensor.mathematics import relu, sigmoid, softrelu, softsign, tanh
@@ -93,6 +94,7 @@ def _activation_into(out: Any, data: Any, *, act_type: str) -> None:
 
 activation.elementwise = True
 activation.def_infer_shape(same_shape)
+activation.def_infer_type(booleans_give(np.int64))  # 'relu': the others refuse them
 
 
 # Self-normalizing networks (Klambauer et al., 2017): with these two, mean 0 and variance 1 are a fixed point.
@@ -233,7 +235,7 @@ def _slopes_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str) -> Any:
 
     def gradient(g: Any) -> Any:
         each = np.minimum(data, 0) * g
-        return np.reshape(np.sum(each, axis=axes) if axes else each, shape)
+        return np.reshape(sum_over(each, axis=axes) if axes else each, shape)
 
     return gradient
 

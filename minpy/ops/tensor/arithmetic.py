@@ -9,7 +9,6 @@ import numpy as np
 
 from minpy.core.operator import Operator
 from minpy.ops.documenting import binary_doc
-from minpy.ops.inference.rules import promoted
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -38,7 +37,6 @@ def _binary(
 ) -> Operator:
     doc = binary_doc(name, sentence, *example, notes)
     made: Operator = operator(ufunc, name=name, aliases=aliases, doc=doc, synonyms=synonyms)
-    made.def_infer_type(promoted)
     return made
 
 
@@ -107,11 +105,12 @@ power = _binary(
 
 @power.def_grad()
 def _power_base_gradient(ans: Any, lhs: Any, rhs: Any) -> Callable[[Any], Any]:
-    # A zero exponent gives a gradient of zero, also at zero, where 0 * lhs ** -1 would be NaN.
+    # A zero exponent gives a gradient of zero, also at zero, where 0 * lhs ** -1 would be NaN. (Elsewhere it may not be
+    # replaced: that expression's own derivative with respect to the exponent is not zero.)
     if isinstance(rhs, (int, float)):
         lower = rhs - 1 if rhs else 1
         return lambda g: g * (lhs**lower * rhs)
-    return lambda g: g * (lhs ** np.where(rhs == 0, 1, rhs - 1) * rhs)
+    return lambda g: g * (lhs ** np.where(np.logical_and(lhs == 0, rhs == 0), 1, rhs - 1) * rhs)
 
 
 @power.def_grad(argnum=1)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, OutOfRangeError, ShapeError
+from minpy.core.sums import sum_to
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import (
@@ -83,10 +84,7 @@ assign.def_grad(lambda ans, data, value, *, key: lambda g: assign(g, np.zeros(()
 @assign.def_grad(argnum=1)
 def _assigned_value_gradient(ans: Any, data: Any, value: Any, *, key: Any) -> Any:
     def gradient(g: Any) -> Any:
-        part = index(g, key=key)
-        lead = part.ndim - value.ndim
-        stretched = tuple(axis for axis in range(lead, part.ndim) if value.shape[axis - lead] == 1 != part.shape[axis])
-        return np.reshape(np.sum(part, axis=(*range(lead), *stretched)), value.shape)
+        return sum_to(index(g, key=key), value.shape)
 
     return gradient
 
@@ -230,7 +228,7 @@ def pick(
     ----------
     data : NDArray
     index : NDArray
-        Of the data's shape without the axis, or with the axis of length 1; of any dtype.
+        Of the data's shape without the axis, or with the axis of length 1; of any dtype. For data of one axis (1,).
     axis : int
     keepdims : bool
         Whether the result keeps the axis, with length 1.
@@ -240,7 +238,7 @@ def pick(
     Returns
     -------
     NDArray
-        Of the data's shape without the axis.
+        Of the data's shape without the axis; of shape (1,) if it has no other.
 
     Raises
     ------
@@ -255,7 +253,7 @@ def pick(
     """
     axis = one_axis("pick", axis, data.ndim)
     picked = np.take_along_axis(data, _positions(data.shape, index, axis, mode), axis)
-    return picked if keepdims else picked.squeeze(axis)
+    return picked if keepdims or picked.ndim == 1 else picked.squeeze(axis)
 
 
 def _positions(shape: tuple[int, ...], index: np.ndarray, axis: int, mode: str) -> np.ndarray:
@@ -286,7 +284,7 @@ def _pick_shapes(inputs: Any, outputs: Any, *, axis: int, keepdims: bool) -> Any
     if data is None:
         return inputs, outputs
     axis = one_axis("pick", axis, len(data))
-    rest = without_axis(data, axis)
+    rest = without_axis(data, axis) or (1,)
     return [data, by_default(index, rest)], [replace_length(data, axis, 1) if keepdims else rest]
 
 
