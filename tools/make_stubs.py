@@ -1,4 +1,4 @@
-"""Write the stubs of what is generated: operators of `minpy.nd` and `minpy.sym`, arithmetic and methods of arrays.
+"""Write the stubs of what is generated: operators, arithmetic and methods of arrays, other names of modules.
 
 python tools/make_stubs.py [--check]
 """
@@ -10,6 +10,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import minpy.ndarray as nd
 import minpy.symbol as sym
 from minpy.core.attributes import REQUIRED
 from minpy.core.operator import Operator
+from minpy.namespaces import ALIASES
 from minpy.ndarray import methods
 from minpy.ops.registry import OPERATORS
 from minpy.ops.ufunc import UnaryUfunc
@@ -73,6 +75,11 @@ from {module} import {base}
 
 class {cls}({base}):
 {members}
+'''
+
+ALIAS = '''"""`minpy.{alias}` is `minpy.{module}`. Written by tools/make_stubs.py."""
+
+{imports}
 '''
 
 
@@ -230,6 +237,16 @@ def symbol_members() -> str:
     return text.replace("from  import \n\n", "").replace("SymbolMembers()", "SymbolMembers")
 
 
+def alias(name: str) -> str:
+    """Return the stub of a module under its other name."""
+    module = ALIASES[name]
+    imports = f"from minpy.{module} import *"
+    if module == "numpy":  # most of whose names are generated from NumPy's
+        own = [f"from minpy.numpy import {one} as {one}" for one in sorted(vars(import_module("minpy.numpy"))["_OWN"])]
+        imports = "\n".join(["from typing import Any", "", *own, "", "def __getattr__(name: str) -> Any: ..."])
+    return ALIAS.format(alias=name, module=module, imports=imports)
+
+
 def _class(lines: list[str], **texts: str) -> str:
     return MEMBERS.format(members="\n".join(f"    {line}" for line in lines), **texts)
 
@@ -240,6 +257,7 @@ STUBS = {
     ROOT / "numpy" / "members.pyi": numpy_members,
     ROOT / "symbol" / "__init__.pyi": symbol_namespace,
     ROOT / "symbol" / "members.pyi": symbol_members,
+    **{ROOT / f"{name}.pyi": partial(alias, name) for name in ALIASES},
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
@@ -146,8 +147,8 @@ def note_write(data: numpy.ndarray) -> None:
     key = id(owner)
     _last_write = time = now()
     write = _writes.get(key)
-    if write is None:
-        _writes[key] = _Write(weakref.ref(owner, lambda _: _writes.pop(key, None)), time)
+    if write is None:  # the callback is C, where no interrupt can be raised: Python would swallow it
+        _writes[key] = _Write(weakref.ref(owner, partial(_writes.pop, key)), time)
     else:
         write.time = time
 

@@ -32,6 +32,7 @@ from minpy.core.state import state
 __all__ = ["call", "call_on_arrays", "register_tracer", "run", "write_out"]
 
 numpy_array = numpy.ndarray
+_NUMBERS = {int, float, bool, complex, numpy.float16, numpy.float32, numpy.float64, numpy.int32, numpy.int64}
 
 RAW, ARRAY, TRACER = range(3)
 _kinds: dict[type, int] = {numpy.ndarray: RAW, float: RAW, int: RAW, bool: RAW, type(None): RAW}
@@ -240,7 +241,11 @@ def record(
             if type(raws[index]) is numpy_array:
                 raws[index] = Shaped(raws[index].shape, raws[index].dtype)
     for index, value in enumerate(inputs):
-        if isinstance(value, numpy_array) and isinstance(raws[index], numpy_array):  # its owner may write to it
+        if raws[index] is None:  # numbers are kept: they are part of what is computed
+            if type(value) in _NUMBERS or (isinstance(value, numpy_array) and not value.ndim):
+                raws = list(raws)
+                raws[index] = value[()] if isinstance(value, numpy_array) else value
+        elif isinstance(value, numpy_array) and isinstance(raws[index], numpy_array):  # its owner may write to it
             raws = list(raws)
             raws[index] = raws[index].copy()
             if operator.guarded:

@@ -21,6 +21,7 @@ from minpy.core.derived import Bound, is_method, with_keyword_input
 from minpy.core.describing import ShownDocstring, docstring
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
 from minpy.core.filling import adapted
+from minpy.core.references import reference
 from minpy.core.rules import GradientRules, Plan, Rule
 
 __all__ = ["Operator"]
@@ -62,6 +63,9 @@ class Operator(BaseOperator):
     >>> cube(np.array([1.0, 2.0]))
     array([1., 8.])
     """
+
+    # (function, its arguments) that find it again, for those that are not found under their name in their module.
+    unpickled_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
 
     def __init__(
         self,
@@ -137,8 +141,14 @@ class Operator(BaseOperator):
             known = ["all"]
         return f"<Operator {self.__name__}({', '.join(self._shown_inputs())}), gradients: {', '.join(known) or 'none'}>"
 
-    def __reduce__(self) -> str:
-        return self.__qualname__
+    def __reduce__(self) -> Any:
+        return self.unpickled_by or reference(self)
+
+    def __copy__(self) -> Operator:
+        return self  # as functions are copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
+        return self
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else Bound(self, instance)

@@ -22,6 +22,7 @@ from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.inference.partial_shapes import complete, show_shape
 from minpy.symbol.profiling import Profile
+from minpy.symbol.sharing import Shared
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["Executor", "missing_text"]
@@ -85,10 +86,10 @@ class Executor:
         require_everything(compiled.order, known)
         self._inferred = known
         self._shapes, self._dtypes = known
-        # The raw arrays that have been looked at; and gradients that share memory, see `_Shared`.
+        # The raw arrays that have been looked at; and gradients that share memory, see `Shared`.
         self._known: list[numpy.ndarray] = []
         self._known_gradients: list[numpy.ndarray] = []
-        self._shared: _Shared | None = None
+        self._shared: Shared | None = None
         self._ones: dict[int, numpy.ndarray] = {}
         self.outputs: list[NDArray] = [
             self._new(numpy.zeros(self._shapes[value], self._dtypes.get(value, numpy.float32)))
@@ -368,7 +369,7 @@ class Executor:
                 value = Value(node)
                 self._require_kind(f"the gradient of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
             self._known_gradients = raws
-            self._shared = _Shared.of(found, self._asked)
+            self._shared = Shared.of(found, self._asked)
         return found if self._shared is None else self._shared.buffers()
 
     def _require_kind(self, what: str, raw: numpy.ndarray, shape: Any, dtype: Any) -> None:
@@ -445,44 +446,6 @@ class Executor:
                     show(f"{node.name}_{name}", one)
 
         return observe
-
-
-class _Shared:
-    """Gradients that are asked for into one array, or into arrays that share memory.
-
-    Each is computed into an array of its own, and these are put where they belong in the end: what is to be written in
-    the order of the arguments, so that the last one stays; then what is to be added.
-    """
-
-    def __init__(self, targets: dict[Node, numpy.ndarray], shared: list[Node], requests: Mapping[Node, str]) -> None:
-        self._targets = targets
-        self._own = {node: numpy.empty(targets[node].shape, targets[node].dtype) for node in shared}
-        self._requests = requests
-
-    @classmethod
-    def of(cls, targets: dict[Node, numpy.ndarray], requests: Mapping[Node, str]) -> _Shared | None:
-        """Return what keeps these arrays apart; None if no two of them share memory."""
-        shared = [
-            node
-            for node, array in targets.items()
-            if any(other is not node and numpy.may_share_memory(array, targets[other]) for other in targets)
-        ]
-        return cls(targets, shared, requests) if shared else None
-
-    def buffers(self) -> dict[Node, numpy.ndarray]:
-        """Return where to compute the gradients."""
-        for array in self._own.values():
-            array.fill(0)
-        return {**self._targets, **self._own}
-
-    def finish(self) -> None:
-        """Put the gradients where they were asked for."""
-        for wanted in ("write", "add"):
-            for node, array in self._own.items():
-                if self._requests[node] == wanted == "write":
-                    numpy.copyto(self._targets[node], array)
-                elif self._requests[node] == wanted:
-                    self._targets[node][...] += array
 
 
 def _apart(head: numpy.ndarray, buffers: Iterable[numpy.ndarray]) -> numpy.ndarray:

@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-GROUPS = ("ndarray", "autograd", "operator", "custom", "convolution", "scalar", "dtypes", "argument", "executor")
+GROUPS = (
+    *("ndarray", "autograd", "operator", "custom", "convolution", "scalar", "dtypes", "argument", "recorded"),
+    "executor",
+)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Writes the golden files: what MXNet 1.9.1 answers to every case. Run under MXNet 1.9.1, not under the library itself.
 
 Usage: ``python tests/golden/make_golden.py [ndarray] [autograd] [operator] [custom]
-[convolution] [scalar] [dtypes] [argument] [naming] [visualization] [executor]``.
+[convolution] [scalar] [dtypes] [argument] [recorded] [naming] [visualization] [executor]``.
 """
 
 import importlib
@@ -22,6 +22,7 @@ GROUPS = (
     "scalar",
     "dtypes",
     "argument",
+    "recorded",
     "naming",
     "visualization",
     "executor",
