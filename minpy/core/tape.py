@@ -110,6 +110,9 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
             if node in zeros:
                 if type(node) is Leaf:
                     found[node] = numpy.zeros(node.shape, node.dtype)
+                elif operator is not None and operator.starts_gradients and _has_rules(node):
+                    _walk_general(node, _zeros(node), pending, zeros)
+                    continue
                 zeros.update(node.parents)
         elif operator is None:
             if type(node) is Leaf:
@@ -187,6 +190,17 @@ def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[
             pending[parent] = part if previous is None else previous + part
 
 
+def _has_rules(node: Any) -> bool:
+    """Tell whether all gradients that a node needs are known."""
+    operator = node.operator
+    return all(parent is None or operator.has_rule(index) for index, parent in enumerate(node.parents))
+
+
+def _zeros(node: Any) -> Any:
+    """Return an upstream gradient of zeros: an array, or a slot for each of several outputs."""
+    return [None] * len(node.shape) if type(node.dtype) is tuple else numpy.zeros(node.shape, node.dtype)
+
+
 def _walk_to(
     wanted: set[Any] | None, order: Sequence[Any], pending: dict[Any, Any], create_graph: bool
 ) -> dict[Any, Any]:
@@ -196,7 +210,11 @@ def _walk_to(
     for node in order:
         gradient = pending.pop(node, None)
         if gradient is None:
-            continue
+            if node.operator is None or not (node.operator.starts_gradients and _has_rules(node)):
+                continue
+            gradient = _zeros(node)
+            if create_graph and type(gradient) is numpy_array:
+                gradient = connect(gradient, None)
         if type(node) is Leaf if wanted is None else node in wanted:
             found[node] = gradient
         operator = node.operator

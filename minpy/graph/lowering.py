@@ -42,7 +42,9 @@ class Builder:
 
 def _key(operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any]) -> Any:
     """Return what tells nodes apart that compute different things; None if two calls may differ in any case."""
-    if not isinstance(operator, Operator) or not operator.builtin or operator.random or operator.auxiliary:
+    if not isinstance(operator, Operator) or not operator.builtin or not operator.mergeable:
+        return None
+    if operator.random or operator.auxiliary:
         return None
     try:
         key = (operator, tuple(inputs), tuple((name, _frozen(value)) for name, value in sorted(attributes.items())))

@@ -1,7 +1,7 @@
 """Writes the golden files: what MXNet 1.9.1 answers to every case. Run under MXNet 1.9.1, not under the library itself.
 
 Usage: ``python tests/golden/make_golden.py [ndarray] [autograd] [operator] [custom]
-[convolution] [scalar] [dtypes] [argument] [recorded] [writes] [naming] [visualization]``.
+[convolution] [scalar] [dtypes] [argument] [recorded] [writes] [naming] [visualization] [executor]``.
 """
 
 import importlib
@@ -26,6 +26,7 @@ GROUPS = (
     "writes",
     "naming",
     "visualization",
+    "executor",
 )
 
 
