@@ -314,20 +314,27 @@ def _meet(operator: Any, first: Any, second: Any) -> Any:
 
 def write_out(operator: Any, result: Any, out: Any) -> Any:
     """Write the result of a call into the array(s) given as `out`."""
-    if isinstance(out, (tuple, list)):
-        for value, target in zip(result, out, strict=True):
+    is_several = isinstance(out, (tuple, list))
+    targets = out if is_several else (out,)
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    if len(results) != len(targets):
+        raise ArgumentError(
+            f"{operator.__name__}: out= is {len(targets)} array(s), the call returns {len(results)}; give "
+            f"{'a list with one for each' if len(results) > 1 else 'one'}."
+        )
+    if is_several:
+        for value, target in zip(results, targets, strict=True):
             write_out(operator, value, target)
         return out
-    if isinstance(result, tuple):
-        result = result[0]
-    data, target = raw_of(result), target_of(operator, out)
+    value = results[0]
+    data, target = raw_of(value), target_of(operator, out)
     if numpy.shape(data) != target.shape:
         raise ArgumentError(
             f"{operator.__name__}: out has shape {target.shape}, the result has {numpy.shape(data)}; "
             "they must be equal."
         )
     if isinstance(out, Array):
-        out._receive(data, result._node if isinstance(result, Array) else None)
+        out._receive(data, value._node if isinstance(value, Array) else None)
     else:
         numpy.copyto(target, data, casting="unsafe")
     return out
