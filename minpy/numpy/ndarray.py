@@ -104,7 +104,7 @@ class ndarray(NumPyMembers):
         """Return a copy; recorded."""
         return numpy.copy(self)
 
-    def flatten(self, order: str = "C") -> Any:
+    def flatten(self, order: str = "C") -> Any:  # type: ignore[override]
         """Return a copy with one dimension; recorded."""
         flat: Any = numpy.ravel
         return flat(self, order=order).copy()
