@@ -1,0 +1,128 @@
+"""What a traced function refers to (globals, closures, attributes, defaults): compared at each call, arrays fetched.
+
+A trace holds as long as every number, string and function is what it was; arrays may have other values, and be others,
+as long as shape and dtype stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import MXNetError, describe
+from minpy.graph.ir import Node, Value, variable
+
+__all__ = ["PLAIN", "Captures", "attribute", "cell", "item"]
+
+# Immutable values that are compared; what else is captured must stay the same object.
+PLAIN = (type(None), type(Ellipsis), bool, int, float, complex, str, bytes, numpy.generic, numpy.dtype, range)
+
+Fetch = Callable[[Any, Any], Any]
+
+
+def item(container: Any, key: Any) -> Any:
+    """Return what a dict, list or tuple holds."""
+    return container[key]
+
+
+def attribute(owner: Any, name: str) -> Any:
+    """Return an attribute."""
+    return getattr(owner, name)
+
+
+def cell(container: Any, _: Any) -> Any:
+    """Return the contents of a closure's cell."""
+    return container.cell_contents
+
+
+def length(container: Any, _: Any) -> int:
+    """Return how many values a container has."""
+    return len(container)
+
+
+def keys(container: Any, _: Any) -> tuple[Any, ...]:
+    """Return the keys of a dict."""
+    return tuple(container)
+
+
+def missing(container: Any, key: Any) -> bool:
+    """Tell whether a namespace has no such name, so that a built-in one is meant."""
+    return key not in container
+
+
+class Captures:
+    """What the traces of one program refer to."""
+
+    def __init__(self) -> None:
+        self._expected: dict[Any, tuple[Fetch, Any, Any, Any]] = {}
+        self._arrays: dict[Any, tuple[Node, Fetch, Any, Any, tuple[int, ...], numpy.dtype]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._expected or self._arrays)
+
+    def note(self, fetch: Fetch, container: Any, key: Any, value: Any) -> None:
+        """Note that a value was read, and must stay what it is."""
+        self._expected.setdefault((fetch, id(container), key), (fetch, container, key, value))
+
+    def array(self, fetch: Fetch, container: Any, key: Any, value: numpy.ndarray, part: str, name: str) -> Value:
+        """Return the variable for a captured array; each part of a program reads it when it runs."""
+        place = (fetch, id(container), key, part)
+        if place not in self._arrays:
+            node = variable(f"captured {name}").node
+            self._arrays[place] = (node, fetch, container, key, value.shape, value.dtype)
+        return Value(self._arrays[place][0])
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The variables of the captured arrays."""
+        return [row[0] for row in self._arrays.values()]
+
+    def hold(self) -> bool:
+        """Tell whether all that was read is as it was."""
+        try:
+            for fetch, container, key, expected in self._expected.values():
+                value = fetch(container, key)
+                if value is not expected and not _same(value, expected):
+                    return False
+            return all(
+                _fits(fetch(container, key), shape, dtype)
+                for _, fetch, container, key, shape, dtype in self._arrays.values()
+            )
+        except (AttributeError, KeyError, IndexError, ValueError):  # it is gone; an empty cell is a ValueError
+            return False
+
+    def arrays(self) -> list[numpy.ndarray]:
+        """Return the captured arrays as they are now, in the order of `nodes`.
+
+        Raises
+        ------
+        MXNetError
+            If one has another shape or dtype than when the program was made: between forward and backward, as `hold`
+            is asked before a forward.
+        """
+        found = []
+        for node, fetch, container, key, shape, dtype in self._arrays.values():
+            array = fetch(container, key)
+            if not _fits(array, shape, dtype):
+                raise MXNetError(
+                    f"{node.name} was {dtype} {shape} in the forward pass, and is {describe(array)} now. Call forward "
+                    "again before backward."
+                )
+            found.append(array)
+        return found
+
+
+def _fits(value: Any, shape: tuple[int, ...], dtype: numpy.dtype) -> bool:
+    return type(value) is numpy.ndarray and value.shape == shape and value.dtype == dtype
+
+
+def _same(value: Any, expected: Any) -> bool:
+    if type(value) is not type(expected):
+        return False
+    if isinstance(value, tuple):
+        return len(value) == len(expected) and all(map(_same, value, expected))
+    if isinstance(value, (float, complex, numpy.inexact)):  # -0.0 is no 0.0, and nan is nan
+        return repr(value) == repr(expected)
+    return isinstance(value, PLAIN) and bool(value == expected)

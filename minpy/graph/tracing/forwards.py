@@ -1,0 +1,89 @@
+"""Users' operators traced: what the forward function of a `@customop` computes, as nodes of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.graph.ir import CONSTANT, Value
+from minpy.graph.tracing import steps
+from minpy.graph.tracing.captures import PLAIN, Captures, attribute
+from minpy.graph.tracing.noting import constant, made, operand
+from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.shadow import Shadow
+from minpy.graph.tracing.standin import StandIn
+from minpy.graph.tracing.tracer import run_traced
+from minpy.graph.tracing.values import Traced
+
+__all__ = ["definition_of", "given_value", "plain_attributes", "trace_forward"]
+
+
+def definition_of(operator: Any) -> Any:
+    """Return the function that is traced: the one place that says which form of an operator is its definition."""
+    return operator.forward
+
+
+def given_value(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any:
+    """Return what a traced function gets for an input: a stand-in, or a number that is a constant."""
+    if value.node.operator is CONSTANT:
+        known = value.node.attributes["value"]
+        if isinstance(known, PLAIN):
+            return known
+        if not isinstance(known, numpy.ndarray):
+            return known  # an instance: `self`
+    return StandIn.given(recorder, value, shape, dtype)
+
+
+def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a call.
+
+    Raises
+    ------
+    Untraceable
+        If one is an array, or something else that is not compared.
+    """
+    for name, value in attributes.items():
+        if not all(isinstance(one, PLAIN) or isinstance(one, type) for one in steps.leaves(value)):
+            raise recorder.refuse(f"the attribute {name} is a {type(value).__name__}")
+    return attributes
+
+
+def trace_forward(
+    recorder: Recorder, captures: Captures, operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]
+) -> list[StandIn]:
+    """Return what a user's operator answers, one stand-in an output, in memory of its own.
+
+    Raises
+    ------
+    Untraceable
+    """
+    if operator.kind != "numpy" or operator.visible_outputs is not None:
+        raise recorder.refuse(f"it is an operator of kind {operator.kind!r}")
+    shadow = Shadow(recorder, captures, "forward")
+    captures.note(attribute, operator, "forward", operator.forward)
+    values = list(inputs)
+    if operator.is_method:
+        values[0] = shadow.object(values[0], "self")
+    function = shadow.function(definition_of(operator))
+    result = run_traced(recorder, function, *values, **plain_attributes(recorder, attributes))
+    answers = list(result) if isinstance(result, (tuple, list)) else [result]
+    found: list[StandIn] = []
+    for answer in answers:
+        found.append(run_traced(recorder, _output, recorder, answer, found))
+    return found
+
+
+def _output(recorder: Recorder, answer: Any, others: Sequence[StandIn]) -> StandIn:
+    if not isinstance(answer, (Traced, bool, int, float, complex, numpy.generic, numpy.ndarray)):
+        raise recorder.refuse(f"it returns a {type(answer).__name__}")
+    answer = operand(recorder, answer)
+    if not isinstance(answer, StandIn):
+        answer = constant(recorder, numpy.asarray(answer))
+    node = answer.value.node
+    shared = answer.is_view or node.operator in (None, CONSTANT) or node not in recorder.places
+    if shared or any(other.value == answer.value for other in others):
+        copy = steps.make_step(numpy.array, (steps.Slot(0),), {}, "call")
+        return made(recorder, recorder.node(copy, [answer.value]), answer.fact)
+    return answer
