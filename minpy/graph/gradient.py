@@ -15,7 +15,7 @@ from minpy.core.tape import conform
 from minpy.graph.ir import ANSWER, Node, Value, topological
 from minpy.graph.lowering import Builder
 from minpy.graph.tracing.captures import Captures
-from minpy.graph.tracing.forwards import given_value
+from minpy.graph.tracing.forwards import given_value, is_customop
 from minpy.graph.tracing.noting import constant
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.rules import RuleCall, trace_rule
@@ -266,7 +266,7 @@ class _Walk:
     ) -> dict[int, Value] | None:
         """Return the gradient of an input, and of others that come with it, as traced values; None: call the rule."""
         operator = node.operator
-        if not isinstance(operator, Operator) or operator.visible_outputs is not None:
+        if operator.visible_outputs is not None or not (operator.builtin or is_customop(operator)):
             return None
         recorder = Recorder(self.builder, f"gradient of {node.name}", StandIn)
         try:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core.operator import Operator
 from minpy.graph.ir import CONSTANT, Value
 from minpy.graph.tracing import steps
 from minpy.graph.tracing.captures import PLAIN, Captures, attribute
@@ -17,12 +18,17 @@ from minpy.graph.tracing.standin import StandIn
 from minpy.graph.tracing.tracer import run_traced
 from minpy.graph.tracing.values import Traced
 
-__all__ = ["definition_of", "given_value", "plain_attributes", "trace_forward"]
+__all__ = ["definition_of", "given_value", "is_customop", "plain_attributes", "trace_forward"]
 
 
 def definition_of(operator: Any) -> Any:
     """Return the function that is traced: the one place that says which form of an operator is its definition."""
     return operator.forward
+
+
+def is_customop(operator: Any) -> bool:
+    """Tell whether it is a function of a user's and its rules, and nothing else: what can be read."""
+    return type(operator) is Operator and not operator.builtin
 
 
 def given_value(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any:

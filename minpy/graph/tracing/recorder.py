@@ -60,7 +60,7 @@ class Recorder:
 
     def node(self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any] | None = None) -> Node:
         """Return a node of the graph, the one that is there already if it computes the same."""
-        made = self.builder.node(operator, inputs, attributes or {}, f"{self.title}: {operator.__name__}")
+        made = self.builder.node(operator, inputs, attributes or {}, self.title)
         if made not in self.places:
             self.nodes.append(made)
             self.places[made] = self.place()

@@ -186,7 +186,7 @@ class StandIn(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
             return lambda *arguments, **keywords: self._call(function, *arguments, **keywords)
         if name in ("real", "imag"):
             return self._call(getattr(numpy, name))
-        if name.startswith("__"):
+        if name.startswith("_"):
             raise AttributeError(name)
         raise self.recorder.refuse(f"an array's attribute {name!r} is not traced")
 
