@@ -23,6 +23,7 @@ from minpy.core.rules import Plan, Rule, values_read
 
 if TYPE_CHECKING:
     from minpy.checking import Report
+    from minpy.graph.tracing.report import TraceReport
 
 __all__ = ["Operator"]
 
@@ -342,6 +343,44 @@ class Operator(Inferring):
         for module in self.modes_in:
             importlib.import_module(module)
         return check_operator(self, arguments, attributes)
+
+    def trace_report(self, *arguments: Any, **attributes: Any) -> TraceReport:
+        """Tell what graphs make of the operator: the steps of its forward function and of its rules.
+
+        A program runs these steps in place of the function, merged with what surrounds them. A function that cannot be
+        traced is called as it is; the report says which of its lines is in the way, and why.
+
+        Parameters
+        ----------
+        *arguments : array_like
+            As for a call. Their values are not looked at, unless the forward function has to be run.
+        **attributes
+            As for a call.
+
+        Returns
+        -------
+        TraceReport
+            Prints as text. `report["forward"]` and `report["gradient of x"]` are its parts, each with `traced`,
+            `steps`, `reason` and `place`; `report.traced` says whether all are traced.
+
+        Raises
+        ------
+        ArgumentError
+            For missing or unknown arguments.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from minpy import customop
+        >>> @customop('numpy')
+        ... def scale(x):
+        ...     return 2 * x if x.max() > 1 else x
+        >>> print(scale.trace_report(np.ones(3))['forward'].reason)
+        it chooses by values: `if`, `while`, `and` or `assert` of an array
+        """
+        from minpy.graph.tracing.report import trace_report  # graphs know operators, and most programs make none
+
+        return trace_report(self, arguments, attributes)
 
     # -- what the modes ask --------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import MXNetError, describe
+from minpy.core.errors import MXNetError
 from minpy.graph.ir import Node, Value, variable
 
 __all__ = ["PLAIN", "Captures", "attribute", "cell", "item"]
@@ -56,15 +56,15 @@ class Captures:
     """What the traces of one program refer to."""
 
     def __init__(self) -> None:
-        self._expected: dict[Any, tuple[Fetch, Any, Any, Any]] = {}
+        self._expected: dict[str, dict[Any, tuple[Fetch, Any, Any, Any]]] = {"forward": {}, "backward": {}}
         self._arrays: dict[Any, tuple[Node, Fetch, Any, Any, tuple[int, ...], numpy.dtype]] = {}
 
     def __bool__(self) -> bool:
-        return bool(self._expected or self._arrays)
+        return bool(any(self._expected.values()) or self._arrays)
 
-    def note(self, fetch: Fetch, container: Any, key: Any, value: Any) -> None:
-        """Note that a value was read, and must stay what it is."""
-        self._expected.setdefault((fetch, id(container), key), (fetch, container, key, value))
+    def note(self, part: str, fetch: Fetch, container: Any, key: Any, value: Any) -> None:
+        """Note that a part of the program ('forward', 'backward') read a value, which must stay what it is."""
+        self._expected[part].setdefault((fetch, id(container), key), (fetch, container, key, value))
 
     def array(self, fetch: Fetch, container: Any, key: Any, value: numpy.ndarray, part: str, name: str) -> Value:
         """Return the variable for a captured array; each part of a program reads it when it runs."""
@@ -79,13 +79,14 @@ class Captures:
         """The variables of the captured arrays."""
         return [row[0] for row in self._arrays.values()]
 
-    def hold(self) -> bool:
-        """Tell whether all that was read is as it was."""
+    def hold(self, *parts: str) -> bool:
+        """Tell whether all that some parts of the program read is as it was."""
         try:
-            for fetch, container, key, expected in self._expected.values():
-                value = fetch(container, key)
-                if value is not expected and not _same(value, expected):
-                    return False
+            for part in parts:
+                for fetch, container, key, expected in self._expected[part].values():
+                    value = fetch(container, key)
+                    if value is not expected and not _same(value, expected):
+                        return False
             return all(
                 _fits(fetch(container, key), shape, dtype)
                 for _, fetch, container, key, shape, dtype in self._arrays.values()
@@ -93,25 +94,22 @@ class Captures:
         except (AttributeError, KeyError, IndexError, ValueError):  # it is gone; an empty cell is a ValueError
             return False
 
-    def arrays(self) -> list[numpy.ndarray]:
-        """Return the captured arrays as they are now, in the order of `nodes`.
+    def require(self) -> None:
+        """Raise an error if what the backward part read is not as it was when the forward part ran.
 
         Raises
         ------
         MXNetError
-            If one has another shape or dtype than when the program was made: between forward and backward, as `hold`
-            is asked before a forward.
         """
-        found = []
-        for node, fetch, container, key, shape, dtype in self._arrays.values():
-            array = fetch(container, key)
-            if not _fits(array, shape, dtype):
-                raise MXNetError(
-                    f"{node.name} was {dtype} {shape} in the forward pass, and is {describe(array)} now. Call forward "
-                    "again before backward."
-                )
-            found.append(array)
-        return found
+        if not self.hold("backward"):
+            raise MXNetError(
+                "backward: a value that a gradient rule refers to (a global name, a closure's, an attribute) has "
+                "changed since forward. Call forward again before backward."
+            )
+
+    def arrays(self) -> list[numpy.ndarray]:
+        """Return the captured arrays as they are now, in the order of `nodes`."""
+        return [fetch(container, key) for _, fetch, container, key, _, _ in self._arrays.values()]
 
 
 def _fits(value: Any, shape: tuple[int, ...], dtype: numpy.dtype) -> bool:

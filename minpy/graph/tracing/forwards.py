@@ -8,17 +8,20 @@ from typing import Any
 import numpy
 
 from minpy.core.operator import Operator
-from minpy.graph.ir import CONSTANT, Value
+from minpy.graph.ir import CONSTANT, Node, Value
+from minpy.graph.lowering import Builder
 from minpy.graph.tracing import steps
 from minpy.graph.tracing.captures import PLAIN, Captures, attribute
+from minpy.graph.tracing.facts import Fact
 from minpy.graph.tracing.noting import constant, made, operand
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.shadow import Shadow
 from minpy.graph.tracing.standin import StandIn
 from minpy.graph.tracing.tracer import run_traced
+from minpy.graph.tracing.untraceable import Untraceable
 from minpy.graph.tracing.values import Traced
 
-__all__ = ["definition_of", "given_value", "is_customop", "plain_attributes", "trace_forward"]
+__all__ = ["definition_of", "given_value", "is_customop", "plain_attributes", "trace_forward", "traced_facts"]
 
 
 def definition_of(operator: Any) -> Any:
@@ -35,10 +38,9 @@ def given_value(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any
     """Return what a traced function gets for an input: a stand-in, or a number that is a constant."""
     if value.node.operator is CONSTANT:
         known = value.node.attributes["value"]
-        if isinstance(known, PLAIN):
+        if not isinstance(known, numpy.ndarray):  # a number; or an instance, `self`
             return known
-        if not isinstance(known, numpy.ndarray):
-            return known  # an instance: `self`
+        return StandIn.given(recorder, value, known.shape, known.dtype)
     return StandIn.given(recorder, value, shape, dtype)
 
 
@@ -51,7 +53,7 @@ def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str
         If one is an array, or something else that is not compared.
     """
     for name, value in attributes.items():
-        if not all(isinstance(one, PLAIN) or isinstance(one, type) for one in steps.leaves(value)):
+        if not all(isinstance(one, (*PLAIN, type)) for one in steps.leaves(value)):
             raise recorder.refuse(f"the attribute {name} is a {type(value).__name__}")
     return attributes
 
@@ -68,7 +70,7 @@ def trace_forward(
     if operator.kind != "numpy" or operator.visible_outputs is not None:
         raise recorder.refuse(f"it is an operator of kind {operator.kind!r}")
     shadow = Shadow(recorder, captures, "forward")
-    captures.note(attribute, operator, "forward", operator.forward)
+    captures.note("forward", attribute, operator, "forward", operator.forward)
     values = list(inputs)
     if operator.is_method:
         values[0] = shadow.object(values[0], "self")
@@ -79,6 +81,19 @@ def trace_forward(
     for answer in answers:
         found.append(run_traced(recorder, _output, recorder, answer, found))
     return found
+
+
+def traced_facts(node: Node, facts: Sequence[tuple[Any, Any]]) -> list[Fact] | None:
+    """Return what the outputs of a user's operator are for inputs of these shapes and dtypes; None: run it to know."""
+    recorder = Recorder(Builder(), node.name, StandIn)
+    try:
+        inputs = [
+            given_value(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)
+        ]
+        answers = trace_forward(recorder, Captures(), node.operator, inputs, node.attributes)
+    except Untraceable:
+        return None
+    return [answer.fact for answer in answers]
 
 
 def _output(recorder: Recorder, answer: Any, others: Sequence[StandIn]) -> StandIn:

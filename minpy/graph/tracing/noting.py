@@ -34,6 +34,7 @@ _NUMBERS = (bool, int, float, complex, numpy.generic)
 
 def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, view_of: Traced | None = None) -> Any:
     """Return the stand-in for an output of a node; `view_of` is whose memory it may lie in."""
+    recorder.facts.setdefault(node, (fact.shape, fact.dtype))
     memory = None if view_of is None or fact.scalar else view_of.memory
     return recorder.stand_in(recorder, Value(node, index), fact, memory)
 
@@ -87,8 +88,9 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
         _refuse_value_based(recorder, function, values, keywords)
     inputs = [value_of(recorder, value) for value in values]
     operator: Any
-    if isinstance(function, numpy.ufunc) and not keywords and len(facts) == 1:
-        operator = steps.ufunc_operator(function, all(value.dtype.kind not in "biu" for value in arrays))
+    if isinstance(function, numpy.ufunc) and not keywords and not isinstance(found, tuple) and not facts[0].scalar:
+        harmless = all(value.dtype.kind not in "biu" and not value.scalar for value in arrays)
+        operator = steps.ufunc_operator(function, harmless)
     else:
         slots = tuple(steps.Slot(index) for index in range(len(values)))
         operator = steps.make_step(

@@ -28,6 +28,8 @@ class Recorder:
         The first one: it holds, even if the traced function caught it.
     stand_in : type
         The class that stands in arrays' places, a `Traced`.
+    places, facts : dict of Node
+        The line that each step comes from; shape and dtype of its (first) output.
     codes : set of code
         Of the functions that users wrote: where a step is said to have happened.
     """
@@ -39,6 +41,7 @@ class Recorder:
         self.limit = limit
         self.nodes: list[Node] = []
         self.places: dict[Node, Place | None] = {}
+        self.facts: dict[Node, tuple[tuple[int, ...], Any]] = {}
         self.refusal: Untraceable | None = None
         self.codes: set[types.CodeType] = set()
 

@@ -86,8 +86,8 @@ def _shadowed(
         raise recorder.refuse("it is a user's rule")
     operator = call.operator
     if index < len(operator.rules):
-        captures.note(item, operator.rules, index, operator.rules[index])
-    captures.note(attribute, operator, "multiple_rules", operator.multiple_rules)
+        captures.note("backward", item, operator.rules, index, operator.rules[index])
+    captures.note("backward", attribute, operator, "multiple_rules", operator.multiple_rules)
     shadow = Shadow(recorder, captures, "backward")
     arguments = [
         shadow.object(value, operator.argument_name(position)) if _is_instance(operator, position) else value

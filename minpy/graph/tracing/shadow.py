@@ -79,8 +79,8 @@ class Shadow:
         found = forbidden(code)
         if found is not None:
             raise self.recorder.refuse(*found)
-        self.captures.note(attribute, function, "__code__", code)
-        self.captures.note(attribute, function, "__defaults__", function.__defaults__)
+        self._note(attribute, function, "__code__", code)
+        self._note(attribute, function, "__defaults__", function.__defaults__)
         namespace: dict[str, Any] = {"__builtins__": {"__import__": self._import}, "__name__": function.__module__}
         cells = tuple(types.CellType() for _ in function.__closure__ or ())
         shadow = types.FunctionType(code, namespace, function.__name__, None, cells)
@@ -114,7 +114,7 @@ class Shadow:
                 value = namespace[name] = self.value(scope[name], item, scope, name, name)
             elif hasattr(builtins, name):
                 value = namespace[name] = self._builtin(getattr(builtins, name), name)
-                self.captures.note(missing, scope, name, True)
+                self._note(missing, scope, name, True)
             else:
                 raise self._refuse(f"{name} is not defined")
             for one in attributes:  # read now, before anything runs
@@ -128,6 +128,9 @@ class Shadow:
 
     def _method(self, method: Any) -> Any:
         return functools.partial(self.function(method.__func__), self.object(method.__self__))
+
+    def _note(self, fetch: Any, container: Any, key: Any, value: Any) -> None:
+        self.captures.note(self.part, fetch, container, key, value)
 
     def _refuse(self, reason: str) -> Untraceable:
         return self.recorder.refuse(reason, None if self.recorder.place() else self._place)
@@ -151,7 +154,7 @@ class Shadow:
             return self.recorder.stand_in.given(self.recorder, found, value.shape, value.dtype)
         shadow = self._shadow_of(value, name)
         if fetch is not None:
-            self.captures.note(fetch, container, key, value)
+            self._note(fetch, container, key, value)
         return shadow
 
     def _shadow_of(self, value: Any, name: str) -> Any:
@@ -220,10 +223,10 @@ class Shadow:
             parts = (value.start, value.stop, value.step)
             return slice(*(self.value(one, None, None, None, name) for one in parts))
         if isinstance(value, dict):
-            self.captures.note(keys, value, None, tuple(value))
+            self._note(keys, value, None, tuple(value))
             made = {key: self.value(one, item, value, key, f"{name}[{key!r}]") for key, one in value.items()}
             return FrozenDict(self, made)
-        self.captures.note(length, value, None, len(value))
+        self._note(length, value, None, len(value))
         parts = tuple(self.value(one, item, value, index, f"{name}[{index}]") for index, one in enumerate(value))
         return FrozenList(self, parts) if isinstance(value, list) else parts
 
@@ -244,13 +247,13 @@ class Shadow:
         found = inspect.getattr_static(owner, name, None)
         if name not in getattr(owner, "__dict__", {}):
             if isinstance(found, types.FunctionType):
-                self.captures.note(attribute, type(owner), name, found)
+                self._note(attribute, type(owner), name, found)
                 return functools.partial(self.function(found), shadow)
             if isinstance(found, staticmethod):
-                self.captures.note(attribute, type(owner), name, found.__func__)
+                self._note(attribute, type(owner), name, found.__func__)
                 return self._callable(found.__func__, path)
             if isinstance(found, property) and found.fget is not None:
-                self.captures.note(attribute, type(owner), name, found)
+                self._note(attribute, type(owner), name, found)
                 return self.function(found.fget)(shadow)
             if hasattr(type(found), "__get__") and not isinstance(found, types.MemberDescriptorType):
                 raise self._refuse(f"{path} is a {type(found).__name__}")

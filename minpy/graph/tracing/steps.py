@@ -50,6 +50,7 @@ class Step(Operator):
         super().__init__(forward, name=_name(function), builtin=True, signature=_VARIADIC)
         self.__doc__ = None
         self.step = step
+        self.into, self.elementwise = None, False  # even if it is a ufunc: of scalars it gives scalars
         if outputs:
             self.outputs = [f"output{index}" for index in range(outputs)]
 
