@@ -20,7 +20,6 @@ from minpy.graph.tracing.noting import constant
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.rules import RuleCall, trace_rule
 from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.steps import kind_of
 from minpy.graph.tracing.untraceable import Untraceable
 from minpy.ops.registry import FUNCTIONS
 
@@ -274,7 +273,7 @@ class _Walk:
             found = trace_rule(recorder, self.captures, call, index, needed)
         except Untraceable:
             return None
-        if index in operator.into_rules and any(kind_of(made.operator) != "elementwise" for made in recorder.nodes):
+        if index in operator.into_rules and set(recorder.kinds.values()) - {"elementwise"}:
             return None  # there is a form of the rule that is faster than its parts
         return {
             position: self.know(part.value, self.shapes[node.inputs[position]], self.dtypes[node.inputs[position]])

@@ -7,10 +7,11 @@ as long as shape and dtype stay.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
+from minpy.core.array import raw_of
 from minpy.core.errors import MXNetError
 from minpy.graph.ir import Node, Value, variable
 
@@ -57,7 +58,7 @@ class Captures:
 
     def __init__(self) -> None:
         self._expected: dict[str, dict[Any, tuple[Fetch, Any, Any, Any]]] = {"forward": {}, "backward": {}}
-        self._arrays: dict[Any, tuple[Node, Fetch, Any, Any, tuple[int, ...], numpy.dtype]] = {}
+        self._arrays: dict[Any, tuple[Node, Fetch, Any, Any, _Kind]] = {}
 
     def __bool__(self) -> bool:
         return bool(any(self._expected.values()) or self._arrays)
@@ -66,12 +67,12 @@ class Captures:
         """Note that a part of the program ('forward', 'backward') read a value, which must stay what it is."""
         self._expected[part].setdefault((fetch, id(container), key), (fetch, container, key, value))
 
-    def array(self, fetch: Fetch, container: Any, key: Any, value: numpy.ndarray, part: str, name: str) -> Value:
+    def array(self, fetch: Fetch, container: Any, key: Any, value: Any, part: str, name: str) -> Value:
         """Return the variable for a captured array; each part of a program reads it when it runs."""
         place = (fetch, id(container), key, part)
         if place not in self._arrays:
             node = variable(f"captured {name}").node
-            self._arrays[place] = (node, fetch, container, key, value.shape, value.dtype)
+            self._arrays[place] = (node, fetch, container, key, _kind(value))
         return Value(self._arrays[place][0])
 
     @property
@@ -87,10 +88,7 @@ class Captures:
                     value = fetch(container, key)
                     if value is not expected and not _same(value, expected):
                         return False
-            return all(
-                _fits(fetch(container, key), shape, dtype)
-                for _, fetch, container, key, shape, dtype in self._arrays.values()
-            )
+            return all(_kind(fetch(container, key)) == kind for _, fetch, container, key, kind in self._arrays.values())
         except (AttributeError, KeyError, IndexError, ValueError):  # it is gone; an empty cell is a ValueError
             return False
 
@@ -109,11 +107,20 @@ class Captures:
 
     def arrays(self) -> list[numpy.ndarray]:
         """Return the captured arrays as they are now, in the order of `nodes`."""
-        return [fetch(container, key) for _, fetch, container, key, _, _ in self._arrays.values()]
+        return [raw_of(fetch(container, key)) for _, fetch, container, key, _ in self._arrays.values()]
 
 
-def _fits(value: Any, shape: tuple[int, ...], dtype: numpy.dtype) -> bool:
-    return type(value) is numpy.ndarray and value.shape == shape and value.dtype == dtype
+class _Kind(NamedTuple):
+    """What a captured array must stay: its class, shape and dtype."""
+
+    cls: type
+    shape: tuple[int, ...]
+    dtype: Any
+
+
+def _kind(value: Any) -> _Kind:
+    raw = raw_of(value)
+    return _Kind(type(value), raw.shape, raw.dtype)
 
 
 def _same(value: Any, expected: Any) -> bool:

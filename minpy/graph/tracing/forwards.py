@@ -13,6 +13,7 @@ from minpy.graph.lowering import Builder
 from minpy.graph.tracing import steps
 from minpy.graph.tracing.captures import PLAIN, Captures, attribute
 from minpy.graph.tracing.facts import Fact
+from minpy.graph.tracing.ndarrays import unwrapped, wrapped
 from minpy.graph.tracing.noting import constant, made, operand
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.shadow import Shadow
@@ -67,15 +68,17 @@ def trace_forward(
     ------
     Untraceable
     """
-    if operator.kind != "numpy" or operator.visible_outputs is not None:
-        raise recorder.refuse(f"it is an operator of kind {operator.kind!r}")
-    shadow = Shadow(recorder, captures, "forward")
+    if operator.visible_outputs is not None:
+        raise recorder.refuse("it has outputs that callers do not see")
+    in_mxnet = operator.kind == "mxnet"
+    shadow = Shadow(recorder, captures, "forward", wrapped if in_mxnet else None)
     captures.note("forward", attribute, operator, "forward", operator.forward)
-    values = list(inputs)
+    values = [wrapped(value) for value in inputs] if in_mxnet else list(inputs)
     if operator.is_method:
         values[0] = shadow.object(values[0], "self")
     function = shadow.function(definition_of(operator))
     result = run_traced(recorder, function, *values, **plain_attributes(recorder, attributes))
+    result = unwrapped(result) if in_mxnet else result
     answers = list(result) if isinstance(result, (tuple, list)) else [result]
     found: list[StandIn] = []
     for answer in answers:
@@ -105,6 +108,6 @@ def _output(recorder: Recorder, answer: Any, others: Sequence[StandIn]) -> Stand
     node = answer.value.node
     shared = answer.is_view or node.operator in (None, CONSTANT) or node not in recorder.places
     if shared or any(other.value == answer.value for other in others):
-        copy = steps.make_step(numpy.array, (steps.Slot(0),), {}, "call")
+        copy = steps.make_step(numpy.array, (steps.Slot(0),), {})
         return made(recorder, recorder.node(copy, [answer.value]), answer.fact)
     return answer

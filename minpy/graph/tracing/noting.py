@@ -93,10 +93,8 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
         operator = steps.ufunc_operator(function, harmless)
     else:
         slots = tuple(steps.Slot(index) for index in range(len(values)))
-        operator = steps.make_step(
-            function, slots, keywords, "elementwise", len(facts) if isinstance(found, tuple) else 0
-        )
-    node = recorder.node(operator, inputs)
+        operator = steps.make_step(function, slots, keywords, len(facts) if isinstance(found, tuple) else 0)
+    node = recorder.node(operator, inputs, kind="elementwise")
     answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
     return answers if isinstance(found, tuple) else answers[0]
 
@@ -176,10 +174,10 @@ def steps_of(
         sequence, facts = _facts(recorder, function, template, arrays, kind)
     if operator is not None and sequence is None:
         known, given, attributes = operator
-        node = recorder.node(known, [value_of(recorder, operand(recorder, value)) for value in given], attributes)
+        node = recorder.node(known, [value_of(recorder, operand(recorder, value)) for value in given], attributes, kind)
     else:
         outputs = len(facts) if sequence is not None else 0
-        node = recorder.node(steps.make_step(function, *template, kind, outputs), inputs)
+        node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)
     view_of = arrays[0] if kind == "view" else None
     answers = [made(recorder, node, one, index, view_of) for index, one in enumerate(facts)]
     return answers[0] if sequence is None else sequence(answers)

@@ -18,18 +18,25 @@ from minpy.ops.partial_shapes import complete
 __all__ = ["call_operator"]
 
 
-def call_operator(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
-    """Answer a call of an operator with stand-ins among its inputs: `dispatch` leads here."""
+def call_operator(
+    operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None, as_ndarrays: bool = False
+) -> Any:
+    """Answer a call of an operator with stand-ins among its inputs: `dispatch` leads here.
+
+    `as_ndarrays` says that they stand for NDArrays: results have memory of their own, and of integers are integers.
+    """
     recorder: Recorder = next(value.recorder for value in inputs if isinstance(value, Traced))
     if not operator.builtin:
         raise recorder.refuse(f"it calls {operator.__name__}, an operator of a user")
     if operator.random or operator.auxiliary or operator.uses_training:
         raise recorder.refuse(f"it calls {operator.__name__}, which draws numbers, has states, or acts as in training")
     values = [value if value is None else operand(recorder, value) for value in inputs]
+    arrays = [value for value in values if isinstance(value, Traced)]
+    if operator.keeps_dtype and not as_ndarrays and any(array.dtype.kind in "biu" or array.scalar for array in arrays):
+        raise recorder.refuse(f"it calls {operator.__name__} on arrays of integers")
     facts = _facts(operator, values, attributes)
     node = recorder.node(operator, [value_of(recorder, value) for value in values], attributes)
-    views = [value for value in values if isinstance(value, Traced)]
-    view_of = views[0] if operator.may_alias else None
+    view_of = arrays[0] if operator.may_alias and not as_ndarrays else None
     answers = tuple(made(recorder, node, fact, index, view_of) for index, fact in enumerate(facts))
     return dispatch.visible(operator, answers, attributes) if len(answers) > 1 else answers[0]
 

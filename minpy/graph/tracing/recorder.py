@@ -28,8 +28,8 @@ class Recorder:
         The first one: it holds, even if the traced function caught it.
     stand_in : type
         The class that stands in arrays' places, a `Traced`.
-    places, facts : dict of Node
-        The line that each step comes from; shape and dtype of its (first) output.
+    places, kinds, facts : dict of Node
+        The line that each step comes from; which of `steps.KINDS` it is; shape and dtype of its (first) output.
     codes : set of code
         Of the functions that users wrote: where a step is said to have happened.
     """
@@ -41,6 +41,7 @@ class Recorder:
         self.limit = limit
         self.nodes: list[Node] = []
         self.places: dict[Node, Place | None] = {}
+        self.kinds: dict[Node, str] = {}
         self.facts: dict[Node, tuple[tuple[int, ...], Any]] = {}
         self.refusal: Untraceable | None = None
         self.codes: set[types.CodeType] = set()
@@ -61,12 +62,15 @@ class Recorder:
             frame = frame.f_back
         return None
 
-    def node(self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any] | None = None) -> Node:
+    def node(
+        self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any] | None = None, kind: str = "call"
+    ) -> Node:
         """Return a node of the graph, the one that is there already if it computes the same."""
         made = self.builder.node(operator, inputs, attributes or {}, self.title)
         if made not in self.places:
             self.nodes.append(made)
             self.places[made] = self.place()
+            self.kinds[made] = "elementwise" if operator.elementwise else kind
             if len(self.nodes) > self.limit:
                 raise self.refuse(f"it has more than {self.limit} steps: is there a loop over rows?")
         return made

@@ -17,7 +17,6 @@ from minpy.graph.tracing.forwards import definition_of, trace_forward
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.rules import RuleCall, trace_rule
 from minpy.graph.tracing.standin import StandIn
-from minpy.graph.tracing.steps import kind_of
 from minpy.graph.tracing.tracer import run_traced
 from minpy.graph.tracing.untraceable import Place, Untraceable
 
@@ -171,7 +170,7 @@ def _part(name: str, recorder: Recorder, trace: Callable[[], Any]) -> tuple[Part
     except Untraceable as error:
         return Part(name, (), error.reason, error.place), None
     steps = tuple(
-        Step(kind_of(node.operator), _name(node.operator), *recorder.facts[node], recorder.places[node])
+        Step(recorder.kinds[node], _name(node.operator), *recorder.facts[node], recorder.places[node])
         for node in recorder.nodes
         if node.operator is not CONSTANT
     )
@@ -181,4 +180,4 @@ def _part(name: str, recorder: Recorder, trace: Callable[[], Any]) -> tuple[Part
 def _name(operator: Any) -> str:
     """Return what NumPy calls the function of a step."""
     forward = operator.forward
-    return forward.__name__ if isinstance(forward, numpy.ufunc) else str(operator.__name__)
+    return forward.__name__ if isinstance(forward, numpy.ufunc) else str(operator.__name__).removeprefix("_numpy_")

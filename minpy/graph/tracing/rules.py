@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from minpy.graph.tracing.captures import Captures, attribute, item
+from minpy.graph.tracing.ndarrays import unwrapped, wrapped
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.shadow import Shadow
 from minpy.graph.tracing.standin import StandIn
@@ -58,7 +59,10 @@ def trace_rule(
         rule, arguments = _shadowed(recorder, captures, call, rule, index)
 
     def run() -> Any:
-        return rule(call.answer, *arguments, **call.attributes)(call.gradient)
+        if operator.kind != "mxnet":
+            return rule(call.answer, *arguments, **call.attributes)(call.gradient)
+        staged = rule(wrapped(call.answer), *map(wrapped, arguments), **call.attributes)
+        return unwrapped(staged(wrapped(call.gradient)))
 
     result = run_traced(recorder, run)
     first = call.answer[0] if isinstance(call.answer, tuple) else call.answer
@@ -88,7 +92,7 @@ def _shadowed(
     if index < len(operator.rules):
         captures.note("backward", item, operator.rules, index, operator.rules[index])
     captures.note("backward", attribute, operator, "multiple_rules", operator.multiple_rules)
-    shadow = Shadow(recorder, captures, "backward")
+    shadow = Shadow(recorder, captures, "backward", wrapped if operator.kind == "mxnet" else None)
     arguments = [
         shadow.object(value, operator.argument_name(position)) if _is_instance(operator, position) else value
         for position, value in enumerate(call.arguments)

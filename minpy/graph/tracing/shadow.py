@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array
+from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
 from minpy.graph.tracing.captures import PLAIN, Captures, attribute, cell, item, keys, length, missing
 from minpy.graph.tracing.creation import CREATION
@@ -28,7 +28,7 @@ from minpy.graph.tracing.values import Traced
 
 __all__ = ["Shadow"]
 
-_MODULES = {"numpy", "numpy.linalg", "numpy.fft", "math", "cmath", "scipy", "scipy.special"}
+_MODULES = {"cmath", "math", "minpy", "minpy.ndarray", "numpy", "numpy.fft", "numpy.linalg", "scipy", "scipy.special"}
 _BUILTIN_NAMES = (
     "abs all any bool complex dict divmod enumerate filter float frozenset int isinstance len list map max min pow "
     "range reversed round set slice sorted str sum tuple zip"
@@ -49,12 +49,15 @@ class Shadow:
         Notes what is read.
     part : str
         The part of the program that runs it: a captured array is read once in each.
+    array : callable, optional
+        Makes of a stand-in what stands for a captured NDArray; without, such a function is not traced.
     """
 
-    def __init__(self, recorder: Recorder, captures: Captures, part: str) -> None:
+    def __init__(self, recorder: Recorder, captures: Captures, part: str, array: Any = None) -> None:
         self.recorder = recorder
         self.captures = captures
         self.part = part
+        self.array = array
         self._functions: dict[int, tuple[Any, Any]] = {}
         self._place: Place | None = None
 
@@ -147,15 +150,20 @@ class Shadow:
         """
         if isinstance(value, (Traced, ShadowObject, ShadowModule)):
             return value
-        if type(value) is numpy.ndarray and fetch is not None:
-            if value.dtype.kind not in "biufc":
-                raise self._refuse(f"{name} is an array of dtype {value.dtype}")
-            found = self.captures.array(fetch, container, key, value, self.part, name)
-            return self.recorder.stand_in.given(self.recorder, found, value.shape, value.dtype)
+        if fetch is not None and type(value) in (numpy.ndarray, FRONT_ENDS["mxnet"]):
+            return self._array(value, fetch, container, key, name)
         shadow = self._shadow_of(value, name)
         if fetch is not None:
             self._note(fetch, container, key, value)
         return shadow
+
+    def _array(self, value: Any, fetch: Any, container: Any, key: Any, name: str) -> Any:
+        raw = raw_of(value)
+        if raw.dtype.kind not in "biufc" or (raw is not value and self.array is None):
+            raise self._refuse(f"{name} is an array of type {type(value).__name__} and dtype {raw.dtype}")
+        found = self.captures.array(fetch, container, key, value, self.part, name)
+        array = self.recorder.stand_in.given(self.recorder, found, raw.shape, raw.dtype)
+        return array if raw is value else self.array(array)
 
     def _shadow_of(self, value: Any, name: str) -> Any:
         kind = type(value)

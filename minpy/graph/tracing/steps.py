@@ -17,7 +17,7 @@ from minpy.core.attributes import Signature
 from minpy.core.operator import Operator
 from minpy.ops.registry import FUNCTIONS
 
-__all__ = ["KINDS", "Slot", "Step", "fill", "frozen", "kind_of", "leaves", "make_step", "power", "ufunc_operator"]
+__all__ = ["KINDS", "Slot", "Step", "fill", "frozen", "leaves", "make_step", "power", "ufunc_operator"]
 
 KINDS = ("elementwise", "reduce", "view", "product", "call")
 _VARIADIC = Signature((), {}, {}, variadic="arrays")
@@ -33,23 +33,23 @@ class Slot:
 class Step(Operator):
     """One call of a function: what is no array among its arguments is part of the operator.
 
-    Attributes
+    Parameters
     ----------
-    step : str
-        One of `KINDS`.
+    function : callable
+    arguments, keywords : tuple, dict
+        With a `Slot` in the place of each array.
     outputs : int
         How many arrays are in the tuple or list that is the answer; 0 if it is an array.
     """
 
     def __init__(
-        self, function: Callable[..., Any], arguments: Any, keywords: dict[str, Any], step: str, outputs: int = 0
+        self, function: Callable[..., Any], arguments: Any, keywords: dict[str, Any], outputs: int = 0
     ) -> None:
         forward = _caller(function, arguments, keywords)
         if outputs:
             several, forward = forward, lambda *arrays: tuple(several(*arrays))
         super().__init__(forward, name=_name(function), builtin=True, signature=_VARIADIC)
         self.__doc__ = None
-        self.step = step
         self.into, self.elementwise = None, False  # even if it is a ufunc: of scalars it gives scalars
         if outputs:
             self.outputs = [f"output{index}" for index in range(outputs)]
@@ -129,18 +129,18 @@ _made: dict[Any, Step] = {}
 
 
 def make_step(
-    function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any], step: str, outputs: int = 0
+    function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any], outputs: int = 0
 ) -> Step:
     """Return the operator of a call; the same one for the same call, so that graphs merge them."""
     try:
-        key = (function, step, outputs, frozen(arguments), frozen(keywords))
+        key = (function, outputs, frozen(arguments), frozen(keywords))
         known = _made.get(key)
     except TypeError:
-        return Step(function, arguments, keywords, step, outputs)
+        return Step(function, arguments, keywords, outputs)
     if known is None:
         if len(_made) > 4096:  # shapes and constants of programs that are long gone
             _made.clear()
-        known = _made[key] = Step(function, arguments, keywords, step, outputs)
+        known = _made[key] = Step(function, arguments, keywords, outputs)
     return known
 
 
@@ -156,13 +156,6 @@ def ufunc_operator(ufunc: Any, keeps_dtype_is_harmless: bool) -> Operator:
 def power(base: Any, exponent: Any) -> Any:
     """Return `base ** exponent`: not always `numpy.power`, which has no short ways for single exponents."""
     return python_operators.pow(base, exponent)
-
-
-def kind_of(operator: Any) -> str:
-    """Return which of `KINDS` an operator is."""
-    if isinstance(operator, Step):
-        return operator.step
-    return "elementwise" if operator.elementwise else "call"
 
 
 def leaves(value: Any) -> Iterator[Any]:

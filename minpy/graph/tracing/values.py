@@ -44,6 +44,13 @@ class Traced:
         Shared by an array and all that may be views of it.
     """
 
+    if TYPE_CHECKING:  # what `StandIn` has
+        __getitem__: Any
+        __index__: Any
+        astype: Any
+        copy: Any
+        reshape: Any
+
     __slots__ = ("_value", "_version", "dtype", "is_view", "known", "memory", "recorder", "scalar", "shape")
 
     def __init__(
