@@ -22,8 +22,8 @@ CREATION: dict[Any, Callable[..., Any]] = {}
 def _plain(recorder: Recorder, value: Any) -> Any:
     if not all(map(is_known, steps.leaves(value))):
         raise recorder.refuse("a shape or a range depends on values")
-    if type(value) in (list, tuple):
-        return type(value)(_plain(recorder, one) for one in value)
+    if isinstance(value, (list, tuple)):
+        return tuple(_plain(recorder, one) for one in value)
     value = known_of(value)
     return value.item() if isinstance(value, numpy.ndarray) and not value.ndim else value
 

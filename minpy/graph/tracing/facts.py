@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy
 
-__all__ = ["VALUE_BASED", "Fact", "fact_of", "large", "reduced", "shrunken", "tiny"]
+__all__ = ["VALUE_BASED", "Fact", "fact_of", "large", "reduced", "regular", "shrunken", "tiny"]
 
 # Before NumPy 2, what a 0-d operand does to the dtype of an answer depends on its value.
 VALUE_BASED = int(numpy.__version__.split(".")[0]) < 2
@@ -38,6 +38,13 @@ def large(fact: Any) -> Any:
     """Return an array of a fact's shape that takes no memory: ones; zeros for integers, which may be indices."""
     value = fact.dtype.type(0 if fact.dtype.kind in "iu" else 1)
     return value if fact.scalar else numpy.broadcast_to(numpy.asarray(value), fact.shape)
+
+
+def regular(sample: Any) -> Any:
+    """Return a sample with a larger diagonal, if it is made of square matrices: those of ones have no inverse."""
+    if not isinstance(sample, numpy.ndarray) or sample.ndim < 2 or sample.shape[-1] != sample.shape[-2]:
+        return sample
+    return sample + numpy.eye(sample.shape[-1], dtype=sample.dtype)
 
 
 def shrunken(function: Callable[..., Any], facts: Sequence[Any]) -> Fact:

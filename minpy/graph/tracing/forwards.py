@@ -46,7 +46,7 @@ def given_value(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any
 
 
 def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of a call.
+    """Return the attributes of a call, lists copied.
 
     Raises
     ------
@@ -56,7 +56,8 @@ def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str
     for name, value in attributes.items():
         if not all(isinstance(one, (*PLAIN, type)) for one in steps.leaves(value)):
             raise recorder.refuse(f"the attribute {name} is a {type(value).__name__}")
-    return attributes
+    copied: dict[str, Any] = steps.fill(attributes, ())
+    return copied
 
 
 def trace_forward(

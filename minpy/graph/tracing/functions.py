@@ -26,7 +26,7 @@ __all__ = ["full_like"]
 
 # By kind, with the number of their first arguments that may be traced.
 _ELEMENTWISE = {
-    1: "angle around fix i0 imag isneginf isposinf nan_to_num real real_if_close round sinc",
+    1: "angle around fix i0 imag isneginf isposinf nan_to_num real round sinc",
     2: "isclose",
     3: "clip select",
 }
@@ -100,6 +100,8 @@ def _prepared(
     """Return (arguments by name, `out`); only the first `traced` parameters may hold what is traced."""
     named = _bound(function, arguments, keywords)
     out = named.pop("out", None)
+    if named.get("copy") is False or named.get("overwrite_input"):
+        raise recorder.refuse(f"{function.__name__} changes an array in place")
     for position, name in enumerate(_signature(function).parameters):
         if name in named and position >= traced:
             for value in steps.leaves(named[name]):
@@ -112,8 +114,8 @@ def _prepared(
 
 
 def _plain(value: Any) -> Any:
-    if type(value) in (list, tuple):
-        return type(value)(map(_plain, value))
+    if isinstance(value, (list, tuple)):
+        return list(map(_plain, value)) if isinstance(value, list) else tuple(map(_plain, value))
     return known_of(value)
 
 
@@ -163,7 +165,7 @@ def _where(recorder: Recorder, function: Any, *arguments: Any) -> Any:
 def _copy(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """A copy of what is no view needs no step: nothing is ever written to."""
     array = arguments[0]
-    if array.is_view or array.known is not None:
+    if not isinstance(array, Traced) or array.is_view or array.known is not None:
         return _handler("call", 1)(recorder, function, arguments, keywords)
     return recorder.stand_in(recorder, array.value, array.fact._replace(scalar=False))
 
@@ -172,8 +174,9 @@ def _accumulate(recorder: Recorder, function: Any, arguments: Any, keywords: dic
     named, out = _prepared(recorder, function, arguments, keywords, 1)
     positional, rest = _split(function, named, 1)
     (array,) = positional
-    shape = (array.size,) if rest.get("axis") is None else array.shape
-    fact = Fact(shape, fact_of(function(tiny(array), **rest)).dtype, False)
+    found = fact_of(function(tiny(array), **rest))
+    shape = (array.size,) if rest.get("axis") is None or not array.shape else array.shape
+    fact = Fact(shape, found.dtype, False)
     result = steps_of(recorder, function, positional, rest, "call", fact)
     return result if out is None else store_all(recorder, out, result)
 

@@ -9,7 +9,7 @@ import numpy
 
 from minpy.graph.ir import Node, Value
 from minpy.graph.tracing import steps
-from minpy.graph.tracing.facts import VALUE_BASED, Fact, fact_of, large, reduced, shrunken, tiny
+from minpy.graph.tracing.facts import VALUE_BASED, Fact, fact_of, large, reduced, regular, shrunken, tiny
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.values import Traced
 
@@ -51,7 +51,7 @@ def operand(recorder: Recorder, value: Any) -> Any:
     """Return an operand as a stand-in or a number; arrays and lists of numbers become constants."""
     if isinstance(value, (Traced, *_NUMBERS)):
         return value
-    if type(value) in (list, tuple):
+    if isinstance(value, (list, tuple)):
         if any(isinstance(one, Traced) for one in steps.leaves(value)):
             return stacked(recorder, value)
         value = numpy.array(value)
@@ -112,10 +112,15 @@ def known_of(value: Any) -> Any:
     return value.known
 
 
-def _known_answer(recorder: Recorder, answer: Any) -> Any:
+def _known_answer(recorder: Recorder, answer: Any, view_of: Traced | None = None) -> Any:
     if isinstance(answer, (tuple, list)):
-        return type(answer)(_known_answer(recorder, one) for one in answer)
-    return constant(recorder, answer) if isinstance(answer, (numpy.ndarray, numpy.generic)) else answer
+        return (tuple if isinstance(answer, tuple) else list)(_known_answer(recorder, one, view_of) for one in answer)
+    if not isinstance(answer, (numpy.ndarray, numpy.generic)):
+        return answer
+    found = constant(recorder, answer)
+    if view_of is None or found.scalar:
+        return found
+    return recorder.stand_in(recorder, found.value, found.fact, view_of.memory, found.known)
 
 
 def _sample(value: Any) -> Any:
@@ -162,31 +167,33 @@ def steps_of(
     """
     arrays: list[Traced] = []
     template = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
+    view_of = arrays[0] if kind == "view" else None
     if all(array.known is not None for array in arrays):
         with numpy.errstate(all="ignore"):
             filled = steps.fill(template, [known_of(array) for array in arrays])
-            return _known_answer(recorder, function(*filled[0], **filled[1]))
+            return _known_answer(recorder, function(*filled[0], **filled[1]), view_of)
     inputs = [array.value for array in arrays]
     sequence: Any = None
     if fact is not None:
         facts = [fact]
     else:
-        sequence, facts = _facts(recorder, function, template, arrays, kind)
+        sequence, facts, shares = _facts(recorder, function, template, arrays, kind)
+        view_of = arrays[0] if shares else view_of
     if operator is not None and sequence is None:
         known, given, attributes = operator
-        node = recorder.node(known, [value_of(recorder, operand(recorder, value)) for value in given], attributes, kind)
+        values = [value_of(recorder, operand(recorder, value)) for value in given]
+        node = recorder.node(known, values, attributes, kind)
     else:
         outputs = len(facts) if sequence is not None else 0
         node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)
-    view_of = arrays[0] if kind == "view" else None
     answers = [made(recorder, node, one, index, view_of) for index, one in enumerate(facts)]
     return answers[0] if sequence is None else sequence(answers)
 
 
 def _facts(
     recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], kind: str
-) -> tuple[Any, list[Fact]]:
-    """Return (tuple or list, if the answer is one; the facts of what is in it)."""
+) -> tuple[Any, list[Fact], bool]:
+    """Return (tuple or list, if the answer is one; the facts of what is in it; whether it may be a view)."""
 
     def call(*samples: Any) -> Any:
         positional, keywords = steps.fill(template, samples)
@@ -194,19 +201,24 @@ def _facts(
 
     with numpy.errstate(all="ignore"):
         if kind == "product":
-            return None, [shrunken(call, arrays)]
+            return None, [shrunken(call, arrays)], False
         if kind == "reduce":
             axis, keepdims = template[1].get("axis"), bool(template[1].get("keepdims", False))
-            return None, [reduced(call, arrays[0], axis, keepdims)]
-        if kind == "elementwise":
-            found = fact_of(call(*map(_sample, arrays)))
-            if VALUE_BASED:
-                _refuse_value_based(recorder, call, arrays, {})
-            return None, [found._replace(shape=numpy.broadcast_shapes(*(array.shape for array in arrays)))]
-        answer = call(*map(large, arrays))
-    if isinstance(answer, (tuple, list)):
-        return (tuple if isinstance(answer, tuple) else list), [fact_of(one) for one in answer]
-    return None, [fact_of(answer)]
+            return None, [reduced(call, arrays[0], axis, keepdims)], False
+        samples = [_sample(array) for array in arrays] if kind == "elementwise" else [large(array) for array in arrays]
+        if str(getattr(function, "__module__", "")).startswith("numpy.linalg"):
+            samples = [regular(sample) for sample in samples]
+        answer = call(*samples)
+        if VALUE_BASED and kind == "elementwise":
+            _refuse_value_based(recorder, call, arrays, {})
+    answers = answer if isinstance(answer, (tuple, list)) else [answer]
+    shares = any(numpy.may_share_memory(one, sample) for one in answers for sample in samples)
+    facts = [fact_of(one) for one in answers]
+    if kind == "elementwise":
+        shape = numpy.broadcast_shapes(*(array.shape for array in arrays))
+        facts = [fact._replace(shape=shape) for fact in facts]
+    sequence = None if answers is not answer else tuple if isinstance(answer, tuple) else list
+    return sequence, facts, shares
 
 
 def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
@@ -216,9 +228,11 @@ def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
     if isinstance(value, Traced):
         arrays.append(value)
         return steps.Slot(len(arrays) - 1)
-    if type(value) in (list, tuple):
-        return type(value)(_with_slots(recorder, one, arrays) for one in value)
-    if type(value) is dict:
+    if isinstance(value, list):
+        return [_with_slots(recorder, one, arrays) for one in value]
+    if type(value) is tuple:
+        return tuple(_with_slots(recorder, one, arrays) for one in value)
+    if isinstance(value, dict):
         return {key: _with_slots(recorder, one, arrays) for key, one in value.items()}
     return value
 

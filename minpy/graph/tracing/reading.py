@@ -26,6 +26,9 @@ _FORBIDDEN = {
     "SETUP_ASYNC_WITH": "it has a with statement",
     "GET_AWAITABLE": "it awaits",
     "IMPORT_STAR": "it imports all names of a module",
+    "POP_EXCEPT": "it has a try statement",
+    "CHECK_EXC_MATCH": "it has a try statement",
+    "JUMP_IF_NOT_EXC_MATCH": "it has a try statement",
 }
 _GENERATORS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from minpy.graph.tracing.captures import Captures, attribute, item
+from minpy.graph.tracing.forwards import plain_attributes
 from minpy.graph.tracing.ndarrays import unwrapped, wrapped
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.shadow import Shadow
@@ -55,13 +56,15 @@ def trace_rule(
     except LookupError:
         raise recorder.refuse("there is no rule") from None
     arguments = call.arguments
+    attributes = call.attributes
     if not operator.builtin:
         rule, arguments = _shadowed(recorder, captures, call, rule, index)
+        attributes = plain_attributes(recorder, attributes)
 
     def run() -> Any:
         if operator.kind != "mxnet":
-            return rule(call.answer, *arguments, **call.attributes)(call.gradient)
-        staged = rule(wrapped(call.answer), *map(wrapped, arguments), **call.attributes)
+            return rule(call.answer, *arguments, **attributes)(call.gradient)
+        staged = rule(wrapped(call.answer), *map(wrapped, arguments), **attributes)
         return unwrapped(staged(wrapped(call.gradient)))
 
     result = run_traced(recorder, run)

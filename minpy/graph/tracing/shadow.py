@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -120,6 +121,8 @@ class Shadow:
                 self._note(missing, scope, name, True)
             else:
                 raise self._refuse(f"{name} is not defined")
+            if attributes and isinstance(value, type) and value in (list, dict, set):
+                raise self._refuse(f"{name}.{attributes[0]} is not known to be free of effects")
             for one in attributes:  # read now, before anything runs
                 if not isinstance(value, ShadowModule):
                     break
@@ -273,13 +276,13 @@ class Shadow:
 
     def member_of(self, module: types.ModuleType, name: str, path: str) -> Any:
         """Return what stands for a member of a module."""
-        if module.__name__ not in _MODULES:
+        if not _is_known(module):
             raise self._refuse(f"{path} is not known to be free of effects")
         try:
             value = getattr(module, name)
         except AttributeError:
             raise self._refuse(f"{path} is not there") from None
-        if type(value) is types.ModuleType and value.__name__ not in _MODULES:
+        if type(value) is types.ModuleType and not _is_known(value):
             raise self._refuse(f"{path} is not known to be free of effects")
         return self.value(value, attribute, module, name, path)
 
@@ -289,6 +292,12 @@ class Shadow:
             raise self._refuse(f"it imports {name}")
         module = builtins.__import__(name, fromlist=["__name__"] if fromlist else [])
         return ShadowModule(self, module, module.__name__)
+
+
+def _is_known(module: types.ModuleType) -> bool:
+    """Tell whether a module is of those that are known, or one of a user's: whose functions are read, too."""
+    top = module.__name__.split(".")[0]
+    return module.__name__ in _MODULES or (top not in sys.stdlib_module_names and top not in _LIBRARIES)
 
 
 def _is_filled(one: types.CellType) -> bool:

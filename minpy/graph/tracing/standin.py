@@ -149,6 +149,8 @@ class StandIn(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
 
     def copy(self, order: str = "C") -> Any:
         """Return a copy."""
+        if self.scalar:
+            return self
         return self._call(numpy.copy, order=order)
 
     def astype(

@@ -160,10 +160,10 @@ def power(base: Any, exponent: Any) -> Any:
 
 def leaves(value: Any) -> Iterator[Any]:
     """Yield what lists, tuples and dicts hold, however deep."""
-    if type(value) in (list, tuple):
+    if isinstance(value, (list, tuple)):
         for one in value:
             yield from leaves(one)
-    elif type(value) is dict:
+    elif isinstance(value, dict):
         for one in value.values():
             yield from leaves(one)
     else:

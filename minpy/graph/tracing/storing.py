@@ -140,7 +140,7 @@ def _has_unknown_mask(index: Any) -> bool:
 
 
 def _is_all(index: Any) -> bool:
-    return index is Ellipsis or index == slice(None)
+    return index is Ellipsis or (type(index) is slice and index == slice(None))
 
 
 def _getitem(array: Any, index: Any) -> Any:
