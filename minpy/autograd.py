@@ -29,7 +29,7 @@ from minpy.core.errors import ArgumentError, NotRecordedError, describe
 from minpy.core.nodes import connect, record_node
 from minpy.core.ownership import owned
 from minpy.core.state import Scope, state
-from minpy.function import Function
+from minpy.custom.function import Function
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.registry import operator

@@ -1,5 +1,231 @@
-"""Devices: `cpu()`, `gpu(i)`, `num_gpus()` and the default context of a thread."""
+"""Devices: where an array lives. This build computes on the CPU; the other names exist to be refused clearly."""
 
-from minpy.core.context import Context, cpu, cpu_pinned, cpu_shared, current_context, gpu, num_gpus
+from __future__ import annotations
+
+import threading
+from typing import ClassVar
+
+from minpy.core.errors import ContextError, nearest
 
 __all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "num_gpus"]
+
+
+class Context:
+    """A device type and number, usable in a `with` statement to set the default of this thread.
+
+    Parameters
+    ----------
+    device_type : str or Context
+        'cpu', 'gpu', 'cpu_pinned' or 'cpu_shared'; a Context is copied.
+    device_id : int
+        Number of the device among its type.
+
+    Raises
+    ------
+    ContextError
+        For an unknown device type.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.Context('cpu', 0) == mx.cpu()
+    True
+    >>> with mx.cpu(1):
+    ...     mx.current_context()
+    cpu(1)
+    """
+
+    __slots__ = ("_entered", "device_id", "device_type")
+
+    device_id: int
+    device_type: str
+
+    devtype2str: ClassVar[dict[int, str]] = {1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared"}
+    devstr2type: ClassVar[dict[str, int]] = {name: number for number, name in devtype2str.items()}
+
+    def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
+        if isinstance(device_type, Context):
+            device_id = device_type.device_id
+            device_type = device_type.device_type
+        if not isinstance(device_type, str) or device_type not in self.devstr2type:
+            raise ContextError(
+                f"unknown context {device_type!r}: known device types are {', '.join(map(repr, self.devstr2type))}."
+                + nearest(str(device_type), self.devstr2type)
+            )
+        self.device_type = device_type
+        self.device_id = int(device_id)
+        self._entered: list[Context | None] = []
+
+    @property
+    def device_typeid(self) -> int:
+        """MXNet's number of the device type, as files store it."""
+        return self.devstr2type[self.device_type]
+
+    def empty_cache(self) -> None:
+        """Release cached device memory. NumPy keeps none, so nothing happens."""
+
+    def __hash__(self) -> int:
+        return hash((self.device_type, self.device_id))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Context) and self.device_type == other.device_type and self.device_id == other.device_id
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.device_type}({self.device_id})"
+
+    def __reduce__(self) -> tuple[type[Context], tuple[str, int]]:
+        return Context, (self.device_type, self.device_id)
+
+    def __enter__(self) -> Context:
+        self._entered.append(_default.context)
+        _default.context = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        _default.context = self._entered.pop()
+
+
+class _Default(threading.local):
+    context: Context | None = None
+
+
+_default = _Default()
+CPU = Context("cpu", 0)
+
+
+def current_context() -> Context:
+    """Return the context that new arrays of this thread get when none is given.
+
+    Returns
+    -------
+    Context
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.current_context()
+    cpu(0)
+    """
+    return _default.context or CPU
+
+
+def cpu(device_id: int = 0) -> Context:
+    """Return the CPU context. All CPU numbers share one memory; they are told apart as MXNet does.
+
+    Parameters
+    ----------
+    device_id : int
+        The number of the device among its type.
+
+    Returns
+    -------
+    Context
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.nd.zeros(2, ctx=mx.cpu(1)).context
+    cpu(1)
+    """
+    return Context("cpu", device_id)
+
+
+def cpu_pinned(device_id: int = 0) -> Context:
+    """Return the context of page-locked CPU memory (here: ordinary memory).
+
+    Parameters
+    ----------
+    device_id : int
+        The number of the device among its type.
+
+    Returns
+    -------
+    Context
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.cpu_pinned()
+    cpu_pinned(0)
+    """
+    return Context("cpu_pinned", device_id)
+
+
+def cpu_shared(device_id: int = 0) -> Context:
+    """Return the context of shared CPU memory (here: ordinary memory).
+
+    Parameters
+    ----------
+    device_id : int
+        The number of the device among its type.
+
+    Returns
+    -------
+    Context
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.cpu_shared()
+    cpu_shared(0)
+    """
+    return Context("cpu_shared", device_id)
+
+
+def gpu(device_id: int = 0) -> Context:
+    """Return a GPU context. It can be named and compared; allocating on it raises `ContextError`.
+
+    Parameters
+    ----------
+    device_id : int
+        The number of the device among its type.
+
+    Returns
+    -------
+    Context
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gpu(1) == mx.gpu()
+    False
+    """
+    return Context("gpu", device_id)
+
+
+def num_gpus() -> int:
+    """Return how many GPUs arrays can be allocated on: 0, as this build computes on the CPU.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gpu() if mx.num_gpus() else mx.cpu()
+    cpu(0)
+    """
+    return 0
+
+
+def resolve_context(context: Context | str | None) -> Context:
+    """Return the context to allocate on: the given one or this thread's default.
+
+    Raises
+    ------
+    ContextError
+        If it is not a context, or a GPU.
+    """
+    if context is None:
+        context = current_context()
+    if isinstance(context, str):
+        context = Context(context)
+    if not isinstance(context, Context):
+        raise ContextError(
+            f"unknown context {context!r} of type {type(context).__name__}: pass minpy.cpu() or leave ctx out."
+        )
+    if context.device_type == "gpu":
+        raise ContextError(
+            f"cannot allocate on {context}: minpy.context.num_gpus() is {num_gpus()}. Use ctx=minpy.cpu(), "
+            "or choose with `minpy.gpu() if minpy.context.num_gpus() else minpy.cpu()`."
+        )
+    return context

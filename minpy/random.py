@@ -13,7 +13,7 @@ from minpy.ndarray.random import (
     shuffle,
     uniform,
 )
-from minpy.ops.generator import seed
+from minpy.ops.random.generator import seed
 
 __all__ = [
     "exponential",

@@ -14,7 +14,8 @@ import numpy
 from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, ShapeError, describe
 from minpy.graph.ir import Node, Value, variables
 from minpy.graph.text import drawing
-from minpy.ops.partial_shapes import UNKNOWN, is_known
+from minpy.ops.inference.partial_shapes import is_known
+from minpy.ops.inference.rules import joined
 from minpy.symbol.executor import Executor
 from minpy.symbol.symbol import Symbol
 
@@ -31,32 +32,15 @@ _FED = ("label", "state", "state_cell", "sequence_length", "data_lengths", "labe
 
 _VARIABLE_COLOR = "#e4e7eb"
 _OTHER_COLOR = "#f7f7f7"
+# By the category of operators.
 _COLORS = {
-    "#f4a582": ("Convolution", "Deconvolution", "FullyConnected", "Embedding", "RNN", "dot", "batch_dot"),
-    "#b8e0b0": ("BatchNorm", "LayerNorm", "InstanceNorm", "GroupNorm", "LRN", "L2Normalization", "Dropout"),
-    "#fbe7a1": ("Activation", "LeakyReLU", "relu", "sigmoid", "tanh", "softmax", "log_softmax", "SoftmaxActivation"),
-    "#9ecae1": ("Pooling", "UpSampling", "ROIPooling"),
-    "#d4c2e8": (
-        *(
-            "Concat",
-            "Flatten",
-            "Reshape",
-            "SliceChannel",
-            "concat",
-            "flatten",
-            "reshape",
-            "split",
-            "transpose",
-            "slice",
-        ),
-        *("expand_dims", "slice_axis", "stack", "Pad", "pad", "SwapAxis", "swapaxes", "Crop"),
-    ),
-    "#f2a7b5": (
-        *("SoftmaxOutput", "Softmax", "SVMOutput", "MakeLoss", "make_loss", "softmax_cross_entropy", "CTCLoss"),
-        *("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput"),
-    ),
+    "product": "#f4a582",
+    "normalization": "#b8e0b0",
+    "activation": "#fbe7a1",
+    "pooling": "#9ecae1",
+    "shape": "#d4c2e8",
+    "loss": "#f2a7b5",
 }
-_COLOR_OF = {kind: color for color, kinds in _COLORS.items() for kind in kinds}
 
 
 def print_summary(
@@ -202,7 +186,7 @@ def plot_network(
         if node.operator is None:
             look = {"shape": "oval", "fillcolor": _VARIABLE_COLOR}
         else:
-            look = {"fillcolor": _COLOR_OF.get(node.kind, _OTHER_COLOR)}
+            look = {"fillcolor": _COLORS.get(node.operator.category, _OTHER_COLOR)}
         # As in MXNet, variables stay oval whatever the shape of the others.
         attributes = {**common, **given, **look}
         dot.node(keys[node], label=graphviz.escape(_label(node)), **attributes)
@@ -382,29 +366,13 @@ def _keys(nodes: Sequence[Node]) -> dict[Node, str]:
 
 def _label(node: Node) -> str:
     """Return what stands in the box of a node: its name, or for common layers what they are."""
-    attributes = node.attributes
-    if node.kind in ("Convolution", "Deconvolution"):
-        window = f"{_lengths(attributes['kernel'])}/{_lengths(attributes.get('stride') or (1,))}"
-        return f"{node.kind}\n{window}, {attributes['num_filter']}"
-    if node.kind == "FullyConnected":
-        return f"{node.kind}\n{attributes['num_hidden']}"
-    if node.kind in ("Activation", "LeakyReLU"):
-        return f"{node.kind}\n{attributes.get('act_type', 'leaky')}"
-    if node.kind == "Pooling":
-        kind = attributes.get("pool_type", "max")
-        if attributes.get("global_pool"):
-            return f"{node.kind}\nglobal {kind}"
-        return f"{node.kind}\n{kind}, {_lengths(attributes['kernel'])}/{_lengths(attributes.get('stride') or (1,))}"
-    return node.name
-
-
-def _lengths(shape: Sequence[int]) -> str:
-    return "x".join("?" if length == UNKNOWN else str(length) for length in shape)
+    caption = None if node.operator is None else node.operator.caption
+    return node.name if caption is None else f"{node.kind}\n{caption(node.attributes)}"
 
 
 def _per_example(shapes: Sequence[Any]) -> str:
     """Return shapes without their first axis."""
-    return ", ".join("" if shape is None else _lengths(shape[1:]) for shape in shapes)
+    return ", ".join("" if shape is None else joined(shape[1:]) for shape in shapes)
 
 
 def _count(parameters: Iterable[Node], shapes: Mapping[Value, Any]) -> str:

@@ -27,8 +27,8 @@ from custom_operators import operator_of
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.ndarray import custom
-from minpy.ndarray.custom import method_of
+from minpy.custom import calling as custom
+from minpy.custom.calling import method_of
 
 
 def lent(op: Any, method: str = "forward") -> bool:

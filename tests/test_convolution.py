@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import minpy as mx
 from minpy import nd
-from minpy.ops import columns
+from minpy.ops.kernels import columns
 
 
 def normal(*shape: int, seed: int = 0, dtype: str = "float64") -> np.ndarray:

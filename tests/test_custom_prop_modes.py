@@ -13,7 +13,7 @@ from custom_operators import Sigmoid, SigmoidProp, operator_of, recorded
 import minpy as mx
 from minpy import autograd, nd
 from minpy.core.errors import GraphFreedError, MutationError, NoGradientError
-from minpy.ndarray.custom import PropOperator
+from minpy.custom.calling import PropOperator
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:

@@ -19,7 +19,7 @@ from test_operator_table import call, operator_of, scope
 from minpy import nd
 from minpy.core import Operator
 from minpy.core.errors import DTypeError, MXNetError, ShapeError
-from minpy.ops.partial_shapes import UNKNOWN, as_dtype, merge_dtypes, merge_shapes, same_dtype
+from minpy.ops.inference.partial_shapes import UNKNOWN, as_dtype, merge_dtypes, merge_shapes, same_dtype
 from minpy.ops.registry import OPERATORS
 
 GOLDEN = Path(__file__).resolve().parent / "golden"

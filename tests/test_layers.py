@@ -15,23 +15,22 @@ ROOT = Path(minpy.__file__).parent
 # modules inside, with `.*` only these. Where several match a module, the longest counts.
 LAYERS = [
     ["minpy.core*", "minpy.version"],
-    ["minpy.differentiation*", "minpy.files"],
+    ["minpy.context", "minpy.differentiation*", "minpy.files"],
     ["minpy.checking*", "minpy.ops*"],
     ["minpy.bridge*", "minpy.graph*"],
     ["minpy.ndarray.*"],
-    ["minpy.function", "minpy.operator"],
-    ["minpy.ndarray.custom"],
-    ["minpy.ndarray"],
+    ["minpy.custom*"],
+    ["minpy.ndarray", "minpy.operator"],
     ["minpy.symbol*"],
     ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.test_utils*", "minpy.visualization"],
-    ["minpy.autograd", "minpy.context", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
+    ["minpy.autograd", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
     ["minpy"],
 ]
 HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in groups}
 
 
 # What a method imports once it is called: `op.check` and `op.trace_report`, which most programs never call.
-LATE = {("minpy.core.operator", "minpy.checking"), ("minpy.core.operator", "minpy.graph.tracing.report")}
+LATE = {("minpy.core.base", "minpy.checking"), ("minpy.core.base", "minpy.graph.tracing.report")}
 
 
 def module_name(path: Path) -> str:

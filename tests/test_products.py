@@ -10,8 +10,8 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.ops.products import linear, matrix_product
-from minpy.ops.rectifier import rectified
+from minpy.ops.kernels.products import linear, matrix_product
+from minpy.ops.registry import OPERATORS
 
 # (rows, inner, columns): small; many rows; wide results in blocks, of equal and of unequal lengths; nothing to sum.
 PRODUCTS = [(3, 4, 5), (300, 40, 200), (512, 100, 512), (513, 256, 1201), (512, 257, 600), (600, 0, 700), (0, 3, 4)]
@@ -103,7 +103,8 @@ def test_a_layer_of_any_size_has_the_gradients_of_its_products(shape: tuple[int,
 
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "uint8", "bool", ">f4"])
 @pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 4096), (3, 4097), (90, 100), (4, 5, 1000)], ids=str)
-def test_rectified_is_the_maximum_with_zero(shape: tuple[int, ...], dtype: str) -> None:
+def test_relu_is_the_maximum_with_zero(shape: tuple[int, ...], dtype: str) -> None:
+    rectified, into = OPERATORS["relu"].forward, OPERATORS["relu"].into
     data = np.random.default_rng(1).uniform(-5, 5, shape).astype(dtype)
     turned = data.transpose(*range(1, data.ndim), 0) if shape else data
     for array in (data, data.T, turned, data[..., ::-1] if shape else data):
@@ -113,10 +114,10 @@ def test_rectified_is_the_maximum_with_zero(shape: tuple[int, ...], dtype: str) 
         assert found is not array
         np.testing.assert_array_equal(found, expected)
         for out in (np.empty_like(expected), np.empty(expected.shape, expected.dtype)):
-            assert rectified(array, out) is out
+            into(out, array)
             np.testing.assert_array_equal(out, expected)
         own = array.astype(expected.dtype)
-        rectified(own, own)
+        into(own, own)
         np.testing.assert_array_equal(own, expected)
 
 
@@ -150,9 +151,9 @@ def test_layers_read_arrays_that_lie_in_files(tmp_path: Path) -> None:
     np.testing.assert_allclose(weight.grad.asnumpy(), (1 - expected**2).T @ values, rtol=1e-3, atol=1e-4)
 
 
-def test_rectified_keeps_nan() -> None:
+def test_relu_keeps_nan() -> None:
     data = np.full((100, 100), np.nan, "float32")
-    assert np.isnan(rectified(data)).all()
+    assert np.isnan(nd.relu(nd.array(data)).asnumpy()).all()
     assert np.isnan(mx.nd.Activation(mx.nd.array(data), act_type="relu").asnumpy()).all()
 
 

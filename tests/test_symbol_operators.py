@@ -12,9 +12,9 @@ from operator_table.row import Row
 
 from minpy import nd
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
-from minpy.ops.creation_operators import fill_in
-from minpy.ops.partial_shapes import UNKNOWN, merge_dtypes, merge_shapes, same_dtype
+from minpy.ops.inference.partial_shapes import UNKNOWN, merge_dtypes, merge_shapes, same_dtype
 from minpy.ops.registry import OPERATORS
+from minpy.ops.tensor.creation import fill_in
 
 ROWS: list[Row] = [*scalar.ROWS, *creation.ROWS, *images.ROWS]
 

@@ -94,7 +94,9 @@ def test_a_report_as_text() -> None:
         "forward: called as it is, because it chooses by values: `if`, `while`, `and` or `assert` of an array" in text
     )
     assert text.splitlines()[2].endswith("return x / x.max() if x.max() > 1 else x")
-    with pytest.raises(KeyError, match=r"scaled_if_large: no part 'backward'; there are forward, gradient of x"):
+    with pytest.raises(
+        KeyError, match=r"scaled_if_large\(x float64 \(3,\)\): no part 'backward'; there are forward, gradient of x"
+    ):
         CASES["scaled_if_large"].operator.trace_report(np.ones(3))["backward"]
     with pytest.raises(ArgumentError, match="softplus"):
         CASES["softplus"].operator.trace_report()

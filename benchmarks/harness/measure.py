@@ -79,7 +79,9 @@ class WorkerError(Exception):
 class Worker:
     """The process that runs one implementation."""
 
-    def __init__(self, case_name: str, implementation: Implementation, settings: Settings) -> None:
+    def __init__(
+        self, case_name: str, implementation: Implementation, settings: Settings, checkout: Path = BENCHMARKS.parent
+    ) -> None:
         python = interpreter(implementation.peer, settings.environments.get(implementation.peer))
         if python is None:
             raise WorkerError(f"no environment: run make_peers.py {implementation.peer}", failed=False)
@@ -87,7 +89,7 @@ class Worker:
         self._process = subprocess.Popen(
             [python, "-W", "ignore", "-m", "harness.worker", case_name, implementation.name],
             cwd=BENCHMARKS,
-            env=_environment_variables(implementation.peer, settings),
+            env=_environment_variables(implementation.peer, settings, checkout),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
@@ -132,9 +134,9 @@ class Worker:
         self._errors.close()
 
 
-def _environment_variables(peer: str, settings: Settings) -> dict[str, str]:
+def _environment_variables(peer: str, settings: Settings, checkout: Path) -> dict[str, str]:
     variables = dict(os.environ)
-    paths = [str(BENCHMARKS.parent), variables.pop("PYTHONPATH", "")]
+    paths = [str(checkout), variables.pop("PYTHONPATH", "")]
     if peer in LOCAL:
         variables["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     if settings.threads is not None:

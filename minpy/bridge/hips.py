@@ -27,8 +27,9 @@ from autograd.util import toposort
 
 from minpy.core import dispatch, guards
 from minpy.core.array import Array, raw_of
+from minpy.core.base import BaseOperator
 from minpy.core.errors import ArgumentError, NoGradientError
-from minpy.core.nodes import Recorded, attach_outputs, record_node
+from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.state import Scope, state
 from minpy.core.tape import conform
 from minpy.differentiation import tracing
@@ -306,7 +307,7 @@ def register_array(cls: type) -> None:
 # -- autograd's functions on our tape ----------------------------------------------------------------------------------
 
 
-class AutogradCall(Recorded):
+class AutogradCall(BaseOperator):
     """The operator of one recorded call whose gradient HIPS autograd computes.
 
     Parameters

@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from minpy.core.attributes import Attribute, Signature
+from minpy.core.attributes import Signature
 
 __all__ = ["Bound", "is_method", "with_keyword_input"]
 
@@ -51,8 +51,8 @@ def is_method(function: Callable[..., Any]) -> bool:
     return bool(scope) and not scope.endswith("<locals>") and bool(names)
 
 
-def with_keyword_input(cls: type, operator: Any, key: str) -> Any:
-    """Return a `cls` like this operator that takes the keyword argument `key` as its last positional input."""
+def with_keyword_input(operator: Any, key: str) -> Any:
+    """Return an operator like this one that takes the keyword argument `key` as its last positional input."""
 
     def rearranged(function: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **attributes: Any) -> Any:
@@ -62,28 +62,9 @@ def with_keyword_input(cls: type, operator: Any, key: str) -> Any:
         return call
 
     text = operator.signature
-    attributes: dict[str, Attribute] = {name: value for name, value in text.attributes.items() if name != key}
+    attributes = {name: value for name, value in text.attributes.items() if name != key}
     signature = Signature((*text.inputs, key), {}, attributes, text.variadic, text.open_ended)
-    derived: Any = cls(
-        rearranged(operator.forward),
-        name=operator.__name__,
-        kind=operator.kind,
-        signature=signature,
-        visible_outputs=operator.visible_outputs,
-        auxiliary=operator.auxiliary,
-    )
-    derived.is_method = operator.is_method
-    derived.rules = [None if rule is None else rearranged(rule) for rule in operator.rules]
-    derived.rules.append(rearranged(operator.keyword_rules[key]) if key in operator.keyword_rules else None)
-    derived.multiple_rules = [(indices, rearranged(rule)) for indices, rule in operator.multiple_rules]
-    derived.keyword_rules = {name: rearranged(rule) for name, rule in operator.keyword_rules.items() if name != key}
-    derived.zeros = set(operator.zeros)
-    derived.shapes_only = set(operator.shapes_only)
-    if operator.zero_rest and key not in operator.keyword_rules:
-        derived.zeros.add(len(text.inputs))
-    derived.all_zero = operator.all_zero
-    derived.zero_rest = operator.zero_rest
-    derived.jvp_rules = {index: rearranged(rule) for index, rule in operator.jvp_rules.items()}
+    derived = operator.like(rearranged(operator.forward), signature)
+    derived.adopt(operator.gradients.with_keyword(key, rearranged))
     derived.shape_rule = None if operator.shape_rule is None else rearranged(operator.shape_rule)
-    derived._forget_plan()
     return derived

@@ -13,55 +13,7 @@ import numpy
 from minpy.core.array import FRONT_ENDS, Array, new_array, now
 from minpy.core.errors import describe
 
-__all__ = ["Leaf", "Node", "Output", "Recorded", "attach_outputs", "connect", "record_node"]
-
-
-class Recorded:
-    """What the tape asks of the operator of a node. `Operator` answers for itself; others derive from this."""
-
-    # Whether `rules[index]` is the gradient rule of each argument, to be called on raw arrays.
-    direct = False
-    # Whether values handed to the rules must not be writable, as a user wrote them.
-    guarded = False
-    # Whether it is one of ours, which does not fail halfway through a walk.
-    builtin = False
-    kind = "numpy"
-    in_place_rule: Any = None
-    into_rules: dict[int, Any] = {}
-    jvp_rules: dict[int, Any] = {}
-
-    def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
-    ) -> list[Any]:
-        """Return the gradients of the arguments at the positions `needed`, in order."""
-        raise NotImplementedError
-
-    def is_zero(self, index: int) -> bool:
-        """Tell whether the gradient of an argument is said to be zero."""
-        return False
-
-    def has_rule(self, index: int) -> bool:
-        """Tell whether the gradient of an argument is known."""
-        return True
-
-    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
-        """Return (arguments that the rules at `indices` read, None for all; whether they read the answer)."""
-        return None, True
-
-    def require_rules(self, node: Node) -> None:
-        """Raise `NoGradientError` if a gradient that `node` needs is not known."""
-
-    def argument_names(self, count: int) -> list[str]:
-        """Return what messages call the first `count` arguments."""
-        return [f"argument {index}" for index in range(count)]
-
-    def argument_name(self, index: int) -> str:
-        """Return what messages call one argument."""
-        return self.argument_names(index + 1)[-1]
-
-    def describe_rule(self, index: int) -> str:
-        """Return what messages call the gradient rule of one argument."""
-        return f"{self.__name__}: the gradient rule of {self.argument_name(index)}"  # type: ignore[attr-defined]
+__all__ = ["Leaf", "Node", "Output", "attach_outputs", "connect", "record_node"]
 
 
 class Node:

@@ -1,35 +1,36 @@
-"""`Operator`: a forward function, its gradient rules, and optionally a shape rule.
+"""`Operator`: a forward function, its gradient rules, and optionally rules of inference.
 
-Everything that computes in minpy is one. Built-in operators are written as users write a `@customop`: a rule has the
-staged form `rule(ans, *args, **attributes)`, and returns a function from the upstream to the downstream gradient.
+Built-in operators are written as users write a `@customop`: a rule has the staged form
+`rule(ans, *args, **attributes)`, and returns a function from the upstream to the downstream gradient. It names the
+attributes that it reads; they are filled in from the signature.
 """
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy
 
-from minpy.core import dispatch, guards
+from minpy.core import guards
 from minpy.core.array import FRONT_ENDS, Array, new_array
-from minpy.core.attributes import ShownSignature, Signature, read_signature
+from minpy.core.attributes import Signature, read_signature
+from minpy.core.base import BaseOperator, ShapeInference, TypeInference
 from minpy.core.derived import Bound, is_method, with_keyword_input
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
-from minpy.core.inferring import Inferring
-from minpy.core.rules import Plan, Rule, values_read
-
-if TYPE_CHECKING:
-    from minpy.checking import Report
-    from minpy.graph.tracing.report import TraceReport
+from minpy.core.filling import adapted
+from minpy.core.rules import GradientRules, Plan, Rule
 
 __all__ = ["Operator"]
 
 
-class Operator(Inferring):
+class Operator(BaseOperator):
     """A function of arrays that knows its gradients, and runs in every mode.
+
+    It is made of parts that can be read alone: `signature`, the inputs and attributes; `definition`, the function in
+    plain NumPy; `forward`, what runs on raw arrays, which is the definition unless there is a faster kernel;
+    `gradients`, the rules; `shape_inference` and `type_inference`.
 
     Parameters
     ----------
@@ -61,28 +62,6 @@ class Operator(Inferring):
     array([1., 8.])
     """
 
-    # Modules that know further modes to check, imported when an operator is checked.
-    modes_in: ClassVar[list[str]] = []
-
-    __call__ = dispatch.call
-    __signature__ = ShownSignature()
-
-    # The rule of a unary operator that computes in the upstream gradient's memory, for gradients nobody else refers to.
-    in_place_rule: Any = None
-
-    # A ufunc, or `into(out, *inputs, **attributes)`: computes the answer in given memory. See `def_into`.
-    into: Any = None
-    # Whether `name=` in a call is no argument, but names the call in a graph.
-    takes_name: bool = True
-    # Whether each element of the answer depends on the same element of the inputs only.
-    elementwise: bool = False
-
-    # Which of several outputs the gradient rules read, if not all: what a graph has to keep.
-    outputs_read: Sequence[int] | None = None
-
-    # Whether the answer on NDArrays of integers is truncated to their dtype, as MXNet's operators do.
-    keeps_dtype: bool = False
-
     def __init__(
         self,
         forward: Callable[..., Any],
@@ -94,13 +73,13 @@ class Operator(Inferring):
         visible_outputs: int | Callable[[dict[str, Any]], int] | None = None,
         auxiliary: Sequence[str] = (),
     ) -> None:
-        self.forward = forward
+        self.definition = forward
+        self.forward: Callable[..., Any] = forward
         self.kind = kind
         self.builtin = builtin
         self.guarded = not builtin
         self.signature = signature if signature is not None else read_signature(forward)
         self.visible_outputs = visible_outputs
-        self.may_alias = True
         self.uses_training = "training" in self.signature.attributes
         self.is_method = is_method(forward)
         self.takes_name = builtin or not (
@@ -109,18 +88,8 @@ class Operator(Inferring):
         self.arity = len(self.signature.inputs) if self.signature.variadic is None else -1
         if any(attribute.default is inspect.Parameter.empty for attribute in self.signature.attributes.values()):
             self.arity = -1
-        self.keywords_bound: set[tuple[Any, ...]] = set()  # see `dispatch.needs_no_binding`
-        self.rules: list[Rule | None] = [None] * len(self.signature.inputs)
-        self.multiple_rules: list[tuple[tuple[int, ...] | None, Rule]] = []
-        self.keyword_rules: dict[str, Rule] = {}
-        self.jvp_rules: dict[int, Rule] = {}
-        self.into_rules: dict[int, Rule] = {}
+        self.keywords_bound: set[tuple[Any, ...]] = set()
         self.auxiliary = tuple(auxiliary)
-        self.zeros: set[int] = set(map(self.signature.inputs.index, auxiliary))
-        self.shapes_only: set[int] = set()
-        self.all_zero = False
-        # Whether further variadic and keyword inputs have a zero gradient: what is left of `all_zero` beside rules.
-        self.zero_rest = False
         self._with_inputs: dict[str, Operator] = {}
         self._plan: Plan | None = None
         self.__name__: str = name or str(getattr(forward, "__name__", type(forward).__name__))
@@ -130,39 +99,45 @@ class Operator(Inferring):
         self.__wrapped__ = forward
         if isinstance(forward, numpy.ufunc) and forward.nout == 1 and forward.signature is None:
             self.into, self.elementwise = forward, True
-        self._forget_plan()
+        self.adopt(GradientRules(len(self.signature.inputs), map(self.signature.inputs.index, auxiliary)))
+
+    def adopt(self, gradients: GradientRules) -> None:
+        """Take over gradient rules: the tape looks for them at the operator itself."""
+        self.gradients = gradients
+        self.rules, self.raw_rules = gradients.definitions, gradients.raw
+        self.multiple_rules, self.keyword_rules = gradients.several, gradients.by_keyword
+        self.into_rules, self.jvp_rules = gradients.into, gradients.jvp
+        self._rules_changed()
+
+    def like(self, forward: Callable[..., Any], signature: Signature) -> Operator:
+        """Return an operator of this one's name and kind with another function."""
+        made = Operator(
+            forward,
+            name=self.__name__,
+            kind=self.kind,
+            signature=signature,
+            visible_outputs=self.visible_outputs,
+            auxiliary=self.auxiliary,
+        )
+        made.is_method = self.is_method
+        return made
 
     # -- describing ----------------------------------------------------------------------------------------------
 
     def __repr__(self) -> str:
-        names = [*self.signature.inputs, *([f"*{self.signature.variadic}"] if self.signature.variadic else [])]
-        names += [f"{name}=" for name in self.signature.attributes]
         known = [self.argument_name(index) for index in range(len(self.signature.inputs)) if self.has_rule(index)]
         known += list(self.keyword_rules)
         if self.all_zero:
             known = ["none (zero)"]
         elif self.multiple_rules and self.signature.variadic:
             known = ["all"]
-        return f"<Operator {self.__name__}({', '.join(names)}), gradients: {', '.join(known) or 'none'}>"
+        return f"<Operator {self.__name__}({', '.join(self._shown_inputs())}), gradients: {', '.join(known) or 'none'}>"
 
     def __reduce__(self) -> str:
         return self.__qualname__
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else Bound(self, instance)
-
-    def argument_names(self, count: int) -> list[str]:
-        """Return the names of the first `count` inputs of a call."""
-        names = list(self.signature.inputs[:count])
-        return names + [f"{self.signature.variadic}[{index}]" for index in range(count - len(names))]
-
-    def argument_name(self, index: int) -> str:
-        """Return the name of the input at a position."""
-        return self.argument_names(index + 1)[-1]
-
-    def describe_rule(self, index: int) -> str:
-        """Return how messages call the gradient rule of the input at a position."""
-        return f"{self.__name__}: the gradient rule of argument {index - self.is_method} ({self.argument_name(index)})"
 
     # -- defining gradients --------------------------------------------------------------------------------------
 
@@ -204,25 +179,14 @@ class Operator(Inferring):
             return self._decorator(self.def_grad, argnum)
         index = self._index(argnum)
         self._require_callable(rule, "def_grad")
-        self.rules[index] = rule
-        self.into_rules.pop(index, None)
-        self._unset_all_zero()
-        self.zeros.discard(index)
-        self._forget_plan()
+        self.gradients.define(index, self._adapted(rule, index))
+        self._rules_changed()
         return self
 
     def def_grad_zero(self, argnum: int | None = None) -> Operator:
         """Say that the gradient with respect to an argument (None: to every argument) is zero."""
-        if argnum is None:
-            self.all_zero = True
-            self.rules = [None] * len(self.signature.inputs)
-            self.multiple_rules = []
-            self.keyword_rules.clear()
-        else:
-            index = self._index(argnum)
-            self.rules[index] = None
-            self.zeros.add(index)
-        self._forget_plan()
+        self.gradients.define_zero(None if argnum is None else self._index(argnum))
+        self._rules_changed()
         return self
 
     def keep_shape_only(self, *argnums: int) -> Operator:
@@ -230,8 +194,8 @@ class Operator(Inferring):
 
         The rules are then given an object with `shape`, `dtype`, `ndim` and `size` in the argument's place.
         """
-        self.shapes_only.update(map(self._index, argnums))
-        self._forget_plan()
+        self.gradients.shapes_only.update(map(self._index, argnums))
+        self._rules_changed()
         return self
 
     def def_grad_kw(self, rule: Rule, key: str) -> Operator:
@@ -249,7 +213,7 @@ class Operator(Inferring):
             known = [*self.signature.inputs, *self.signature.attributes]
             raise ArgumentError(f"{self.__name__}.def_grad_kw: no parameter {key!r}; it has {', '.join(known)}.")
         self.keyword_rules[key] = rule
-        self._forget_plan()
+        self._rules_changed()
         return self
 
     def def_multiple_grad(self, rule: Rule | None = None, argnums: int | Sequence[int] | None = None) -> Any:
@@ -268,19 +232,38 @@ class Operator(Inferring):
         self._require_callable(rule, "def_multiple_grad")
         argnums = (argnums,) if isinstance(argnums, int) else argnums
         indices = None if argnums is None else tuple(self._index(argnum) for argnum in argnums)
-        self._unset_all_zero()
-        if indices is None:
-            self.zeros = set(map(self.signature.inputs.index, self.auxiliary))
-            self.zero_rest = False
-        else:
-            self.zeros.difference_update(indices)
-        for index in range(len(self.rules)) if indices is None else indices:
-            self.rules[index] = None
-        self.multiple_rules = [
-            (indices, rule),
-            *(known for known in self.multiple_rules if indices and not set(known[0] or (-1,)) <= set(indices)),
-        ]
-        self._forget_plan()
+        self.gradients.define_several(indices, adapted(rule, self.signature, f"{self.__name__}: the rule"))
+        self._rules_changed()
+        return self
+
+    def def_kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Register a faster form of the forward function for raw arrays; may be used as a decorator.
+
+        `kernel(*inputs, **attributes)` returns what the definition does, of fresh memory. It may compute in place,
+        branch on values, and call what only NumPy arrays know; the forward function stays the definition, which is
+        recorded, traced, and compared with by `check`.
+        """
+        self._require_callable(function, "def_kernel")
+        self.forward = adapted(function, self.signature, f"{self.__name__}: the kernel")
+        return function
+
+    def def_grad_kernel(self, rule: Rule | None = None, argnum: int = 0) -> Any:
+        """Register a faster form of a gradient rule for raw arrays, beside the definition given to `def_grad`.
+
+        It is staged as the definition is: `rule(ans, *args, **attributes)` returns a function of the upstream gradient,
+        which returns fresh memory. Without a rule, a decorator is returned.
+        """
+        if rule is None:
+            return self._decorator(self.def_grad_kernel, argnum)
+        self._require_callable(rule, "def_grad_kernel")
+        index = self._index(argnum)
+        if self.rules[index] is None:
+            raise ArgumentError(
+                f"{self.__name__}.def_grad_kernel: argument {argnum} has no rule yet; give its definition first, with "
+                f"{self.__name__}.def_grad(rule, argnum={argnum})."
+            )
+        self.raw_rules[index] = self._adapted(rule, index)
+        self._rules_changed()
         return self
 
     def def_grad_into(self, rule: Rule | None = None, argnum: int = 0) -> Any:
@@ -293,8 +276,9 @@ class Operator(Inferring):
         if rule is None:
             return self._decorator(self.def_grad_into, argnum)
         self._require_callable(rule, "def_grad_into")
-        self.into_rules[self._index(argnum)] = rule
-        self._forget_plan()
+        index = self._index(argnum)
+        self.into_rules[index] = self._adapted(rule, index)
+        self._rules_changed()
         return self
 
     def def_into(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -304,7 +288,7 @@ class Operator(Inferring):
         it on raw arrays; the forward function stays the definition. May be used as a decorator.
         """
         self._require_callable(function, "def_into")
-        self.into = function
+        self.into = adapted(function, self.signature, f"{self.__name__}: the form for given memory")
         return function
 
     def def_jvp(self, rule: Rule | None = None, argnum: int = 0) -> Any:
@@ -316,89 +300,75 @@ class Operator(Inferring):
         if rule is None:
             return self._decorator(self.def_jvp, argnum)
         self._require_callable(rule, "def_jvp")
-        self.jvp_rules[self._index(argnum)] = rule
-        self._forget_plan()
+        index = self._index(argnum)
+        self.jvp_rules[index] = self._adapted(rule, index)
+        self._rules_changed()
         return self
 
     def def_shape(self, rule: Callable[..., Any]) -> Operator:
         """Register the shape rule: `rule(*input_shapes, **attributes)` returns the output's shape (or several)."""
         self._require_callable(rule, "def_shape")
-        self.shape_rule = rule
+        self.shape_rule = adapted(rule, self.signature, f"{self.__name__}: the shape rule")
         return self
 
-    def check(self, *arguments: Any, **attributes: Any) -> Report:
-        """Compare every rule with central differences, and every mode with every other, at one call's arguments.
+    def def_infer_shape(self, rule: ShapeInference) -> ShapeInference:
+        """Register how partly known shapes of inputs and outputs complete each other; may be used as a decorator.
 
-        Returns a report that prints as a table, or raises `CheckError` with the worst element named. Everything that
-        is checked, and the tolerances that may be set, are described at `minpy.checking.check_operator`.
-
-        Examples
-        --------
-        >>> import minpy as mx
-        >>> mx.nd.exp.check([1.0, 2.0])['gradient of data'].result
-        'ok'
-        """
-        from minpy.checking import check_operator  # it is large, and most programs check nothing
-
-        for module in self.modes_in:
-            importlib.import_module(module)
-        return check_operator(self, arguments, attributes)
-
-    def trace_report(self, *arguments: Any, **attributes: Any) -> TraceReport:
-        """Tell what graphs make of the operator: the steps of its forward function and of its rules.
-
-        A program runs these steps in place of the function, merged with what surrounds them. A function that cannot be
-        traced is called as it is; the report says which of its lines is in the way, and why.
-
-        Parameters
-        ----------
-        *arguments : array_like
-            As for a call. Their values are not looked at, unless the forward function has to be run.
-        **attributes
-            As for a call.
-
-        Returns
-        -------
-        TraceReport
-            Prints as text. `report["forward"]` and `report["gradient of x"]` are its parts, each with `traced`,
-            `steps`, `reason` and `place`; `report.traced` says whether all are traced.
-
-        Raises
-        ------
-        ArgumentError
-            For missing or unknown arguments.
+        `rule(inputs, outputs, **attributes)` is given one shape for each input of a call and each output that callers
+        see (a tuple, with `UNKNOWN` for lengths that are not known, or None), and returns two such lists: what follows.
+        What it does not know it returns as it is, or as None; what it returns is merged with what was known. A
+        contradiction inside the rule is a `ShapeError`; the caller adds where it happened. Inputs that are given by
+        no attribute (a bias with `no_bias`) are not in the list.
 
         Examples
         --------
-        >>> import numpy as np
-        >>> from minpy import customop
-        >>> @customop('numpy')
-        ... def scale(x):
-        ...     return 2 * x if x.max() > 1 else x
-        >>> print(scale.trace_report(np.ones(3))['forward'].reason)
-        it chooses by values: `if`, `while`, `and` or `assert` of an array
+        >>> from minpy.core import Operator
+        >>> double = Operator(lambda x: x + x, name='double')
+        >>> @double.def_infer_shape
+        ... def shapes(inputs, outputs):
+        ...     return outputs, inputs
         """
-        from minpy.graph.tracing.report import trace_report  # graphs know operators, and most programs make none
+        self.shape_inference = adapted(rule, self.signature, f"{self.__name__}: the rule that infers shapes")
+        return rule
 
-        return trace_report(self, arguments, attributes)
+    def def_infer_type(self, rule: TypeInference) -> TypeInference:
+        """Register how dtypes of inputs and outputs follow from each other; may be used as a decorator.
+
+        As with `def_infer_shape`, with dtypes (None: unknown) in place of shapes.
+        """
+        self.type_inference = adapted(rule, self.signature, f"{self.__name__}: the rule that infers dtypes")
+        return rule
 
     # -- what the modes ask --------------------------------------------------------------------------------------
 
+    @property
+    def all_zero(self) -> bool:
+        """Whether the gradient of every argument is said to be zero."""
+        return self.gradients.all_zero
+
     def has_rule(self, index: int) -> bool:
         """Tell whether the gradient of the input at a position is known, as a rule or as zero."""
-        if self.is_zero(index) or (index < len(self.rules) and self.rules[index] is not None):
-            return True
-        return any(indices is None or index in indices for indices, _ in self.multiple_rules)
+        return self.gradients.has(index)
 
     def is_zero(self, index: int) -> bool:
         """Tell whether the gradient of the input at a position is said to be zero."""
-        return self.all_zero or index in self.zeros or (self.zero_rest and index >= len(self.rules))
+        return self.gradients.is_zero(index)
 
-    def require_rules(self, node: Any) -> None:
-        """Raise `NoGradientError` if an input of `node` needs a gradient that is not defined."""
-        for index, parent in enumerate(node.parents):
-            if parent is not None and not self.has_rule(index):
-                raise self.missing_rule(index)
+    def plan(self) -> Plan:
+        """Return what recording a call has to keep."""
+        if self._plan is None:
+            self._plan = self.gradients.plan()
+        return self._plan
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return what the rules of the inputs at the positions `indices` read: see `GradientRules.values_read`."""
+        return self.gradients.values_read(indices)
+
+    def with_inputs(self, key: str) -> Operator:
+        """Return this operator with the keyword argument `key` as its last positional input."""
+        if key not in self._with_inputs:
+            self._with_inputs[key] = with_keyword_input(self, key)
+        return self._with_inputs[key]
 
     def missing_rule(self, index: int) -> NoGradientError:
         """Return the error for a gradient that is not defined, which says how to define it."""
@@ -418,22 +388,6 @@ class Operator(Inferring):
             f"{name}.def_grad_zero({argnum})."
         )
 
-    def plan(self) -> Plan:
-        """Return what recording a call has to keep."""
-        if self._plan is None:
-            self._plan = self._make_plan()
-        return self._plan
-
-    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
-        """Return what the rules of the inputs at the positions `indices` read.
-
-        The positions of the arguments (None: all of them), and whether they read the answer.
-        """
-        rules = [self.rules[index] for index in indices if index < len(self.rules)]
-        wanted = set(indices)
-        several = [rule for positions, rule in self.multiple_rules if positions is None or wanted & set(positions)]
-        return values_read([rule for rule in (*rules, *several) if rule is not None])
-
     def pull_back(
         self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
     ) -> list[Any]:
@@ -444,11 +398,13 @@ class Operator(Inferring):
             answer = tuple(map(self.wrap_raw, answer)) if type(answer) is tuple else self.wrap_raw(answer)
             arguments = [self.wrap_raw(value) for value in arguments]
             gradient = tuple(map(self.wrap_raw, gradient)) if type(gradient) is tuple else self.wrap_raw(gradient)
+        recorded = _holds_arrays(gradient) or _holds_arrays(answer) or _holds_arrays(arguments)
+        rules = self.rules if recorded else self.raw_rules
         parts: dict[int, Any] = {}
         for index in needed:
             if index in parts:
                 continue
-            rule = self.rules[index] if index < len(self.rules) else None
+            rule = rules[index] if index < len(rules) else None
             if rule is not None:
                 parts[index] = self._apply(rule, index, answer, arguments, attributes, gradient)
                 continue
@@ -463,7 +419,8 @@ class Operator(Inferring):
                             f"{len(indices)} gradients, for {', '.join(map(self.argument_name, indices))}."
                         )
                     for position, result in zip(indices, results, strict=True):
-                        if self._multiple_rule(position) is rule:
+                        answering = self.gradients.of_several(position)
+                        if answering is not None and answering[1] is rule:
                             parts[position] = result
                     break
             else:
@@ -471,21 +428,6 @@ class Operator(Inferring):
         if self.kind == "mxnet":
             return [_to_numpy_semantics(parts[index], gradient) for index in needed]
         return [parts[index] for index in needed]
-
-    def wrap_raw(self, value: Any) -> Any:
-        """Return an array as functions of this operator's kind take it."""
-        cls = FRONT_ENDS[self.kind]
-        if isinstance(value, numpy.ndarray):
-            return new_array(cls, value)
-        if isinstance(value, Array) and type(value) is not cls:
-            return new_array(cls, value._data, value._node)
-        return value
-
-    def with_inputs(self, key: str) -> Operator:
-        """Return this operator with the keyword argument `key` as its last positional input."""
-        if key not in self._with_inputs:
-            self._with_inputs[key] = with_keyword_input(Operator, self, key)
-        return self._with_inputs[key]
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -501,19 +443,6 @@ class Operator(Inferring):
     def keyword_inputs(self) -> Iterable[str]:
         """The keyword arguments that may be arrays which need a gradient."""
         return () if self.builtin else (*self.signature.attributes, *self.keyword_rules)
-
-    def _multiple_rule(self, index: int) -> Rule | None:
-        """Return the rule for several arguments that answers for the one at a position: the latest one, or none."""
-        if index < len(self.rules) and self.rules[index] is not None:
-            return None
-        return next((rule for indices, rule in self.multiple_rules if indices is None or index in indices), None)
-
-    def _unset_all_zero(self) -> None:
-        """Turn "every gradient is zero" into one statement an argument, so that single ones can be changed."""
-        if self.all_zero:
-            self.all_zero = False
-            self.zero_rest = True
-            self.zeros = set(range(len(self.rules)))
 
     def _apply(
         self,
@@ -551,7 +480,7 @@ class Operator(Inferring):
                     f"{self.__name__} has no argument {argnum}; its arguments are "
                     f"{', '.join(f'{i} ({name})' for i, name in enumerate(self.signature.inputs[self.is_method :]))}."
                 )
-            self.rules.extend([None] * (index + 1 - len(self.rules)))
+            self.gradients.extend(index + 1)
         return index
 
     def _require_callable(self, rule: Any, method: str) -> None:
@@ -562,10 +491,14 @@ class Operator(Inferring):
                 f"{self.__name__}.def_grad_zero(argnum)."
             )
 
-    def _forget_plan(self) -> None:
+    def _adapted(self, rule: Rule, index: int) -> Rule:
+        """Return a rule that may be called with any of the attributes: see `filling.adapted`."""
+        found: Rule = adapted(rule, self.signature, self.describe_rule(index))
+        return found
+
+    def _rules_changed(self) -> None:
         self._plan = None
         self._with_inputs.clear()
-        # Direct: one rule an argument, on raw arrays, so that the tape may call `rules[index]` itself.
         self.direct = (
             self.kind == "numpy"
             and not self.multiple_rules
@@ -575,12 +508,11 @@ class Operator(Inferring):
             and all(self.has_rule(index) for index in range(self.is_method, len(self.rules)))
         )
 
-    def _make_plan(self) -> Plan:
-        rules = [rule for rule in self.rules if rule is not None]
-        rules += [rule for _, rule in self.multiple_rules]
-        rules += [*self.jvp_rules.values(), *self.into_rules.values()]
-        reads_arguments, reads_answer = values_read(rules)
-        return Plan(reads_arguments, reads_answer, frozenset(self.shapes_only))
+
+def _holds_arrays(values: Any) -> bool:
+    if isinstance(values, (tuple, list)):
+        return any(isinstance(value, Array) for value in values)
+    return isinstance(values, Array)
 
 
 def _to_numpy_semantics(part: Any, gradient: Any) -> Any:

@@ -14,14 +14,9 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.nodes import Leaf
 
-__all__ = ["is_sole", "is_sole_target", "owned", "takes_in_place"]
+__all__ = ["is_sole_target", "owned", "takes_in_place"]
 
 _LARGE = 1 << 15  # bytes from which on a pass over memory costs more than to find out
-
-
-def is_sole(count: int, gradient: numpy.ndarray) -> bool:
-    """Tell whether a gradient is large, and only the walk refers to it, `count` times: it may be computed in."""
-    return count <= _SOLE_WALKED and gradient.nbytes >= _LARGE and gradient.base is None and gradient.flags.writeable
 
 
 def takes_in_place(leaf: Leaf, pending: dict[Any, Any]) -> bool:
@@ -71,16 +66,4 @@ def _sole_references() -> tuple[int, int, int]:
     return sys.getrefcount(gradient), sys.getrefcount(holder._data), sys.getrefcount(data)
 
 
-def _sole_walked() -> int:
-    """Measure what `_walk_direct` sees of a gradient that only it and `_walk` refer to."""
-
-    def direct(gradient: Any) -> int:
-        return sys.getrefcount(gradient)
-
-    pending = {0: numpy.zeros(1)}
-    gradient = pending.pop(0)
-    return direct(gradient)
-
-
 _SOLE_LOCAL, _SOLE_SLOT, _SOLE_HELD = _sole_references()
-_SOLE_WALKED = _sole_walked()

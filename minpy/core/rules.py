@@ -1,15 +1,18 @@
-"""What gradient rules read, told from their code: recording a call keeps that, and nothing else, until backward."""
+"""Gradient rules: which arguments have one, how it was given, and what it reads.
+
+What rules read is told from their code: recording a call keeps that, and nothing else, until backward.
+"""
 
 from __future__ import annotations
 
 import dis
 import inspect
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Plan", "Rule", "parameters_read", "values_read"]
+__all__ = ["GradientRules", "Plan", "Rule", "parameters_read", "values_read"]
 
 Rule = Callable[..., Callable[[Any], Any]]
 _READS_EVERYTHING = {"locals", "vars", "eval", "exec", "dir"}
@@ -25,6 +28,149 @@ class Plan:
     reads_shapes: frozenset[int] = frozenset()
 
 
+class GradientRules:
+    """The gradient rules of an operator.
+
+    Attributes
+    ----------
+    definitions : list
+        By position: the rule as it is defined, in plain NumPy; None where there is none.
+    raw : list
+        By position: what is called on raw arrays, a kernel where there is one, else the definition.
+    several : list of (positions or None, rule)
+        The rules that answer for several arguments (None: for all), the latest first.
+    by_keyword, jvp, into : dict
+        Rules of keyword arguments, by name; forward-mode rules and rules that compute in given memory, by position.
+    zeros, shapes_only : set of int
+        Positions whose gradient is zero; whose shape and dtype alone is read.
+    all_zero, zero_rest : bool
+        Whether every gradient is zero; whether that of further variadic and keyword inputs is.
+    """
+
+    def __init__(self, count: int, zeros: Iterable[int] = ()) -> None:
+        self.definitions: list[Rule | None] = [None] * count
+        self.raw: list[Rule | None] = [None] * count
+        self.several: list[tuple[tuple[int, ...] | None, Rule]] = []
+        self.by_keyword: dict[str, Rule] = {}
+        self.jvp: dict[int, Rule] = {}
+        self.into: dict[int, Rule] = {}
+        self.states = frozenset(zeros)
+        self.zeros: set[int] = set(self.states)
+        self.shapes_only: set[int] = set()
+        self.all_zero = False
+        self.zero_rest = False
+
+    def __repr__(self) -> str:
+        known = [str(index) for index in range(len(self.definitions)) if self.has(index)] + list(self.by_keyword)
+        return f"<gradient rules of {', '.join(known) or 'no argument'}>"
+
+    # -- defining --------------------------------------------------------------------------------------------------
+
+    def define(self, index: int, rule: Rule) -> None:
+        """Set the rule of one argument; faster forms of an earlier one go."""
+        self._spell_out_zeros()
+        self.definitions[index] = self.raw[index] = rule
+        self.into.pop(index, None)
+        self.zeros.discard(index)
+
+    def define_several(self, indices: tuple[int, ...] | None, rule: Rule) -> None:
+        """Set the rule of several arguments; None: of all, however many a call has."""
+        self._spell_out_zeros()
+        if indices is None:
+            self.zeros = set(self.states)
+            self.zero_rest = False
+        else:
+            self.zeros.difference_update(indices)
+        for index in range(len(self.definitions)) if indices is None else indices:
+            self.definitions[index] = self.raw[index] = None
+        covered = [known for known in self.several if indices and not set(known[0] or (-1,)) <= set(indices)]
+        self.several[:] = [(indices, rule), *covered]
+
+    def define_zero(self, index: int | None) -> None:
+        """Say that the gradient of one argument, or of every one, is zero."""
+        if index is not None:
+            self.definitions[index] = self.raw[index] = None
+            self.zeros.add(index)
+            return
+        self.all_zero = True
+        for position in range(len(self.definitions)):
+            self.definitions[position] = self.raw[position] = None
+        self.several.clear()
+        self.by_keyword.clear()
+
+    def extend(self, count: int) -> None:
+        """Make room for the rules of `count` arguments."""
+        missing = [None] * (count - len(self.definitions))
+        self.definitions.extend(missing)
+        self.raw.extend(missing)
+
+    def _spell_out_zeros(self) -> None:
+        """Turn "every gradient is zero" into one statement an argument, so that single ones can be changed."""
+        if self.all_zero:
+            self.all_zero = False
+            self.zero_rest = True
+            self.zeros = set(range(len(self.definitions)))
+
+    def with_keyword(self, key: str, change: Callable[[Rule], Rule]) -> GradientRules:
+        """Return these rules for calls that give the keyword argument `key` as the last input.
+
+        `change` makes, of a rule for the calls of today, one for those.
+        """
+
+        def changed(rule: Rule | None) -> Rule | None:
+            return None if rule is None else change(rule)
+
+        count = len(self.definitions)
+        made = GradientRules(count + 1)
+        made.definitions[:] = [*map(changed, self.definitions), changed(self.by_keyword.get(key))]
+        made.raw[:] = [*map(changed, self.raw), made.definitions[-1]]
+        made.several[:] = [(indices, change(rule)) for indices, rule in self.several]
+        made.by_keyword.update({name: change(rule) for name, rule in self.by_keyword.items() if name != key})
+        made.jvp.update({index: change(rule) for index, rule in self.jvp.items()})
+        made.states, made.zeros, made.shapes_only = self.states, set(self.zeros), set(self.shapes_only)
+        if self.zero_rest and key not in self.by_keyword:
+            made.zeros.add(count)
+        made.all_zero, made.zero_rest = self.all_zero, self.zero_rest
+        return made
+
+    # -- asking ----------------------------------------------------------------------------------------------------
+
+    def has(self, index: int) -> bool:
+        """Tell whether the gradient of the input at a position is known, as a rule or as zero."""
+        if self.is_zero(index) or (index < len(self.definitions) and self.definitions[index] is not None):
+            return True
+        return self.of_several(index) is not None
+
+    def is_zero(self, index: int) -> bool:
+        """Tell whether the gradient of the input at a position is said to be zero."""
+        return self.all_zero or index in self.zeros or (self.zero_rest and index >= len(self.definitions))
+
+    def of_several(self, index: int) -> tuple[tuple[int, ...] | None, Rule] | None:
+        """Return (its positions, the rule for several arguments that answers for the one at a position), or None."""
+        if index < len(self.definitions) and self.definitions[index] is not None:
+            return None
+        return next((known for known in self.several if known[0] is None or index in known[0]), None)
+
+    def plan(self) -> Plan:
+        """Return what recording a call has to keep."""
+        rules = [rule for rule in (*self.definitions, *self.raw) if rule is not None]
+        rules += [rule for _, rule in self.several]
+        rules += [*self.jvp.values(), *self.into.values()]
+        reads_arguments, reads_answer = values_read(rules)
+        return Plan(reads_arguments, reads_answer, frozenset(self.shapes_only))
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return what the rules of the inputs at the positions `indices` read.
+
+        The positions of the arguments (None: all of them), and whether they read the answer.
+        """
+        positions = [index for index in indices if index < len(self.definitions)]
+        rules = [forms[index] for index in positions for forms in (self.definitions, self.raw)]
+        wanted = set(indices)
+        several = [rule for known, rule in self.several if known is None or wanted & set(known)]
+        return values_read([rule for rule in (*rules, *several) if rule is not None])
+
+
 def values_read(rules: Iterable[Rule]) -> tuple[frozenset[int] | None, bool]:
     """Return (positions of the arguments that the rules read, None if unknown; whether they read the answer)."""
     reads: set[int] = set()
@@ -33,29 +179,29 @@ def values_read(rules: Iterable[Rule]) -> tuple[frozenset[int] | None, bool]:
         read = parameters_read(rule)
         if read is None:
             return None, True
-        names, first = read
-        answer = answer or first in names
-        positions = list(inspect.signature(rule).parameters)[1:]
-        reads |= {positions.index(name) for name in names if name != first}
+        names, positions = read
+        answer = answer or positions[0] in names
+        reads |= {positions.index(name) - 1 for name in names if name in positions[1:]}
     return frozenset(reads), answer
 
 
-def parameters_read(rule: Rule) -> tuple[set[str], str] | None:
-    """Return (names of the parameters that a rule reads, name of the first); None if that cannot be told.
+def parameters_read(rule: Rule) -> tuple[set[str], tuple[str, ...]] | None:
+    """Return (the names of the parameters that a rule reads, those by position in order); None if that is not told.
 
     What no rule reads is not kept until backward. A parameter is read if its code loads it, or an inner function does.
     """
+    rule = getattr(rule, "adapted_from", rule)
     code = getattr(rule, "__code__", None)
     if not isinstance(rule, types.FunctionType) or code is None or code.co_argcount == 0:
         return None
     if code.co_flags & inspect.CO_VARARGS:
         return None
-    names = code.co_varnames[: code.co_argcount]
+    positions = code.co_varnames[: code.co_argcount]
     if _READS_EVERYTHING & set(code.co_names):
         return None
-    read = set(code.co_cellvars) & set(names)
+    read = set(code.co_cellvars) & set(positions)
     for instruction in dis.get_instructions(code):
         if "LOAD" in instruction.opname or "CHECK" in instruction.opname:
             values = instruction.argval if isinstance(instruction.argval, tuple) else (instruction.argval,)
-            read.update(value for value in values if isinstance(value, str) and value in names)
-    return read, names[0]
+            read.update(value for value in values if isinstance(value, str) and value in positions)
+    return read, positions

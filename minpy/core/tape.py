@@ -5,7 +5,6 @@ Reverse mode is iterative and ordered by sequence number, so depth is bounded by
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -15,7 +14,7 @@ import numpy
 from minpy.core.array import Array, Shaped, last_write, written_since
 from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, describe
 from minpy.core.nodes import Leaf, Node, Output, connect
-from minpy.core.ownership import is_sole, takes_in_place
+from minpy.core.ownership import takes_in_place
 from minpy.core.state import state
 
 __all__ = ["conform", "gradients", "reachable"]
@@ -127,7 +126,7 @@ def _walk_direct(
     This is most of what a backward pass costs. What goes wrong is found out afterwards, on the general path. If the
     whole walk is `trusted`, large gradients of leaves are computed in the memory where they end up.
     """
-    arguments, answer, rules = node.arguments, node.answer, operator.rules
+    arguments, answer, rules = node.arguments, node.answer, operator.raw_rules
     count = 3 if node.attributes else len(arguments)
     if type(node.dtype) is tuple:
         _walk_general(node, gradient, pending, zeros)
@@ -146,8 +145,6 @@ def _walk_direct(
             if count == 2:
                 part = rule(answer, arguments[0], arguments[1])(gradient)
             elif count == 1:
-                if operator.in_place_rule is not None and is_sole(sys.getrefcount(gradient), gradient):
-                    rule = operator.in_place_rule
                 part = rule(answer, arguments[0])(gradient)
             elif trusted and type(parent) is Leaf and index in operator.into_rules and takes_in_place(parent, pending):
                 part = parent.gradient._data  # type: ignore[union-attr]

@@ -12,21 +12,22 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array, as_raw, new_array, now
+from minpy.core.base import BaseOperator
 from minpy.core.errors import GradientError, describe, operator_error
-from minpy.core.nodes import Leaf, Node, Output, Recorded, connect, record_node
+from minpy.core.nodes import Leaf, Node, Output, connect, record_node
 from minpy.core.state import Scope, state
 from minpy.core.tape import conform, gradients, reachable
 
 __all__ = ["Pull", "apply_jvp_rule", "jvp", "variable", "vjp"]
 
 
-class _Alias(Recorded):
+class _Alias(BaseOperator):
     """The operator of a node that repeats its parent: a variable of an inner differentiation."""
 
     __name__ = "alias"
     direct = True
     jvp_rules: dict[int, Any] = {0: lambda answer, value: lambda tangent: tangent}
-    rules = (lambda answer, value: lambda gradient: gradient,)
+    raw_rules = (lambda answer, value: lambda gradient: gradient,)
 
     def pull_back(self, answer: Any, arguments: Any, attributes: Any, gradient: Any, needed: Any) -> list[Any]:
         return [gradient]

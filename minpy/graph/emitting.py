@@ -13,7 +13,6 @@ import numpy
 
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.graph.layout import turned
 from minpy.graph.memory import Fact, Placement, place
 
 if TYPE_CHECKING:
@@ -36,8 +35,6 @@ class Emitter:
         self.steps = [*program.forward, *program.backward]
         self.number = {node: number for number, node in enumerate(self.steps)}
         self.into_gradient = self._into_gradient()
-        seen = {value.node for value in (*program.heads, *program.gradients.values())}
-        self.facts = turned(self.steps, seen, facts)
         self.plan = place(self.steps, program.heads, self._early_gradients(), self.facts, self.into_gradient)
         self.last = program.last_uses
         self.names: dict[Node, str] = {node: f"a{index}" for index, node in enumerate(program.variables)}

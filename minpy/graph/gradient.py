@@ -9,8 +9,8 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Shaped
+from minpy.core.base import BaseOperator
 from minpy.core.errors import NoGradientError
-from minpy.core.operator import Operator
 from minpy.core.tape import conform
 from minpy.graph.ir import ANSWER, Node, Value, topological
 from minpy.graph.lowering import Builder
@@ -18,7 +18,7 @@ from minpy.graph.tracing.captures import Captures
 from minpy.graph.tracing.forwards import given_value, is_customop
 from minpy.graph.tracing.noting import constant
 from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.rules import RuleCall, trace_rule
+from minpy.graph.tracing.rules import RuleCall, has_kernel, trace_rule
 from minpy.graph.tracing.standin import StandIn
 from minpy.graph.tracing.untraceable import Untraceable
 from minpy.ops.registry import FUNCTIONS
@@ -26,7 +26,7 @@ from minpy.ops.registry import FUNCTIONS
 __all__ = ["PullBack", "differentiate"]
 
 
-class PullBack(Operator):
+class PullBack(BaseOperator):
     """The operator of a node that takes an upstream gradient back through another node, by that one's rules.
 
     Its inputs are the upstream gradients (one for each output that has one), what the rules read of the answer, and
@@ -34,11 +34,7 @@ class PullBack(Operator):
     """
 
     builtin = True
-    guarded = direct = is_method = uses_training = False
-    kind = "numpy"
-    visible_outputs = None
-    auxiliary = ()
-    shape_inference = type_inference = None
+    gradient_source = "not defined: gradients of graphs are taken once"
 
     def __init__(
         self, node: Node, needed: Sequence[int], upstream: Sequence[int], shapes: Mapping[Value, Any], dtypes: Any
@@ -94,8 +90,6 @@ class PullBack(Operator):
 
         return Signature(tuple(self.input_names({})), {}, {})
 
-    elementwise = False
-
     @property
     def is_plain_rule(self) -> bool:
         """Whether it is one call of one rule, on an operator of ours with one output."""
@@ -104,7 +98,7 @@ class PullBack(Operator):
 
     def rule(self) -> Any:
         """Return that rule, with the attributes of the node."""
-        return self._with_attributes(self.node.operator.rules[self.needed[0]])
+        return self._with_attributes(self.node.operator.raw_rules[self.needed[0]])
 
     def rule_into(self) -> Any:
         """Return the form of that rule which computes in given memory."""
@@ -148,7 +142,9 @@ class PullBack(Operator):
         gradient, answer, arguments = self.split(values)
         parts: Sequence[Any]
         if operator.direct and operator.builtin:
-            parts = [operator.rules[index](answer, *arguments, **node.attributes)(gradient) for index in self.needed]
+            parts = [
+                operator.raw_rules[index](answer, *arguments, **node.attributes)(gradient) for index in self.needed
+            ]
         else:
             parts = operator.pull_back(answer, arguments, node.attributes, gradient, self.needed)
         checked = []
@@ -273,7 +269,7 @@ class _Walk:
             found = trace_rule(recorder, self.captures, call, index, needed)
         except Untraceable:
             return None
-        if index in operator.into_rules and set(recorder.kinds.values()) - {"elementwise"}:
+        if has_kernel(operator, index) and set(recorder.kinds.values()) - {"elementwise"}:
             return None  # there is a form of the rule that is faster than its parts
         return {
             position: self.know(part.value, self.shapes[node.inputs[position]], self.dtypes[node.inputs[position]])

@@ -1,6 +1,6 @@
 """Shapes and dtypes of all values of a graph, inferred to a fixed point in both directions.
 
-Every operator says how what is known about its inputs and outputs completes the rest (`Inferring.def_infer_shape`).
+Every operator says how what is known about its inputs and outputs completes the rest (`Operator.def_infer_shape`).
 Rules are applied along the graph and back until nothing new follows.
 """
 
@@ -15,7 +15,7 @@ from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError
 from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.locating import raise_at
 from minpy.graph.tracing.forwards import is_customop, traced_facts
-from minpy.ops.partial_shapes import complete, is_known, merge_dtypes, merge_shapes, same_dtype, show_shape
+from minpy.ops.inference.partial_shapes import complete, is_known, merge_dtypes, merge_shapes, same_dtype, show_shape
 
 __all__ = ["Inference", "infer_dtypes", "infer_shapes"]
 

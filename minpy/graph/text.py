@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from minpy.graph.ir import Node, Value, topological
-from minpy.ops.partial_shapes import show_shape
+from minpy.ops.inference.partial_shapes import show_shape
 
 __all__ = ["drawing", "graph_text", "node_text"]
 

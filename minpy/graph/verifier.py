@@ -7,7 +7,7 @@ from typing import Any
 
 from minpy.core.errors import MXNetError
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.ops.partial_shapes import is_known
+from minpy.ops.inference.partial_shapes import is_known
 
 __all__ = ["GraphError", "verify"]
 

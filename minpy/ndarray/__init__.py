@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from minpy.custom.calling import Custom
 from minpy.ndarray import methods as methods  # installs them
 from minpy.ndarray import random
 from minpy.ndarray.creation import (
@@ -24,7 +25,6 @@ from minpy.ndarray.creation import (
     waitall,
     zeros,
 )
-from minpy.ndarray.custom import Custom
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.saving import load, load_frombuffer, save
 from minpy.ops.registry import OPERATORS as _OPERATORS

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec
 
 from minpy.core.operator import Operator
+from minpy.custom.calling import Custom as Custom
 from minpy.ndarray import random as random
 from minpy.ndarray.creation import arange as arange
 from minpy.ndarray.creation import array as array
@@ -24,7 +25,6 @@ from minpy.ndarray.creation import ones as ones
 from minpy.ndarray.creation import split_v2 as split_v2
 from minpy.ndarray.creation import waitall as waitall
 from minpy.ndarray.creation import zeros as zeros
-from minpy.ndarray.custom import Custom as Custom
 from minpy.ndarray.ndarray import NDArray as NDArray
 from minpy.ndarray.saving import load as load
 from minpy.ndarray.saving import load_frombuffer as load_frombuffer

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy
 
+from minpy.context import CPU, Context, current_context, resolve_context
 from minpy.core.array import Array, new_array
-from minpy.core.context import CPU, Context, current_context, resolve_context
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe
 from minpy.ndarray.borrowing import lends
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
-from minpy.ops import indexing, joining
 from minpy.ops import shape as shaping
 from minpy.ops.axes import several_axes
+from minpy.ops.tensor import indexing, joining, splitting
 
 __all__ = [
     "arange",
@@ -523,7 +523,7 @@ def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis
     """
     cuts = indices_or_sections
     cuts = cuts if isinstance(cuts, int) else tuple(cuts)
-    parts = joining.split_v2(ary, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis)
+    parts = splitting.split_v2(ary, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis)
     return list(parts) if isinstance(parts, tuple) else parts
 
 

@@ -10,8 +10,9 @@ import numpy
 from minpy.core.operator import Operator
 from minpy.ndarray.arithmetic import binary_methods
 from minpy.ndarray.ndarray import NDArray
-from minpy.ops import arithmetic, comparison, linear
+from minpy.ops.linalg import dot as linear
 from minpy.ops.registry import FUNCTIONS, OPERATORS
+from minpy.ops.tensor import arithmetic, comparison
 
 __all__ = ["METHODS", "install_arithmetic", "install_comparisons"]
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy
 
 from minpy.bridge.protocols import NumPyProtocols
+from minpy.context import CPU, Context, resolve_context
 from minpy.core.array import Array, note_write, register_front_end
 from minpy.core.backward import backward
-from minpy.core.context import CPU, Context, resolve_context
 from minpy.core.dispatch import overwrite
 from minpy.core.errors import ArgumentError, DTypeError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.nodes import Leaf
@@ -24,8 +24,8 @@ from minpy.ndarray.borrowing import lent_view
 from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild
 from minpy.ndarray.variables import mark_variable
-from minpy.ops import indexing, mathematics, shape
-from minpy.ops.reshaping import resolve_shape
+from minpy.ops.inference.reshaping import resolve_shape
+from minpy.ops.tensor import indexing, mathematics, shape
 
 __all__ = ["NDArray"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.context import CPU, Context
+from minpy.context import CPU, Context
 
 __all__ = ["place", "rebuild"]
 

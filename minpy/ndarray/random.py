@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy
 
+from minpy.context import Context, resolve_context
 from minpy.core.array import Array
-from minpy.core.context import Context, resolve_context
 from minpy.core.errors import ArgumentError
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
+from minpy.ops.random.distributions import DISTRIBUTIONS, draw, draw_each, draw_integers
 from minpy.ops.registry import OPERATORS
-from minpy.ops.sampling import DISTRIBUTIONS, draw, draw_each, draw_integers
 
 __all__ = [
     "exponential",

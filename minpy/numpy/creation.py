@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy
 
+from minpy.context import Context, resolve_context
 from minpy.core.array import Array
-from minpy.core.context import Context, resolve_context
 from minpy.ndarray.creation import numeric_array
 from minpy.ndarray.placement import place
 from minpy.numpy.ndarray import ndarray

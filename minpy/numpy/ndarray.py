@@ -14,7 +14,7 @@ from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.ndarray.methods import ARITHMETIC, install_arithmetic, install_comparisons
 from minpy.ndarray.ndarray import NDArray
-from minpy.ops import indexing
+from minpy.ops.tensor import indexing
 
 __all__ = ["ndarray"]
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from minpy.context import Context
 from minpy.core.array import raw_of
-from minpy.core.context import Context
 from minpy.core.errors import ArgumentError
 from minpy.numpy.ndarray import ndarray
-from minpy.ops.generator import generator, seed
+from minpy.ops.random.generator import generator, seed
 
 _DISTRIBUTIONS = [
     "beta",
@@ -61,7 +61,7 @@ __all__ = [*_DISTRIBUTIONS, "rand", "randint", "randn", "random_sample", "seed",
 
 
 def _finished(value: Any, dtype: Any, context: Context | None) -> Any:
-    from minpy.core.context import resolve_context
+    from minpy.context import resolve_context
     from minpy.ndarray.placement import place
 
     data = numpy.asarray(value)

@@ -10,7 +10,7 @@ import numpy
 from minpy.core.attributes import Signature
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.operator import Operator
-from minpy.ops.partial_shapes import broadcasting, same_shape
+from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.ufunc import UnaryUfunc
 
 __all__ = ["FUNCTIONS", "OPERATORS", "find_operator", "operator"]
@@ -58,7 +58,7 @@ def operator(
     elementwise : bool
         Whether the function computes a new array, of the same shape, from one array: what a unary ufunc does.
     optional_inputs, outputs, random
-        What graphs ask: see `minpy.core.inferring.Inferring`.
+        What graphs ask: see `minpy.core.base.BaseOperator`.
     """
     if function is None:
         return lambda function: operator(

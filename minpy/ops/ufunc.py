@@ -5,13 +5,12 @@ They are most of what a network calls, and the cost of the general path in `disp
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy
 
 from minpy.core import dispatch
-from minpy.core.array import PLAIN_CLASSES, Array, create, now
+from minpy.core.array import PLAIN_CLASSES, create, now
 from minpy.core.nodes import Node
 from minpy.core.operator import Operator
 from minpy.core.state import state
@@ -21,38 +20,19 @@ __all__ = ["UnaryUfunc"]
 numpy_array = numpy.ndarray
 MISSING = object()
 _NOTHING = (None,)
-# Bytes from which on a result in the memory of a dying argument saves more than finding out costs.
-_LARGE = 1 << 15
 _NO_ATTRIBUTES: dict[str, Any] = {}
 
 
 class UnaryUfunc(Operator):
-    """An operator that is a ufunc of one array.
-
-    `in_place`, where it is set, computes the result in its argument's memory. It is used for large temporaries, such as
-    the argument in `relu(x + y)`, which nobody can see any more: reference counts say so.
-    """
-
-    in_place: Any = None
+    """An operator that is a ufunc of one array."""
 
     def __call__(self, value: Any = MISSING, /, *others: Any, **attributes: Any) -> Any:
         if type(value) not in PLAIN_CLASSES or attributes or others:
             given = others if value is MISSING else (value, *others)
             return dispatch.call(self, *given, **attributes)
         raw = value._data
-        in_place = self.in_place
         try:
-            if (
-                in_place is not None
-                and raw.nbytes >= _LARGE
-                and sys.getrefcount(value) <= _TEMPORARY
-                and sys.getrefcount(raw) <= _SOLE
-                and raw.base is None
-                and raw.dtype.kind == "f"
-            ):
-                data = in_place(raw)
-            else:
-                data = self.forward(raw)
+            data = self.forward(raw)
         except TypeError:
             return dispatch.call(self, value)
         if type(data) is not numpy_array:
@@ -82,29 +62,3 @@ class UnaryUfunc(Operator):
         else:
             array._node = None
         return array
-
-
-class _Probe:
-    def __call__(self, value: Any = MISSING, /, *others: Any, **attributes: Any) -> tuple[int, int]:
-        raw = value._data
-        return sys.getrefcount(value), sys.getrefcount(raw)
-
-
-def _reference_counts() -> tuple[int, int]:
-    """Measure what `sys.getrefcount` says of a temporary argument, and of the buffer that only it refers to.
-
-    0, which no count reaches, where an interpreter does not count a variable of the caller (CPython 3.14).
-    """
-
-    def array() -> Array:
-        made = Array()
-        made._data = numpy.zeros(1)
-        return made
-
-    probe = _Probe()
-    variable = array()
-    temporary, sole = probe(array())
-    return (temporary, sole) if probe(variable)[0] > temporary else (0, 0)
-
-
-_TEMPORARY, _SOLE = _reference_counts()

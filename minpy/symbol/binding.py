@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy
 
-from minpy.core.context import Context, current_context
+from minpy.context import Context, current_context
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe, nearest
 from minpy.graph.inference import infer_dtypes
 from minpy.graph.ir import Node, Value, variables
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
-from minpy.ops.partial_shapes import is_known
+from minpy.ops.inference.partial_shapes import is_known
 from minpy.symbol.executor import Executor, missing_text
 from minpy.symbol.symbol import Symbol
 

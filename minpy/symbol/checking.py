@@ -9,8 +9,8 @@ import numpy
 
 from minpy.checking.case import Arrays, Case
 from minpy.checking.modes import Unsupported, register_mode
+from minpy.context import CPU
 from minpy.core.array import new_array
-from minpy.core.context import CPU
 from minpy.ndarray.ndarray import NDArray
 from minpy.symbol.composing import var
 from minpy.symbol.symbol import Symbol

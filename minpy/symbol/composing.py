@@ -12,8 +12,8 @@ from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, parse_attribute
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.core.operator import Operator
+from minpy.custom.calling import PropOperator, prop_operator
 from minpy.graph.ir import Node, Value, constant, variable
-from minpy.ndarray.custom import PropOperator, prop_operator
 from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.symbol.naming import current_names, current_scope, hidden_key
 from minpy.symbol.symbol import Symbol
@@ -180,7 +180,7 @@ def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> d
 
 
 def _inputs(
-    operator: Operator,
+    operator: Any,
     kind: str,
     name: str,
     given: dict[str, Any] | list[Any],

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy
 
+from minpy.context import Context
 from minpy.core.array import as_raw, note_write
-from minpy.core.context import Context
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import CONSTANT, Node, Value, variables
@@ -17,7 +17,7 @@ from minpy.graph.program import Observer, Program, build_program
 from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
-from minpy.ops.partial_shapes import is_known, show_shape
+from minpy.ops.inference.partial_shapes import is_known, show_shape
 from minpy.symbol.profiling import Profile
 from minpy.symbol.symbol import Symbol
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy
 
 from minpy.core.attributes import Signature
+from minpy.core.base import DTypes, Shapes
 from minpy.core.errors import ArgumentError, describe, nearest
-from minpy.core.inferring import DTypes, Shapes
 from minpy.core.operator import Operator
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, variables
 from minpy.graph.program import Program, build_program
-from minpy.ops.partial_shapes import complete
+from minpy.ops.inference.partial_shapes import complete
 from minpy.symbol.naming import current_names
 from minpy.symbol.symbol import Symbol
 

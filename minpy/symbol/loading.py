@@ -16,9 +16,9 @@ from minpy.core.attributes import REQUIRED, Attribute, parse_attribute
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
 from minpy.core.operator import Operator
+from minpy.custom.calling import PropOperator, prop_operator
 from minpy.graph.ir import Node, Value
 from minpy.graph.verifier import GraphError, verify
-from minpy.ndarray.custom import prop_operator
 from minpy.ops.dtypes import DTYPES
 from minpy.ops.registry import OPERATORS
 from minpy.symbol.naming import hidden_key
@@ -249,7 +249,7 @@ class Reader:
         """Return the node of an operator's call."""
         given = upgraded(row.op, row.attributes, self.version)
         annotations = {key: given.pop(key) for key in list(given) if key.startswith("__") and key.endswith("__")}
-        operator: Operator
+        operator: Any
         kind, attributes, for_inputs = row.op, {}, []
         if kind == "Custom":
             operator = self._custom(row, given)
@@ -293,7 +293,7 @@ class Reader:
         )
         raise AssertionError
 
-    def _custom(self, row: _Row, given: dict[str, str]) -> Operator:
+    def _custom(self, row: _Row, given: dict[str, str]) -> PropOperator:
         parameters = dict(given)
         if "op_type" not in parameters:
             self.fail(f"{row}: attribute 'op_type' is missing; it names the custom operator")

@@ -14,7 +14,7 @@ operator that shares them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Container
 from typing import Any
 
 import numpy
@@ -23,31 +23,15 @@ from minpy.core.attributes import Attribute
 from minpy.core.customop import USER_OPERATORS, user_name
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
+from minpy.custom.calling import PropOperator
 from minpy.files import access_error, checked_path, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.ndarray.custom import PropOperator
 from minpy.ops.registry import OPERATORS
 from minpy.symbol.loading import Reader
 from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings
 from minpy.symbol.upgrading import CURRENT
 
 __all__ = ["fromjson", "load", "load_json", "save", "to_json"]
-
-# What MXNet calls operators, if not as we do; it writes no aliases.
-_NAMES = {
-    "cast": "Cast",
-    "concat": "Concat",
-    "cumsum": "_np_cumsum",
-    "flatten": "Flatten",
-    "flip": "reverse",
-    "pad": "Pad",
-    "reshape": "Reshape",
-    "sample_multinomial": "_sample_multinomial",
-    "split_v2": "_split_v2",
-    "swapaxes": "SwapAxis",
-}
-# Aliases here, operators in MXNet.
-_NO_ALIASES = frozenset(("Convolution_v1", "_grad_add", "amp_cast", "fix"))
 
 _MOST_IN_A_LINE = 10
 
@@ -227,7 +211,7 @@ def _reason(node: Node) -> str:
 
 def mxnet_name(operator: Operator, kind: str) -> str:
     """Return what MXNet writes for a call of a built-in operator by the name `kind`."""
-    return kind if kind in _NO_ALIASES else _NAMES.get(operator.__name__, operator.__name__)
+    return kind if kind in operator.saved_aliases else operator.saved_name or operator.__name__
 
 
 def _builtin(node: Node, operator: Operator, kind: str) -> tuple[str, dict[str, str], int]:
@@ -238,8 +222,8 @@ def _builtin(node: Node, operator: Operator, kind: str) -> tuple[str, dict[str, 
             f"Symbol.tojson: {node.described()}: MXNet's form does not know the attribute 'training'. Leave it out, "
             "and tell the executor: forward(is_train=...)."
         )
-    if operator.__name__ == "split_v2":
-        given = _split_attributes(given)
+    if operator.saved_attributes is not None:
+        given = operator.saved_attributes(given)
     if operator.signature.variadic is not None:
         given.setdefault("num_args", len(node.inputs))
     texts = {key: attribute_string(value) for key, value in given.items()}
@@ -250,38 +234,9 @@ def _builtin(node: Node, operator: Operator, kind: str) -> tuple[str, dict[str, 
                 f"Symbol.tojson: {node.described()} has the noted attribute {key!r}, which would be taken for one of "
                 f"{op} itself. Name it '__{key}__'."
             )
-    outputs = _OUTPUTS.get(op)
+    outputs = operator.saved_outputs
     visible = len(node.output_names())
     return op, _noted(node, texts), visible if outputs is None else max(visible, outputs(given))
-
-
-def _split_attributes(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the attributes of `split_v2` as those of MXNet's `_split_v2`."""
-    parts = given.pop("indices_or_sections", 1)
-    if isinstance(parts, int):
-        return {"indices": (), "sections": parts, **given}
-    return {"indices": (0, *parts), "sections": 0, **given}
-
-
-# How many outputs MXNet's operators have, together with those that callers do not see.
-_OUTPUTS: Mapping[str, Callable[[dict[str, Any]], int]] = {
-    "BatchNorm": lambda given: 3,
-    "Dropout": lambda given: 2,
-    "GroupNorm": lambda given: 3,
-    "InstanceNorm": lambda given: 3,
-    "L2Normalization": lambda given: 2,
-    "LRN": lambda given: 2,
-    "LayerNorm": lambda given: 3,
-    "LeakyReLU": lambda given: 2 if given.get("act_type") == "rrelu" else 1,
-    "Pooling": lambda given: 2 if _keeps_maxima(given) else 1,
-    "sort": lambda given: 2,
-    "topk": lambda given: 2 if given.get("ret_typ") in ("value", "both") else 1,
-}
-
-
-def _keeps_maxima(given: dict[str, Any]) -> bool:
-    layout = given.get("layout") or "NC"
-    return bool(given.get("kernel")) and given.get("pool_type", "max") == "max" and layout.startswith("NC")
 
 
 def _user_attributes(node: Node) -> dict[str, str]:

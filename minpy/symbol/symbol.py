@@ -11,7 +11,7 @@ from minpy.core.errors import ArgumentError, ShapeError, describe, nearest
 from minpy.graph.inference import Inference, infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
 from minpy.ops.dtypes import DTYPES
-from minpy.ops.partial_shapes import UNKNOWN, complete, show_shape
+from minpy.ops.inference.partial_shapes import UNKNOWN, complete, show_shape
 from minpy.ops.registry import OPERATORS, find_operator
 from minpy.symbol.naming import hidden_key, shown
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.context import Context, current_context, num_gpus, resolve_context
+from minpy.context import Context, current_context, num_gpus, resolve_context
 
 __all__ = [
     "default_context",

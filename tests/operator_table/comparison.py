@@ -1,4 +1,4 @@
-"""Rows of `minpy.ops.comparison`."""
+"""Rows of `minpy.ops.tensor.comparison`."""
 
 from __future__ import annotations
 

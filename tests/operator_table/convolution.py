@@ -1,4 +1,4 @@
-"""Rows of `minpy.ops.convolution`, `pooling` and `normalization`. The references go position by position."""
+"""Rows of `minpy.ops.nn.convolution`, `pooling` and `normalization`. The references go position by position."""
 
 from __future__ import annotations
 

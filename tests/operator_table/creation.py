@@ -1,4 +1,4 @@
-"""Rows of `minpy.ops.creation_operators` and `minpy.ops.samplers`: operators without inputs, and ones that draw."""
+"""Rows of `minpy.ops.tensor.creation` and `minpy.ops.random.samplers`: operators without inputs, and ones that draw."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.ops.sampling import DISTRIBUTIONS
+from minpy.ops.random.distributions import DISTRIBUTIONS
 from operator_table.row import Row, real
 
 _MADE: dict[str, Any] = {"inputs": (), "order": 0, "reason": "no inputs", "dtypes": ()}

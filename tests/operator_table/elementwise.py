@@ -1,4 +1,4 @@
-"""Rows of `minpy.ops.arithmetic`, `mathematics`, `rounding` and `special`."""
+"""Rows of `minpy.ops.tensor.arithmetic`, `mathematics`, `rounding` and `special`."""
 
 from __future__ import annotations
 

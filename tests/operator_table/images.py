@@ -1,4 +1,4 @@
-"""Rows of `minpy.ops.channel_norm`, `upsampling`, `cropping`, `flat_index` and `splitting`."""
+"""Rows of `minpy.ops.nn.channel_norm`, `upsampling`, `cropping`, `flat_index` and `splitting`."""
 
 from __future__ import annotations
 

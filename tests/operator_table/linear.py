@@ -1,4 +1,4 @@
-"""Rows of `minpy.ops.linear`."""
+"""Rows of `minpy.ops.linalg.dot`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of `minpy.ops.activation`, `softmax`, `neural`, `loss`, `sampling` and `optimizer`."""
+"""Rows of `minpy.ops.nn.activation`, `softmax`, `neural`, `loss`, `sampling` and `optimizer`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of `minpy.ops.reduction`: over everything, an axis, several, with `keepdims` and with `exclude`."""
+"""Rows of `minpy.ops.tensor.reduction`: over everything, an axis, several, with `keepdims` and with `exclude`."""
 
 from __future__ import annotations
 

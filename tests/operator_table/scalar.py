@@ -1,4 +1,4 @@
-"""Rows of `minpy.ops.scalar` and `minpy.ops.elementwise`: an array and a number, two arrays of equal shape."""
+"""Rows of `minpy.ops.tensor`: `scalar`, an array and a number; `elementwise`, two arrays of equal shape."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ __all__ = ["definition_of", "given_value", "is_customop", "plain_attributes", "t
 
 def definition_of(operator: Any) -> Any:
     """Return the function that is traced: the one place that says which form of an operator is its definition."""
-    return operator.forward
+    return operator.definition
 
 
 def is_customop(operator: Any) -> bool:
@@ -69,11 +69,13 @@ def trace_forward(
     ------
     Untraceable
     """
-    if operator.visible_outputs is not None:
-        raise recorder.refuse("it has outputs that callers do not see")
+    if not is_customop(operator):
+        raise recorder.refuse(f"it is a {type(operator).__name__}, which has states of its own")
+    if operator.visible_outputs is not None or operator.forward is not definition_of(operator):
+        raise recorder.refuse("it has outputs that callers do not see, or a kernel")
     in_mxnet = operator.kind == "mxnet"
     shadow = Shadow(recorder, captures, "forward", wrapped if in_mxnet else None)
-    captures.note("forward", attribute, operator, "forward", operator.forward)
+    captures.note("forward", attribute, operator, "definition", definition_of(operator))
     values = [wrapped(value) for value in inputs] if in_mxnet else list(inputs)
     if operator.is_method:
         values[0] = shadow.object(values[0], "self")

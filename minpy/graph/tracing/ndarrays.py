@@ -18,8 +18,8 @@ from minpy.graph.tracing.operators import call_operator
 from minpy.graph.tracing.standin import StandIn
 from minpy.graph.tracing.storing import setitem, store
 from minpy.graph.tracing.values import Traced
+from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.registry import OPERATORS
-from minpy.ops.reshaping import resolve_shape
 
 __all__ = ["ArrayStandIn", "unwrapped", "wrapped"]
 

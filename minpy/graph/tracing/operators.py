@@ -13,7 +13,7 @@ from minpy.graph.tracing.noting import made, operand, value_of
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.standin import StandIn
 from minpy.graph.tracing.values import Traced
-from minpy.ops.partial_shapes import complete
+from minpy.ops.inference.partial_shapes import complete
 
 __all__ = ["call_operator"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from minpy.graph.tracing.captures import Captures, attribute, item
+from minpy.graph.tracing.captures import Captures, item, length
 from minpy.graph.tracing.forwards import plain_attributes
 from minpy.graph.tracing.ndarrays import unwrapped, wrapped
 from minpy.graph.tracing.recorder import Recorder
@@ -14,7 +14,7 @@ from minpy.graph.tracing.standin import StandIn
 from minpy.graph.tracing.tracer import conformed, run_traced
 from minpy.graph.tracing.values import Traced
 
-__all__ = ["RuleCall", "trace_rule"]
+__all__ = ["RuleCall", "has_kernel", "trace_rule"]
 
 
 class RuleCall(NamedTuple):
@@ -39,6 +39,13 @@ def _rule_of(operator: Any, index: int) -> tuple[Any, tuple[int, ...] | None, bo
         if indices is None or index in indices:
             return several, indices, True
     raise LookupError(index)
+
+
+def has_kernel(operator: Any, index: int) -> bool:
+    """Tell whether there is a faster form of the rule of an input than its definition."""
+    if index in operator.into_rules:
+        return True
+    return index < len(operator.rules) and operator.raw_rules[index] is not operator.rules[index]
 
 
 def trace_rule(
@@ -94,7 +101,9 @@ def _shadowed(
     operator = call.operator
     if index < len(operator.rules):
         captures.note("backward", item, operator.rules, index, operator.rules[index])
-    captures.note("backward", attribute, operator, "multiple_rules", operator.multiple_rules)
+    captures.note("backward", length, operator.multiple_rules, None, len(operator.multiple_rules))
+    for position, several in enumerate(operator.multiple_rules):
+        captures.note("backward", item, operator.multiple_rules, position, several)
     shadow = Shadow(recorder, captures, "backward", wrapped if operator.kind == "mxnet" else None)
     arguments = [
         shadow.object(value, operator.argument_name(position)) if _is_instance(operator, position) else value

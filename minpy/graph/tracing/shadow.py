@@ -170,7 +170,7 @@ class Shadow:
 
     def _shadow_of(self, value: Any, name: str) -> Any:
         kind = type(value)
-        if isinstance(value, PLAIN):
+        if isinstance(value, PLAIN) or (kind is frozenset and all(isinstance(one, PLAIN) for one in value)):
             return value
         if kind is types.ModuleType:
             return ShadowModule(self, value, name)

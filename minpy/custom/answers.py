@@ -1,0 +1,268 @@
+"""What a `CustomOpProp`'s methods answer, checked: a wrong answer names class and method, got and expected."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, operator_error
+from minpy.ops.inference.partial_shapes import UNKNOWN, complete
+
+__all__ = [
+    "ask",
+    "checked_shapes",
+    "checked_types",
+    "declared_dependencies",
+    "infer_partly",
+    "infer_types_partly",
+    "names_of",
+]
+
+
+def ask(prop: Any, method: str, *arguments: Any) -> Any:
+    """Return what a method of a prop answers; an exception inside it is raised with a line that says where."""
+    try:
+        return getattr(prop, method)(*arguments)
+    except Exception as error:
+        given = f" ({', '.join(map(repr, arguments))})" if arguments else ""
+        raise operator_error(error, f"Custom operator: {type(prop).__name__}.{method} failed{given}") from error
+
+
+def names_of(prop: Any) -> tuple[list[str], list[str], list[str]]:
+    """Return the names of the arguments, outputs and auxiliary states that a prop lists."""
+    try:
+        arguments, outputs, auxiliaries = prop.list_arguments(), prop.list_outputs(), prop.list_auxiliary_states()
+        if (
+            type(arguments) is type(outputs) is type(auxiliaries) is list
+            and not auxiliaries
+            and len(arguments) == len(outputs) == 1
+            and type(arguments[0]) is type(outputs[0]) is str
+        ):
+            return arguments, outputs, auxiliaries  # the common answer, recognized at once
+    except Exception as error:
+        if isinstance(error, MXNetError) and error.located:
+            raise
+    # Asked again one by one: the answers, and the errors, are gone through with all the words.
+    return (
+        checked_names(prop, "list_arguments"),
+        checked_names(prop, "list_outputs"),
+        checked_names(prop, "list_auxiliary_states"),
+    )
+
+
+def checked_names(prop: Any, method: str) -> list[str]:
+    """Return the names that a `list_*` method lists."""
+    names = ask(prop, method)
+    if not isinstance(names, (list, tuple)) or not all(isinstance(name, str) for name in names):
+        raise ArgumentError(
+            f"{type(prop).__name__}.{method} returned {describe(names)}; expected a list of names, such as "
+            f"return {['data'] if method == 'list_arguments' else ['output']!r}."
+        )
+    if len(set(names)) != len(names):
+        raise ArgumentError(f"{type(prop).__name__}.{method} returned {list(names)}; names must differ.")
+    if not names and method == "list_outputs":
+        raise ArgumentError(f"{type(prop).__name__}.list_outputs returned no names; an operator has an output.")
+    return list(names)
+
+
+def checked_shapes(
+    operator: Any, in_shapes: list[tuple[int, ...]]
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Return (output shapes, auxiliary shapes) as the prop infers them for the given input shapes."""
+    answer = ask(operator.prop, "infer_shape", [*map(list, in_shapes)])
+    if type(answer) is tuple and len(answer) == 3:  # a right answer, recognized at once
+        inputs, outputs, auxiliaries = answer
+        try:
+            if len(outputs) == len(operator.outputs) and len(auxiliaries) == len(operator.auxiliaries):
+                found = (
+                    [tuple(map(index, shape)) for shape in outputs],
+                    [tuple(map(index, shape)) for shape in auxiliaries],
+                )
+                if [*map(tuple, inputs)] == in_shapes and min(
+                    map(min, filter(None, found[0] + found[1])), default=0
+                ) >= 0:
+                    return found
+        except TypeError:
+            return _read_shapes(operator, in_shapes, answer)
+    return _read_shapes(operator, in_shapes, answer)
+
+
+def _read_shapes(
+    operator: Any, in_shapes: list[tuple[int, ...]], answer: Any
+) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+    """Go through an answer of `infer_shape` with all the words for what may be wrong with it."""
+    who = f"{operator.prop_name}.infer_shape"
+    if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
+        got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
+        raise ArgumentError(
+            f"{who} returned {got}; expected 2 or 3 lists: input shapes, output shapes, and auxiliary shapes. "
+            f"{_example(operator)}"
+        )
+    shapes: list[list[tuple[int, ...]]] = []
+    for part, names, what in (
+        (answer[0], operator.arguments, "input"),
+        (answer[1], operator.outputs, "output"),
+        (answer[2] if len(answer) == 3 else (), operator.auxiliaries, "auxiliary"),
+    ):
+        if not part and not names:
+            shapes.append([])
+            continue
+        if not isinstance(part, (tuple, list)) or len(part) != len(names):
+            got = str(len(part)) if isinstance(part, (tuple, list)) else describe(part)
+            of = f", for {', '.join(map(repr, names))}" if names else ""
+            raise ArgumentError(f"{who} returned {got} {what} shapes; expected {len(names)}{of}. {_example(operator)}")
+        shapes.append([_shape(shape, who, what, name) for shape, name in zip(part, names, strict=True)])
+    for name, shape, given in zip(operator.arguments, shapes[0], in_shapes, strict=True):
+        if shape != tuple(given):
+            raise ShapeError(
+                f"{who} says that input {name!r} has shape {shape}; the one given has {tuple(given)}. "
+                "Pass an array of that shape, or correct infer_shape."
+            )
+    return shapes[1], shapes[2]
+
+
+def infer_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:
+    """Return what a prop infers from shapes that may not all be known; what it cannot infer yet stays unknown.
+
+    Unknown shapes are given as [], and unknown lengths as 0. A prop that fails on those is asked again later.
+    """
+    count = len(operator.arguments)
+    arguments = inputs[:count]
+    if arguments and arguments[0] is None:
+        return inputs, outputs
+    given = [[] if shape is None else [max(length, 0) for length in shape] for shape in arguments]
+    if complete(arguments):
+        results, states = checked_shapes(operator, [tuple(shape) for shape in given])
+        return [*arguments, *states], results
+    try:
+        answer = operator.prop.infer_shape(given)
+        parts = [[*map(_partial, shapes)] for shapes in answer]
+        if [*map(len, parts)][:2] != [count, len(operator.outputs)] or len(parts) not in (2, 3):
+            return inputs, outputs
+    except Exception:  # it may have needed what is not known; if it is wrong in earnest, it fails again when all is
+        return inputs, outputs
+    return [*parts[0], *inputs[count:]], outputs  # once these are known, it is asked again, and checked
+
+
+def _partial(shape: Any) -> Any:
+    return tuple(index(length) or UNKNOWN for length in shape) or None
+
+
+def _shape(shape: Any, who: str, what: str, name: str) -> tuple[int, ...]:
+    try:
+        lengths = tuple(map(index, shape))
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"{who} returned {describe(shape)} as the shape of {what} {name!r}; expected a tuple of int. For "
+            "one-element lists mind the comma: (shape,)."
+        ) from None
+    if lengths and min(lengths) < 0:
+        raise ShapeError(f"{who} returned {lengths} as the shape of {what} {name!r}; lengths cannot be negative.")
+    return lengths
+
+
+def _example(operator: Any) -> str:
+    def part(names: list[str], suffix: str) -> str:
+        return "[" + ", ".join(f"{name}_{suffix}" for name in names) + "]"
+
+    return (
+        f"A right return value: return {part(operator.arguments, 'shape')}, {part(operator.outputs, 'shape')}, "
+        f"{part(operator.auxiliaries, 'shape')}"
+    )
+
+
+def checked_types(operator: Any, in_types: list[Any]) -> list[Any]:
+    """Return the output types as the prop infers them for the given input types."""
+    who = f"{operator.prop_name}.infer_type"
+    if getattr(operator.prop.infer_type, "_is_default", False):
+        return [in_types[0] if in_types else numpy.float32] * len(operator.outputs)
+    inputs, outputs, _ = _read_types(operator, ask(operator.prop, "infer_type", list(in_types)))
+    for name, value, given in zip(operator.arguments, inputs, in_types, strict=True):
+        if value is not given:
+            raise DTypeError(
+                f"{who} says that input {name!r} has type {numpy.dtype(value).name}; the one given has "
+                f"{numpy.dtype(given).name}. Pass x.astype({numpy.dtype(value).name!r}), or correct infer_type."
+            )
+    return outputs
+
+
+def _read_types(operator: Any, answer: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """Go through an answer of `infer_type`; return the types of inputs, outputs and auxiliary states."""
+    who = f"{operator.prop_name}.infer_type"
+    if not isinstance(answer, (tuple, list)) or len(answer) not in (2, 3):
+        got = f"{len(answer)} entries" if isinstance(answer, (tuple, list)) else describe(answer)
+        raise ArgumentError(f"{who} returned {got}; expected 2 or 3 lists: input types, output types, auxiliary types.")
+    read = []
+    states = answer[2] if len(answer) == 3 else [None] * len(operator.auxiliaries)
+    for part, names, what in (
+        (answer[0], operator.arguments, "input"),
+        (answer[1], operator.outputs, "output"),
+        (states, operator.auxiliaries, "auxiliary"),
+    ):
+        if not isinstance(part, (tuple, list)) or len(part) != len(names):
+            got = str(len(part)) if isinstance(part, (tuple, list)) else describe(part)
+            of = f", for {', '.join(map(repr, names))}" if names else ""
+            raise ArgumentError(f"{who} returned {got} {what} types; expected {len(names)}{of}.")
+        read.append([_type(value, who, what, name) for name, value in zip(names, part, strict=True)])
+    return read[0], read[1], read[2]
+
+
+def infer_types_partly(operator: Any, inputs: Any, outputs: Any) -> tuple[Any, Any]:
+    """Return what a prop infers from dtypes that may not all be known; unknown ones are given as None, as in MXNet.
+
+    A prop that fails on those is asked again later.
+    """
+    count = len(operator.arguments)
+    if getattr(operator.prop.infer_type, "_is_default", False):
+        first = inputs[0] if count else numpy.dtype(numpy.float32)
+        return [*inputs[:count], *[first] * len(operator.auxiliaries)], [first] * len(outputs)
+    given = [None if dtype is None else dtype.type for dtype in inputs[:count]]
+    if None not in given:
+        types, results, states = _read_types(operator, ask(operator.prop, "infer_type", given))
+        return _dtypes([*types, *states]), _dtypes(results)
+    try:
+        answer = operator.prop.infer_type(given)
+        parts = [*map(_dtypes, answer)]
+        if len(parts) == 2:
+            parts.append([None] * len(operator.auxiliaries))
+        if [*map(len, parts)] != [count, len(operator.outputs), len(operator.auxiliaries)]:
+            return inputs, outputs
+    except Exception:  # it may have needed what is not known; if it is wrong in earnest, it fails again when all is
+        return inputs, outputs
+    return [*parts[0], *parts[2]], parts[1]
+
+
+def _dtypes(types: Any) -> list[Any]:
+    return [None if value is None else numpy.dtype(value) for value in types]
+
+
+def _type(value: Any, who: str, what: str, name: str) -> Any:
+    if value is None and what == "auxiliary":  # whatever the state that is given has
+        return None
+    try:
+        dtype = numpy.dtype(value) if value is not None else None
+    except TypeError:
+        dtype = None
+    if dtype is None or dtype.kind not in "fciub":
+        raise ArgumentError(
+            f"{who} returned {describe(value)} as the type of {what} {name!r}; expected a NumPy type of numbers, "
+            "such as numpy.float32. A right return value: return in_type, [in_type[0]], []"
+        )
+    return dtype.type
+
+
+def declared_dependencies(operator: Any) -> tuple[frozenset[int], bool]:
+    """Return what the prop declares that its backward reads: positions of inputs, and whether outputs."""
+    outputs, inputs = len(operator.outputs), len(operator.arguments)
+    out_grad, in_data = [*range(outputs)], [*range(outputs, outputs + inputs)]
+    out_data = [*range(outputs + inputs, 2 * outputs + inputs)]
+    answer = ask(operator.prop, "declare_backward_dependency", out_grad, in_data, out_data)
+    known = {*out_grad, *in_data, *out_data}
+    if not isinstance(answer, (list, tuple)) or not known.issuperset(answer):
+        raise ArgumentError(
+            f"{operator.prop_name}.declare_backward_dependency returned {describe(answer)}; expected a list of some "
+            "of the numbers it was given, such as return [*out_grad, *in_data]."
+        )
+    return frozenset(number - outputs for number in answer if number in in_data), bool(set(answer) & set(out_data))

@@ -1,0 +1,162 @@
+"""`autograd.Function`: a differentiable function of NDArrays with its own forward and backward."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array, new_array
+from minpy.core.base import BaseOperator
+from minpy.core.errors import (
+    ArgumentError,
+    GradientError,
+    describe,
+    describe_arguments,
+    operator_error,
+)
+from minpy.core.nodes import attach_outputs, record_node
+from minpy.core.state import Scope, state
+from minpy.custom.first_order import first_order
+from minpy.ndarray.ndarray import NDArray
+
+__all__ = ["Function"]
+
+
+# Stands for an input that was not saved: the tape looks at those that were, to refuse them when they have changed.
+_NOT_KEPT = numpy.empty(0)
+
+
+class Function(BaseOperator):
+    """A function of NDArrays with a gradient of its own. Derive from it; an instance serves one call.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> class Square(mx.autograd.Function):
+    ...     def forward(self, x):
+    ...         self.save_for_backward(x)
+    ...         return x * x
+    ...     def backward(self, dy):
+    ...         x, = self.saved_tensors
+    ...         return 2 * x * dy
+    >>> x = mx.nd.array([3.0])
+    >>> x.attach_grad()
+    >>> with mx.autograd.record():
+    ...     y = Square()(x)
+    >>> y.backward()
+    >>> float(x.grad)
+    6.0
+    """
+
+    _used = False
+    _saved: tuple[Any, ...] = ()
+
+    def forward(self, *inputs: NDArray) -> Any:
+        """Return the output (or a tuple or list of them) for the inputs. Nothing in it is recorded."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward(self, *inputs).")
+
+    def backward(self, *output_grads: NDArray) -> Any:
+        """Return the gradient of the input (or one for each, in order) from the outputs' gradients."""
+        raise NotImplementedError(f"{type(self).__name__} defines no backward(self, *output_grads).")
+
+    def save_for_backward(self, *args: Any) -> None:
+        """Keep values that `backward` finds in `saved_tensors`."""
+        self._saved = args
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """What `save_for_backward` kept."""
+        return self._saved
+
+    def __call__(self, *inputs: NDArray) -> Any:
+        if self._used:
+            raise ArgumentError(
+                f"{type(self).__name__}: an instance of a Function is called once, as it holds what one backward "
+                f"needs. Make another for each call: {type(self).__name__}()(x)."
+            )
+        self._used = True
+        for position, value in enumerate(inputs):
+            if not isinstance(value, NDArray):
+                raise ArgumentError(
+                    f"{type(self).__name__}: input {position} is {describe(value)}; a Function takes NDArrays. "
+                    "Convert it with nd.array(...), or give constants to __init__."
+                )
+        try:
+            with Scope(False, None):
+                answer = self.forward(*inputs)
+        except Exception as error:
+            raise operator_error(error, self._line("forward", inputs)) from error
+        outputs = list(answer) if isinstance(answer, (tuple, list)) else [answer]
+        for position, value in enumerate(outputs):
+            if not isinstance(value, NDArray):
+                raise ArgumentError(
+                    f"{type(self).__name__}.forward returned {describe(value)} as output {position}; expected "
+                    "an NDArray."
+                )
+        parents = [value._node for value in inputs]
+        if state.recording and any(parent is not None for parent in parents):
+            outputs = self._record(inputs, outputs, parents)
+        if isinstance(answer, (tuple, list)):
+            return type(answer)(outputs) if type(answer) in (tuple, list) else tuple(outputs)
+        return outputs[0]
+
+    def _record(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray], parents: Sequence[Any]) -> list[Any]:
+        datas = [
+            output._data.copy()
+            if any(numpy.may_share_memory(output._data, value._data) for value in inputs)
+            else output._data
+            for output in outputs
+        ]
+        saved = {id(value._data) for value in self._saved if isinstance(value, Array)}
+        arguments = [value._data if id(value._data) in saved else _NOT_KEPT for value in inputs]
+        answer = tuple(datas) if any(id(data) in saved for data in datas) else None
+        node = record_node(self, arguments, answer, {}, parents)
+        # Always a tuple of outputs, so that `backward` gets one gradient each.
+        return [
+            output._like(data, place if data.dtype.kind in "fc" else None)
+            for output, data, place in zip(outputs, datas, attach_outputs(node, datas), strict=True)
+        ]
+
+    # -- what the tape asks of a node's operator -------------------------------------------------------------------
+
+    @property
+    def __name__(self) -> str:
+        return str(type(self).__name__)
+
+    def argument_names(self, count: int) -> list[str]:
+        """Return names for messages."""
+        return [f"input {index}" for index in range(count)]
+
+    def describe_rule(self, index: int) -> str:
+        """Return how messages call the gradient of one input."""
+        return f"{type(self).__name__}.backward (gradient of input {index})"
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients of the inputs at the positions `needed`."""
+        traced = [value for value in (*gradient, *arguments) if isinstance(value, Array)]
+        grads = [  # of its own memory: others use these gradients too
+            new_array(NDArray, numpy.array(value._data if isinstance(value, Array) else value)) for value in gradient
+        ]
+        try:
+            with Scope(False, None):
+                results = self.backward(*grads)
+        except Exception as error:
+            raise operator_error(error, self._line("backward", grads)) from error
+        parts = list(results) if isinstance(results, (tuple, list)) else [results]
+        if len(parts) != len(arguments):
+            raise GradientError(
+                f"{type(self).__name__}.backward returned {len(parts)} gradients; its forward has {len(arguments)} "
+                "inputs. Return one gradient for each input, in order."
+            )
+        raws = [parts[index]._data if isinstance(parts[index], Array) else parts[index] for index in needed]
+        if not traced:
+            return raws
+        return [first_order(f"Function {type(self).__name__}", raw, traced) for raw in raws]
+
+    def _line(self, what: str, values: Sequence[Any]) -> str:
+        given = describe_arguments(self.argument_names(len(values)), values)
+        return f"Function {type(self).__name__}: {what} failed ({given})"

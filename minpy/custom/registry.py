@@ -1,0 +1,103 @@
+"""The names under which `CustomOpProp` classes are registered."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from minpy.core.errors import ArgumentError, describe, nearest
+from minpy.custom.prop import CustomOpProp
+from minpy.ops.registry import OPERATORS
+
+__all__ = ["find_prop", "get_all_registered_operators", "register"]
+
+_props: dict[str, type[CustomOpProp]] = {}
+
+
+def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
+    """Return a decorator that registers a `CustomOpProp` class under a name for `nd.Custom(op_type=...)`.
+
+    A second registration of a name warns, and wins.
+
+    Raises
+    ------
+    ArgumentError
+        If the name is no string, or what is decorated is no `CustomOpProp` class.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> @mx.operator.register('doctest_registered')
+    ... class Prop(mx.operator.CustomOpProp):
+    ...     pass
+    >>> 'doctest_registered' in mx.operator.get_all_registered_operators()
+    True
+    """
+    if not isinstance(reg_name, str) or not reg_name:
+        raise ArgumentError(f"operator.register needs a name, got {describe(reg_name)}: @operator.register('my_op').")
+
+    def decorate(prop_class: type[CustomOpProp]) -> type[CustomOpProp]:
+        if not (isinstance(prop_class, type) and issubclass(prop_class, CustomOpProp)):
+            raise ArgumentError(
+                f"operator.register({reg_name!r}) registers a class derived from CustomOpProp, "
+                f"got {describe(prop_class)}."
+            )
+        known = _props.get(reg_name)
+        if known is not None and known is not prop_class:
+            warnings.warn(
+                f"custom operator {reg_name!r} is registered twice: {_full_name(prop_class)} replaces "
+                f"{_full_name(known)}.",
+                stacklevel=2,
+            )
+        _props[reg_name] = prop_class
+        return prop_class
+
+    return decorate
+
+
+def _full_name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def find_prop(op_type: Any) -> type[CustomOpProp]:
+    """Return the class registered under a name.
+
+    Raises
+    ------
+    ArgumentError
+        With the nearest names, if there is none.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> @mx.operator.register('doctest_found')
+    ... class Prop(mx.operator.CustomOpProp):
+    ...     pass
+    >>> mx.operator.find_prop('doctest_found') is Prop
+    True
+    """
+    prop_class = _props.get(op_type) if isinstance(op_type, str) else None
+    if prop_class is None:
+        known = f"Registered: {', '.join(map(repr, sorted(_props)))}." if _props else "None is registered."
+        raise ArgumentError(
+            f"nd.Custom: no custom operator {op_type!r} is registered.{nearest(str(op_type), _props)} {known} "
+            "Register one with @mx.operator.register(name) on its CustomOpProp class."
+        )
+    return prop_class
+
+
+def get_all_registered_operators() -> list[str]:
+    """Return the names of all operators: the built-in ones and the registered custom ones.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> 'FullyConnected' in mx.operator.get_all_registered_operators()
+    True
+    """
+    return sorted({*OPERATORS, *_props, "Custom"})

@@ -1,0 +1,1 @@
+"""What the rules that infer shapes and dtypes are made of."""

@@ -1,0 +1,1 @@
+"""Computations on raw arrays that several families of operators share."""

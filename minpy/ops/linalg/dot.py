@@ -1,0 +1,299 @@
+"""Products of matrices: `dot`, `batch_dot`, and NumPy's `dot` and `matmul`.
+
+Everything comes down to products of two matrices, which NumPy hands to BLAS. A gradient of a product is a product:
+for C = A B with upstream gradient G it is G Bᵀ for A, and Aᵀ G for B.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ShapeError
+from minpy.ops.inference.partial_shapes import merge_shapes
+from minpy.ops.inference.rules import forwards, merge_lengths, promoted, with_axes
+from minpy.ops.kernels.products import matrix_product
+from minpy.ops.registry import operator
+
+__all__ = ["batch_dot", "dot", "matmul", "numpy_dot"]
+
+
+def _matrix(array: Any, inner_first: bool) -> Any:
+    """Return an array as a matrix, (all other axes, the inner one)."""
+    shape = np.shape(array)
+    if inner_first:
+        return np.transpose(np.reshape(array, (shape[0], math.prod(shape[1:]))))
+    return np.reshape(array, (math.prod(shape[:-1]), shape[-1]))
+
+
+@operator(name="dot")
+def dot(
+    lhs: np.ndarray,
+    rhs: np.ndarray,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: str | None = None,
+) -> np.ndarray:
+    """Return the product of two matrices, or the sum over the last axis of one array and the first of another.
+
+    Parameters
+    ----------
+    lhs, rhs : NDArray
+        With one axis or more.
+    transpose_a : bool
+        Sum over the first axis of `lhs` instead of the last.
+    transpose_b : bool
+        Sum over the last axis of `rhs` instead of the first.
+    forward_stype : str, optional
+        Accepted and not used: arrays are dense.
+
+    Returns
+    -------
+    NDArray
+        Its axes are those of `lhs` and then of `rhs` that are not summed over; of shape (1,) if there are none.
+
+    Raises
+    ------
+    ShapeError
+        If the summed axes differ in length.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.dot(nd.array([[1, 2]]), nd.array([[3, 4]]), transpose_b=True).asnumpy()
+    array([[11.]], dtype=float32)
+    """
+    if not lhs.ndim or not rhs.ndim:
+        raise ShapeError(
+            f"dot: lhs {lhs.shape} and rhs {rhs.shape} need at least one axis each; multiply numbers with *."
+        )
+    left, right = (0 if transpose_a else -1), (-1 if transpose_b else 0)
+    if lhs.shape[left] != rhs.shape[right]:
+        raise ShapeError(
+            f"dot: lhs {lhs.shape} and rhs {rhs.shape} differ in the axes to sum over: axis {left} of lhs has length "
+            f"{lhs.shape[left]}, axis {right} of rhs has {rhs.shape[right]} "
+            f"(transpose_a={transpose_a}, transpose_b={transpose_b})."
+        )
+    outer = (lhs.shape[1:] if transpose_a else lhs.shape[:-1]) + (rhs.shape[:-1] if transpose_b else rhs.shape[1:])
+    result = matrix_product(_matrix(lhs, transpose_a), _matrix(rhs, not transpose_b).T)
+    return result.reshape(outer or (1,))
+
+
+@dot.def_grad(argnum=0)
+def _dot_lhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    shape, matrix = np.shape(lhs), _matrix(rhs, not transpose_b)
+    rows = math.prod(shape[1:] if transpose_a else shape[:-1])
+
+    def gradient(g: Any) -> Any:
+        g = np.reshape(g, (rows, matrix.shape[0]))
+        found = matrix_product(np.transpose(matrix), np.transpose(g)) if transpose_a else matrix_product(g, matrix)
+        return np.reshape(found, shape)
+
+    return gradient
+
+
+@dot.def_grad(argnum=1)
+def _dot_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    shape, matrix = np.shape(rhs), _matrix(lhs, transpose_a)
+    columns = math.prod(shape[:-1] if transpose_b else shape[1:])
+
+    def gradient(g: Any) -> Any:
+        g = np.reshape(g, (matrix.shape[0], columns))
+        found = matrix_product(np.transpose(g), matrix) if transpose_b else matrix_product(np.transpose(matrix), g)
+        return np.reshape(found, shape)
+
+    return gradient
+
+
+@dot.def_infer_shape
+@forwards
+def _dot_shape(lhs: Any, rhs: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any) -> Any:
+    if not lhs or not rhs:
+        raise ShapeError("both arrays need at least one axis; multiply numbers with *.")
+    merge_lengths(lhs[0 if transpose_a else -1], rhs[-1 if transpose_b else 0])
+    return (lhs[1:] if transpose_a else lhs[:-1]) + (rhs[:-1] if transpose_b else rhs[1:]) or (1,)
+
+
+dot.def_infer_type(promoted)
+
+
+def _flip(array: Any) -> Any:
+    """Return an array with its last two axes swapped."""
+    return np.swapaxes(array, -1, -2)
+
+
+@operator(name="batch_dot")
+def batch_dot(
+    lhs: np.ndarray,
+    rhs: np.ndarray,
+    *,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    forward_stype: str | None = None,
+) -> np.ndarray:
+    """Return the products of pairs of matrices.
+
+    Parameters
+    ----------
+    lhs, rhs : NDArray
+        Of shapes (..., n, k) and (..., k, m), with three axes or more; the leading ones are equal.
+    transpose_a, transpose_b : bool
+        Whether each matrix of `lhs` (of `rhs`) is stored transposed.
+    forward_stype : str, optional
+        Accepted and not used: arrays are dense.
+
+    Returns
+    -------
+    NDArray
+        Of shape (..., n, m).
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.batch_dot(nd.array([[[1, 2]], [[3, 4]]]), nd.array([[[1], [1]], [[2], [2]]])).asnumpy()
+    array([[[ 3.]],
+    <BLANKLINE>
+           [[14.]]], dtype=float32)
+    """
+    if lhs.ndim < 3 or lhs.shape[:-2] != rhs.shape[:-2]:
+        raise ShapeError(
+            f"batch_dot: lhs {lhs.shape} and rhs {rhs.shape}; expected (..., n, k) and (..., k, m) with the same "
+            "leading axes, at least one."
+        )
+    left, right = (_flip(lhs) if transpose_a else lhs), (_flip(rhs) if transpose_b else rhs)
+    if left.shape[-1] != right.shape[-2]:
+        raise ShapeError(
+            f"batch_dot: lhs {lhs.shape} and rhs {rhs.shape} with transpose_a={transpose_a}, transpose_b={transpose_b} "
+            f"sum over axes of lengths {left.shape[-1]} and {right.shape[-2]}; they must be equal."
+        )
+    return np.matmul(left, right)
+
+
+@batch_dot.def_grad(argnum=0)
+def _batch_dot_lhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    right = _flip(rhs) if transpose_b else rhs
+    return lambda g: np.matmul(right, _flip(g)) if transpose_a else np.matmul(g, _flip(right))
+
+
+@batch_dot.def_grad(argnum=1)
+def _batch_dot_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    left = _flip(lhs) if transpose_a else lhs
+    return lambda g: np.matmul(_flip(g), left) if transpose_b else np.matmul(_flip(left), g)
+
+
+@batch_dot.def_infer_shape
+def _batch_dot_shapes(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    ndim = next((len(known) for known in (*inputs, *outputs) if known is not None), None)
+    if ndim is None:
+        return inputs, outputs
+    if ndim < 3:
+        raise ShapeError("expected (..., n, k) and (..., k, m), with at least one leading axis.")
+    lhs, rhs, result = (with_axes(known, ndim) for known in (*inputs, *outputs))
+    lead = merge_shapes(merge_shapes(lhs[:-2], rhs[:-2]), result[:-2]) or ()
+    rows, inner = lhs[:-3:-1] if transpose_a else lhs[-2:]
+    other, columns = rhs[:-3:-1] if transpose_b else rhs[-2:]
+    rows, inner, columns = (
+        merge_lengths(rows, result[-2]),
+        merge_lengths(inner, other),
+        merge_lengths(columns, result[-1]),
+    )
+    left, right = (inner, rows) if transpose_a else (rows, inner), (columns, inner) if transpose_b else (inner, columns)
+    return [lead + left, lead + right], [(*lead, rows, columns)]
+
+
+batch_dot.def_infer_type(promoted)
+
+# -- NumPy's products --------------------------------------------------------------------------------------------------
+
+matmul = operator(
+    np.matmul,
+    name="_matmul",
+    public=False,
+    doc="Return lhs @ rhs: the product of matrices, stacks of them, or vectors.",
+)
+
+
+def _summed_to(array: Any, shape: tuple[int, ...]) -> Any:
+    """Return a gradient summed over the axes along which its argument was broadcast."""
+    given = np.shape(array)
+    if given == shape:
+        return array
+    lead = len(given) - len(shape)
+    stretched = tuple(axis for axis in range(lead, len(given)) if shape[axis - lead] == 1 != given[axis])
+    return np.reshape(np.sum(array, axis=(*range(lead), *stretched)), shape)
+
+
+@matmul.def_grad(argnum=0)
+def _matmul_lhs_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
+    shape, other = np.shape(lhs), np.shape(rhs)
+    if len(shape) == len(other) == 2:
+        return lambda g: np.dot(g, np.transpose(rhs))
+    if len(other) == 1:
+        return lambda g: np.expand_dims(g, -1) * rhs
+    if len(shape) == 1:
+        return lambda g: _summed_to(np.reshape(np.matmul(rhs, np.expand_dims(g, -1)), other[:-1]), shape)
+    return lambda g: _summed_to(np.matmul(g, _flip(rhs)), shape)
+
+
+@matmul.def_grad(argnum=1)
+def _matmul_rhs_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
+    shape, other = np.shape(rhs), np.shape(lhs)
+    if len(shape) == len(other) == 2:
+        return lambda g: np.dot(np.transpose(lhs), g)
+    if len(other) == 1:
+        if len(shape) == 1:
+            return lambda g: g * lhs
+        return lambda g: _summed_to(np.expand_dims(lhs, -1) * np.expand_dims(g, -2), shape)
+    if len(shape) == 1:
+        return lambda g: _summed_to(np.expand_dims(g, -1) * lhs, shape)
+    return lambda g: _summed_to(np.matmul(_flip(lhs), g), shape)
+
+
+@operator(name="_numpy_dot", implements=np.dot, public=False)
+def numpy_dot(a: Any, b: Any) -> Any:
+    """Return `numpy.dot`: the sum over the last axis of `a` and the last but one of `b`."""
+    return np.dot(a, b)
+
+
+def _numpy_dot_matrices(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return (a, b) as matrices with the summed axis last in both."""
+    return _matrix(a, False), _matrix(b if np.ndim(b) == 1 else np.moveaxis(b, -2, -1), False)
+
+
+@numpy_dot.def_grad(argnum=0)
+def _numpy_dot_a_gradient(ans: Any, a: Any, b: Any) -> Any:
+    shape, other = np.shape(a), np.shape(b)
+    if not shape or not other:
+        return lambda g: np.reshape(np.sum(g * b), ()) if not shape else g * b
+    if len(shape) == len(other) == 2:
+        return lambda g: np.dot(g, np.transpose(b))
+    matrix = _numpy_dot_matrices(a, b)[1]
+    return lambda g: np.reshape(np.dot(np.reshape(g, (math.prod(shape[:-1]), matrix.shape[0])), matrix), shape)
+
+
+@numpy_dot.def_grad(argnum=1)
+def _numpy_dot_b_gradient(ans: Any, a: Any, b: Any) -> Any:
+    shape, other = np.shape(b), np.shape(a)
+    if not shape or not other:
+        return lambda g: np.reshape(np.sum(g * a), ()) if not shape else g * a
+    if len(shape) == len(other) == 2:
+        return lambda g: np.dot(np.transpose(a), g)
+    matrix = _numpy_dot_matrices(a, b)[0]
+    moved = shape if len(shape) == 1 else (*shape[:-2], shape[-1], shape[-2])
+
+    def gradient(g: Any) -> Any:
+        product = np.reshape(np.dot(np.transpose(np.reshape(g, (matrix.shape[0], -1))), matrix), moved)
+        return product if len(shape) == 1 else np.moveaxis(product, -1, -2)
+
+    return gradient
+
+
+dot.category = batch_dot.category = "product"

@@ -1,0 +1,1 @@
+"""Operators that networks are made of: layers, activations, normalizations, losses."""

@@ -1,0 +1,245 @@
+"""Activation functions chosen by name: `Activation` and `LeakyReLU`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ArgumentError, ShapeError, nearest
+from minpy.core.operator import Operator
+from minpy.ops.dtypes import require_floats
+from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, merge_shapes, same_shape
+from minpy.ops.inference.rules import like_data, product, with_followers
+from minpy.ops.random.generator import generator
+from minpy.ops.registry import operator
+from minpy.ops.tensor.mathematics import relu, sigmoid, softrelu, softsign, tanh
+from minpy.ops.tensor.special import erf
+
+__all__ = ["activation", "leaky_relu"]
+
+
+# Each is an operator of its own, too, whose forms are used here.
+_CHOICES: dict[str, Operator] = {
+    "relu": relu,
+    "sigmoid": sigmoid,
+    "tanh": tanh,
+    "softrelu": softrelu,
+    "softsign": softsign,
+}
+
+
+@operator(name="Activation")
+def activation(data: np.ndarray, *, act_type: str) -> np.ndarray:
+    """Return an activation function of each element.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point, of any shape.
+    act_type : {'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign'}
+        max(x, 0), 1 / (1 + exp(-x)), tanh(x), log(1 + exp(x)), or x / (1 + abs(x)).
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape.
+
+    Raises
+    ------
+    ArgumentError
+        For another `act_type`.
+    DTypeError
+        For integers, except with 'relu'.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.Activation(nd.array([-1, 0, 2]), act_type='relu').asnumpy()
+    array([0., 0., 2.], dtype=float32)
+    """
+    chosen = _CHOICES.get(act_type)
+    if chosen is None:
+        raise ArgumentError(
+            f"Activation: unknown act_type {act_type!r}; expected one of {', '.join(map(repr, _CHOICES))}."
+            + nearest(str(act_type), _CHOICES)
+        )
+    if act_type != "relu":  # which is exact
+        require_floats("Activation", data, "fc")
+    return chosen.definition(data)
+
+
+@activation.def_kernel
+def _activation_kernel(data: Any, *, act_type: str) -> Any:
+    if type(data) is not np.ndarray or data.dtype.kind not in "fc" or act_type not in _CHOICES:
+        return activation.definition(np.asarray(data), act_type=act_type)
+    return _CHOICES[act_type].forward(data)
+
+
+@activation.def_grad()
+def _activation_gradient(ans: Any, data: Any, *, act_type: str) -> Any:
+    return _CHOICES[act_type].rules[0](ans, data)
+
+
+@activation.def_into
+def _activation_into(out: Any, data: Any, *, act_type: str) -> None:
+    chosen = _CHOICES[act_type]
+    if chosen.into is not None:
+        chosen.into(data, out) if isinstance(chosen.into, np.ufunc) else chosen.into(out, data)
+    else:
+        np.copyto(out, chosen.forward(data))
+
+
+activation.elementwise = True
+activation.def_infer_shape(same_shape)
+
+
+# Self-normalizing networks (Klambauer et al., 2017): with these two, mean 0 and variance 1 are a fixed point.
+_SELU_ALPHA = 1.6732632423543772
+_SELU_SCALE = 1.0507009873554805
+
+_LEAKY_TYPES = ("leaky", "prelu", "rrelu", "elu", "selu", "gelu")
+
+
+def _channels(gamma: Any, ndim: int) -> Any:
+    """Return slopes, one for each channel (axis 1) or one for all, so that they broadcast against the data."""
+    if np.size(gamma) == 1:
+        return np.reshape(gamma, (1,) * max(ndim, 1))
+    return np.reshape(gamma, (-1,) + (1,) * (ndim - 2) if ndim > 1 else (-1,))
+
+
+def _normal_cdf(data: Any) -> Any:
+    return erf(data * math.sqrt(0.5)) * 0.5 + 0.5
+
+
+def _require_slopes(size: int, shape: tuple[int, ...], channels: int) -> None:
+    if size not in (1, channels):
+        raise ShapeError(f"LeakyReLU: gamma has shape {shape}; expected (1,) or ({channels},), one slope a channel.")
+
+
+@operator(
+    name="LeakyReLU",
+    optional_inputs={"gamma": lambda attributes: attributes.get("act_type") == "prelu"},
+    random=True,
+)
+def leaky_relu(
+    data: np.ndarray,
+    gamma: np.ndarray | None = None,
+    *,
+    act_type: str = "leaky",
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    training: bool | None = None,
+) -> np.ndarray:
+    """Return an activation that lets a part of negative elements through.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point, of any shape; axis 1 holds the channels.
+    gamma : NDArray, optional
+        The slopes of 'prelu': one for each channel, or one for all.
+    act_type : {'leaky', 'prelu', 'rrelu', 'elu', 'selu', 'gelu'}
+        What becomes of x < 0: slope · x; gamma · x; a random slope · x; slope · (exp(x) - 1); the same with the
+        constants of self-normalizing networks. 'gelu' is x times the probability that a standard normal is below x.
+    slope : float
+        For 'leaky' and 'elu'.
+    lower_bound, upper_bound : float
+        Between which 'rrelu' draws each element's slope in training; otherwise their mean is the slope.
+    training : bool, optional
+        Whether this is training; by default what `autograd.is_training()` says.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape.
+
+    Raises
+    ------
+    ArgumentError
+        For another `act_type`, or if 'prelu' has no `gamma`.
+    ShapeError
+        If `gamma` does not fit the channels.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.LeakyReLU(nd.array([-1, 0, 2]), act_type='leaky', slope=0.1).asnumpy()
+    array([-0.1,  0. ,  2. ], dtype=float32)
+    """
+    require_floats("LeakyReLU", data)
+    real = data.dtype.type
+    if act_type == "leaky":
+        return np.where(data > 0, data, data * real(slope))
+    if act_type == "elu":
+        return np.where(data > 0, data, real(slope) * np.expm1(np.minimum(data, 0)))
+    if act_type == "selu":
+        return real(_SELU_SCALE) * np.where(data > 0, data, real(_SELU_ALPHA) * np.expm1(np.minimum(data, 0)))
+    if act_type == "gelu":
+        return data * _normal_cdf(data).astype(data.dtype, copy=False)
+    if act_type == "rrelu":
+        if training:
+            slopes = generator().uniform(lower_bound, upper_bound, data.shape).astype(data.dtype)
+        else:
+            slopes = real((lower_bound + upper_bound) / 2)
+        return np.where(data > 0, data, data * slopes)
+    if act_type != "prelu":
+        raise ArgumentError(
+            f"LeakyReLU: unknown act_type {act_type!r}; expected one of {', '.join(map(repr, _LEAKY_TYPES))}."
+            + nearest(str(act_type), _LEAKY_TYPES)
+        )
+    if gamma is None:
+        raise ArgumentError("LeakyReLU: act_type='prelu' needs gamma, the slopes for negative elements.")
+    channels = data.shape[1] if data.ndim > 1 else data.size
+    _require_slopes(gamma.size, gamma.shape, channels)
+    return np.where(data > 0, data, data * _channels(gamma, data.ndim))
+
+
+@leaky_relu.def_grad(argnum=0)
+def _leaky_relu_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str, slope: float) -> Any:
+    if act_type == "leaky":
+        return lambda g: np.where(data > 0, g, g * slope)
+    if act_type == "elu":
+        return lambda g: np.where(data > 0, g, g * (ans + slope))
+    if act_type == "selu":
+        return lambda g: np.where(data > 0, g * _SELU_SCALE, g * (ans + _SELU_SCALE * _SELU_ALPHA))
+    if act_type == "gelu":
+        density = np.exp(data * data * -0.5) * (1 / math.sqrt(2 * math.pi))
+        return lambda g: g * (_normal_cdf(data) + data * density)
+    if act_type == "rrelu":  # the slopes that were drawn are ans / data
+        return lambda g: np.where(data >= 0, g, g * (ans / np.where(data < 0, data, 1)))
+    return lambda g: np.where(data > 0, g, g * _channels(gamma, np.ndim(data)))
+
+
+@leaky_relu.def_grad(argnum=1)
+def _slopes_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str) -> Any:
+    shape = np.shape(gamma)
+    if act_type != "prelu":
+        return lambda g: np.zeros(shape)
+    ndim = np.ndim(data)
+    axes = (
+        tuple(range(ndim)) if np.size(gamma) == 1 else tuple(axis for axis in range(ndim) if axis != min(1, ndim - 1))
+    )
+    return lambda g: np.reshape(np.sum(np.minimum(data, 0) * g, axis=axes), shape)
+
+
+@leaky_relu.def_infer_shape
+def _leaky_relu_shapes(inputs: Any, outputs: Any, *, act_type: str) -> Any:
+    inputs, outputs = like_data(inputs, outputs)
+    data, *slopes = inputs
+    if act_type == "prelu" and data is not None and slopes:
+        channels = (*data, 1)[len(data) > 1]
+        if not is_known(slopes[0]):
+            slopes = [merge_shapes(slopes[0], (channels,))]  # or one for all, if that is given
+        elif channels != UNKNOWN:
+            _require_slopes(product(slopes[0]), slopes[0], channels)
+    return [data, *slopes], outputs
+
+
+leaky_relu.def_infer_type(with_followers)
+
+activation.category = leaky_relu.category = "activation"
+activation.caption = leaky_relu.caption = lambda attributes: str(attributes.get("act_type", "leaky"))
+leaky_relu.saved_outputs = lambda given: 2 if given.get("act_type") == "rrelu" else 1

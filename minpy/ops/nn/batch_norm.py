@@ -1,0 +1,212 @@
+"""Batch normalization. Its moving statistics are auxiliary states: training changes them in place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minpy.core.array import note_write
+from minpy.core.errors import ShapeError
+from minpy.ops.axes import one_axis
+from minpy.ops.dtypes import require_floats
+from minpy.ops.inference.partial_shapes import same_dtype
+from minpy.ops.inference.rules import vectors_along
+from minpy.ops.registry import operator
+
+__all__ = ["batch_norm"]
+
+
+def _widened(data: Any) -> Any:
+    """Return the data in a dtype in which sums of many numbers are exact enough."""
+    return data.astype("float32") if np.dtype(data.dtype).itemsize == 2 else data
+
+
+def _move(state: np.ndarray, value: np.ndarray, momentum: float) -> None:
+    """Move a state towards a value, in place."""
+    state *= momentum
+    state += (1 - momentum) * value
+    note_write(state)
+
+
+def _require_vectors(data: np.ndarray, axis: int, vectors: dict[str, np.ndarray]) -> None:
+    require_floats("BatchNorm", data)
+    expected = (data.shape[axis],)
+    for name, vector in vectors.items():
+        if vector.shape != expected:
+            raise ShapeError(
+                f"BatchNorm: {name} has shape {vector.shape}; expected {expected}, the length of axis {axis} of data "
+                f"{data.shape}."
+            )
+
+
+@operator(
+    name="BatchNorm",
+    auxiliary=("moving_mean", "moving_var"),
+    visible_outputs=lambda attributes: 3 if attributes.get("output_mean_var") else 1,
+    outputs=lambda attributes: ("output", "mean", "var") if attributes.get("output_mean_var") else ("output",),
+)
+def batch_norm(
+    data: np.ndarray,
+    gamma: np.ndarray,
+    beta: np.ndarray,
+    moving_mean: np.ndarray,
+    moving_var: np.ndarray,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    training: bool | None = None,
+) -> Any:
+    """Return the data shifted and scaled to mean 0 and variance 1 in each channel, times gamma, plus beta.
+
+    In training, the mean and variance are those of the data, over all axes but the channels'; the moving statistics
+    are moved towards them in place. Otherwise, and with `use_global_stats`, they are the moving statistics.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point.
+    gamma, beta : NDArray
+        Scale and shift of each channel, of shape (channels,).
+    moving_mean, moving_var : NDArray
+        The moving statistics, of shape (channels,). Training changes them: moving = momentum * moving +
+        (1 - momentum) * that of the data.
+    eps : float
+        Added to the variance.
+    momentum : float
+        How much of the moving statistics stays.
+    fix_gamma : bool
+        Whether gamma is taken as 1, with a gradient of 0.
+    use_global_stats : bool
+        Whether to use the moving statistics, and leave them, in training too.
+    output_mean_var : bool
+        Whether to return the mean and 1 / sqrt(variance + eps) too.
+    axis : int
+        Of the channels.
+    cudnn_off, min_calib_range, max_calib_range
+        Accepted and not used.
+    training : bool, optional
+        Whether this is training; by default what `autograd.is_training()` says.
+
+    Returns
+    -------
+    NDArray, or three of them
+        Of the data's shape; mean and inverse deviation of shape (channels,).
+
+    Raises
+    ------
+    ShapeError
+        If a vector does not have the length of the axis, or there is no such axis.
+    DTypeError
+        If `data` holds integers.
+
+    Notes
+    -----
+    With n normalized, h = gamma · g and means over a channel, the data's gradient in training is (h - mean(h) - n ·
+    mean(h · n)) / deviation (Ioffe and Szegedy, "Batch normalization", 2015).
+
+    Examples
+    --------
+    >>> from minpy import autograd, nd
+    >>> x, one, zero = nd.array([[1], [3]]), nd.ones((1,)), nd.zeros((1,))
+    >>> mean, variance = nd.zeros((1,)), nd.ones((1,))
+    >>> with autograd.train_mode():
+    ...     y = nd.BatchNorm(x, one, zero, mean, variance, eps=0)
+    >>> y.asnumpy()
+    array([[-1.],
+           [ 1.]], dtype=float32)
+    >>> mean.asnumpy()
+    array([0.2], dtype=float32)
+    """
+    axis = one_axis("BatchNorm", axis, data.ndim)
+    _require_vectors(data, axis, {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var})
+    shape, others = _around(axis, data.ndim)
+    values = _widened(data)
+    if training and not use_global_stats:
+        count = math.prod(data.shape[other] for other in others)
+        mean = values.sum(axis=others) / max(count, 1)
+        result = values - mean.reshape(shape)
+        variance = np.square(result).sum(axis=others) / max(count, 1)
+        if count:
+            _move(moving_mean, mean, momentum)
+            _move(moving_var, variance, momentum)
+    else:
+        mean, variance = moving_mean.astype(values.dtype), moving_var.astype(values.dtype)
+        result = values - mean.reshape(shape)
+    inverse = 1 / np.sqrt(variance + variance.dtype.type(eps))
+    result *= (inverse if fix_gamma else inverse * gamma.astype(values.dtype, copy=False)).reshape(shape)
+    result += beta.astype(values.dtype, copy=False).reshape(shape)
+    dtype = gamma.dtype
+    return result.astype(data.dtype, copy=False), mean.astype(dtype, copy=False), inverse.astype(dtype, copy=False)
+
+
+def _around(axis: int, ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return (the shape in which a vector lies along an axis, the other axes)."""
+    shape = tuple(-1 if position == axis else 1 for position in range(ndim))
+    return shape, tuple(position for position in range(ndim) if position != axis)
+
+
+def _batch_norm_gradients(
+    ans: Any,
+    data: Any,
+    gamma: Any,
+    beta: Any,
+    moving_mean: Any,
+    moving_var: Any,
+    *,
+    fix_gamma: bool,
+    use_global_stats: bool,
+    axis: int,
+    training: bool | None,
+) -> Any:
+    ndim = np.ndim(data)
+    shape, others = _around(axis % ndim, ndim)
+
+    def gradients(g: Any) -> Any:
+        upstream, of_mean, of_inverse = g[0], g[1], g[2]
+        upstream = _widened(upstream)
+        mean, inverse = _widened(ans[1]), _widened(ans[2])
+        centred = _widened(data) - np.reshape(mean, shape)
+        shift = np.sum(upstream, axis=others)
+        slope = np.sum(upstream * centred, axis=others) * inverse
+        scale = inverse if fix_gamma else inverse * _widened(gamma)
+        part = upstream * np.reshape(scale, shape)
+        if training and not use_global_stats:
+            count = max(math.prod(np.shape(data)[other] for other in others), 1)
+            along = (scale * slope + of_inverse * inverse * inverse) * inverse / count
+            part = part - centred * np.reshape(along, shape) + np.reshape((of_mean - scale * shift) / count, shape)
+        return part, slope * (0 if fix_gamma else 1), shift
+
+    return gradients
+
+
+batch_norm.def_multiple_grad(_batch_norm_gradients, argnums=(0, 1, 2))
+
+
+@batch_norm.def_infer_shape
+def _batch_norm_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
+    data, *vectors = vectors_along("BatchNorm", axis, inputs, outputs[0])
+    return [data, *vectors], [data, *vectors[: len(outputs) - 1]]
+
+
+@batch_norm.def_infer_type
+def _batch_norm_dtypes(inputs: Any, outputs: Any) -> Any:
+    [data], [result] = same_dtype(inputs[:1], outputs[:1])
+    wide = np.dtype(np.float32) if data == np.float16 else data
+    vectors = [wide if known is None else known for known in inputs[1:]]
+    return [data, *vectors], [result, *[vectors[0]] * (len(outputs) - 1)]
+
+
+batch_norm.initializers = {"moving_mean": '["zero", {}]', "moving_var": '["one", {}]'}
+batch_norm.outputs_read = (1, 2)  # mean and inverse deviation: the result itself need not be kept
+
+batch_norm.saved_outputs = lambda given: 3
+batch_norm.category = "normalization"

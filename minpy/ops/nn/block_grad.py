@@ -1,0 +1,41 @@
+"""`BlockGrad`: the data itself, without a gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minpy.ops.inference.partial_shapes import same_shape
+from minpy.ops.registry import operator
+
+__all__ = ["block_grad"]
+
+
+@operator(name="BlockGrad", aliases=("stop_gradient",))
+def block_grad(data: np.ndarray) -> np.ndarray:
+    """Return the data, and let no gradient through.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+        A copy.
+
+    Examples
+    --------
+    >>> from minpy import autograd, nd
+    >>> x = nd.array([3])
+    >>> x.attach_grad()
+    >>> with autograd.record():
+    ...     y = x * nd.BlockGrad(x)
+    >>> y.backward()
+    >>> x.grad.asnumpy()
+    array([3.], dtype=float32)
+    """
+    return data.copy()
+
+
+block_grad.def_grad_zero()
+block_grad.def_infer_shape(same_shape)

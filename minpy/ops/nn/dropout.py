@@ -1,0 +1,91 @@
+"""Dropout: elements set to 0 at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ArgumentError
+from minpy.ops.axes import several_axes
+from minpy.ops.inference.partial_shapes import same_shape
+from minpy.ops.random.generator import generator
+from minpy.ops.registry import operator
+
+__all__ = ["dropout"]
+
+
+@operator(name="Dropout", visible_outputs=1, random=True)
+def dropout(
+    data: np.ndarray,
+    *,
+    p: float = 0.5,
+    mode: str = "training",
+    axes: tuple[int, ...] = (),
+    cudnn_off: bool = False,
+    training: bool | None = None,
+) -> Any:
+    """Return the data with elements set to 0 at random, and the others scaled so that the mean stays.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point, of any shape.
+    p : float
+        The probability that an element becomes 0, in [0, 1].
+    mode : {'training', 'always'}
+        Whether it does so only in training.
+    axes : tuple of int
+        Along these, elements are set to 0 together.
+    cudnn_off : bool
+        Accepted and not used.
+    training : bool, optional
+        Whether this is training; by default what `autograd.is_training()` says.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape.
+
+    Raises
+    ------
+    ArgumentError
+        If p is no probability, or for another mode.
+
+    Examples
+    --------
+    >>> from minpy import autograd, nd
+    >>> nd.Dropout(nd.ones((3,)), p=0.5).asnumpy()
+    array([1., 1., 1.], dtype=float32)
+    >>> with autograd.train_mode():
+    ...     y = nd.Dropout(nd.ones((1000,)), p=0.5)
+    >>> sorted(set(y.asnumpy().tolist()))
+    [0.0, 2.0]
+    """
+    if not 0 <= p <= 1:
+        raise ArgumentError(f"Dropout: p is {p}; expected a probability, 0 <= p <= 1.")
+    if mode not in ("training", "always"):
+        raise ArgumentError(f"Dropout: unknown mode {mode!r}; expected 'training' or 'always'.")
+    if p == 0 or not (training or mode == "always"):
+        return data, np.ones((), data.dtype)
+    shape = list(data.shape)
+    for axis in several_axes("Dropout", axes, data.ndim):
+        shape[axis] = 1
+    keep = 1 - p
+    uniform = generator().random(tuple(shape), np.float32)
+    mask = np.less(uniform, keep).astype(data.dtype)
+    if keep:
+        mask *= data.dtype.type(1 / keep)
+    return data * mask, mask
+
+
+@dropout.def_grad()
+def _dropout_gradient(ans: Any, data: Any) -> Any:
+    mask = ans[1]
+    return lambda g: g[0] * mask
+
+
+dropout.def_infer_shape(same_shape)
+
+dropout.saved_outputs = lambda given: 2
+dropout.category = "normalization"

@@ -1,0 +1,100 @@
+"""Losses: cross-entropy. The output layers, which carry a loss's gradient, are in `output_layers`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ArgumentError, ShapeError
+from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.inference.rules import with_axes, with_followers
+from minpy.ops.nn.softmax import raw_softmax, shifted_exp, softmax
+from minpy.ops.registry import operator
+
+__all__ = ["softmax_cross_entropy"]
+
+
+def _checked_labels(data: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Return labels as integers; they must be one for each row, and name a column."""
+    if data.ndim != 2 or label.shape != data.shape[:1]:
+        raise ShapeError(
+            f"softmax_cross_entropy: data {data.shape} and label {label.shape}; expected (batch, classes) and (batch,)."
+        )
+    columns = label.astype(np.intp, copy=False)
+    if columns.size and columns.view(np.uintp).max() >= data.shape[1]:  # as unsigned, negative ones are large
+        row = int(np.argmax((columns < 0) | (columns >= data.shape[1])))
+        raise ArgumentError(
+            f"softmax_cross_entropy: label[{row}] is {label[row]}; expected a class, 0 <= label < {data.shape[1]}."
+        )
+    return columns
+
+
+@operator(name="softmax_cross_entropy")
+def softmax_cross_entropy(data: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Return the sum over the batch of -log(softmax(data)[label]).
+
+    Parameters
+    ----------
+    data : NDArray
+        Of shape (batch, classes), floating point.
+    label : NDArray
+        Of shape (batch,): class numbers, of any dtype.
+
+    Returns
+    -------
+    NDArray
+        Of shape (1,).
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    ArgumentError
+        If a label is no class.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.softmax_cross_entropy(nd.zeros((2, 4)), nd.array([0, 3])).asnumpy().round(4)
+    array([2.7726], dtype=float32)
+    """
+    columns = _checked_labels(data, label)
+    shifted, _, total = shifted_exp(data, 1)
+    return (np.log(total).sum() - shifted[np.arange(len(data)), columns].sum()).reshape(1)
+
+
+softmax_cross_entropy.def_grad(lambda ans, data, label: lambda g: g * softmax_error(data, label), 0)
+softmax_cross_entropy.def_grad_zero(1)
+softmax_cross_entropy.def_infer_type(with_followers)
+
+
+@softmax_cross_entropy.def_infer_shape
+def _softmax_cross_entropy_shapes(inputs: Any, outputs: Any) -> Any:
+    data, label = with_axes(inputs[0], 2), with_axes(inputs[1], 1)
+    data = merge_shapes(data, (*label, UNKNOWN)) or ()
+    return [data, data[:1]], [(1,)]
+
+
+@operator(name="_softmax_error", public=False)
+def softmax_error(data: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Return softmax(data) - one_hot(label): the gradient of the cross-entropy."""
+    result = raw_softmax(data)
+    result[np.arange(len(data)), label.astype(np.intp, copy=False)] -= 1
+    return result
+
+
+softmax_error.def_grad_zero(1)
+
+
+@softmax_error.def_grad()
+def _softmax_error_gradient(ans: Any, data: Any, label: Any) -> Any:
+    def gradient(g: Any) -> Any:
+        probabilities = softmax(data)
+        part = probabilities * g
+        return part - probabilities * np.sum(part, axis=-1, keepdims=True)
+
+    return gradient
+
+
+softmax_cross_entropy.category = "loss"

@@ -1,0 +1,316 @@
+"""Softmax and its kin, along one axis. The shift by the maximum keeps `exp` from overflowing, and cancels out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ArgumentError, DTypeError, ShapeError
+from minpy.ops.axes import one_axis
+from minpy.ops.dtypes import dtype_or, require_floats
+from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
+from minpy.ops.inference.rules import dtype_attribute, like_data, without_axis
+from minpy.ops.kernels.rows import maximum_along, sum_along
+from minpy.ops.registry import operator
+
+__all__ = ["log_softmax", "softmax", "softmax_activation", "softmin"]
+
+
+def _prepared(name: str, data: np.ndarray, temperature: float | None, dtype: Any) -> tuple[np.ndarray, Any]:
+    """Return (the logits to compute with, the dtype of the result)."""
+    require_floats(name, data, "fc")
+    result = dtype_or(dtype, data.dtype)
+    if data.dtype.itemsize == 2 or data.dtype != result:  # sums of many float16 would lose their small terms
+        data = data.astype(np.promote_types(result, np.float32), copy=False)
+    return (data if temperature in (None, 1) else data / data.dtype.type(temperature)), result
+
+
+def shifted_exp(data: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return (x - max, exp(x - max), its sum), with the axis kept."""
+    shifted = data - maximum_along(data, axis)
+    powers = np.exp(shifted)
+    return shifted, powers, sum_along(powers, axis)
+
+
+def raw_softmax(data: np.ndarray, axis: int = -1, out: np.ndarray | None = None) -> np.ndarray:
+    """Return the softmax of a NumPy array, in `out` or a fresh array."""
+    result: np.ndarray = np.subtract(data, maximum_along(data, axis), out=out)
+    np.exp(result, out=result)
+    result /= sum_along(result, axis)
+    return result
+
+
+@operator(name="softmax", optional_inputs={"length": lambda attributes: bool(attributes.get("use_length", False))})
+def softmax(
+    data: np.ndarray,
+    length: np.ndarray | None = None,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: str | None = None,
+    use_length: bool = False,
+) -> np.ndarray:
+    """Return exp(data / temperature), scaled so that it sums to 1 along an axis.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point.
+    length : NDArray, optional
+        Of an integer dtype and the shape of `data` without the axis: how many elements count, with `use_length`.
+        The others get 0.
+    axis : int
+    temperature : float, optional
+        Divides the data; 1 if left out.
+    dtype : str, optional
+        Of the result; the data's if left out.
+    use_length : bool
+        Whether `length` is given.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape.
+
+    Raises
+    ------
+    DTypeError
+        If `data` holds integers, or `length` does not.
+    ShapeError
+        If there is no such axis, or `length` does not fit.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.softmax(nd.array([[0, 0], [1000, 0]])).asnumpy()
+    array([[0.5, 0.5],
+           [1. , 0. ]], dtype=float32)
+    """
+    axis = one_axis("softmax", axis, data.ndim)
+    logits, dtype = _prepared("softmax", data, temperature, dtype)
+    if use_length:
+        return _masked_softmax(logits, _length_mask(data, length, axis), axis).astype(dtype, copy=False)
+    if length is not None:
+        raise ArgumentError(
+            "softmax: length is given, but use_length is False; pass use_length=True (axis is a keyword)."
+        )
+    return raw_softmax(logits, axis).astype(dtype, copy=False)
+
+
+def _length_mask(data: np.ndarray, length: np.ndarray | None, axis: int) -> np.ndarray:
+    shape = data.shape[:axis] + data.shape[axis + 1 :]
+    if length is None:
+        raise ArgumentError("softmax: use_length=True, but length is missing.")
+    if length.dtype.kind not in "iu":
+        raise DTypeError(f"softmax: length has dtype {length.dtype}; expected integers, such as 'int32'.")
+    if length.shape != shape:
+        raise ShapeError(f"softmax: length has shape {length.shape}; expected {shape}, the data's without axis {axis}.")
+    positions = np.arange(data.shape[axis]).reshape((-1,) + (1,) * (data.ndim - axis - 1))
+    return positions < np.expand_dims(length, axis)
+
+
+def _masked_softmax(logits: np.ndarray, mask: np.ndarray, axis: int) -> np.ndarray:
+    result = np.where(mask, logits, -np.inf)
+    highest = result.max(axis=axis, keepdims=True, initial=-np.inf)
+    result -= np.where(np.isneginf(highest), 0, highest)  # nothing counts: all results are 0
+    np.exp(result, out=result)
+    total = result.sum(axis=axis, keepdims=True)
+    result /= np.where(total == 0, 1, total)
+    return result
+
+
+@softmax.def_grad()
+def _softmax_gradient(ans: Any, data: Any, length: Any, *, axis: int, temperature: float | None) -> Any:
+    def gradient(g: Any) -> Any:
+        part = ans * g
+        part = part - ans * np.sum(part, axis=axis, keepdims=True)
+        return part if temperature in (None, 1) else part / temperature
+
+    return gradient
+
+
+softmax.def_grad_zero(1)
+
+
+@softmax.def_infer_shape
+def _softmax_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
+    inputs, outputs = like_data(inputs, outputs)
+    data, *length = inputs
+    if data is not None:
+        axis = one_axis("softmax", axis, len(data))
+        length = [merge_shapes(known, without_axis(data, axis)) for known in length]
+    return [data, *length], outputs
+
+
+@operator(name="log_softmax")
+def log_softmax(
+    data: np.ndarray,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: str | None = None,
+    use_length: bool = False,
+) -> np.ndarray:
+    """Return the logarithm of `softmax`, without its loss of precision.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point.
+    axis : int
+    temperature : float, optional
+        Divides the data; 1 if left out.
+    dtype : str, optional
+        Of the result; the data's if left out.
+    use_length : bool
+        Must be False: there is no length here.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape.
+
+    Raises
+    ------
+    DTypeError
+        If `data` holds integers.
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.log_softmax(nd.array([1000, 0])).asnumpy()
+    array([    0., -1000.], dtype=float32)
+    """
+    if use_length:
+        raise ArgumentError("log_softmax: use_length=True is not supported; take the logarithm of softmax.")
+    axis = one_axis("log_softmax", axis, data.ndim)
+    logits, dtype = _prepared("log_softmax", data, temperature, dtype)
+    shifted, _, total = shifted_exp(logits, axis)
+    shifted -= np.log(total)
+    return shifted.astype(dtype, copy=False)
+
+
+@log_softmax.def_grad()
+def _log_softmax_gradient(ans: Any, data: Any, *, axis: int, temperature: float | None) -> Any:
+    def gradient(g: Any) -> Any:
+        part = g - np.exp(ans) * np.sum(g, axis=axis, keepdims=True)
+        return part if temperature in (None, 1) else part / temperature
+
+    return gradient
+
+
+@operator(name="softmin")
+def softmin(
+    data: np.ndarray,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: str | None = None,
+    use_length: bool = False,
+) -> np.ndarray:
+    """Return `softmax` of -data.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point.
+    axis : int
+    temperature : float, optional
+        Divides the data; 1 if left out.
+    dtype : str, optional
+        Of the result; the data's if left out.
+    use_length : bool
+        Must be False: there is no length here.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape.
+
+    Raises
+    ------
+    DTypeError
+        If `data` holds integers.
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.softmin(nd.array([0, 0, 1000])).asnumpy()
+    array([0.5, 0.5, 0. ], dtype=float32)
+    """
+    if use_length:
+        raise ArgumentError("softmin: use_length=True is not supported; use softmax of the negative data.")
+    axis = one_axis("softmin", axis, data.ndim)
+    logits, dtype = _prepared("softmin", data, temperature, dtype)
+    return raw_softmax(-logits, axis).astype(dtype, copy=False)
+
+
+@softmin.def_grad()
+def _softmin_gradient(ans: Any, data: Any, *, axis: int, temperature: float | None) -> Any:
+    def gradient(g: Any) -> Any:
+        part = ans * g
+        part = ans * np.sum(part, axis=axis, keepdims=True) - part
+        return part if temperature in (None, 1) else part / temperature
+
+    return gradient
+
+
+@operator(name="SoftmaxActivation")
+def softmax_activation(data: np.ndarray, *, mode: str = "instance") -> np.ndarray:
+    """Return the softmax over all elements of each instance, or over the channels at each position.
+
+    Parameters
+    ----------
+    data : NDArray
+        Of shape (batch, ...).
+    mode : {'instance', 'channel'}
+        Whether all axes but the first are normalised together, or axis 1 alone.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape.
+
+    Raises
+    ------
+    ArgumentError
+        For another mode.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.SoftmaxActivation(nd.zeros((1, 2, 2))).asnumpy()
+    array([[[0.25, 0.25],
+            [0.25, 0.25]]], dtype=float32)
+    """
+    if mode not in ("instance", "channel"):
+        raise ArgumentError(f"SoftmaxActivation: unknown mode {mode!r}; expected 'instance' or 'channel'.")
+    logits, dtype = _prepared("SoftmaxActivation", data, None, None)
+    if mode == "channel":
+        return raw_softmax(logits, one_axis("SoftmaxActivation", 1, data.ndim)).astype(dtype, copy=False)
+    return raw_softmax(logits.reshape(len(data), -1)).reshape(data.shape).astype(dtype, copy=False)
+
+
+@softmax_activation.def_grad()
+def _softmax_activation_gradient(ans: Any, data: Any, *, mode: str) -> Any:
+    axis = 1 if mode == "channel" else tuple(range(1, np.ndim(ans)))
+
+    def gradient(g: Any) -> Any:
+        part = ans * g
+        return part - ans * np.sum(part, axis=axis, keepdims=True)
+
+    return gradient
+
+
+for _operator in (log_softmax, softmin, softmax_activation):
+    _operator.def_infer_shape(same_shape)
+for _operator in (softmax, log_softmax, softmin):
+    _operator.def_infer_type(dtype_attribute())
+
+for _operator in (softmax, log_softmax, softmax_activation):
+    _operator.category = "activation"

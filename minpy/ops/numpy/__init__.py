@@ -1,0 +1,1 @@
+"""What NumPy's own functions mean on recorded arrays."""

@@ -1,0 +1,1 @@
+"""Operators on arrays of any kind: arithmetic, mathematics, reductions, shapes, indexing, joining."""

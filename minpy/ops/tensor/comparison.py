@@ -1,0 +1,176 @@
+"""Comparisons, logic and choice. Comparisons give 0 or 1 in the operands' dtype; their gradient is zero."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ShapeError
+from minpy.core.operator import Operator
+from minpy.ops.documenting import binary_doc, unary_doc
+from minpy.ops.inference.partial_shapes import broadcasting, same_shape
+from minpy.ops.inference.rules import dtype_of, promoted
+from minpy.ops.registry import operator
+
+__all__ = [
+    "equal",
+    "greater",
+    "greater_equal",
+    "lesser",
+    "lesser_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "not_equal",
+    "where",
+]
+
+
+def _common_dtype(lhs: Any, rhs: Any) -> Any:
+    """Return the dtype of the arrays among two operands; numbers have no say."""
+    if type(lhs) is np.ndarray and type(rhs) is np.ndarray and lhs.dtype is rhs.dtype:
+        return lhs.dtype
+    if not isinstance(rhs, np.ndarray):
+        return lhs.dtype if isinstance(lhs, np.ndarray) else np.result_type(lhs, rhs)
+    if not isinstance(lhs, np.ndarray):
+        return rhs.dtype
+    return np.result_type(lhs, rhs)
+
+
+def _relation(ufunc: np.ufunc, name: str, sentence: str, lhs: str, rhs: str, result: str) -> Operator:
+    def forward(lhs: Any, rhs: Any) -> Any:
+        dtype = _common_dtype(lhs, rhs)
+        if dtype.kind in "iu":  # a number is cast first, as in arithmetic
+            lhs, rhs = np.asarray(lhs).astype(dtype, copy=False), np.asarray(rhs).astype(dtype, copy=False)
+        return ufunc(lhs, rhs).astype(dtype)
+
+    doc = binary_doc(name, sentence, lhs, rhs, result, "Its gradient is zero.")
+    made: Operator = operator(forward, name=f"broadcast_{name}", aliases=(name,), doc=doc)
+    made.may_alias = False
+    made.def_infer_shape(broadcasting)
+    made.def_infer_type(promoted)
+    return made.def_grad_zero()
+
+
+equal = _relation(np.equal, "equal", "Return 1 where lhs == rhs, else 0.", "[1, 2, 3]", "[2]", "[0., 1., 0.]")
+not_equal = _relation(
+    np.not_equal, "not_equal", "Return 1 where lhs != rhs, else 0.", "[1, 2, 3]", "[2]", "[1., 0., 1.]"
+)
+greater = _relation(np.greater, "greater", "Return 1 where lhs > rhs, else 0.", "[1, 2, 3]", "[2]", "[0., 0., 1.]")
+greater_equal = _relation(
+    np.greater_equal, "greater_equal", "Return 1 where lhs >= rhs, else 0.", "[1, 2, 3]", "[2]", "[0., 1., 1.]"
+)
+lesser = _relation(np.less, "lesser", "Return 1 where lhs < rhs, else 0.", "[1, 2, 3]", "[2]", "[1., 0., 0.]")
+lesser_equal = _relation(
+    np.less_equal, "lesser_equal", "Return 1 where lhs <= rhs, else 0.", "[1, 2, 3]", "[2]", "[1., 1., 0.]"
+)
+logical_and = _relation(
+    np.logical_and, "logical_and", "Return 1 where both are not 0, else 0.", "[0, 1, 2]", "[1, 0, 3]", "[0., 0., 1.]"
+)
+logical_or = _relation(
+    np.logical_or,
+    "logical_or",
+    "Return 1 where one or both are not 0, else 0.",
+    "[0, 0, 2]",
+    "[1, 0, 3]",
+    "[1., 0., 1.]",
+)
+logical_xor = _relation(
+    np.logical_xor,
+    "logical_xor",
+    "Return 1 where exactly one is not 0, else 0.",
+    "[0, 0, 2]",
+    "[1, 0, 3]",
+    "[1., 0., 0.]",
+)
+
+logical_not = operator(
+    lambda data: np.logical_not(data).astype(data.dtype),
+    name="logical_not",
+    elementwise=True,
+    doc=unary_doc(
+        "logical_not", "Return 1 where data is 0, else 0.", "[0, 1, -2]", "[1., 0., 0.]", "Its gradient is zero."
+    ),
+).def_grad_zero()
+
+
+@operator(name="where")
+def where(condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return elements of x where the condition is not 0, and of y where it is.
+
+    Parameters
+    ----------
+    condition : NDArray
+        Of the shape of x and y, or one-dimensional with their length: then it chooses whole rows.
+    x, y : NDArray
+        Of equal shape, or numbers.
+
+    Returns
+    -------
+    NDArray
+        Of the shape and dtype of x and y.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x, y = nd.array([[1, 2], [3, 4]]), nd.array([[5, 6], [7, 8]])
+    >>> nd.where(nd.array([[1, 0], [0, 1]]), x, y).asnumpy()
+    array([[1., 6.],
+           [7., 4.]], dtype=float32)
+    >>> nd.where(nd.array([1, 0]), x, y).asnumpy()
+    array([[1., 2.],
+           [7., 8.]], dtype=float32)
+    """
+    shapes = [np.shape(value) for value in (condition, x, y)]
+    shape = shapes[1] or shapes[2]
+    rows = len(shapes[0]) == 1 and len(shape) > 1 and shapes[0][0] == shape[0]
+    if (shapes[0] != shape and not rows and shape) or (shapes[1] != shapes[2] and shapes[1] and shapes[2]):
+        raise ShapeError(
+            f"where: condition {shapes[0]}, x {shapes[1]} and y {shapes[2]} do not fit: x and y must have one shape, "
+            "and the condition the same, or one axis of their first length to choose rows. "
+            "Use broadcast_to or broadcast_like first."
+        )
+    return np.where(_along_rows(condition, max(len(shape), len(shapes[0]))), x, y)
+
+
+def _along_rows(condition: Any, ndim: int) -> Any:
+    """Return a condition that chooses rows with axes of length 1 for the rest."""
+    return condition if condition.ndim == ndim else np.reshape(condition, (-1, *(1,) * (ndim - 1)))
+
+
+where.may_alias = False
+where.def_grad_zero(0)
+
+
+@where.def_grad(argnum=1)
+def _where_x_gradient(ans: Any, condition: Any, x: Any, y: Any) -> Callable[[Any], Any]:
+    return lambda g: np.where(_along_rows(condition, g.ndim), g, 0)
+
+
+@where.def_grad(argnum=2)
+def _where_y_gradient(ans: Any, condition: Any, x: Any, y: Any) -> Callable[[Any], Any]:
+    return lambda g: np.where(_along_rows(condition, g.ndim), 0, g)
+
+
+@where.def_infer_shape
+def _where_shapes(inputs: Any, outputs: Any) -> Any:
+    condition, x, y = inputs
+    if () in (x, y):  # a number, which the other one says nothing about
+        other = y if x == () else x
+        if other == ():
+            return inputs, [condition]
+        [other], outputs = same_shape([other], outputs)
+        return [condition, x, other] if x == () else [condition, other, y], outputs
+    [x, y], outputs = same_shape([x, y], outputs)
+    return [condition, x, y], outputs
+
+
+where.def_infer_type(dtype_of(1, 2))

@@ -1,0 +1,351 @@
+"""Operators without inputs, which make arrays: `_zeros`, `_arange` and their kind, as symbol files hold them.
+
+Without inputs there is no array whose class the result could have: called by themselves they return NumPy arrays.
+`minpy.nd.zeros` and its kind are the functions for programs.
+
+In a symbol's `shape`, a length of 0 is one that is not known: inference finds it, and `fill_in` puts it there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from minpy.core.base import Shapes
+from minpy.core.errors import ArgumentError, DTypeError
+from minpy.core.operator import Operator
+from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape
+from minpy.ops.inference.rules import dtype_attribute
+from minpy.ops.registry import operator
+
+__all__ = ["arange", "eye", "fill_in", "full", "linspace", "ones", "shape_given", "zeros", "zeros_without_dtype"]
+
+# How MXNet numbers dtypes.
+_NUMBERED = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
+
+
+def _dtype(name: str, dtype: Any) -> np.dtype:
+    try:
+        return np.dtype(dtype)
+    except TypeError:
+        raise DTypeError(f"{name}: unknown dtype {dtype!r}; give a numeric dtype such as 'float32'.") from None
+
+
+def shape_given(shape: Any) -> PartialShape:
+    """Return what an attribute `shape` says: 0 is a length that is not known, and no length at all says nothing.
+
+    Examples
+    --------
+    >>> shape_given((0, 3)), shape_given(3), shape_given(())
+    ((-1, 3), (3,), None)
+    """
+    lengths = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape or ())
+    return tuple(int(length) if length > 0 else UNKNOWN for length in lengths) or None
+
+
+def fill_in(made: Operator, attributes: Mapping[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return the attributes with which an operator without inputs makes an array of the shape that was inferred.
+
+    Parameters
+    ----------
+    made : Operator
+    attributes : mapping
+        As in the graph: `shape` may have zeros, and `_arange` may leave its end to `infer_range`.
+    shape : tuple of int
+
+    Examples
+    --------
+    >>> fill_in(zeros, {'shape': (0, 3)}, (2, 3))
+    {'shape': (2, 3)}
+    >>> arange(**fill_in(arange, {'start': 1, 'infer_range': True}, (3,)))
+    array([1., 2., 3.], dtype=float32)
+    """
+    if "shape" in made.signature.attributes:
+        return {**attributes, "shape": shape}
+    if attributes.get("infer_range") and attributes.get("stop") is None:
+        count = -(-shape[0] // attributes.get("repeat", 1))
+        # Half a step before the next number: a whole one may be reached by rounding.
+        stop = attributes["start"] + attributes.get("step", 1.0) * (count - 0.5)
+        return {**attributes, "stop": stop, "infer_range": False}
+    return dict(attributes)
+
+
+def _shape_of_attribute(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
+    return inputs, [shape_given(shape)]
+
+
+@operator(name="_zeros")
+def zeros(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") -> np.ndarray:
+    """Return zeros.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    ctx : str
+        Accepted and not used.
+    dtype : str
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    DTypeError
+        If there is no such dtype.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd._zeros(shape=(2,), dtype='int32')
+    array([0, 0], dtype=int32)
+    """
+    return np.zeros(shape, _dtype("_zeros", dtype))
+
+
+@operator(name="_ones")
+def ones(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") -> np.ndarray:
+    """Return ones.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    ctx : str
+        Accepted and not used.
+    dtype : str
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    DTypeError
+        If there is no such dtype.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd._ones(shape=(2,))
+    array([1., 1.], dtype=float32)
+    """
+    return np.ones(shape, _dtype("_ones", dtype))
+
+
+@operator(name="_full")
+def full(*, shape: tuple[int, ...] = (), value: float, ctx: str = "", dtype: str = "float32") -> np.ndarray:
+    """Return an array filled with a number.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    value : float
+    ctx : str
+        Accepted and not used.
+    dtype : str
+        Integers take the integer part of the number.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    DTypeError
+        If there is no such dtype.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd._full(shape=(2,), value=2.5)
+    array([2.5, 2.5], dtype=float32)
+    """
+    return np.full(shape, np.asarray(value).astype(_dtype("_full", dtype)))
+
+
+@operator(name="_zeros_without_dtype")
+def zeros_without_dtype(*, shape: tuple[int, ...] | None = None, ctx: str = "", dtype: Any = -1) -> np.ndarray:
+    """Return zeros whose dtype inference may find.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    ctx : str
+        Accepted and not used.
+    dtype : int or str
+        A name, or MXNet's number: 0 is float32, 1 float64, 2 float16, 3 uint8, 4 int32, 5 int8, 6 int64, 7 bool; with
+        -1 it is what inference finds, and float32 in a call.
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    DTypeError
+        If there is no such dtype.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd._zeros_without_dtype(shape=(2,), dtype=4)
+    array([0, 0], dtype=int32)
+    """
+    return np.zeros(shape or (), _numbered(dtype) or np.float32)
+
+
+def _numbered(dtype: Any) -> np.dtype | None:
+    """Return the dtype of MXNet's number or a name; None for -1."""
+    if not isinstance(dtype, int):
+        return _dtype("_zeros_without_dtype", dtype)
+    if not -1 <= dtype < len(_NUMBERED):
+        raise DTypeError(f"_zeros_without_dtype: unknown dtype {dtype}; MXNet's numbers are 0 to {len(_NUMBERED) - 1}.")
+    return np.dtype(_NUMBERED[dtype]) if dtype >= 0 else None
+
+
+@operator(name="_arange")
+def arange(
+    *,
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    ctx: str = "",
+    dtype: str = "float32",
+) -> np.ndarray:
+    """Return evenly spaced numbers from `start` on, before `stop`.
+
+    Parameters
+    ----------
+    start : float
+        The first number; without `stop` the end, and the first is 0.
+    stop : float, optional
+    step : float
+    repeat : int
+        How often each number stands there.
+    infer_range : bool
+        Whether the end is left to inference, with `start` the first number.
+    ctx : str
+        Accepted and not used.
+    dtype : str
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    ArgumentError
+        If the step is 0, or the end is left to inference and there is none.
+    DTypeError
+        If there is no such dtype.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd._arange(start=1, stop=6, step=2, repeat=2)
+    array([1., 1., 3., 3., 5., 5.], dtype=float32)
+    """
+    if not step:
+        raise ArgumentError("_arange: step is 0; give another number.")
+    if stop is None:
+        if infer_range:
+            raise ArgumentError("_arange: infer_range=True leaves the end to a graph's inference; give stop.")
+        start, stop = 0.0, start
+    numbers = np.arange(start, stop, step).astype(_dtype("_arange", dtype))
+    return np.repeat(numbers, repeat) if repeat != 1 else numbers
+
+
+@operator(name="_linspace")
+def linspace(
+    *, start: float, stop: float, num: int, endpoint: bool = True, ctx: str = "", dtype: str = "float32"
+) -> np.ndarray:
+    """Return `num` evenly spaced numbers from `start` to `stop`.
+
+    Parameters
+    ----------
+    start, stop : float
+    num : int
+    endpoint : bool
+        Whether `stop` is the last of them.
+    ctx : str
+        Accepted and not used.
+    dtype : str
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    DTypeError
+        If there is no such dtype.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd._linspace(start=0, stop=1, num=3)
+    array([0. , 0.5, 1. ], dtype=float32)
+    """
+    return np.linspace(start, stop, num, endpoint=endpoint).astype(_dtype("_linspace", dtype))
+
+
+@operator(name="_eye")
+def eye(*, N: int, M: int = 0, k: int = 0, ctx: str = "", dtype: str = "float32") -> np.ndarray:
+    """Return ones on the k-th diagonal of an N x M matrix, zeros elsewhere.
+
+    Parameters
+    ----------
+    N, M : int
+        Number of rows and of columns; M = 0 for as many columns as rows.
+    k : int
+        Which diagonal: 0 is the main one, positive ones lie above it.
+    ctx : str
+        Accepted and not used.
+    dtype : str
+
+    Returns
+    -------
+    numpy.ndarray
+
+    Raises
+    ------
+    DTypeError
+        If there is no such dtype.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd._eye(N=2, M=3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    return np.eye(N, M or None, k, _dtype("_eye", dtype))
+
+
+@arange.def_infer_shape
+def _arange_shapes(
+    inputs: Shapes, outputs: Shapes, *, start: float, stop: float | None, step: float, repeat: int, infer_range: bool
+) -> tuple[Shapes, Shapes]:
+    if stop is None:
+        if infer_range:
+            return inputs, [(UNKNOWN,)]
+        start, stop = 0.0, start
+    return inputs, [(max(math.ceil((stop - start) / step), 0) * repeat,)]
+
+
+for _made in (zeros, ones, full, zeros_without_dtype):
+    _made.def_infer_shape(_shape_of_attribute)
+linspace.def_infer_shape(lambda inputs, outputs, *, num: (inputs, [(num,)]))
+eye.def_infer_shape(lambda inputs, outputs, *, N, M: (inputs, [(N, M or N)]))
+for _made in (zeros, ones, full, arange, linspace, eye):
+    _made.def_infer_type(dtype_attribute("float32"))
+zeros_without_dtype.def_infer_type(lambda inputs, outputs, *, dtype: (inputs, [_numbered(dtype)]))
+
+for _made in (zeros, ones, full, zeros_without_dtype, arange, linspace, eye):
+    _made.completed = partial(fill_in, _made)

@@ -1,0 +1,123 @@
+"""Positions in an array, as one number an element and as one number an axis."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minpy.core.base import Shapes
+from minpy.core.errors import ShapeError
+from minpy.core.operator import Operator
+from minpy.ops.inference.partial_shapes import merge_shapes
+from minpy.ops.inference.rules import with_axes
+from minpy.ops.registry import operator
+
+__all__ = ["ravel_multi_index", "unravel_index"]
+
+
+def _lengths(name: str, shape: Any) -> tuple[int, ...]:
+    lengths = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape or ())
+    if not lengths:
+        raise ShapeError(f"{name}: shape is missing; give that of the array in which the positions are.")
+    return lengths
+
+
+def _strides(lengths: tuple[int, ...]) -> np.ndarray:
+    """Return by how much a flat position changes from one place along each axis to the next."""
+    return np.array([math.prod(lengths[axis + 1 :]) for axis in range(len(lengths))])
+
+
+@operator(name="_ravel_multi_index", aliases=("ravel_multi_index",))
+def ravel_multi_index(data: np.ndarray, *, shape: tuple[int, ...] = ()) -> np.ndarray:
+    """Return the flat positions of elements that are given by one number an axis.
+
+    Parameters
+    ----------
+    data : NDArray
+        Of shape (axes, elements) and any dtype; fractions are cut off, and nothing is checked against the lengths.
+    shape : tuple of int
+        Of the array in which the positions are. Its first length does not matter, and may be -1.
+
+    Returns
+    -------
+    NDArray
+        Of shape (elements,), and the dtype of `data`. Its gradient is zero.
+
+    Raises
+    ------
+    ShapeError
+        If `data` does not have one row an axis.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.ravel_multi_index(nd.array([[0, 1, 2], [1, 2, 0]]), shape=(3, 4)).asnumpy()
+    array([1., 6., 8.], dtype=float32)
+    """
+    lengths = _lengths("ravel_multi_index", shape)
+    if data.ndim != 2 or len(data) != len(lengths):
+        raise ShapeError(
+            f"ravel_multi_index: data has shape {data.shape}; expected ({len(lengths)}, elements), a row for each axis "
+            f"of shape={lengths}."
+        )
+    return (_strides(lengths) @ data.astype(np.int64)).astype(data.dtype)
+
+
+@operator(name="_unravel_index", aliases=("unravel_index",))
+def unravel_index(data: np.ndarray, *, shape: tuple[int, ...] = ()) -> np.ndarray:
+    """Return, for flat positions, one number an axis.
+
+    Parameters
+    ----------
+    data : NDArray
+        Flat positions, of any shape and dtype; fractions are cut off. What is beyond the array is so along the first
+        axis.
+    shape : tuple of int
+        Of the array in which the positions are. Its first length does not matter, and may be -1.
+
+    Returns
+    -------
+    NDArray
+        Of shape (axes,) + data.shape, and the dtype of `data`. Its gradient is zero.
+
+    Raises
+    ------
+    ShapeError
+        Without a shape.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.unravel_index(nd.array([1, 6, 8]), shape=(3, 4)).asnumpy()
+    array([[0., 1., 2.],
+           [1., 2., 0.]], dtype=float32)
+    """
+    lengths = _lengths("unravel_index", shape)
+    rest = data.astype(np.int64)
+    rows = []
+    for stride in _strides(lengths):
+        rows.append(rest // stride)
+        rest = rest % stride
+    return np.stack(rows).astype(data.dtype)
+
+
+@ravel_multi_index.def_infer_shape
+def _raveled_shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
+    axes = len(_lengths("ravel_multi_index", shape))
+    count = merge_shapes(with_axes(inputs[0], 2)[1:], outputs[0]) or ()
+    return [(axes, *count)], [count]
+
+
+@unravel_index.def_infer_shape
+def _unraveled_shapes(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
+    axes = len(_lengths("unravel_index", shape))
+    data = merge_shapes(inputs[0], None if outputs[0] is None else outputs[0][1:])
+    return [data], [None if data is None else (axes, *data)]
+
+
+_made: Operator
+for _made in (ravel_multi_index, unravel_index):
+    _made.may_alias = False
+    _made.def_grad_zero()

@@ -1,0 +1,507 @@
+"""Reading and writing parts of an array: `x[key]` and `x[key] = value` on the tape, and operators that take parts.
+
+Indices may be of any dtype, as in MXNet: fractions are cut off. They get no gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ArgumentError, ShapeError
+from minpy.ops.axes import one_axis
+from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.inference.rules import (
+    by_default,
+    dtype_attribute,
+    dtype_of,
+    forwards,
+    replace_length,
+    with_axes,
+    without_axis,
+)
+from minpy.ops.registry import operator
+
+__all__ = [
+    "assign",
+    "batch_take",
+    "gather_nd",
+    "index",
+    "is_basic",
+    "one_hot",
+    "pick",
+    "put_along",
+    "scatter_nd",
+    "scatter_rows",
+    "take",
+    "take_along",
+    "truncated",
+    "unindex",
+]
+
+
+def is_basic(key: Any) -> bool:
+    """Tell whether a key selects a view: integers, slices, None and Ellipsis only."""
+    parts = key if type(key) is tuple else (key,)
+    return all(
+        part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice)) for part in parts
+    ) and not any(isinstance(part, (bool, np.bool_)) for part in parts)
+
+
+@operator(name="_index", public=False)
+def index(data: np.ndarray, *, key: Any) -> np.ndarray:
+    """Return `data[key]`, for any key that NumPy takes."""
+    return data[key]
+
+
+@operator(name="_unindex", public=False)
+def unindex(data: np.ndarray, *, key: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return zeros of `shape` with `data` added at `key`: the transpose of `index`."""
+    result = np.zeros(shape, data.dtype)
+    if is_basic(key) or (isinstance(key, np.ndarray) and key.dtype == bool):
+        result[key] = data
+    else:
+        np.add.at(result, key, data)
+    return result
+
+
+@operator(name="_assign", public=False)
+def assign(data: np.ndarray, value: Any, *, key: Any) -> np.ndarray:
+    """Return a copy of `data` in which `value`, broadcast, stands at `key`."""
+    result = data.copy()
+    result[key] = value
+    return result
+
+
+index.def_grad(lambda ans, data, *, key: lambda g: unindex(g, key=key, shape=np.shape(data)))
+unindex.def_grad(lambda ans, data, *, key: lambda g: index(g, key=key))
+assign.def_grad(lambda ans, data, value, *, key: lambda g: assign(g, np.zeros((), g.dtype), key=key), 0)
+
+
+@assign.def_grad(argnum=1)
+def _assigned_value_gradient(ans: Any, data: Any, value: Any, *, key: Any) -> Any:
+    def gradient(g: Any) -> Any:
+        part = index(g, key=key)
+        lead = part.ndim - value.ndim
+        stretched = tuple(axis for axis in range(lead, part.ndim) if value.shape[axis - lead] == 1 != part.shape[axis])
+        return np.reshape(np.sum(part, axis=(*range(lead), *stretched)), value.shape)
+
+    return gradient
+
+
+# -- taking along an axis ----------------------------------------------------------------------------------------------
+
+
+def truncated(indices: Any) -> np.ndarray:
+    """Return indices of any dtype as integers, fractions cut off."""
+    with np.errstate(invalid="ignore"):  # NaN and infinity become numbers that are out of range
+        return np.asarray(indices).astype(np.intp, copy=False)
+
+
+def _in_range(name: str, indices: np.ndarray, length: int, mode: str) -> np.ndarray:
+    """Return integer indices with those out of range clipped, wrapped around, or refused."""
+    if mode == "clip":
+        return np.clip(indices, 0, length - 1)
+    if mode == "wrap":
+        return np.mod(indices, length)
+    if mode != "raise":
+        raise ArgumentError(f"{name}: unknown mode {mode!r}; expected 'clip', 'wrap' or 'raise'.")
+    if indices.size and (indices.min() < -length or indices.max() >= length):
+        worst = indices.max() if indices.max() >= length else indices.min()
+        raise ArgumentError(f"{name}: index {worst} is out of range for an axis of length {length}.")
+    return np.mod(indices, length)
+
+
+@operator(name="take")
+def take(a: np.ndarray, indices: np.ndarray, *, axis: int = 0, mode: str = "clip") -> np.ndarray:
+    """Return the slices of an array that `indices` number.
+
+    Parameters
+    ----------
+    a : NDArray
+    indices : NDArray
+        Of any shape and dtype.
+    axis : int
+        The axis that they count along.
+    mode : {'clip', 'wrap', 'raise'}
+        What becomes of numbers out of range: the nearest in range, the remainder, or an error.
+
+    Returns
+    -------
+    NDArray
+        The shape of `a` with the axis replaced by the shape of `indices`.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+    ArgumentError
+        For another mode, or an index out of range with 'raise'.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.take(nd.array([[1, 2], [3, 4], [5, 6]]), nd.array([2, 0])).asnumpy()
+    array([[5., 6.],
+           [1., 2.]], dtype=float32)
+    """
+    axis = one_axis("take", axis, a.ndim)
+    return a.take(_in_range("take", truncated(indices), a.shape[axis], mode), axis=axis)
+
+
+@take.def_grad()
+def _take_gradient(ans: Any, a: Any, indices: Any, *, axis: int, mode: str) -> Any:
+    shape = np.shape(a)
+    axis %= len(shape)
+    before, length, after = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
+    rows = np.reshape(indices, (math.prod(np.shape(indices)),))
+
+    def gradient(g: Any) -> Any:
+        parts = np.reshape(g, (before, rows.shape[0], after))
+        columns = np.reshape(np.transpose(parts, (1, 0, 2)), (rows.shape[0], before * after))
+        summed = np.reshape(scatter_rows(columns, rows, count=length, mode=mode), (length, before, after))
+        return np.reshape(np.transpose(summed, (1, 0, 2)), shape)
+
+    return gradient
+
+
+take.def_grad_zero(1)
+
+
+@take.def_infer_shape
+@forwards
+def _take_shape(a: Any, indices: Any, *, axis: int = 0, **_: Any) -> Any:
+    return replace_length(a, one_axis("take", axis, len(a)), *indices)
+
+
+@operator(name="_scatter_rows", public=False)
+def scatter_rows(data: np.ndarray, rows: np.ndarray, *, count: int, mode: str = "clip") -> np.ndarray:
+    """Return `count` rows, each the sum of the rows of `data` with its number: the transpose of taking rows."""
+    result = np.zeros((count, data.shape[1]), data.dtype)
+    rows = _in_range("take", truncated(rows), count, mode)
+    if rows.size:
+        # Sorted, the rows of one number stand together, and `reduceat` adds them; `np.add.at` takes ten times as long.
+        order = np.argsort(rows, kind="stable")
+        rows = rows[order]
+        starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
+        result[rows[starts]] = data[order] if len(starts) == len(rows) else np.add.reduceat(data[order], starts, axis=0)
+    return result
+
+
+scatter_rows.def_grad(lambda ans, data, rows, *, mode: lambda g: take(g, rows, mode=mode), 0)
+scatter_rows.def_grad_zero(1)
+
+
+@operator(name="_take_along", public=False)
+def take_along(data: np.ndarray, indices: np.ndarray, *, axis: int) -> np.ndarray:
+    """Return `numpy.take_along_axis`."""
+    return np.take_along_axis(data, indices, axis)
+
+
+@operator(name="_put_along", public=False)
+def put_along(data: np.ndarray, indices: np.ndarray, *, axis: int, length: int) -> np.ndarray:
+    """Return zeros with `data` put at indices that differ, along an axis of a length: the transpose of `take_along`."""
+    shape = list(data.shape)
+    shape[axis] = length
+    result = np.zeros(shape, data.dtype)
+    np.put_along_axis(result, indices, data, axis)
+    return result
+
+
+take_along.def_grad(
+    lambda ans, data, indices, *, axis: lambda g: put_along(g, indices, axis=axis, length=np.shape(data)[axis]), 0
+)
+put_along.def_grad(lambda ans, data, indices, *, axis: lambda g: take_along(g, indices, axis=axis), 0)
+take_along.def_grad_zero(1)
+put_along.def_grad_zero(1)
+
+
+@operator(name="pick", aliases=("choose_element_0index",))
+def pick(
+    data: np.ndarray, index: np.ndarray, *, axis: int = -1, keepdims: bool = False, mode: str = "clip"
+) -> np.ndarray:
+    """Return one element from each row along an axis: the one that `index` numbers.
+
+    Parameters
+    ----------
+    data : NDArray
+    index : NDArray
+        Of the data's shape without the axis, or with the axis of length 1; of any dtype.
+    axis : int
+    keepdims : bool
+        Whether the result keeps the axis, with length 1.
+    mode : {'clip', 'wrap'}
+        What becomes of numbers out of range.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape without the axis.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit, or there is no such axis.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.pick(nd.array([[1, 2], [3, 4]]), nd.array([0, 1])).asnumpy()
+    array([1., 4.], dtype=float32)
+    """
+    axis = one_axis("pick", axis, data.ndim)
+    picked = np.take_along_axis(data, _positions(data.shape, index, axis, mode), axis)
+    return picked if keepdims else picked.squeeze(axis)
+
+
+def _positions(shape: tuple[int, ...], index: np.ndarray, axis: int, mode: str) -> np.ndarray:
+    """Return what `pick` picks as integers in range, with the axis of length 1."""
+    expected = (*shape[:axis], 1, *shape[axis + 1 :])
+    if index.shape != expected and index.shape != shape[:axis] + shape[axis + 1 :]:
+        raise ShapeError(
+            f"pick: index has shape {index.shape}; expected {shape[:axis] + shape[axis + 1 :]}, the shape of data "
+            f"{shape} without axis {axis}."
+        )
+    return _in_range("pick", truncated(index), shape[axis], mode).reshape(expected)
+
+
+@pick.def_grad()
+def _pick_gradient(ans: Any, data: Any, index: Any, *, axis: int, mode: str) -> Any:
+    shape = np.shape(data)
+    axis %= len(shape)
+    positions = _positions(shape, getattr(index, "_data", index), axis, mode)
+    return lambda g: put_along(np.reshape(g, positions.shape), positions, axis=axis, length=shape[axis])
+
+
+pick.def_grad_zero(1)
+
+
+@pick.def_infer_shape
+def _pick_shapes(inputs: Any, outputs: Any, *, axis: int, keepdims: bool) -> Any:
+    data, index = inputs
+    if data is None:
+        return inputs, outputs
+    axis = one_axis("pick", axis, len(data))
+    rest = without_axis(data, axis)
+    return [data, by_default(index, rest)], [replace_length(data, axis, 1) if keepdims else rest]
+
+
+@operator(name="batch_take")
+def batch_take(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Return one element from each row of a matrix.
+
+    Parameters
+    ----------
+    a : NDArray
+        Of shape (batch, n).
+    indices : NDArray
+        Of shape (batch,); numbers out of range are clipped.
+
+    Returns
+    -------
+    NDArray
+        Of shape (batch,).
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.batch_take(nd.array([[1, 2], [3, 4]]), nd.array([0, 1], dtype='int32')).asnumpy()
+    array([1., 4.], dtype=float32)
+    """
+    if a.ndim != 2 or indices.shape != a.shape[:1]:
+        raise ShapeError(f"batch_take: a {a.shape} and indices {indices.shape}; expected (batch, n) and (batch,).")
+    return a[np.arange(len(a)), _in_range("batch_take", truncated(indices), a.shape[1], "clip")]
+
+
+batch_take.def_grad(lambda ans, a, indices: _pick_gradient(ans, a, indices, axis=1, mode="clip"), 0)
+batch_take.def_grad_zero(1)
+
+
+@batch_take.def_infer_shape
+def _batch_take_shapes(inputs: Any, outputs: Any) -> Any:
+    rows = merge_shapes(merge_shapes(with_axes(inputs[1], 1), outputs[0]), with_axes(inputs[0], 2)[:1]) or ()
+    return [(*rows, UNKNOWN), rows], [rows]
+
+
+@operator(name="one_hot")
+def one_hot(
+    indices: np.ndarray, *, depth: int, on_value: float = 1.0, off_value: float = 0.0, dtype: str = "float32"
+) -> np.ndarray:
+    """Return a row for each index, with `on_value` at its position and `off_value` elsewhere.
+
+    Parameters
+    ----------
+    indices : NDArray
+        Of any shape and dtype; an index out of range gives a row of `off_value`.
+    depth : int
+        Length of the rows.
+    on_value, off_value : float
+    dtype : str
+        Of the result.
+
+    Returns
+    -------
+    NDArray
+        Of shape indices.shape + (depth,).
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.one_hot(nd.array([1, 0]), depth=3).asnumpy()
+    array([[0., 1., 0.],
+           [1., 0., 0.]], dtype=float32)
+    """
+    hot = np.expand_dims(truncated(indices), -1) == np.arange(depth)
+    if on_value == 1 and off_value == 0:
+        return hot.astype(dtype)
+    return np.where(hot, on_value, off_value).astype(dtype)
+
+
+one_hot.def_grad_zero()
+one_hot.def_infer_type(dtype_attribute("float32"))
+
+
+@one_hot.def_infer_shape
+def _one_hot_shapes(inputs: Any, outputs: Any, *, depth: int) -> Any:
+    indices = merge_shapes(inputs[0], outputs[0] and outputs[0][:-1])
+    return [indices], [None if indices is None else (*indices, depth)]
+
+
+# -- by coordinates ----------------------------------------------------------------------------------------------------
+
+
+def _require_coordinates(name: str, indices: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    if not indices or indices[0] > len(shape):
+        raise ShapeError(
+            f"{name}: indices has shape {indices}; expected (m, ...) with m <= {len(shape)}, one row "
+            f"for each axis of {shape} that is indexed."
+        )
+
+
+def _coordinates(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+    """Return the key that an array of coordinates, one axis of `shape` a row, stands for."""
+    _require_coordinates(name, indices.shape, shape)
+    key = tuple(truncated(indices))
+    for axis, row in enumerate(key):
+        if row.size and (row.min() < -shape[axis] or row.max() >= shape[axis]):
+            worst = row.max() if row.max() >= shape[axis] else row.min()
+            raise ArgumentError(f"{name}: index {worst} is out of range for axis {axis} of length {shape[axis]}.")
+    return key
+
+
+@operator(name="gather_nd")
+def gather_nd(data: np.ndarray, indices: np.ndarray) -> np.ndarray:
+    """Return the elements, or slices, of an array at given coordinates.
+
+    Parameters
+    ----------
+    data : NDArray
+    indices : NDArray
+        Of shape (m, ...): row i holds the positions along axis i, for the first m axes; negative ones count from the
+        end.
+
+    Returns
+    -------
+    NDArray
+        Of shape indices.shape[1:] + data.shape[m:].
+
+    Raises
+    ------
+    ShapeError
+        If there are more rows than axes.
+    ArgumentError
+        If a position is out of range.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.gather_nd(nd.array([[1, 2], [3, 4]]), nd.array([[0, 1], [1, 0]])).asnumpy()
+    array([2., 3.], dtype=float32)
+    """
+    return data[_coordinates("gather_nd", indices, data.shape)]
+
+
+@gather_nd.def_grad()
+def _gather_nd_gradient(ans: Any, data: Any, indices: Any) -> Any:
+    shape = np.shape(data)
+    key = _coordinates("gather_nd", getattr(indices, "_data", indices), shape)
+    return lambda g: unindex(g, key=key, shape=shape)
+
+
+gather_nd.def_grad_zero(1)
+
+
+@gather_nd.def_infer_shape
+@forwards
+def _gather_nd_shape(data: Any, indices: Any, **_: Any) -> Any:
+    _require_coordinates("gather_nd", indices, data)
+    return None if indices[0] == UNKNOWN else indices[1:] + data[indices[0] :]
+
+
+@operator(name="scatter_nd")
+def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
+    """Return zeros with values put at given coordinates; where some coincide, one of them stays.
+
+    Parameters
+    ----------
+    data : NDArray
+        The values, of shape indices.shape[1:] + shape[m:].
+    indices : NDArray
+        Of shape (m, ...): row i holds the positions along axis i, for the first m axes.
+    shape : tuple of int
+        Of the result.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    ArgumentError
+        If a position is out of range.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.scatter_nd(nd.array([5, 6]), nd.array([[0, 1], [1, 0]]), shape=(2, 2)).asnumpy()
+    array([[0., 5.],
+           [6., 0.]], dtype=float32)
+    """
+    key = _coordinates("scatter_nd", indices, shape)
+    expected = indices.shape[1:] + tuple(shape[len(key) :])
+    if data.shape != expected:
+        raise ShapeError(f"scatter_nd: data has shape {data.shape}; expected {expected} for indices {indices.shape}.")
+    result = np.zeros(shape, data.dtype)
+    result[key] = data
+    return result
+
+
+scatter_nd.def_grad(lambda ans, data, indices: lambda g: gather_nd(g, indices), 0)
+scatter_nd.def_grad_zero(1)
+
+
+@scatter_nd.def_infer_shape
+def _scatter_nd_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
+    data, indices = inputs
+    if indices is not None:
+        _require_coordinates("scatter_nd", indices, shape)
+    if indices is not None and indices[0] != UNKNOWN:
+        data = merge_shapes(data, indices[1:] + tuple(shape[indices[0] :]))
+    return [data, indices], [tuple(shape)]
+
+
+for _operator in (batch_take, gather_nd, pick, scatter_nd, take):
+    _operator.def_infer_type(dtype_of(0))
+
+# Their rules read no values of the data, only its shape.
+for _operator in (batch_take, gather_nd, index, pick, take):
+    _operator.keep_shape_only(0)

@@ -1,0 +1,287 @@
+"""Operators along an axis that depend on order: sort, argsort, topk, cumsum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ArgumentError, ShapeError
+from minpy.ops.axes import one_axis
+from minpy.ops.dtypes import dtype_or
+from minpy.ops.inference.partial_shapes import UNKNOWN, as_dtype, same_dtype, same_shape
+from minpy.ops.inference.rules import dtype_attribute, forwards, numbered, product, replace_length
+from minpy.ops.registry import operator
+from minpy.ops.tensor.indexing import index, put_along
+
+__all__ = ["argsort", "cumsum", "sort", "topk"]
+
+
+# MXNet numbers the outputs of what returns elements, also where there is only one.
+_TOPK_OUTPUTS: dict[Any, Sequence[str]] = {"value": numbered(1), "both": numbered(2)}
+
+
+def _order(data: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
+    """Return the positions of the elements in order; equal ones stay in the order in which they come."""
+    if ascending:
+        return np.argsort(data, axis=axis, kind="stable")
+    return data.shape[axis] - 1 - np.flip(np.argsort(np.flip(data, axis), axis=axis, kind="stable"), axis)
+
+
+def _laid_out(name: str, data: Any, axis: int | None) -> tuple[np.ndarray, int]:
+    """Return (the raw data, flat if `axis` is None; the axis counted from the left)."""
+    raw = getattr(data, "_data", data)
+    if axis is None:
+        return raw.reshape(-1), 0
+    return raw, one_axis(name, axis, raw.ndim)
+
+
+@operator(name="sort", outputs=numbered(1))
+def sort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True) -> np.ndarray:
+    """Return the elements in order.
+
+    Parameters
+    ----------
+    data : NDArray
+    axis : int, optional
+        Along which; None sorts all elements, flattened.
+    is_ascend : bool
+        Whether the smallest comes first.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.sort(nd.array([3, 1, 2]), is_ascend=False).asnumpy()
+    array([3., 2., 1.], dtype=float32)
+    """
+    data, axis = _laid_out("sort", data, axis)
+    return np.take_along_axis(data, _order(data, axis, is_ascend), axis)
+
+
+@sort.def_grad()
+def _sort_gradient(ans: Any, data: Any, *, axis: int | None, is_ascend: bool) -> Any:
+    raw, along = _laid_out("sort", data, axis)
+    order = _order(raw, along, is_ascend)
+    return lambda g: np.reshape(put_along(g, order, axis=along, length=raw.shape[along]), np.shape(data))
+
+
+@operator(name="argsort")
+def argsort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True, dtype: str = "float32") -> np.ndarray:
+    """Return the positions of the elements in order; equal elements stay in the order in which they come.
+
+    Parameters
+    ----------
+    data : NDArray
+    axis : int, optional
+        Along which; None orders all elements, flattened.
+    is_ascend : bool
+        Whether the smallest comes first.
+    dtype : str
+        Of the result.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.argsort(nd.array([3, 1, 2])).asnumpy()
+    array([1., 2., 0.], dtype=float32)
+    """
+    data, axis = _laid_out("argsort", data, axis)
+    return _order(data, axis, is_ascend).astype(dtype)
+
+
+argsort.def_grad_zero()
+
+
+@operator(name="topk", outputs=lambda attributes: _TOPK_OUTPUTS.get(attributes.get("ret_typ"), ("output",)))
+def topk(
+    data: np.ndarray,
+    *,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: str = "indices",
+    is_ascend: bool = False,
+    dtype: str = "float32",
+) -> Any:
+    """Return the k largest elements in order, their positions, or both.
+
+    Parameters
+    ----------
+    data : NDArray
+    axis : int, optional
+        Along which; None takes all elements, flattened.
+    k : int
+        How many; 0 for all.
+    ret_typ : {'indices', 'value', 'both', 'mask'}
+        Positions; elements; elements and positions; or 1 where an element is among them and 0 elsewhere.
+    is_ascend : bool
+        Whether the smallest are taken, smallest first.
+    dtype : str
+        Of the positions.
+
+    Returns
+    -------
+    NDArray, or two of them
+        With length k along the axis; a mask has the data's shape.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+    ArgumentError
+        If k is larger than the axis, or for another `ret_typ`.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.topk(nd.array([3, 1, 2]), k=2).asnumpy()
+    array([0., 2.], dtype=float32)
+    >>> nd.topk(nd.array([3, 1, 2]), k=2, ret_typ='mask').asnumpy()
+    array([1., 0., 1.], dtype=float32)
+    """
+    if ret_typ not in ("indices", "value", "both", "mask"):
+        raise ArgumentError(f"topk: unknown ret_typ {ret_typ!r}; expected 'indices', 'value', 'both' or 'mask'.")
+    shape = data.shape
+    data, axis = _laid_out("topk", data, axis)
+    chosen = _chosen(data, axis, k, is_ascend)
+    if ret_typ == "indices":
+        return chosen.astype(dtype)
+    if ret_typ == "mask":
+        mask = np.zeros_like(data)
+        np.put_along_axis(mask, chosen, 1, axis)
+        return mask.reshape(shape)
+    values = np.take_along_axis(data, chosen, axis)
+    return values if ret_typ == "value" else (values, chosen.astype(dtype))
+
+
+def _chosen(data: np.ndarray, axis: int, k: int, ascending: bool) -> np.ndarray:
+    length = data.shape[axis]
+    if not 0 <= k <= length:
+        raise ArgumentError(f"topk: k is {k}; expected 0 <= k <= {length}, the length of axis {axis}.")
+    return np.take(_order(data, axis, ascending), np.arange(k or length), axis=axis)
+
+
+@topk.def_grad()
+def _topk_gradient(ans: Any, data: Any, *, axis: int | None, k: int, ret_typ: str, is_ascend: bool) -> Any:
+    if ret_typ in ("indices", "mask"):
+        return lambda g: np.zeros(np.shape(data))
+    raw, along = _laid_out("topk", data, axis)
+    chosen = _chosen(raw, along, k, is_ascend)
+
+    def gradient(g: Any) -> Any:
+        part = g[0] if ret_typ == "both" else g
+        return np.reshape(put_along(part, chosen, axis=along, length=raw.shape[along]), np.shape(data))
+
+    return gradient
+
+
+@operator(name="cumsum", aliases=("_np_cumsum",))
+def cumsum(a: np.ndarray, *, axis: int | None = None, dtype: str | None = None) -> np.ndarray:
+    """Return the sums of the elements up to each.
+
+    Parameters
+    ----------
+    a : NDArray
+    axis : int, optional
+        Along which; None sums all elements, flattened.
+    dtype : str, optional
+        Of the sums; that of `a` if left out.
+
+    Returns
+    -------
+    NDArray
+        Of the shape of `a`; with one axis if `axis` is None.
+
+    Raises
+    ------
+    ShapeError
+        If there is no such axis.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.cumsum(nd.array([1, 2, 3])).asnumpy()
+    array([1., 3., 6.], dtype=float32)
+    """
+    if axis is not None:
+        axis = one_axis("cumsum", axis, a.ndim)
+    return np.cumsum(a, axis=axis, dtype=dtype_or(dtype, a.dtype))
+
+
+@cumsum.def_grad()
+def _cumsum_gradient(ans: Any, a: Any, *, axis: int | None) -> Any:
+    shape = np.shape(a)
+    along = 0 if axis is None else axis % len(shape)
+    backwards = (*(slice(None),) * along, slice(None, None, -1))
+
+    def gradient(g: Any) -> Any:
+        return np.reshape(index(cumsum(index(g, key=backwards), axis=along), key=backwards), shape)
+
+    return gradient
+
+
+# Its rule reads no values of the data, only its shape.
+cumsum.keep_shape_only(0)
+
+
+def _ordered_shapes(inputs: Any, outputs: Any, *, axis: int | None, **_: Any) -> Any:
+    if axis is not None:
+        return same_shape(inputs, outputs)
+    return inputs, [(UNKNOWN if inputs[0] is None else product(inputs[0]),)]
+
+
+def _cumsum_shapes(inputs: Any, outputs: Any, *, axis: int | None) -> Any:
+    return _ordered_shapes(inputs, outputs, axis=axis)
+
+
+for _operator in (sort, argsort):
+    _operator.def_infer_shape(_ordered_shapes)
+cumsum.def_infer_shape(_cumsum_shapes)
+cumsum.def_infer_type(dtype_attribute())
+argsort.def_infer_type(dtype_attribute("float32"))
+
+
+@topk.def_infer_shape
+@forwards
+def _topk_shape(data: Any, *, axis: int | None = -1, k: int = 1, ret_typ: str = "indices", **_: Any) -> Any:
+    if ret_typ == "mask":
+        return data
+    flat = (product(data),) if axis is None else data
+    axis = 0 if axis is None else one_axis("topk", axis, len(flat))
+    if flat[axis] != UNKNOWN and not 0 <= k <= flat[axis]:
+        raise ShapeError(f"topk: k is {k}; expected 0 <= k <= {flat[axis]}, the length of axis {axis}.")
+    return replace_length(flat, axis, k or flat[axis])
+
+
+@topk.def_infer_type
+def _topk_dtypes(inputs: Any, outputs: Any, *, ret_typ: str, dtype: Any) -> Any:
+    positions = as_dtype(dtype)
+    if ret_typ == "indices":
+        return inputs, [positions]
+    inputs, elements = same_dtype(inputs, outputs[:1])
+    return inputs, [*elements, positions][: len(outputs)]
+
+
+cumsum.saved_name = "_np_cumsum"
+sort.saved_outputs = lambda given: 2
+topk.saved_outputs = lambda given: 2 if given.get("ret_typ") in ("value", "both") else 1

@@ -1,0 +1,230 @@
+"""Operators of an array and a number, `_plus_scalar` and its kind: what symbols and their files hold for `x + 2`.
+
+As in MXNet, arrays of integers make the number an integer, unless the call says that it is none: `is_int=False` answers
+in float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minpy.core.base import DTypes
+from minpy.core.operator import Operator
+from minpy.core.rules import Rule
+from minpy.ops.inference.partial_shapes import same_shape
+from minpy.ops.registry import operator
+
+__all__ = ["SCALAR_OPERATORS"]
+
+_DOC = """Return {formula}{sentence}
+
+Parameters
+----------
+data : NDArray
+    Of any shape and dtype.
+scalar : float
+    The number; for data of integers its integer part.
+is_int : bool
+    Whether the number is to be taken as an integer by data of integers. It makes no difference to other data.
+
+Returns
+-------
+NDArray
+    Of the shape and dtype of `data`; float64 for data of integers with `is_int=False`.
+
+Examples
+--------
+>>> from minpy import nd
+>>> nd.{name}(nd.array({example}), scalar=2).asnumpy().round(4)
+array({result}, dtype=float32)
+"""
+
+
+def _result_dtype(dtype: np.dtype, is_int: bool) -> np.dtype:
+    if dtype.kind not in "iub":
+        return dtype
+    if not is_int:
+        return np.dtype(np.float64)
+    return np.dtype(np.int64) if dtype.kind == "b" else dtype
+
+
+def _infer_dtypes(inputs: DTypes, outputs: DTypes, *, is_int: bool) -> tuple[DTypes, DTypes]:
+    data, answer = inputs[0], outputs[0]
+    if data is not None:
+        return inputs, [_result_dtype(data, is_int)]
+    return [answer if is_int or answer != np.float64 else None], outputs
+
+
+def _into(compute: np.ufunc, forward: Callable[..., Any]) -> Callable[..., None]:
+    def into(out: Any, data: Any, *, scalar: float, is_int: bool) -> None:
+        if out.dtype.kind == "f" and data.dtype == out.dtype:
+            compute(data, scalar, out=out)
+        else:
+            np.copyto(out, forward(data, scalar=scalar, is_int=is_int))
+
+    return into
+
+
+def _define(
+    name: str,
+    alias: str,
+    compute: Callable[[Any, Any], Any],
+    formula: str,
+    result: str,
+    rule: Rule | None = None,
+    sentence: str = ", elementwise.",
+    example: str = "[1, 2, 4]",
+) -> Operator:
+    """Define one operator; without a rule its gradient is zero."""
+
+    def forward(data: Any, *, scalar: float = 1.0, is_int: bool = True) -> Any:
+        dtype = _result_dtype(data.dtype, is_int)
+        number = np.asarray(scalar).astype(dtype)
+        return compute(data.astype(dtype, copy=False), number).astype(dtype, copy=False)
+
+    forward.__doc__ = _DOC.format(name=name, formula=formula, sentence=sentence, example=example, result=result)
+    made: Operator = operator(forward, name=name, aliases=(alias,))
+    made.may_alias = False
+    made.def_infer_shape(same_shape)
+    made.def_infer_type(_infer_dtypes)
+    if isinstance(compute, np.ufunc):
+        made.elementwise = True
+        made.def_into(_into(compute, forward))
+    return made.def_grad_zero() if rule is None else made.def_grad(rule)
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if np.asarray(base).dtype.kind in "iu" and np.any(exponent < 0):  # which NumPy refuses; the result is truncated
+        base = np.asarray(base).astype(np.float64)
+    return np.power(base, exponent)
+
+
+def _power_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
+    # An exponent of zero gives a gradient of zero, also at zero, where 0 * data ** -1 would be NaN.
+    lower = scalar - 1 if scalar else 1
+    return lambda g: g * (data**lower * scalar)
+
+
+def _rpower_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
+    slope = float(np.log(scalar or 1))
+    return lambda g: g * (ans * slope)
+
+
+_TIE = ", elementwise. Where they are equal the gradient goes to the data."
+_ONE_IF = ", else 0. Its gradient is zero."
+_TRUTH = "[0, 1, 4]"
+_unchanged: Rule = lambda ans, data: lambda g: g
+
+# By MXNet's names.
+SCALAR_OPERATORS: dict[str, Operator] = {
+    made.__name__: made
+    for made in (
+        _define("_plus_scalar", "_PlusScalar", np.add, "data + scalar", "[3., 4., 6.]", _unchanged),
+        _define("_minus_scalar", "_MinusScalar", np.subtract, "data - scalar", "[-1.,  0.,  2.]", _unchanged),
+        _define(
+            "_rminus_scalar",
+            "_RMinusScalar",
+            lambda data, scalar: scalar - data,
+            "scalar - data",
+            "[ 1.,  0., -2.]",
+            lambda ans, data: lambda g: -g,
+        ),
+        _define(
+            "_mul_scalar",
+            "_MulScalar",
+            np.multiply,
+            "data * scalar",
+            "[2., 4., 8.]",
+            lambda ans, data, *, scalar: lambda g: g * scalar,
+        ),
+        _define(
+            "_div_scalar",
+            "_DivScalar",
+            np.true_divide,
+            "data / scalar",
+            "[0.5, 1. , 2. ]",
+            lambda ans, data, *, scalar: lambda g: g / scalar,
+        ),
+        _define(
+            "_rdiv_scalar",
+            "_RDivScalar",
+            lambda data, scalar: scalar / data,
+            "scalar / data",
+            "[2. , 1. , 0.5]",
+            lambda ans, data: lambda g: -(g * ans / data),
+        ),
+        _define(
+            "_mod_scalar",
+            "_ModScalar",
+            np.remainder,
+            "the remainder of data / scalar, which has the sign of the scalar",
+            "[1., 0., 0.]",
+            _unchanged,
+        ),
+        _define(
+            "_rmod_scalar",
+            "_RModScalar",
+            lambda data, scalar: np.remainder(scalar, data),
+            "the remainder of scalar / data, which has the sign of the data",
+            "[0., 0., 2.]",
+            lambda ans, data, *, scalar: lambda g: -(g * np.floor(scalar / data)),
+        ),
+        _define("_power_scalar", "_PowerScalar", _power, "data ** scalar", "[ 1.,  4., 16.]", _power_gradient),
+        _define(
+            "_rpower_scalar",
+            "_RPowerScalar",
+            lambda data, scalar: _power(scalar, data),
+            "scalar ** data",
+            "[ 2.,  4., 16.]",
+            _rpower_gradient,
+        ),
+        _define(
+            "_maximum_scalar",
+            "_MaximumScalar",
+            np.maximum,
+            "the larger of data and scalar",
+            "[2., 2., 4.]",
+            lambda ans, data, *, scalar: lambda g: g * (data >= scalar),
+            _TIE,
+        ),
+        _define(
+            "_minimum_scalar",
+            "_MinimumScalar",
+            np.minimum,
+            "the smaller of data and scalar",
+            "[1., 2., 2.]",
+            lambda ans, data, *, scalar: lambda g: g * (data <= scalar),
+            _TIE,
+        ),
+        _define(
+            "_hypot_scalar",
+            "_HypotScalar",
+            np.hypot,
+            "sqrt(data ** 2 + scalar ** 2)",
+            "[2.2361, 2.8284, 4.4721]",
+            lambda ans, data: lambda g: g * (data / ans),
+        ),
+        *(
+            _define(f"_{name}_scalar", alias, ufunc, f"1 where data {sign} scalar", result, None, _ONE_IF)
+            for name, alias, ufunc, sign, result in (
+                ("equal", "_EqualScalar", np.equal, "==", "[0., 1., 0.]"),
+                ("not_equal", "_NotEqualScalar", np.not_equal, "!=", "[1., 0., 1.]"),
+                ("greater", "_GreaterScalar", np.greater, ">", "[0., 0., 1.]"),
+                ("greater_equal", "_GreaterEqualScalar", np.greater_equal, ">=", "[0., 1., 1.]"),
+                ("lesser", "_LesserScalar", np.less, "<", "[1., 0., 0.]"),
+                ("lesser_equal", "_LesserEqualScalar", np.less_equal, "<=", "[1., 1., 0.]"),
+            )
+        ),
+        *(
+            _define(f"_{name}_scalar", alias, ufunc, f"1 where {which} of data and scalar", result, None, end, _TRUTH)
+            for name, alias, ufunc, which, end, result in (
+                ("logical_and", "_LogicalAndScalar", np.logical_and, "both", " are not 0" + _ONE_IF, "[0., 1., 1.]"),
+                ("logical_or", "_LogicalOrScalar", np.logical_or, "one", " is not 0" + _ONE_IF, "[1., 1., 1.]"),
+                ("logical_xor", "_LogicalXorScalar", np.logical_xor, "one only", " is not 0" + _ONE_IF, "[1., 0., 0.]"),
+            )
+        ),
+    )
+}
