@@ -137,6 +137,13 @@ def test_binding_runs_a_forward_at_most_once() -> None:
     assert len(calls) == 1
 
 
+def test_shapes_are_found_without_running_the_forward() -> None:
+    """On arrays of ones it would need 40 TB."""
+    symbol = CASES["layer_norm"].operator(*map(sym.var, "xwb"))
+    _, outputs, _ = symbol.infer_shape(x=(10**8, 10**5), w=(10**5,), b=(10**5,))
+    assert outputs == [(10**8, 10**5)]
+
+
 # -- what functions read -----------------------------------------------------------------------------------------------
 
 SCALE = 0.5
@@ -251,6 +258,15 @@ def test_what_functions_read_may_change(change: Any, as_it_was: None) -> None:
     require_equal(operator, executor, {})
     assert np.array_equal(before, executor.outputs[0].asnumpy()) == (change is CHANGES["an object"])
     require_equal(operator, executor, {})
+
+
+def test_gradients_of_symbols_notice_changes(as_it_was: None) -> None:
+    operator, _, _ = made(1.0)
+    symbol = operator(sym.var("x")).gradient(["x"])
+    for scale in (0.5, 0.75):
+        globals().update(SCALE=scale)
+        found = symbol.eval(x=nd.ones(4))[0].asnumpy()
+        np.testing.assert_array_equal(found, np.float32(scale) * WEIGHTS + np.float32(18))
 
 
 def test_what_changes_at_each_call_is_not_traced_for_ever(as_it_was: None) -> None:
