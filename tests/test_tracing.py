@@ -278,6 +278,25 @@ def test_what_changes_at_each_call_is_not_traced_for_ever(as_it_was: None) -> No
     assert is_called(operator, executor)
 
 
+def test_what_is_not_traced_may_change(as_it_was: None) -> None:
+    """What a function read before it turned out that it is to be called."""
+
+    @customop("numpy")
+    def logged(x):
+        LOG.append(SCALE)
+        return x * SCALE
+
+    logged.def_grad(lambda ans, x: lambda g: g * SCALE if LOG.append(1) is None else g)
+    executor = bound(logged, [np.ones(4, "float32")])
+    LOG.clear()
+    executor.forward(is_train=True)
+    program = executor._programs[True]
+    for step in range(3):
+        globals().update(SCALE=float(step))
+        require_equal(logged, executor, {})
+    assert executor._programs[True] is program
+
+
 def test_what_rules_read_may_not_change_between_forward_and_backward(as_it_was: None) -> None:
     operator, put, _ = made(1.0)
     executor = bound(operator, [np.arange(4, dtype="float32")])

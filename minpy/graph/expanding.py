@@ -69,17 +69,18 @@ def _trace(
     expanded: Expanded,
 ) -> bool:
     """Add the steps of one operator; tell whether that could be done."""
-    recorder = Recorder(builder, node.name, StandIn)
+    recorder, attempt = Recorder(builder, node.name, StandIn), captures.attempt()
     outputs = [Value(node, index) for index in range(len(node.output_names()))]
     try:
         inputs = [
             given_value(recorder, expanded.value(value), shapes.get(value), dtypes.get(value)) for value in node.inputs
         ]
-        answers = trace_forward(recorder, captures, node.operator, inputs, node.attributes)
+        answers = trace_forward(recorder, attempt, node.operator, inputs, node.attributes)
     except Untraceable:
         return False
     facts = [(shapes[value], dtypes[value]) for value in outputs]
     if [(answer.shape, answer.dtype) for answer in answers] != facts:
         return False  # what reads it was made for what inference said
+    captures.adopt(attempt)
     expanded.became.update((value, answer.value) for value, answer in zip(outputs, answers, strict=True))
     return True

@@ -264,13 +264,16 @@ class _Walk:
         if operator.visible_outputs is not None or not (operator.builtin or is_customop(operator)):
             return None
         recorder = Recorder(self.builder, f"gradient of {node.name}", StandIn)
+        attempt = None if self.captures is None else self.captures.attempt()
         try:
             call = self.rule_call(recorder, node, upstream)
-            found = trace_rule(recorder, self.captures, call, index, needed)
+            found = trace_rule(recorder, attempt, call, index, needed)
         except Untraceable:
             return None
         if has_kernel(operator, index) and set(recorder.kinds.values()) - {"elementwise"}:
             return None  # there is a form of the rule that is faster than its parts
+        if self.captures is not None and attempt is not None:
+            self.captures.adopt(attempt)
         return {
             position: self.know(part.value, self.shapes[node.inputs[position]], self.dtypes[node.inputs[position]])
             for position, part in found.items()

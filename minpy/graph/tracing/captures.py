@@ -63,6 +63,18 @@ class Captures:
     def __bool__(self) -> bool:
         return bool(any(self._expected.values()) or self._arrays)
 
+    def attempt(self) -> Captures:
+        """Return captures for a trace that may fail: what it read counts once it is adopted."""
+        made = Captures()
+        made._arrays.update(self._arrays)
+        return made
+
+    def adopt(self, made: Captures) -> None:
+        """Take over what a trace that succeeded read."""
+        for part, expected in made._expected.items():
+            self._expected[part] = {**expected, **self._expected[part]}
+        self._arrays.update(made._arrays)
+
     def note(self, part: str, fetch: Fetch, container: Any, key: Any, value: Any) -> None:
         """Note that a part of the program ('forward', 'backward') read a value, which must stay what it is."""
         self._expected[part].setdefault((fetch, id(container), key), (fetch, container, key, value))

@@ -18,7 +18,7 @@ from minpy.graph.tracing import steps
 from minpy.graph.tracing.facts import VALUE_BASED, Fact, fact_of, tiny
 from minpy.graph.tracing.noting import FUNCTION_HANDLERS, constant, is_known, known_of, operand, steps_of
 from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.storing import require_own, store, store_all
+from minpy.graph.tracing.storing import require_apart, require_own, store, store_all
 from minpy.graph.tracing.values import Traced
 from minpy.ops.registry import FUNCTIONS
 
@@ -197,6 +197,8 @@ def _write(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str
     if not isinstance(target, Traced):
         raise recorder.refuse(f"numpy.{function.__name__} changes an array that is not traced")
     require_own(target)
+    if function is not numpy.copyto:
+        require_apart(target, (rest, keywords))
     store(target, steps_of(recorder, _changed, (function, target, tuple(rest), keywords), {}, "call", target.fact))
 
 

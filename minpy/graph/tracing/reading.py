@@ -26,6 +26,7 @@ _FORBIDDEN = {
     "SETUP_ASYNC_WITH": "it has a with statement",
     "GET_AWAITABLE": "it awaits",
     "IMPORT_STAR": "it imports all names of a module",
+    "SETUP_FINALLY": "it has a try statement",
     "POP_EXCEPT": "it has a try statement",
     "CHECK_EXC_MATCH": "it has a try statement",
     "JUMP_IF_NOT_EXC_MATCH": "it has a try statement",

@@ -49,6 +49,7 @@ def _refuses(name: str) -> Any:
         raise self.shadow.recorder.refuse("it changes a list or a dict that it did not make")
 
     refuse.__name__ = name
+    refuse.__doc__ = f"Refuse `{name}`: the list or dict belongs to somebody else."
     return refuse
 
 

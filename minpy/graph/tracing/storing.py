@@ -11,7 +11,7 @@ from minpy.graph.tracing.noting import constant, known_of, operand, steps_of
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.values import Traced
 
-__all__ = ["as_dtype", "getitem", "plain_index", "require_own", "setitem", "store", "store_all"]
+__all__ = ["as_dtype", "getitem", "plain_index", "require_apart", "require_own", "setitem", "store", "store_all"]
 
 
 def require_own(target: Traced) -> None:
@@ -27,6 +27,12 @@ def require_own(target: Traced) -> None:
         raise target.recorder.refuse("it stores through a view")
     if target.scalar:
         raise TypeError("'numpy.generic' object does not support item assignment")
+
+
+def require_apart(target: Traced, values: Any) -> None:
+    """Refuse to store by an index what may lie in the same memory: not every NumPy copies it first."""
+    if any(isinstance(value, Traced) and value.memory is target.memory for value in steps.leaves(values)):
+        raise target.recorder.refuse("it stores parts of an array into the same array, by an index")
 
 
 def store(target: Traced, result: Any) -> Traced:
@@ -95,7 +101,9 @@ def setitem(array: Traced, index: Any, value: Any) -> None:
     if isinstance(index, Traced) and index.dtype.kind == "b" and numpy.ndim(value) == 0:
         store(array, _chosen(array, index, value))
         return
-    index, _ = plain_index(recorder, array, index)
+    index, is_basic = plain_index(recorder, array, index)
+    if not is_basic:
+        require_apart(array, value)
     if _has_unknown_mask(index):
         raise recorder.refuse("it stores as many elements as a mask has: numpy.where chooses")
     if _is_all(index) and isinstance(value, Traced) and (value.shape, value.dtype) == (array.shape, array.dtype):

@@ -11,7 +11,7 @@ from minpy.graph.tracing import steps
 from minpy.graph.tracing.facts import Fact, fact_of, tiny
 from minpy.graph.tracing.noting import call_function, elementwise, operand, steps_of
 from minpy.graph.tracing.recorder import Recorder
-from minpy.graph.tracing.storing import plain_index, require_own, store
+from minpy.graph.tracing.storing import plain_index, require_apart, require_own, store
 from minpy.graph.tracing.values import Traced
 
 __all__ = ["add_at", "call_ufunc", "is_default", "masked"]
@@ -80,6 +80,7 @@ def add_at(recorder: Recorder, ufunc: Any, target: Any, index: Any, *values: Any
     require_own(target)
     index, _ = plain_index(recorder, target, index)
     given = tuple(operand(recorder, value) for value in values)
+    require_apart(target, given)
     store(target, steps_of(recorder, _call_at, (ufunc, target, index, given), {}, "call", fact=target.fact))
 
 
