@@ -81,12 +81,12 @@ def is_training() -> bool:
     return state.training
 
 
-def set_recording(is_record: bool) -> bool:
+def set_recording(is_recording: bool) -> bool:
     """Set whether this thread records, and return what it was.
 
     Parameters
     ----------
-    is_record : bool
+    is_recording : bool
 
     Returns
     -------
@@ -102,7 +102,7 @@ def set_recording(is_record: bool) -> bool:
     True
     """
     previous = state.recording
-    state.recording = bool(is_record)
+    state.recording = bool(is_recording)
     return previous
 
 

@@ -10,7 +10,18 @@ from minpy.core.errors import ContextError, nearest
 __all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "num_gpus"]
 
 
-class Context:
+class _HasDefault(type):
+    @property
+    def default_ctx(cls) -> Context:
+        """The context of this thread. It can be set; `with context:` undoes that, and is better."""
+        return current_context()
+
+    @default_ctx.setter
+    def default_ctx(cls, context: Context) -> None:
+        _default.context = Context(context)
+
+
+class Context(metaclass=_HasDefault):
     """A device type and number, usable in a `with` statement to set the default of this thread.
 
     Parameters
@@ -218,7 +229,8 @@ def resolve_context(context: Context | str | None) -> Context:
     if context is None:
         context = current_context()
     if isinstance(context, str):
-        context = Context(context)
+        device, _, number = context.partition("(")  # also as files and `repr` write it: cpu(0)
+        context = Context(device, int(number[:-1])) if number[:-1].isdigit() else Context(context)
     if not isinstance(context, Context):
         raise ContextError(
             f"unknown context {context!r} of type {type(context).__name__}: pass minpy.cpu() or leave ctx out."

@@ -12,7 +12,8 @@ from minpy.core.attributes import Signature
 from minpy.core.base import BaseOperator
 from minpy.core.errors import ArgumentError
 from minpy.core.operator import Operator
-from minpy.custom.calling import PropOperator, prop_operator
+from minpy.custom.calling import prop_operator
+from minpy.custom.operator import PropOperator
 from minpy.graph.gradient import PullBack
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import random
 import re
 
 import numpy as np
@@ -10,7 +12,9 @@ import pytest
 import minpy
 from minpy import customop, nd
 from minpy.checking import MODES, Report, Row, Unsupported, check_operator, register_mode
+from minpy.checking.forms import FORMS, Form, ulps_apart
 from minpy.core.errors import ArgumentError, CheckError, MutationError, MXNetError, OperatorError
+from minpy.custom.calling import prop_operator
 from minpy.ops.registry import operator
 
 MODE_NAMES = ("recorded ndarray", "recorded NDArray", "by keyword", "HIPS autograd", "bound symbol")
@@ -58,6 +62,8 @@ def test_right_rules_pass_every_check():
         "second order, x",
         "second order, y",
         "second order, upstream g",
+        *(f"second order, {mode}" for mode in ("recorded ndarray", "recorded NDArray", "HIPS autograd")),
+        "zeros among the inputs",
         "float32",
         "float16",
         "non-contiguous inputs",
@@ -131,6 +137,46 @@ def test_operators_on_ndarrays():
     report = op.check(X, Y)
     assert not report.failures
     assert report["second order, x"].result == "ok"
+
+
+class Square(minpy.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * in_data[0])
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], self.factor * out_grad[0] * in_data[0])
+
+
+def test_custom_operators_in_mxnets_manner():
+    @minpy.operator.register("_checked_square")
+    class SquareProp(minpy.operator.CustomOpProp):
+        def __init__(self, factor="2"):
+            super().__init__(need_top_grad=True)
+            self.factor = float(factor)
+
+        def create_operator(self, ctx, shapes, dtypes):
+            made = Square()
+            made.factor = self.factor
+            return made
+
+    report = prop_operator("_checked_square", {}).check(X)
+    note = report["second order"].note
+    assert note.startswith("first order only: NoGradientError: Custom operator '_checked_square' has no second-order")
+    assert {result for what, result in results(report).items() if what != "second order"} == {"ok"}
+    message = rejection(prop_operator("_checked_square", {"factor": "3"}), X)
+    assert "It is 1.5 times the right one." in message
+
+
+def test_rules_in_wrappers():
+    def decorated(rule):
+        @functools.wraps(rule)
+        def wrapper(first, second):
+            return rule(first, second)
+
+        return wrapper
+
+    op = make(square, decorated(lambda ans, x: lambda g: 2 * g * x))
+    assert set(results(op.check(X)).values()) == {"ok"}
 
 
 def test_one_rule_for_several_arguments():
@@ -213,7 +259,16 @@ def test_missing_and_zero_rules_are_reported():
     op.def_grad_zero(2)
     report = op.check(X, Y, X)
     assert report["gradient of y"] == Row("gradient of y", "skipped", note="no rule: see <lambda>.def_grad")
-    assert report["gradient of z"] == Row("gradient of z", "skipped", note="said to be zero")
+    assert report["gradient of z"] == Row("gradient of z", "ok", 0.0, "said to be zero")
+
+
+def test_gradients_that_are_said_to_be_zero_and_are_not_are_reported():
+    report = nd.BlockGrad.check(X)
+    note = "said to be zero; central differences are not"
+    assert report["gradient of data"] == Row("gradient of data", "skipped", note=note)
+    report = customop("numpy")(lambda x: np.floor(x)).def_grad_zero().check([2.0, 3.0])
+    note = "said to be zero; not smooth here: choose inputs away from kinks and jumps"
+    assert report["gradient of x"] == Row("gradient of x", "skipped", note=note)
 
 
 def test_arrays_among_the_attributes():
@@ -417,6 +472,165 @@ def test_wrong_jvp():
     assert "returned a tangent of shape (7,); expected (2, 3)." in rejection(op, X, Y)
 
 
+# -- special points ----------------------------------------------------------------------------------------------------
+
+
+def _product(x):
+    return np.prod(x, axis=-1)
+
+
+def test_rules_that_divide_are_wrong_at_zeros():
+    op = make(_product, lambda ans, x: lambda g: (g * ans)[..., None] / x)
+    assert "where elements of argument 0 (x) are zero: the gradient of argument 0 (x) is wrong at" in rejection(op, X)
+
+
+def test_rules_whose_hessian_is_wrong_at_zeros():
+    def others(x):
+        return [np.prod(np.delete(x, place)) for place in range(len(x))]
+
+    def rule(ans, x):
+        raw = np.asarray(getattr(x, "_data", x))
+        if not raw.all():  # first order is right, and constant
+            return lambda g: g * np.array(others(raw))
+        return lambda g: g * ans / x
+
+    message = rejection(make(lambda x: np.asarray(np.prod(x)), rule), np.array([2.0, 0.0, 3.0]))
+    assert "the second-order gradient with respect to x is wrong at" in message
+    message = rejection(make(lambda x: np.asarray(np.prod(x)), rule), np.array([2.0, 4.0, 3.0]))
+    assert "where elements of argument 0 (x) are zero: the second-order gradient with respect to x is wrong" in message
+
+
+def test_zeros_where_nothing_is_smooth_are_left_out():
+    report = make(lambda x: np.log(np.abs(x)), lambda ans, x: lambda g: g / x).check(X)
+    row = report["zeros among the inputs"]
+    assert (row.result, row.note) == ("skipped", "not with zeros in x (not smooth)")
+    op = make(lambda x, y: x / y, lambda ans, x, y: lambda g: g / y, lambda ans, x, y: lambda g: -g * ans / y)
+    row = op.check(X, Y)["zeros among the inputs"]
+    assert (row.result, row.note) == ("ok", "not with zeros in y (not smooth)")
+
+
+def test_inputs_that_are_nan_are_left_out():
+    x = np.where(X > 1, np.nan, X)
+
+    def total(x):
+        return np.nansum(x)
+
+    report = make(total, lambda ans, x: lambda g: np.where(np.isnan(x), 0, g)).check(x)
+    assert report["gradient of x"].result == "ok"
+    report = make(total, lambda ans, x: lambda g: np.where(np.isnan(x), np.nan, g)).check(x)
+    assert report["gradient of x"].note == "2 of 6 elements at a kink, left out"
+    message = rejection(make(total, lambda ans, x: lambda g: np.where(np.isnan(x), 0, 2 * g)), x)
+    assert "the gradient of argument 0 (x) is wrong at" in message
+
+
+def test_rules_of_another_function():
+    straight = make(lambda x: np.round(x), lambda ans, x: lambda g: g)
+    assert "is wrong" in rejection(straight, X)
+    assert not check_operator(straight, [X], gradient_of=lambda x: x).failures
+    with pytest.raises(CheckError, match="the rule gives"):
+        check_operator(straight, [X], gradient_of=lambda x: 2 * x)
+    loss = make(lambda x, t: np.array(x), lambda ans, x, t: lambda g: x - t).def_grad_zero(1)
+    assert not check_operator(loss, [X, Y], gradient_of=lambda x, t: ((x - t) ** 2).sum() / 2).failures
+    with pytest.raises(CheckError, match="the rule gives"):
+        check_operator(loss, [X, Y], gradient_of=lambda x, t: ((x - t) ** 2).sum())
+
+
+# -- faster forms ------------------------------------------------------------------------------------------------------
+
+
+def _with_forms(into=None, grad_into=None, elementwise=False):
+    op = operator(lambda x: x * x, name="_test_square", public=False)
+    op.def_grad(lambda ans, x: lambda g: 2 * g * x)
+    op.elementwise = elementwise
+    if into is not None:
+        op.def_into(into)
+    if grad_into is not None:
+        op.def_grad_into(grad_into)
+    return op
+
+
+def _reads_what_is_there(out, x):
+    out *= 0
+    out += x * x
+
+
+def _reads_after_writing(out, x):
+    np.copyto(out, x)
+    np.multiply(out, out, out=out)
+    np.add(out, 0 * x, out=out)
+
+
+def _wrong_if_in_place(out, x):
+    np.multiply(x, 2, out=out)
+    np.multiply(out, x, out=out)
+    np.divide(out, 2, out=out)
+
+
+def _wrong_for_infinity(out, x):
+    np.copyto(out, np.where(np.isfinite(x), x * x, np.nan))
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (lambda out, x: np.multiply(x, x + 1e-6, out=out), "forward into memory: with float64 inputs it is"),
+        (_reads_what_is_there, "forward into memory: with float64 inputs it is nan at [0, 0], the definition gives"),
+        (_wrong_if_in_place, "forward into x: with float64 inputs it is"),
+        (_wrong_for_infinity, "forward into memory: with extreme float64 inputs it is nan at"),
+        (lambda out, x: np.copyto(out, (x * x).astype("float16")), "units in the last place apart, 4 are allowed"),
+    ],
+    ids=["wrong", "reads", "in place", "infinity", "rounded"],
+)
+def test_forms_that_compute_something_else(form, text):
+    assert text in rejection(_with_forms(form, elementwise=True), X)
+
+
+def test_forms_that_compute_the_same():
+    def gradient(ans, x):
+        return lambda g, out: np.multiply(g, x + x, out=out)
+
+    report = _with_forms(_reads_after_writing, gradient).check(X)
+    assert {report[what].result for what in ("forward into memory", "gradient of x into memory")} == {"ok"}
+    op = _with_forms(None, lambda ans, x: lambda g, out: np.multiply(g, x, out=out))
+    assert "gradient of x into memory: with float64 inputs it is" in rejection(op, X)
+
+
+def test_how_far_forms_may_be_apart():
+    op = _with_forms(lambda out, x: np.multiply(x * x, 1 + 2.0**-50, out=out))
+    with pytest.raises(CheckError, match=r"gives 0.25: 4 units in the last place apart, 3 are allowed"):
+        check_operator(op, [[0.5]], ulps=3)
+    assert check_operator(op, [[0.5]], ulps=4)["forward into memory"].error == 4
+    assert ulps_apart(np.array([1, 2]), np.array([1, 3])).tolist() == [0, np.inf]
+    assert ulps_apart(np.array([np.inf, np.nan, -0.0]), np.array([np.nan, np.nan, 0.0])).tolist() == [np.inf, 0, 0]
+
+
+def test_kernels():
+    op = _with_forms()
+    op.def_kernel(lambda x: np.square(x))
+    op.def_grad_kernel(lambda ans, x: lambda g: g * (x + x))
+    report = op.check(X)
+    assert {report[what].result for what in ("forward kernel", "gradient kernel of x")} == {"ok"}
+    op.def_grad_kernel(lambda ans, x: lambda g: np.where(x > 1.9, 1, 2) * g * x)
+    assert "gradient kernel of x: with float64 inputs it is" in rejection(op, X)
+    op.def_grad_kernel(lambda ans, x: lambda g: g * (x + x))
+    op.def_kernel(lambda x: np.where(x == 2, 3, x * x))
+    assert "forward kernel: with float64 inputs it is 3.0 at [0, 2], the definition gives 4.0" in rejection(op, X)
+
+
+def test_further_kinds_of_forms():
+    def kernels(call):
+        yield Form("kernel", call.answer, lambda: call.inputs[0].astype("float32") ** 2)
+
+    op = _with_forms()
+    assert "kernel" not in results(op.check(X))
+    FORMS.append(kernels)
+    try:
+        message = rejection(op, X)
+    finally:
+        FORMS.remove(kernels)
+    assert "kernel: with float64 inputs it is float32 (2, 3); the definition gives float64 (2, 3)." in message
+
+
 # -- mutation ----------------------------------------------------------------------------------------------------------
 
 
@@ -596,7 +810,10 @@ def test_a_faster_form_that_computes_something_else_is_rejected():
     assert op.check(X)["bound symbol"].result == "ok"
     op.def_into(lambda out, x: np.sin(x, out=out))
     text = rejection(op, X)
-    assert text.startswith("<lambda>.check: bound symbol: output 0, element 1: got -0.948985, NumPy arrays give"), text
+    assert text.startswith(
+        "<lambda>.check (2 checks failed): forward into memory: with float64 inputs it is -0.948984"
+    ), text
+    assert "bound symbol: output 0, element 1: got -0.948985, NumPy arrays give -0.848284." in text
 
 
 def test_several_outputs_need_names_in_graphs():
@@ -611,16 +828,78 @@ def test_several_outputs_need_names_in_graphs():
     assert op.check(X, Y)["bound symbol"].result == "ok"
 
 
+STATISTICS = [X, Y[0], Y[0], Y[0], Y[0] ** 2]
+
+
+def test_training_mode_is_the_threads():
+    for training in (False, True):
+        with minpy.autograd.train_mode() if training else minpy.autograd.predict_mode():
+            report = nd.BatchNorm.check(*STATISTICS)
+        assert not report.failures
+        assert report["bound symbol"].result == "ok"  # without gradients, in prediction mode: as executors have it
+        assert ("zero; central" in report["gradient of moving_mean"].note) is not training
+
+
+def test_states_are_compared_in_every_mode():
+    def forward(x, state):
+        state += x
+        return x + state
+
+    op = operator(forward, name="_test_counter", public=False, auxiliary=("state",))
+    op.def_grad(lambda ans, x, state: lambda g: 2 * g)
+    assert not op.check(X, Y).failures
+
+    def wrong(case, upstream):
+        outputs, gradients = MODES["recorded ndarray"](case, upstream)
+        return [*outputs[:-1], outputs[-1] + 1], gradients
+
+    register_mode("wrong", wrong)
+    try:
+        message = rejection(op, X, Y)
+    finally:
+        del MODES["wrong"]
+    assert re.search(r"wrong: the state state after the call, element 0: got 3, NumPy arrays give 2\.", message)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_random_operators_repeat_their_draws(training):
+    minpy.random.seed(3)
+    following = nd.random.uniform(shape=(3,)).asnumpy()
+    minpy.random.seed(3)
+    with minpy.autograd.train_mode() if training else minpy.autograd.predict_mode():
+        report = nd.Dropout.check(np.ones((4, 5)), p=0.5)
+    assert not report.failures
+    assert report["forward"].note.endswith("; random, so every call repeats the same draws")
+    assert {report[name].result for name in MODE_NAMES} == {"ok"}
+    np.testing.assert_array_equal(nd.random.uniform(shape=(3,)).asnumpy(), following)
+
+
+def _normal():
+    return float(nd.random.normal(shape=(1,)).asscalar())
+
+
+@pytest.mark.parametrize("draw", [np.random.normal, _normal, random.random])
+def test_users_random_operators_repeat_the_draws_of_global_generators(draw):
+    report = make(lambda x: np.multiply(draw(), x)).def_grad_zero().check(X)
+    assert report["forward"].result == "ok"
+    assert report["recorded NDArray"].result == "ok"
+
+
 @pytest.mark.parametrize(
-    ("name", "inputs", "attributes", "note"),
+    ("op", "arguments", "attributes"),
     [
-        ("Dropout", [X], {}, "it is random"),
-        ("BatchNorm", [X, Y[0], Y[0], Y[0], Y[0] ** 2], {}, "executors differentiate in training mode"),
+        (nd.softmax, [X], {}),
+        (nd.FullyConnected, [X, Y], {"num_hidden": 2, "no_bias": True}),
+        (nd.SequenceMask, [X], {}),
+        (nd.split, [X], {"num_outputs": 3}),
+        (nd.moments, [X], {"axes": (0,)}),
+        (nd.LayerNorm, [X, Y[0], Y[1]], {"output_mean_var": True}),
     ],
+    ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_operators_that_a_bound_symbol_would_run_otherwise_are_skipped(name, inputs, attributes, note):
-    row = getattr(nd, name).check(*inputs, **attributes)["bound symbol"]
-    assert (row.result, row.note) == ("skipped", note)
+def test_inputs_left_out_and_several_outputs_pass_every_mode(op, arguments, attributes):
+    report = op.check(*arguments, **attributes)
+    assert {report[mode].result for mode in MODE_NAMES} == {"ok"}
 
 
 def test_an_operator_that_fails_on_ones_is_asked_for_its_shape_on_another_matrix():

@@ -12,8 +12,9 @@ from custom_operators import Sigmoid, SigmoidProp, operator_of, recorded
 
 import minpy as mx
 from minpy import autograd, nd
-from minpy.core.errors import GraphFreedError, MutationError, NoGradientError
-from minpy.custom.calling import PropOperator
+from minpy.core.errors import ArgumentError, CheckError, GraphFreedError, MutationError, NoGradientError
+from minpy.custom.calling import prop_operator
+from minpy.custom.operator import PropOperator
 
 
 def sigmoid(x: np.ndarray) -> np.ndarray:
@@ -183,3 +184,37 @@ def test_calls_leave_no_garbage_and_no_growth(op: type) -> None:
     finally:
         gc.enable()
     assert after - before < 20
+
+
+# -- the parts of an operator ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("op_type", ["shared_sigmoid", "shared_sum_and_product"])
+def test_check(op_type: str) -> None:
+    operator = prop_operator(op_type, {})
+    points = [np.array([[0.3, -1.2], [2, 0.1]])] * len(operator.names)
+    report = operator.check(*points)
+    for name in operator.names:
+        assert report[f"gradient of {name}"].result == "ok"
+    assert report["recorded NDArray"].result == "ok"
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_check_finds_a_wrong_backward(dtype: type) -> None:
+    class Wrong(Sigmoid):
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            y = out_data[0].asnumpy()
+            self.assign(in_grad[0], req[0], nd.array(1.1 * out_grad[0].asnumpy() * y * (1 - y)))
+
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.assign(out_data[0], req[0], nd.array(sigmoid(in_data[0].asnumpy()), dtype=dtype))
+
+    operator = prop_operator(operator_of(Wrong), {})
+    with pytest.raises(CheckError, match=r"the gradient of argument 0 \(data\) is wrong"):
+        operator.check([0.3, -1.2])
+
+
+@pytest.mark.parametrize("method", ["def_grad", "def_grad_zero", "def_grad_kw", "def_multiple_grad", "def_jvp"])
+def test_rules_cannot_be_defined(method: str) -> None:
+    with pytest.raises(ArgumentError, match="the gradient of a PropOperator is the method backward of its CustomOp"):
+        getattr(prop_operator("shared_sigmoid", {}), method)(lambda ans, x: lambda g: g)

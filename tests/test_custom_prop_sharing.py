@@ -215,6 +215,18 @@ def test_the_context_of_the_call():
     assert [*seen, y.context] == [mx.cpu(1)] * 4
 
 
+def _mixes(self, is_train, req, in_data, out_data, aux):
+    y = in_data[0].asnumpy() * 2
+    self.assign(out_data[0], req[0], mx.nd.array(y) * in_data[0])
+
+
+@pytest.mark.parametrize("context", [mx.cpu(), mx.cpu(1)])
+def test_arrays_that_a_method_makes_are_on_the_context_of_the_call(context):
+    y = custom(_mixes)(nd.array([1, 2], ctx=context))
+    assert y.context == context
+    assert y.asnumpy().tolist() == [2, 8]
+
+
 @pytest.mark.parametrize(
     ("types", "error", "text"),
     [

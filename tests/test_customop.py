@@ -27,6 +27,8 @@ from minpy.core.errors import (
 
 X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.6]])
 Y = np.array([[1.5, 0.25, -2.0], [0.7, -1.75, 1.1]])
+# What is said of the gradients of both, after the docstring of the function.
+BY_RULES = "Gradients\n---------\nx : by a rule\ny : by a rule"
 
 
 @customop("numpy")
@@ -337,7 +339,7 @@ def test_methods():
     np.testing.assert_allclose(found[1], 3 * X)
     np.testing.assert_allclose(gradient(lambda y: layer.scale(y=y, x=X), Y), 3 * X)
     assert hips.grad(layer.scale)(2.0, 5.0) == 15.0
-    assert Layer.scale.__doc__ == "Scale a product."
+    assert Layer.scale.__doc__ == f"Scale a product.\n\n{BY_RULES}"
 
 
 def test_self_is_not_counted():
@@ -352,7 +354,8 @@ def test_self_is_not_counted():
 
 def test_name_docstring_signature_and_wrapped():
     assert multiply.__name__ == multiply.__qualname__ == "multiply"
-    assert multiply.__doc__ == "Multiply two arrays."
+    assert multiply.__doc__ == f"Multiply two arrays.\n\n{BY_RULES}"
+    assert multiply.__wrapped__.__doc__ == "Multiply two arrays."
     assert multiply.__module__ == __name__
     assert str(inspect.signature(multiply)) == "(x, y=2.0)"
     assert inspect.unwrap(multiply) is multiply.forward

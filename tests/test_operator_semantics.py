@@ -12,7 +12,8 @@ import pytest
 
 import minpy as mx
 from minpy import nd
-from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, ShapeError
+from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, NoGradientError, ShapeError
+from minpy.ops import registry
 
 NAN = float("nan")
 INFINITY = float("inf")
@@ -220,3 +221,47 @@ def test_activations_of_numbers_are_those_of_arrays(kind: str) -> None:
 
 def test_integers_are_rectified_exactly() -> None:
     assert nd.Activation(INTEGERS, act_type="relu").asnumpy().tolist() == [[0, 0, 2]]
+
+
+# -- second order, where rules might read what they may not ------------------------------------------------------------
+
+
+def second_order(function: Callable[..., Any], *values: Any) -> list[Any]:
+    """Return the gradients of the sum of the first argument's gradient."""
+    arrays = [nd.array(value, dtype="float64") for value in values]
+    for array in arrays:
+        array.attach_grad()
+    with mx.autograd.record():
+        [first] = mx.autograd.grad(function(*arrays), [arrays[0]], create_graph=True, retain_graph=True)
+    first.backward()
+    return [array.grad.asnumpy().tolist() for array in arrays]
+
+
+def test_the_exponents_part_of_a_powers_hessian_at_zero() -> None:
+    """The derivative of y * x ** (y - 1) with respect to y is 1 / x where y is 0."""
+    assert second_order(nd.broadcast_power, [2.0, 4.0], [0.0, 0.0])[1] == [0.5, 0.25]
+    assert second_order(nd.broadcast_power, [0.0], [0.0])[0] == [0.0]
+
+
+def test_output_layers_have_the_hessian_of_their_loss() -> None:
+    x, label = [[0.5, -1.0]], [[1.0, 0.0]]
+    assert second_order(nd.LinearRegressionOutput, x, label)[0] == [[0.5, 0.5]]
+    assert second_order(nd.MAERegressionOutput, x, label)[0] == [[0, 0]]
+    p = 1 / (1 + np.exp(-np.array(x)))
+    np.testing.assert_allclose(second_order(nd.LogisticRegressionOutput, x, label)[0], p * (1 - p) / 2)
+
+
+def test_softmax_output_has_no_second_order() -> None:
+    with pytest.raises(NoGradientError) as caught:
+        second_order(nd.SoftmaxOutput, [[0.5, -1.0]], [0])
+    assert str(caught.value) == (
+        "SoftmaxOutput has no second-order gradient: its gradient is that of a loss, and follows from the answer. "
+        "For higher orders compute the loss, nd.softmax_cross_entropy(data, label)."
+    )
+
+
+def test_rules_of_unary_operators_may_take_any_arguments() -> None:
+    """What such a rule reads cannot be told from its code, so that all is kept."""
+    sine = registry.operator(np.sin, name="_test_sine", public=False)
+    sine.def_grad(lambda *given: lambda g: g * np.cos(given[1]))
+    assert gradient(sine, [0.0, np.pi]) == [1, -1]

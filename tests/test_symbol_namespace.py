@@ -63,8 +63,13 @@ def test_operators_with_a_number(make, kind, expected):
 
 
 def test_two_numbers_are_refused():
-    with pytest.raises(ArgumentError, match=r"sym\.maximum: .* expected a Symbol, or a Symbol and a number"):
-        sym.maximum(1, 2)
+    with pytest.raises(ArgumentError, match=r"sym\._equal: .* expected a Symbol, or a Symbol and a number"):
+        sym._equal(1, 2)
+
+
+def test_functions_of_two_numbers_answer_with_a_number():
+    assert (sym.maximum(3, 4), sym.minimum(left=3, right=4), sym.pow(3, exp=4), sym.power(2, 3)) == (4, 3, 81, 8)
+    assert sym.hypot(3, 4) == 5.0
 
 
 def test_draws_are_those_of_nd_random():

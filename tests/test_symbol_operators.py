@@ -10,7 +10,7 @@ import pytest
 from operator_table import creation, images, scalar
 from operator_table.row import Row
 
-from minpy import nd
+from minpy import nd, sym
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_dtypes, merge_shapes, same_dtype
 from minpy.ops.registry import OPERATORS
@@ -167,3 +167,14 @@ IMAGE = np.ones((1, 4, 2, 2), "float32")
 def test_messages(call: Any, kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=re.escape(message)):
         call()
+
+
+def test_none_is_an_input_that_is_left_out() -> None:
+    """As in MXNet, where layers pass `bias=None`: required ones are made as variables."""
+    x, weight = sym.var("x"), sym.var("weight")
+    for function in (sym.FullyConnected, nd.FullyConnected):
+        assert function(x, weight, None, no_bias=True, num_hidden=3).list_arguments() == ["x", "weight"]
+    for function in (sym.softmax, nd.softmax):
+        assert function(x, None).list_arguments() == ["x"]
+    made = nd.FullyConnected(x, None, None, num_hidden=3, name="layer")
+    assert made.list_arguments() == ["x", "layer_weight", "layer_bias"]

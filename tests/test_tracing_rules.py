@@ -88,7 +88,11 @@ def test_steps_compute_what_rules_do(row: Row) -> None:
             except Untraceable:
                 assert (operator.__name__, index) in CALLED
                 continue
-            expected = operator.pull_back(answer, arrays, attributes, gradient, [index])[0]
+            definition = operator.rules[index] if index < len(operator.rules) else None
+            if definition is not None and operator.raw_rules[index] is not definition:  # what runs is a kernel
+                expected = definition(answer, *arrays, **attributes)(gradient)
+            else:
+                expected = operator.pull_back(answer, arrays, attributes, gradient, [index])[0]
             like = Shaped(first.shape, first.dtype)
             expected = conform(expected, operator, index, like, arrays[index])  # type: ignore[arg-type]
             np.testing.assert_array_equal(trace.compute(part), expected)

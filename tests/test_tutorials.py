@@ -15,7 +15,7 @@ import pytest
 
 from minpy import autograd, nd
 from minpy.core.errors import ShapeError
-from minpy.custom.calling import method_of
+from minpy.custom.lending import method_of
 
 TUTORIAL = Path(__file__).resolve().parent / "tutorials" / "custom_operators.txt"
 IMPORTS = {

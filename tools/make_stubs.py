@@ -6,6 +6,7 @@ python tools/make_stubs.py [--check]
 from __future__ import annotations
 
 import argparse
+import inspect
 import os
 import sys
 from collections.abc import Iterable
@@ -92,7 +93,7 @@ def parameters(operator: Operator, own: list[str]) -> str:
     texts = []
     optional = False
     for name in own:
-        optional = optional or name in signature.defaults
+        optional = optional or name in signature.defaults or bool(signature.synonyms)
         texts.append(f"{name}: Any = ..." if optional else f"{name}: Any")
     if signature.variadic is not None:
         texts.append(f"*{signature.variadic}: Any")
@@ -103,7 +104,18 @@ def parameters(operator: Operator, own: list[str]) -> str:
             texts.append(f"{name}: {type_text(name, attribute.type)}{' = ...' if optional else ''}")
     if signature.variadic is None:
         texts.append("*")
+    texts += [f"{name}: Any = ..." for name in signature.synonyms]
     return ", ".join([*texts, "out: Any = ...", "name: Any = ...", *(["**_: Any"] if signature.open_ended else [])])
+
+
+def plain_parameters(function: Any) -> str:
+    """Return the parameters of a plain function or method, in source."""
+    texts = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        mark = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        kind = "Any" if parameter.annotation is parameter.empty else parameter.annotation
+        texts.append(f"{mark}{name}: {kind}{'' if parameter.default is parameter.empty else ' = ...'}")
+    return ", ".join(text for text in texts if not text.startswith("self:"))
 
 
 def result(operator: Operator) -> str:
@@ -123,7 +135,7 @@ def namespace() -> str:
         if isinstance(value, Operator):
             functions.append(f"@_operator\ndef {name}({parameters(value, list(value.signature.inputs))}) -> Any: ...")
         elif name in nd.random.FUNCTIONS:
-            functions.append(f"def {name}(*args: Any, **kwargs: Any) -> NDArray: ...")
+            functions.append(f"def {name}({plain_parameters(value)}) -> NDArray: ...")
         else:
             imports.append(f"from {value.__module__} import {name} as {name}")
     return NAMESPACE.format(imports="\n".join(sorted(imports)), functions="\n".join(functions))
@@ -142,7 +154,8 @@ def members() -> str:
         lines.append(f"def __{name}__(self, other: Any) -> Self: ...{ignored}")
     for name in methods.METHODS:
         operator = OPERATORS[name]
-        text = parameters(operator, list(operator.signature.inputs[1:]))
+        own = methods.shape_methods.METHODS.get(name)
+        text = parameters(operator, list(operator.signature.inputs[1:])) if own is None else plain_parameters(own)
         lines.append(f"def {name}(self, {text}) -> {result(operator)}: ...")
     return _class(lines, name="minpy.nd.NDArray", module="minpy.bridge.protocols", base="NumPyProtocols", cls="Members")
 

@@ -137,12 +137,20 @@ def _gradients(
 ) -> dict[int, Any]:
     """Return the gradients of several arguments, from one run of the operator's rules."""
     outputs = _outputs(answer)
+    if not operator.values_read(indices)[1]:  # the gradient does not depend on the answer: not even by zero
+        outputs = [_without_boxes(output) for output in outputs]
     upstream = [gradient[number] for number in range(len(outputs))] if _is_tuple(answer) else [gradient]
     function = partial(_pull, operator, attributes, indices, len(outputs), _is_tuple(answer))
     parts = _apply(function, *upstream, *outputs, *inputs)
     if len(indices) == 1:
         return {indices[0]: parts}
     return {index: parts[number] for number, index in enumerate(indices)}
+
+
+def _without_boxes(value: Any) -> Any:
+    while isbox(value):
+        value = getval(value)
+    return value
 
 
 def _pull(

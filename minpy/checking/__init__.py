@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ import numpy
 
 from minpy.checking.case import Case
 from minpy.checking.checks import (
+    RANDOM,
     check_dtype,
     check_empty,
     check_forward,
@@ -20,13 +22,15 @@ from minpy.checking.checks import (
     check_shape_rule,
     check_strides,
 )
-from minpy.checking.gradients import check_gradient, check_jvp, check_second_order
-from minpy.checking.modes import MODES, Unsupported, register_mode
+from minpy.checking.draws import Draws
+from minpy.checking.forms import check_forms
+from minpy.checking.gradients import check_at_zeros, check_gradient, check_jvp, check_second_order, check_zero
+from minpy.checking.modes import MODES, SECOND_ORDER, Unsupported, register_mode
 from minpy.checking.point import Options, Point
 from minpy.checking.report import FAILED, OK, Report, Row, attempt, skip
 from minpy.core.state import Scope
 
-__all__ = ["MODES", "Case", "Report", "Row", "Unsupported", "check_operator", "register_mode"]
+__all__ = ["MODES", "SECOND_ORDER", "Case", "Report", "Row", "Unsupported", "check_operator", "register_mode"]
 
 
 def check_operator(
@@ -38,6 +42,8 @@ def check_operator(
     atol: float = 1e-8,
     seed: int = 0,
     directions: int = 3,
+    ulps: float = 4.0,
+    gradient_of: Callable[..., Any] | None = None,
 ) -> Report:
     """Check an operator at one point: its gradients against central differences, its other promises, every mode.
 
@@ -45,12 +51,15 @@ def check_operator(
 
     - that the forward function repeats itself, and that neither it nor a rule changes its inputs;
     - the shape rule, each gradient rule and each JVP rule, and the second-order gradients where the rules are plain
-      NumPy ("first order only" is reported where they are not);
+      NumPy ("first order only" is reported where they are not); all of them again where inputs are zero, as far as
+      the function is smooth there;
+    - that faster forms (kernels, and forms that compute in given memory) compute what their definitions do;
     - shapes and dtypes in float32 and float16, non-contiguous inputs, inputs without elements;
     - that recorded arrays, calls by keyword, HIPS autograd and every other registered mode give the same numbers.
 
-    What cannot be checked is reported as skipped, with the reason: inputs at a kink, a random forward function,
-    a dtype or an empty array that the forward function does not take. Integer inputs are not differentiated.
+    What cannot be checked is reported as skipped, with the reason: inputs at a kink, a dtype or an empty array that the
+    forward function does not take. Integer inputs are not differentiated. Random operators draw the same numbers at
+    each call, from NumPy's global generator, Python's or minpy's, which are left as they were found.
 
     Parameters
     ----------
@@ -65,6 +74,12 @@ def check_operator(
         Seed of the random directions and upstream gradients.
     directions : int
         How many random directions each gradient is tried along.
+    ulps : float
+        How far faster forms may be from their definitions, in units in the last place.
+    gradient_of : callable, optional
+        What the rules give the gradient of, where that is not the forward function (an output layer of a loss, a
+        straight-through estimator). It is called as the operator is, and returns arrays like the operator's, which the
+        upstream gradients weigh; or one number, for rules that do not read the upstream gradient.
 
     Returns
     -------
@@ -113,11 +128,17 @@ def check_operator(
     HIPS autograd                        ok              ...
     bound symbol                         ok              ...
     """
+    for module in operator.modes_in:
+        importlib.import_module(module)
     case = Case.read(operator, arguments, attributes or {})
     report = Report(str(case))
-    with Scope(False, None), numpy.errstate(all="ignore"), warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        _run(case, Options(rtol, atol, seed, directions), report)
+    draws = Draws()
+    try:
+        with Scope(False, None), numpy.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            _run(case, Options(rtol, atol, seed, directions, ulps, gradient_of), report)
+    finally:
+        draws.rewind()
     return report.require_success(operator.__name__)
 
 
@@ -129,7 +150,13 @@ def _run(case: Case, options: Options, report: Report) -> None:
         report.rows += rows
         return rows
 
+    if case.operator.random:
+        case = replace(case, draws=Draws())
     [forward] = add("forward", check_forward, case)
+    if forward.note == RANDOM and case.draws is None:
+        case = replace(case, draws=Draws())
+        report.rows.clear()
+        [forward] = add("forward", check_forward, case)
     if forward.result != OK:
         return
     point = Point(case, options)
@@ -139,8 +166,9 @@ def _run(case: Case, options: Options, report: Report) -> None:
     if case.operator.shape_rule is not None:
         add("shape rule", check_shape_rule, point)
     report.rows += _without_gradient(point)
-    if case.slots:
+    if point.case.slots:
         point.case = replace(case, slots=_check_gradients(point, add))
+    add("forms", check_forms, case, point.options.ulps)
     for dtype in ("float32", "float16"):
         add(dtype, check_dtype, point, dtype)
     add("non-contiguous inputs", check_strides, point)
@@ -152,12 +180,19 @@ def _run(case: Case, options: Options, report: Report) -> None:
 def _without_gradient(point: Point) -> list[Row]:
     """Return the rows of floating-point inputs that are not differentiated, with the reason."""
     case, operator = point.case, point.case.operator
+    real = any(value.dtype.kind == "f" for value in case.arrays.values())
+    if real and not any(y.dtype.kind == "f" for y in point.outputs):
+        point.case = replace(case, slots=())
+        return [skip("gradients", "no output is floating point")]
     rows = []
     for slot, value in case.arrays.items():
         if value.dtype.kind == "f" and slot not in case.slots:
-            reason = "said to be zero" if operator.is_zero(slot) else f"no rule: see {operator.__name__}.def_grad"
-            rows.append(skip(f"gradient of {case.name(slot)}", reason))
-    return rows if rows or case.slots else [skip("gradients", "no input is floating point")]
+            what = f"gradient of {case.name(slot)}"
+            if operator.is_zero(slot):
+                rows += attempt(what, partial(check_zero, point, slot))
+            else:
+                rows.append(skip(what, f"no rule: see {operator.__name__}.def_grad"))
+    return rows if real else [skip("gradients", "no input is floating point")]
 
 
 def _check_gradients(point: Point, add: Callable[..., list[Row]]) -> tuple[int | str, ...]:
@@ -173,5 +208,6 @@ def _check_gradients(point: Point, add: Callable[..., list[Row]]) -> tuple[int |
     if any(row.result == FAILED for row in rows):
         add("second order", skip, "second order", "first order is wrong")
     else:
-        add("second order", check_second_order, point)
+        add("second order", check_second_order, point, True)
+        add("zeros among the inputs", check_at_zeros, point)
     return running

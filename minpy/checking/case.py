@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
-from minpy.core.array import as_raw, raw_of
+from minpy.checking.draws import Draws
+from minpy.core.array import Array, as_raw, raw_of
 from minpy.core.attributes import bind
 from minpy.core.errors import describe, describe_arguments
 from minpy.differentiation import tracing
@@ -36,12 +37,15 @@ class Case:
     attributes : mapping
     slots : tuple of int and str
         The inputs that are differentiated: positions among `inputs`, or keys of `attributes`.
+    draws : Draws, optional
+        Of a random operator: where every call begins to draw.
     """
 
     operator: Any
     inputs: tuple[Any, ...]
     attributes: Mapping[str, Any]
     slots: tuple[int | str, ...] = ()
+    draws: Draws | None = None
 
     @classmethod
     def read(cls, operator: Any, arguments: Sequence[Any], attributes: Mapping[str, Any]) -> Case:
@@ -58,13 +62,26 @@ class Case:
     @property
     def variables(self) -> Arrays:
         """The values of the slots."""
-        return [self.attributes[slot] if isinstance(slot, str) else self.inputs[slot] for slot in self.slots]
+        return [self[slot] for slot in self.slots]
 
     @property
     def arrays(self) -> dict[int | str, numpy.ndarray]:
         """Every input and attribute that is an array, by its slot: variables and others, such as labels."""
         values: list[tuple[int | str, Any]] = [*enumerate(self.inputs), *self.attributes.items()]
         return {slot: value for slot, value in values if isinstance(value, numpy.ndarray)}
+
+    @property
+    def states(self) -> tuple[int | str, ...]:
+        """The slots of the auxiliary states, which calls may change in place."""
+        positions = self.operator.signature.inputs
+        return tuple(
+            name if name in self.attributes else positions.index(name)
+            for name in self.operator.auxiliary
+            if name in self.attributes or positions.index(name) < len(self.inputs)
+        )
+
+    def __getitem__(self, slot: int | str) -> Any:
+        return self.attributes[slot] if isinstance(slot, str) else self.inputs[slot]
 
     def __str__(self) -> str:
         skipped = int(self.operator.is_method)
@@ -87,7 +104,7 @@ class Case:
         """Return the case with other values in some slots."""
         inputs = tuple(values.get(index, value) for index, value in enumerate(self.inputs))
         options = {key: values.get(key, value) for key, value in self.attributes.items()}
-        return replace(self, inputs=inputs, attributes=options)
+        return Case(self.operator, inputs, options, self.slots, self.draws)
 
     def mapped(self, change: Callable[[numpy.ndarray], Any]) -> Case:
         """Return the case with every array changed by a function."""
@@ -101,9 +118,21 @@ class Case:
         """Return the case with floating-point arrays converted."""
         return self.mapped(lambda value: value.astype(dtype) if value.dtype.kind == "f" else value)
 
+    def run(self) -> tuple[Any, Arrays]:
+        """Call the operator; return (what it returns, its states after that). States of NumPy's are moved as copies."""
+        case = self
+        if self.states:
+            given = {slot: self[slot] for slot in self.states}
+            case = self.replaced({slot: v.copy() for slot, v in given.items() if isinstance(v, numpy.ndarray)})
+        if self.draws is not None:
+            self.draws.rewind()
+        answer = self.operator(*case.inputs, **case.attributes)
+        states = [case[slot] for slot in self.states]
+        return answer, [as_raw(value) for value in states if isinstance(value, (numpy.ndarray, Array))]
+
     def call(self) -> Any:
         """Call the operator, and return what it returns."""
-        return self.operator(*self.inputs, **self.attributes)
+        return self.run()[0]
 
     def function(self, *variables: Any) -> Any:
         """Call the operator at other values of the variables, of any kind of array."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy
 
 from minpy.checking.case import Arrays, Case, as_outputs
+from minpy.checking.differences import Tolerance
 from minpy.checking.modes import Runner, Unsupported
 from minpy.checking.point import Point
 from minpy.checking.report import OK, Row, failure, skip
@@ -14,6 +15,7 @@ from minpy.core.errors import MutationError, describe
 from minpy.differentiation import tracing
 
 __all__ = [
+    "RANDOM",
     "check_dtype",
     "check_empty",
     "check_forward",
@@ -21,8 +23,10 @@ __all__ = [
     "check_mutation",
     "check_shape_rule",
     "check_strides",
+    "compared",
 ]
 
+RANDOM = "random: two calls differ, so nothing can be compared (fix it by an attribute)"
 COPY = " Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
 
 
@@ -34,10 +38,11 @@ def check_forward(case: Case) -> Row:
     if changed:
         return failure("forward", f"changes {changed}", f"forward changes its {changed} in place.{COPY}")
     if not all(map(_equal, first, as_outputs(copy.call()))):
-        return skip("forward", "random: two calls differ, so nothing can be compared (fix it by an attribute)")
+        return skip("forward", RANDOM)
     if any(value.dtype.kind == "c" for value in [*first, *case.arrays.values()]):
         return skip("forward", "complex numbers are not checked")
-    return Row("forward", OK, note="returns " + ", ".join(map(describe, first)))
+    repeated = "; random, so every call repeats the same draws" if case.draws is not None else ""
+    return Row("forward", OK, note=f"returns {', '.join(map(describe, first))}{repeated}")
 
 
 def _equal(a: numpy.ndarray, b: numpy.ndarray) -> bool:
@@ -188,13 +193,25 @@ def check_mode(point: Point, name: str, runner: Runner) -> Row:
     return _same(point, name, outputs, gradients)
 
 
-def _same(point: Point, what: str, outputs: Arrays, gradients: Arrays) -> Row:
-    """Return the row that compares outputs and gradients with those of plain NumPy arrays."""
+def _same(point: Point, what: str, outputs: Arrays, gradients: Arrays | None) -> Row:
+    """Return the row that compares outputs and gradients with those of plain NumPy arrays.
+
+    The outputs may be followed by the auxiliary states after the call; the gradients may be None: not computed.
+    """
     case = point.case
-    expected = [*point.outputs, *as_outputs(tuple(case.gradients(point.upstream)))]
+    expected = list(point.outputs)
     names = [f"output {number}" for number in range(len(point.outputs))]
-    names += [f"the gradient of {case.title(slot)}" for slot in case.slots]
-    got = [*outputs, *gradients]
+    if len(outputs) > len(expected):
+        expected += point.states
+        names += [f"the state {case.name(slot)} after the call" for slot in case.states]
+    if gradients is not None:
+        expected += as_outputs(tuple(case.gradients(point.upstream)))
+        names += [f"the gradient of {case.title(slot)}" for slot in case.slots]
+    return compared(what, names, [*outputs, *(gradients or ())], expected, point.tolerance)
+
+
+def compared(what: str, names: Sequence[str], got: Arrays, expected: Arrays, tolerance: Tolerance) -> Row:
+    """Return the row that compares arrays, one a name, with those that plain NumPy arrays give."""
     if len(got) != len(expected):
         text = f"{len(got)} outputs and gradients; expected {len(expected)}"
         return failure(what, text, f"{what}: {text}: {', '.join(names)}.")
@@ -207,7 +224,7 @@ def _same(point: Point, what: str, outputs: Arrays, gradients: Arrays) -> Row:
         error = numpy.where((a == b) | (numpy.isnan(a) & numpy.isnan(b)), 0, numpy.abs(a - b))
         error[numpy.isnan(error)] = numpy.inf
         largest = float(numpy.abs(b).max(initial=0, where=numpy.isfinite(b)))
-        if (error > 1e-12 + 30 * point.tolerance.epsilon * largest).any():
+        if (error > 1e-12 + 30 * tolerance.epsilon * largest).any():
             place = int(numpy.argmax(error))
             note = f"{name}, element {place}: got {a[place]:.6g}, NumPy arrays give {b[place]:.6g}"
             return failure(what, note, f"{what}: {note}.", float(error[place]))

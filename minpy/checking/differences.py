@@ -102,7 +102,7 @@ def _one_step(
     bound = tolerance.bound(numpy.abs(value), numpy.abs(centre) * (tolerance.steps[1] / step))
     agrees = numpy.abs(coarse - fine) <= bound
     halves = (fine_jump <= bound) | (fine_jump <= 0.7 * coarse_jump)
-    return value, agrees & halves & numpy.isfinite(value)
+    return value, agrees & halves & numpy.isfinite(value) & numpy.isfinite(centre)
 
 
 def compare(
@@ -179,6 +179,9 @@ def elementwise(
     terms = numpy.abs(weights * flat(function(*variables)))
     for place in indices:
         index = tuple(map(int, numpy.unravel_index(place, variable.shape)))
+        if not numpy.isfinite(variable[index]):
+            yield index, numpy.nan, 0.0, False
+            continue
         direction = numpy.zeros(variable.shape)
         direction[index] = size = max(abs(float(variable[index])), 0.1)
         slope, smooth = slopes(function, variables, position, direction, tolerance)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy
 
 from minpy.checking.case import Arrays, as_outputs
-from minpy.checking.differences import MOST_ELEMENTS, Comparison, compare, elementwise, flat, slopes
+from minpy.checking.checks import compared
+from minpy.checking.differences import MOST_ELEMENTS, Comparison, Tolerance, compare, elementwise, flat, slopes
+from minpy.checking.modes import SECOND_ORDER, SecondOrder, Unsupported
 from minpy.checking.point import Point
-from minpy.checking.report import FAILED, OK, SKIPPED, Row, failure, skip
+from minpy.checking.report import FAILED, OK, SKIPPED, Row, attempt, failure, skip
 from minpy.core.errors import GradientError
 from minpy.differentiation import tracing
 
-__all__ = ["check_gradient", "check_jvp", "check_second_order"]
+__all__ = ["check_at_zeros", "check_gradient", "check_jvp", "check_second_order", "check_zero"]
 
 DETACHED = (
     " A value in the rule does not follow its arguments: x.item() or x.asnumpy() cut it off; compute it "
@@ -29,7 +33,7 @@ def check_gradient(point: Point, position: int) -> Row:
     slot = case.slots[position]
     [gradient] = case.gradients(upstream, [position])
     directions = point.directions(case.variables[position])
-    found = compare(point.evaluate, case.variables, position, upstream, gradient, point.tolerance, directions)
+    found = compare(point.evaluate, case.variables, position, point.weights, gradient, point.tolerance, directions)
     hint = partial(diagnose, point, position, gradient)
     return _row(f"gradient of {case.name(slot)}", f"the gradient of {case.title(slot)}", "the rule gives", found, hint)
 
@@ -61,7 +65,7 @@ def numeric(point: Point, position: int) -> numpy.ndarray:
     variables = point.case.variables
     result = numpy.full(variables[position].shape, numpy.nan)
     some = range(0, result.size, -(-result.size // MOST_ELEMENTS))
-    weights = flat(point.upstream)
+    weights = flat(point.weights)
     for index, value, _, smooth in elementwise(point.evaluate, variables, position, weights, point.tolerance, some):
         result[index] = value if smooth else numpy.nan
     return result
@@ -105,8 +109,55 @@ def _place(outputs: Arrays, place: int) -> str:
     return f"at output {number} {index}" if len(outputs) > 1 else f"at output {index}"
 
 
-def check_second_order(point: Point) -> list[Row]:
-    """The gradient of the gradient agrees with central differences of the gradient."""
+def check_zero(point: Point, slot: int | str) -> Row:
+    """Say whether a gradient that is said to be zero is zero: operators that stop gradients say so of others, too."""
+    what = f"gradient of {point.case.name(slot)}"
+    other = copy(point)
+    other.case = replace(point.case, slots=(slot,))
+    [value] = other.case.variables
+    zeros = numpy.zeros(value.shape)
+    directions = point.directions(value)
+    found = compare(other.evaluate, [value], 0, other.weights, zeros, point.tolerance, directions)
+    if found.result == OK:
+        return Row(what, OK, found.error, "said to be zero")
+    reason = found.note if found.result == SKIPPED else "central differences are not"
+    return skip(what, f"said to be zero; {reason}")
+
+
+def check_at_zeros(point: Point) -> Row:
+    """Gradients and second order are right where elements of one variable are zero, as far as it is smooth there.
+
+    A rule that divides by what it should leave out of a product is right anywhere else.
+    """
+    what = "zeros among the inputs"
+    case = point.case
+    options = replace(point.options, directions=1)
+    rough: list[str] = []
+    worst = 0.0
+    for slot, value in zip(case.slots, case.variables, strict=True):
+        zeroed = numpy.where(point.some(value.shape), 0.0, value)
+        try:
+            there = Point(case.replaced({slot: zeroed}), options)
+            rows = [check_gradient(there, position) for position in range(len(case.slots))]
+            rows = rows if any(row.result == FAILED for row in rows) else [*rows, *check_second_order(there)]
+        except GradientError:
+            raise
+        except Exception as error:
+            rough.append(f"{case.name(slot)} ({type(error).__name__})")
+            continue
+        for row in rows:
+            if row.result == FAILED:
+                where = f"where elements of {case.title(slot)} are zero"
+                return failure(what, f"{row.what}: {row.note}", f"{where}: {row.detail}", row.error)
+            worst = max(worst, row.error or 0.0)
+        if all(row.result == SKIPPED for row in rows):
+            rough.append(f"{case.name(slot)} (not smooth)")
+    note = f"not with zeros in {', '.join(rough)}" if rough else ""
+    return skip(what, note) if len(rough) == len(case.slots) else Row(what, OK, worst, note)
+
+
+def check_second_order(point: Point, modes: bool = False) -> list[Row]:
+    """The gradient of the gradient agrees with central differences of the gradient; `modes`: in every mode."""
     case, count = point.case, len(point.case.slots)
     values = [*case.variables, *point.upstream]
     weights = [point.normal(variable.shape) for variable in case.variables]
@@ -137,7 +188,28 @@ def check_second_order(point: Point) -> list[Row]:
         )
         title = f"the second-order gradient with respect to {name}"
         rows.append(_row(f"second order, {name}", title, "the rules give", found, lambda: DETACHED))
+    if modes and not any(row.result == FAILED for row in rows):
+        names = [f"the second-order gradient with respect to {case.name(slot)}" for slot in case.slots]
+        for mode, runner in SECOND_ORDER.items():
+            what = f"second order, {mode}"
+            compare_mode = partial(_second_order_in, what, runner, point, weights, names, seconds[:count], tolerance)
+            rows += attempt(what, compare_mode)
     return rows
+
+
+def _second_order_in(
+    what: str,
+    runner: SecondOrder,
+    point: Point,
+    weights: Arrays,
+    names: list[str],
+    expected: Arrays,
+    tolerance: Tolerance,
+) -> Row:
+    try:
+        return compared(what, names, runner(point.case, point.upstream, weights), expected, tolerance)
+    except Unsupported as error:
+        return skip(what, str(error))
 
 
 def _upstream_names(point: Point) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ class Options:
     atol: float = 1e-8
     seed: int = 0
     directions: int = 3
+    ulps: float = 4.0
+    gradient_of: Callable[..., Any] | None = None
 
 
 class Point:
@@ -32,6 +34,8 @@ class Point:
     case : Case
     outputs, upstream : list of numpy.ndarray
         The upstream gradients of outputs that are not floating point are zeros.
+    states : list of numpy.ndarray
+        The auxiliary states after the call.
     tolerance : Tolerance
     """
 
@@ -39,9 +43,20 @@ class Point:
         self.case = case
         self.options = options
         self.random = numpy.random.default_rng(options.seed)
-        self.outputs = as_outputs(case.call())
+        answer, self.states = case.run()
+        self.outputs = as_outputs(answer)
         self.upstream = [self.normal(y.shape) if y.dtype.kind == "f" else numpy.zeros(y.shape) for y in self.outputs]
         self.tolerance = self.tolerance_of(self.outputs)
+
+    @property
+    def weights(self) -> Arrays:
+        """What multiplies the numbers that `evaluate` gives: the upstream gradients, or one for a loss."""
+        if self.options.gradient_of is None:
+            return self.upstream
+        values = self.evaluate(*self.case.variables)
+        if [y.shape for y in values] == [g.shape for g in self.upstream]:
+            return self.upstream
+        return [numpy.ones(y.shape) for y in values]
 
     def tolerance_of(self, outputs: Arrays) -> Tolerance:
         """Return the tolerance for derivatives of these outputs."""
@@ -52,11 +67,22 @@ class Point:
         numbers = self.random.normal(size=shape)
         return numpy.asarray(numbers + numpy.copysign(0.3, numbers))
 
+    def some(self, shape: tuple[int, ...]) -> numpy.ndarray:
+        """Return a mask of elements: each one in three, and one at least."""
+        mask = numpy.asarray(self.random.uniform(size=shape) < 1 / 3)
+        if mask.size:
+            mask.reshape(-1)[self.random.integers(mask.size)] = True
+        return mask
+
     def directions(self, variable: numpy.ndarray) -> Iterator[numpy.ndarray]:
-        """Yield random directions, in proportion to the sizes of a variable's elements."""
+        """Yield random directions, in proportion to the sizes of a variable's elements; NaN and infinity stay."""
+        sizes = numpy.where(numpy.isfinite(variable), numpy.maximum(numpy.abs(variable), 0.1), 0)
         for _ in range(self.options.directions if variable.size else 0):
-            yield self.normal(variable.shape) * numpy.maximum(numpy.abs(variable), 0.1)
+            yield self.normal(variable.shape) * sizes
 
     def evaluate(self, *variables: Any) -> Arrays:
-        """Return the outputs at other values of the variables."""
-        return as_outputs(self.case.function(*variables))
+        """Return what the rules are the gradients of, at other values of the variables: the outputs, as a rule."""
+        if self.options.gradient_of is None:
+            return as_outputs(self.case.function(*variables))
+        case = self.case.with_variables(variables)
+        return as_outputs(self.options.gradient_of(*case.inputs, **case.attributes))

@@ -57,7 +57,7 @@ class Signature:
     """Inputs and attributes of an operator, in order.
 
     `variadic` is the name of a `*inputs` parameter; `open_ended` says whether there is a `**attributes`; `function` is
-    what they were read from.
+    what they were read from. `synonyms` are further names under which calls may give an argument, and which one.
     """
 
     inputs: tuple[str, ...]
@@ -66,6 +66,7 @@ class Signature:
     variadic: str | None = None
     open_ended: bool = False
     function: Callable[..., Any] | None = field(default=None, compare=False)
+    synonyms: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> inspect.Signature | None:
@@ -184,6 +185,28 @@ def parse_attribute(value: Any, attribute: Attribute, operator_name: str) -> Any
     return tuple(parsed) if isinstance(parsed, list) else parsed
 
 
+def by_own_names(operator_name: str, signature: Signature, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return keywords with synonyms replaced by the names that the signature has.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is given under two of its names.
+
+    Examples
+    --------
+    >>> by_own_names('power', Signature(('lhs', 'rhs'), {}, {}, synonyms={'base': 'lhs', 'exp': 'rhs'}), {'exp': 2})
+    {'rhs': 2}
+    """
+    result: dict[str, Any] = {}
+    for key, value in keywords.items():
+        name = signature.synonyms.get(key, key)
+        if name in result:
+            raise ArgumentError(f"{operator_name}: argument {name!r} is given twice, the second time as {key!r}.")
+        result[name] = value
+    return result
+
+
 def bind(
     operator_name: str,
     signature: Signature,
@@ -203,6 +226,8 @@ def bind(
     """
     inputs = list(arguments)
     names = signature.inputs
+    if signature.synonyms:
+        keywords = by_own_names(operator_name, signature, keywords)
     attributes: dict[str, Any] = {}
     if len(inputs) > len(names) and signature.variadic is None:
         surplus = inputs[len(names) :]
@@ -233,7 +258,7 @@ def bind(
             raise ArgumentError(f"{operator_name}: argument {name!r} is given twice, by position and by keyword.")
         elif signature.open_ended:
             attributes[name] = value
-        else:
+        elif name != "num_args" or signature.variadic is None:  # which MXNet takes beside any number of inputs
             known = [*names, *signature.attributes]
             raise ArgumentError(
                 f"{operator_name} has no argument {name!r}; it takes {', '.join(known)}.{nearest(name, known)}"

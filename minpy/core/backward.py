@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import starmap
 from typing import Any
 
 import numpy
@@ -65,9 +66,9 @@ def backward(
 
     Nothing is written if anything fails.
     """
-    nodes = [require_recorded(head) for head in heads]
+    nodes = [*map(require_recorded, heads)]
     given = head_gradients if head_gradients is not None else [None] * len(nodes)
-    starts = [head_gradient(head, gradient) for head, gradient in zip(heads, given, strict=True)]
+    starts = [*starmap(head_gradient, zip(heads, given, strict=True))]
     training, state.training = state.training, train_mode
     try:
         found = gradients(nodes, starts, retain_graph=retain_graph)

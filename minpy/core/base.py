@@ -7,7 +7,6 @@ class-level default, so that no kind restates a field.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -82,6 +81,8 @@ class BaseOperator:
     may_alias: bool = True
     # Whether the answer on NDArrays of integers is truncated to their dtype, as MXNet's operators do.
     keeps_dtype: bool = False
+    # The operators of an array and a number that answer for arrays of integers and booleans: x @ 2 and 2 @ x.
+    with_number: tuple[Any, Any] | None = None
     # How many of the outputs callers see, or a function of the attributes (a dict) that says so.
     visible_outputs: int | Callable[[dict[str, Any]], int] | None = None
 
@@ -263,8 +264,6 @@ class BaseOperator:
         """
         from minpy.checking import check_operator  # it is large, and most programs check nothing
 
-        for module in self.modes_in:
-            importlib.import_module(module)
         return check_operator(self, arguments, attributes)
 
     def trace_report(self, *arguments: Any, **attributes: Any) -> TraceReport:

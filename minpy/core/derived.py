@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
 
 from minpy.core.attributes import Signature
+from minpy.core.describing import ShownDocstring
 
 __all__ = ["Bound", "is_method", "with_keyword_input"]
 
@@ -27,7 +29,13 @@ class Bound:
         """Check the operator as `Operator.check` does, at a call of this method."""
         return self.__func__.check(self.__self__, *arguments, **attributes)
 
+    def __get__(self, instance: Any, owner: type | None = None) -> Bound:
+        return self  # as Python's bound methods; `help` tells routines by it
+
     def __getattr__(self, name: str) -> Any:
+        if name == "__signature__":
+            whole = inspect.signature(self.__func__)
+            return whole.replace(parameters=[*whole.parameters.values()][1:])
         return getattr(self.__func__, name)
 
     def __eq__(self, other: object) -> bool:
@@ -41,6 +49,9 @@ class Bound:
 
     def __repr__(self) -> str:
         return f"<bound {self.__func__!r} of {self.__self__!r}>"
+
+
+Bound.__doc__ = ShownDocstring(Bound.__doc__, lambda bound: bound.__func__.__doc__)  # type: ignore[assignment]
 
 
 def is_method(function: Callable[..., Any]) -> bool:

@@ -18,16 +18,18 @@ from minpy.core.errors import (
     ArgumentError,
     ContextError,
     DTypeError,
+    MutationError,
     MXNetError,
     broadcast_error,
     describe,
     operator_error,
 )
 from minpy.core.guards import call_line, given, read_only, run_guarded
+from minpy.core.integers import in_their_dtype, refused
 from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.state import state
 
-__all__ = ["call", "register_tracer", "run", "write_out"]
+__all__ = ["call", "call_on_arrays", "register_tracer", "run", "write_out"]
 
 numpy_array = numpy.ndarray
 
@@ -92,7 +94,7 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     if operator.uses_training and attributes.get("training") is None and kind != TRACER:
         attributes["training"] = state.training
     if kind == ARRAY:
-        result = _call_on_arrays(operator, inputs, attributes)
+        result = call_on_arrays(operator, inputs, attributes)
     elif kind == RAW:
         result = visible(operator, run(operator, inputs, attributes), attributes)
     else:
@@ -136,7 +138,8 @@ def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any
         raise operator_error(error, call_line(operator, "forward", inputs, "NumPy arrays")) from error
 
 
-def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
+def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    """Return what a call returns that has been bound, and of whose inputs one is an `Array`, and none a tracer's."""
     like: Any = None
     raws = []
     parents = []
@@ -161,38 +164,63 @@ def _call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, 
             scalars = scalars or isinstance(value, numpy.generic)
     if scalars and operator.builtin and like._keeps_dtype:  # MXNet's semantics: they take the dtype of the arrays
         raws = [value.item() if isinstance(value, numpy.generic) else value for value in raws]
-    answer = run_guarded(operator, raws, attributes) if guarded else run(operator, raws, attributes)
+    if loose and operator.with_number is not None and like._keeps_dtype and like._data.dtype.kind in "iub":
+        other = _call_with_number(operator, inputs, raws)
+        if other is not None:
+            return other
+    try:
+        answer = run_guarded(operator, raws, attributes) if guarded else run(operator, raws, attributes)
+    except MXNetError:
+        answer = _refused(operator, raws, attributes) if operator.keeps_dtype and like._keeps_dtype else None
+        if answer is None:
+            raise
     if type(answer) is tuple:
         return _wrap_outputs(operator, like, loose, raws, answer, attributes, parents if needed else None)
     if type(answer) is not numpy_array:
         answer = numpy.asarray(answer)
     if operator.keeps_dtype and like._keeps_dtype and answer.dtype.kind == "f":
-        answer = _in_dtype_of(operator, raws, attributes, answer)
+        answer = _in_their_dtype(operator, raws, attributes, answer)
     if operator.may_alias and like._copies_views:
         answer = _unaliased(answer, raws)
     node = None
-    if needed and state.recording and answer.dtype.kind in "fc":
+    # What is computed from floating point and is none has no gradient; integers have one if they are variables.
+    if needed and state.recording and (answer.dtype.kind in "fc" or like._data.dtype.kind in "iub"):
         node = record(operator, loose, raws, answer, attributes, parents)
         node.shape = answer.shape
         node.dtype = answer.dtype
     return like._like(answer, node)
 
 
-def _in_dtype_of(operator: Any, raws: Sequence[Any], attributes: dict[str, Any], answer: Any) -> numpy.ndarray:
-    """Return a float answer for integer arrays in their dtype, as MXNet's operators do: numbers are cast first."""
-    dtypes = [raw.dtype for raw in raws if type(raw) is numpy_array]
-    if any(dtype.kind not in "iu" for dtype in dtypes):
-        return answer
-    dtype = numpy.result_type(*dtypes)
-    if len(dtypes) < len(raws):
-        answer = run(operator, [numpy.asarray(raw).astype(dtype) for raw in raws], attributes)
-    return numpy.asarray(answer).astype(dtype, copy=False)
-
-
 def run_keeping_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, Any]) -> Any:
     """Return the raw answer as NDArrays have it: of integers, in their dtype."""
-    answer = numpy.asarray(run(operator, raws, attributes))
-    return _in_dtype_of(operator, raws, attributes, answer) if answer.dtype.kind == "f" else answer
+    try:
+        answer = numpy.asarray(run(operator, raws, attributes))
+    except MXNetError:
+        refused_answer = _refused(operator, raws, attributes)
+        if refused_answer is None:
+            raise
+        return refused_answer
+    if answer.dtype.kind != "f":
+        return answer
+    return _in_their_dtype(operator, raws, attributes, answer)
+
+
+def _in_their_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, Any], answer: Any) -> Any:
+    if answer.dtype in [raw.dtype for raw in raws if type(raw) is numpy_array]:  # of floating-point numbers
+        return answer
+    return in_their_dtype(lambda given: run(operator, given, attributes), raws, answer)
+
+
+def _refused(operator: Any, raws: Sequence[Any], attributes: dict[str, Any]) -> Any:
+    return refused(lambda given: run(operator, given, attributes), raws)
+
+
+def _call_with_number(operator: Any, inputs: Sequence[Any], raws: Sequence[Any]) -> Any:
+    """Return what the operator of an array and a number answers; None where there is no number."""
+    on_right, on_left = operator.with_number
+    if type(raws[1]) in (int, float):
+        return on_right(inputs[0], scalar=raws[1])
+    return on_left(inputs[1], scalar=raws[0]) if type(raws[0]) in (int, float) else None
 
 
 def record(
@@ -320,5 +348,18 @@ def require_differentiable(dtype: numpy.dtype, what: str) -> None:
 
 def overwrite(array: Array, data: Any) -> None:
     """Change the buffer of `array` in place, and log it."""
-    numpy.copyto(array._data, data, casting="unsafe")
+    try:
+        numpy.copyto(array._data, data, casting="unsafe")
+    except ValueError:
+        if array._data.flags.writeable:
+            raise
+        raise read_only_error("an in-place change") from None
     note_write(array._data)
+
+
+def read_only_error(what: str) -> MutationError:
+    """Return the error for writing to an array that was made on memory which must not be written."""
+    return MutationError(
+        f"{what}: the memory of the array is read-only, because it is that of another object, such as bytes. "
+        "Write to a copy: x = x.copy(), or nd.from_numpy(a, zero_copy=False)."
+    )

@@ -13,6 +13,7 @@ import numpy
 
 __all__ = [
     "ArgumentError",
+    "ArgumentValueError",
     "CheckError",
     "ContextError",
     "DTypeError",
@@ -27,6 +28,7 @@ __all__ = [
     "NoGradientError",
     "NotRecordedError",
     "OperatorError",
+    "OutOfRangeError",
     "ShapeError",
 ]
 
@@ -40,6 +42,14 @@ class MXNetError(RuntimeError):
 
 class ArgumentError(MXNetError, TypeError):
     """A call that does not fit an operator's signature, or an argument of the wrong kind."""
+
+
+class ArgumentValueError(ArgumentError, ValueError):
+    """An argument of the right kind, with a value that cannot be taken."""
+
+
+class OutOfRangeError(ArgumentError, IndexError):
+    """An index, given as the value of an array or attribute, that lies beyond an axis."""
 
 
 class ShapeError(MXNetError, ValueError):

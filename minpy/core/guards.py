@@ -6,6 +6,7 @@ Built-in operators are trusted, and run without.
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -51,20 +52,28 @@ def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any])
     except Exception as error:
         raise user_error(operator, error, "forward", views) from error
     if type(answer) is numpy.ndarray:
-        if sys.getrefcount(answer) > _SOLE or answer.base is not None or not answer.flags.writeable:
-            answer = answer.copy()  # somebody else has it, too
-        return answer
+        return answer if sys.getrefcount(answer) <= _SOLE and _is_fresh(operator, answer) else answer.copy()
     if isinstance(answer, (tuple, list)):
-        return tuple(_checked_output(operator, value, index) for index, value in enumerate(answer))
-    return _checked_output(operator, answer, None)
+        # Arrays that only this tuple refers to are fresh if only we refer to the tuple.
+        sole = type(answer) in (tuple, list) and sys.getrefcount(answer) <= _SOLE
+        return tuple(_checked_output(operator, value, index, sole) for index, value in enumerate(answer))
+    return _checked_output(operator, answer, None, False)
 
 
-def _checked_output(operator: Any, value: Any, index: int | None) -> Any:
+def _is_fresh(operator: Any, value: numpy.ndarray) -> bool:
+    """Tell whether an array which nobody else refers to is one that nobody else can come to refer to, either."""
+    flags = value.flags
+    # An 'mxnet' function has no buffers, and cannot have weak references to them: the log of writes has those.
+    return flags.owndata and flags.writeable and (operator.kind == "mxnet" or not weakref.getweakrefcount(value))
+
+
+def _checked_output(operator: Any, value: Any, index: int | None, sole: bool) -> Any:
+    if type(value) is numpy.ndarray:
+        fresh = sole and sys.getrefcount(value) <= _SOLE_IN_TUPLE and _is_fresh(operator, value)
+        return value if fresh else value.copy()
     if isinstance(value, (numpy.ndarray, numpy.generic, float, int, complex)):
-        if isinstance(value, numpy.ndarray) and not (
-            value.flags.writeable and value.base is None and sys.getrefcount(value) <= _SOLE_IN_TUPLE
-        ):
-            return value.copy()
+        if isinstance(value, numpy.ndarray):  # of a subclass, whose methods may return what they like
+            return numpy.array(value)
         return numpy.asarray(value) if index is not None else value
     place = "its forward" if index is None else f"output {index} of its forward"
     raise ArgumentError(
@@ -106,13 +115,13 @@ def _sole_references() -> tuple[int, int]:
     def fresh() -> Any:
         return numpy.zeros(1)
 
-    def count(_: Any, value: Any, index: int | None) -> int:
+    def count(_: Any, value: Any, index: int | None, sole: bool) -> int:
         return sys.getrefcount(value) + 0 * bool(index)
 
     answer = fresh()
     alone = sys.getrefcount(answer)
     answer = (fresh(), fresh())
-    return alone, max(count(None, value, index) for index, value in enumerate(answer))
+    return alone, max(count(None, value, index, True) for index, value in enumerate(answer))
 
 
 _SOLE, _SOLE_IN_TUPLE = _sole_references()

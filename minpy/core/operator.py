@@ -18,6 +18,7 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.attributes import Signature, read_signature
 from minpy.core.base import BaseOperator, ShapeInference, TypeInference
 from minpy.core.derived import Bound, is_method, with_keyword_input
+from minpy.core.describing import ShownDocstring, docstring
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
 from minpy.core.filling import adapted
 from minpy.core.rules import GradientRules, Plan, Rule
@@ -95,11 +96,14 @@ class Operator(BaseOperator):
         self.__name__: str = name or str(getattr(forward, "__name__", type(forward).__name__))
         self.__qualname__: str = name or str(getattr(forward, "__qualname__", self.__name__))
         self.__module__ = getattr(forward, "__module__", None) or "minpy"
-        self.__doc__ = forward.__doc__
         self.__wrapped__ = forward
         if isinstance(forward, numpy.ufunc) and forward.nout == 1 and forward.signature is None:
             self.into, self.elementwise = forward, True
         self.adopt(GradientRules(len(self.signature.inputs), map(self.signature.inputs.index, auxiliary)))
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        cls.__doc__ = ShownDocstring(cls.__doc__, docstring)  # type: ignore[assignment]
 
     def adopt(self, gradients: GradientRules) -> None:
         """Take over gradient rules: the tape looks for them at the operator itself."""
@@ -507,6 +511,9 @@ class Operator(BaseOperator):
             and self.signature.variadic is None
             and all(self.has_rule(index) for index in range(self.is_method, len(self.rules)))
         )
+
+
+Operator.__doc__ = ShownDocstring(Operator.__doc__, docstring)  # type: ignore[assignment]
 
 
 def _holds_arrays(values: Any) -> bool:

@@ -16,6 +16,7 @@ from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXN
 from minpy.core.nodes import Leaf, Node, Output, connect
 from minpy.core.ownership import takes_in_place
 from minpy.core.state import state
+from minpy.core.sums import sum_to
 
 __all__ = ["conform", "gradients", "reachable"]
 
@@ -73,9 +74,11 @@ def gradients(
         if node.operator is not None:
             _refuse_overwritten(node)
 
-    pending: dict[Any, Any] = {}
-    for node, gradient in zip(heads, head_gradients, strict=True):
-        _add(pending, node, gradient)
+    pending: dict[Any, Any] = dict(zip(heads, head_gradients, strict=True))
+    if len(pending) < len(heads):  # one of them is there twice
+        pending.clear()
+        for node, gradient in zip(heads, head_gradients, strict=True):
+            _add(pending, node, gradient)
     recording, state.recording = state.recording, create_graph
     try:
         if wanted is None and not create_graph:
@@ -174,7 +177,10 @@ def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[
     if needed:
         for index, part in zip(needed, _pull_back(node, gradient, needed, create_graph=False), strict=True):
             parent = node.parents[index]
-            _add(pending, parent, conform(part, operator, index, node, parent))
+            if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
+                part = conform(part, operator, index, node, parent)
+            previous = pending.get(parent)
+            pending[parent] = part if previous is None else previous + part
 
 
 def _walk_to(
@@ -346,9 +352,7 @@ def conform(part: Any, operator: Any, index: int, node: Node, parent: Any) -> An
         if data.size == 1 and shape in ((), (1,)):
             part = part.reshape(shape)
         elif data.shape == node.shape and _broadcasts(shape, data.shape):
-            lead = data.ndim - len(shape)
-            stretched = tuple(axis for axis in range(lead, data.ndim) if shape[axis - lead] == 1 != data.shape[axis])
-            part = numpy.sum(part, axis=(*range(lead), *stretched)).reshape(shape)
+            part = sum_to(part, shape)
         else:
             raise GradientError(
                 f"{operator.describe_rule(index)} returned a gradient of shape {data.shape}; expected {shape}, "

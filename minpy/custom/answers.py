@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Sequence
 from operator import index
 from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, operator_error
+from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, nearest, operator_error
+from minpy.custom.prop import CustomOpProp
 from minpy.ops.inference.partial_shapes import UNKNOWN, complete
 
 __all__ = [
@@ -15,10 +18,15 @@ __all__ = [
     "checked_shapes",
     "checked_types",
     "declared_dependencies",
+    "failure",
     "infer_partly",
     "infer_types_partly",
     "names_of",
+    "refused",
 ]
+
+_INTEGERS = {int}
+_NO_STATES = CustomOpProp.list_auxiliary_states
 
 
 def ask(prop: Any, method: str, *arguments: Any) -> Any:
@@ -26,30 +34,58 @@ def ask(prop: Any, method: str, *arguments: Any) -> Any:
     try:
         return getattr(prop, method)(*arguments)
     except Exception as error:
-        given = f" ({', '.join(map(repr, arguments))})" if arguments else ""
-        raise operator_error(error, f"Custom operator: {type(prop).__name__}.{method} failed{given}") from error
+        raise failure(prop, method, arguments, error) from error
+
+
+def failure(prop: Any, method: str, arguments: Sequence[Any], error: Exception) -> Exception:
+    """Return the error to raise for an exception inside a method of a prop."""
+    given = f" ({', '.join(map(repr, arguments))})" if arguments else ""
+    return operator_error(error, f"Custom operator: {type(prop).__name__}.{method} failed{given}")
+
+
+def refused(op_type: Any, prop_class: type[CustomOpProp], parameters: dict[str, Any], error: Exception) -> Exception:
+    """Return the error for a prop that could not be made."""
+    who = f"nd.Custom(op_type={op_type!r}): {prop_class.__name__}.__init__"
+    signature = inspect.signature(prop_class)
+    try:
+        signature.bind(**parameters)
+    except TypeError:
+        accepted = list(signature.parameters)
+        unknown = [name for name in parameters if name not in accepted]
+        hint = nearest(unknown[0], accepted) if unknown else ""
+        return ArgumentError(
+            f"{who} takes {', '.join(accepted) or 'no keyword arguments'}; got {', '.join(parameters) or 'none'}."
+            f"{hint} Inputs by name must be arrays. ({error})"
+        )
+    return operator_error(error, f"{who} failed")
 
 
 def names_of(prop: Any) -> tuple[list[str], list[str], list[str]]:
     """Return the names of the arguments, outputs and auxiliary states that a prop lists."""
     try:
-        arguments, outputs, auxiliaries = prop.list_arguments(), prop.list_outputs(), prop.list_auxiliary_states()
+        arguments, outputs = prop.list_arguments(), prop.list_outputs()
+        list_states = prop.list_auxiliary_states
         if (
-            type(arguments) is type(outputs) is type(auxiliaries) is list
-            and not auxiliaries
+            getattr(list_states, "__func__", None) is _NO_STATES  # it lists none
+            and type(arguments) is type(outputs) is list
             and len(arguments) == len(outputs) == 1
             and type(arguments[0]) is type(outputs[0]) is str
         ):
-            return arguments, outputs, auxiliaries  # the common answer, recognized at once
+            return arguments, outputs, []  # the common answer, recognized at once
     except Exception as error:
         if isinstance(error, MXNetError) and error.located:
             raise
     # Asked again one by one: the answers, and the errors, are gone through with all the words.
-    return (
-        checked_names(prop, "list_arguments"),
-        checked_names(prop, "list_outputs"),
-        checked_names(prop, "list_auxiliary_states"),
-    )
+    arguments = checked_names(prop, "list_arguments")
+    outputs = checked_names(prop, "list_outputs")
+    auxiliaries = checked_names(prop, "list_auxiliary_states")
+    twice = set(arguments).intersection(auxiliaries)
+    if twice:
+        raise ArgumentError(
+            f"{type(prop).__name__}.list_auxiliary_states and list_arguments both list "
+            f"{', '.join(sorted(map(repr, twice)))}; names must differ."
+        )
+    return arguments, outputs, auxiliaries
 
 
 def checked_names(prop: Any, method: str) -> list[str]:
@@ -67,26 +103,31 @@ def checked_names(prop: Any, method: str) -> list[str]:
     return list(names)
 
 
-def checked_shapes(
-    operator: Any, in_shapes: list[tuple[int, ...]]
-) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[Any], list[Any]]:
     """Return (output shapes, auxiliary shapes) as the prop infers them for the given input shapes."""
-    answer = ask(operator.prop, "infer_shape", [*map(list, in_shapes)])
-    if type(answer) is tuple and len(answer) == 3:  # a right answer, recognized at once
-        inputs, outputs, auxiliaries = answer
-        try:
-            if len(outputs) == len(operator.outputs) and len(auxiliaries) == len(operator.auxiliaries):
-                found = (
-                    [tuple(map(index, shape)) for shape in outputs],
-                    [tuple(map(index, shape)) for shape in auxiliaries],
-                )
-                if [*map(tuple, inputs)] == in_shapes and min(
-                    map(min, filter(None, found[0] + found[1])), default=0
-                ) >= 0:
-                    return found
-        except TypeError:
-            return _read_shapes(operator, in_shapes, answer)
-    return _read_shapes(operator, in_shapes, answer)
+    given = [*map(list, shapes)]
+    try:
+        answer = operator.prop.infer_shape(given)
+    except Exception as error:
+        raise failure(operator.prop, "infer_shape", (given,), error) from error
+    try:  # a right answer of the usual kind, recognized at once
+        inputs, outputs, states = answer
+        if (
+            type(answer) is tuple
+            and not states
+            and not operator.auxiliaries
+            and len(outputs) == len(operator.outputs)
+            and [*map(tuple, inputs)] == shapes
+        ):
+            found = []
+            for shape in map(tuple, outputs):
+                if not {*map(type, shape)} <= _INTEGERS or min(shape, default=0) < 0:
+                    return _read_shapes(operator, shapes, answer)
+                found.append(shape)
+            return found, []
+    except (TypeError, ValueError):
+        return _read_shapes(operator, shapes, answer)
+    return _read_shapes(operator, shapes, answer)
 
 
 def _read_shapes(

@@ -6,17 +6,21 @@ beforehand would only push the result out of the cache.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy
 
 from minpy.core.array import Array, new_array, written_since
 from minpy.core.errors import ArgumentError
+from minpy.ndarray.borrowing import local
 from minpy.ndarray.ndarray import NDArray
 
-__all__ = ["Buffer", "Undeclared"]
+__all__ = ["SOLE", "Buffer", "Undeclared", "memory_of"]
 
 _slot: Any = Array.__dict__["_data"]
+# The memory of a buffer that has some.
+memory_of = _slot.__get__
 
 
 class Buffer(NDArray):
@@ -26,13 +30,17 @@ class Buffer(NDArray):
     ----------
     shape : tuple of int
     dtype : dtype
+    kind, name : str
+        What messages call it: 'output', or 'the gradient of', and of what.
     """
 
-    __slots__ = ("_dtype", "_shape", "allocated", "given")
+    __slots__ = ("_dtype", "_shape", "allocated", "given", "kind", "name")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: Any, kind: str, name: str) -> None:
         self._shape = shape
         self._dtype = dtype
+        self.kind = kind
+        self.name = name
         # Whether it has memory: somebody may hold a view of it. Whether that was given, and may be somebody else's too.
         self.allocated = False
         self.given = False
@@ -55,19 +63,32 @@ class Buffer(NDArray):
         """The lengths of the axes."""
         return self._shape
 
-    def give(self, data: numpy.ndarray) -> bool:
-        """Make `data` the buffer's memory, if it is of its shape and dtype; tell whether it was done."""
-        if data.shape != self._shape or data.dtype != self._dtype:
-            return False
-        _slot.__set__(self, data)
-        self.allocated = self.given = True
-        return True
+    def adopt(self, source: Array) -> bool:
+        """Make the memory of `source` the buffer's own; tell whether that was done.
+
+        It is done where buffers are lent, for an array of the buffer's shape and dtype. Whoever reads the buffer finds
+        out whether anybody else has that memory, too (`outcome`).
+        """
+        data = source._data
+        caller: Any = sys._getframe(2)
+        if (
+            caller.f_code is local.code
+            and caller.f_back is local.frame
+            and data.shape == self._shape
+            and data.dtype == self._dtype
+            and data.base is None
+            and data.flags.c_contiguous
+        ):
+            _slot.__set__(self, data)
+            self.allocated = self.given = True
+            return True
+        return False
 
     def written(self, since: int) -> bool:
-        """Tell whether memory was given, or changed in place after `since`."""
-        if self.given:
+        """Tell whether memory was adopted, or changed in place after `since`."""
+        if self.given or 0 in self._shape:
             return True
-        return 0 in self._shape or (self.allocated and written_since(self._data, since))
+        return self.allocated and written_since(self._data, since)
 
     def _like(self, data: numpy.ndarray, node: Any = None) -> Any:
         return new_array(NDArray, data, node)
@@ -95,3 +116,13 @@ class Undeclared(NDArray):
 
 for _cls in (Buffer, Undeclared):  # users see NDArrays
     _cls.__name__ = _cls.__qualname__ = "NDArray"
+
+
+def _count_sole() -> int:
+    """Measure what `sys.getrefcount` says of memory that only a buffer refers to."""
+    holder = Array()
+    holder._data = numpy.zeros(1)
+    return sys.getrefcount(memory_of(holder))
+
+
+SOLE = _count_sole()

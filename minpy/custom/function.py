@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,6 +23,12 @@ from minpy.custom.first_order import first_order
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["Function"]
+
+
+def _references(arrays: list[NDArray]) -> list[tuple[int, int]]:
+    """Return for each array how many references there are to it, and to its buffer."""
+    counts = [*map(sys.getrefcount, arrays)]
+    return [*zip(counts, [sys.getrefcount(array._data) for array in arrays], strict=True)]
 
 
 # Stands for an input that was not saved: the tape looks at those that were, to refuse them when they have changed.
@@ -88,27 +95,44 @@ class Function(BaseOperator):
                 answer = self.forward(*inputs)
         except Exception as error:
             raise operator_error(error, self._line("forward", inputs)) from error
-        outputs = list(answer) if isinstance(answer, (tuple, list)) else [answer]
-        for position, value in enumerate(outputs):
-            if not isinstance(value, NDArray):
-                raise ArgumentError(
-                    f"{type(self).__name__}.forward returned {describe(value)} as output {position}; expected "
-                    "an NDArray."
-                )
+        kind = type(answer)
+        several = isinstance(answer, (tuple, list))
+        outputs: Any = list(answer) if several else [answer]
+        del answer  # what refers to the outputs now is ours, or kept by the function
+        kept = self._keeps(outputs, inputs)
+        outputs = [
+            value._like(value._data.copy()) if is_kept else value for value, is_kept in zip(outputs, kept, strict=True)
+        ]
         parents = [value._node for value in inputs]
         if state.recording and any(parent is not None for parent in parents):
             outputs = self._record(inputs, outputs, parents)
-        if isinstance(answer, (tuple, list)):
-            return type(answer)(outputs) if type(answer) in (tuple, list) else tuple(outputs)
+        if several:
+            return kind(outputs) if kind in (tuple, list) else tuple(outputs)
         return outputs[0]
 
-    def _record(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray], parents: Sequence[Any]) -> list[Any]:
-        datas = [
-            output._data.copy()
-            if any(numpy.may_share_memory(output._data, value._data) for value in inputs)
-            else output._data
-            for output in outputs
+    def _keeps(self, outputs: list[NDArray], inputs: Sequence[NDArray]) -> list[bool]:
+        """Tell of each output whether somebody else has it, or its memory; raise for one that is no array.
+
+        What is saved for `backward` does not count: the tape notices when that is changed.
+        """
+        wrong = [position for position, value in enumerate(outputs) if not isinstance(value, NDArray)]
+        if wrong:
+            raise ArgumentError(
+                f"{type(self).__name__}.forward returned {describe(outputs[wrong[0]])} as output {wrong[0]}; expected "
+                "an NDArray."
+            )
+        saved = [*map(id, self._saved)]
+        # Of an array that only `outputs` refers to, and of its buffer, which only that array refers to.
+        alone, buffer_alone = _references([new_array(NDArray, numpy.empty(0))])[0]
+        return [
+            count > alone + saved.count(id(value))
+            or buffers > buffer_alone
+            or any(numpy.may_share_memory(value._data, given._data) for given in inputs)
+            for value, (count, buffers) in zip(outputs, _references(outputs), strict=True)
         ]
+
+    def _record(self, inputs: Sequence[NDArray], outputs: Sequence[NDArray], parents: Sequence[Any]) -> list[Any]:
+        datas = [output._data for output in outputs]
         saved = {id(value._data) for value in self._saved if isinstance(value, Array)}
         arguments = [value._data if id(value._data) in saved else _NOT_KEPT for value in inputs]
         answer = tuple(datas) if any(id(data) in saved for data in datas) else None

@@ -7,73 +7,65 @@ share the buffers while that method runs, in its own code only.
 
 from __future__ import annotations
 
-import sys
-import threading
-import types
+import inspect
+from collections.abc import Callable
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
-import numpy
+from minpy.custom.prop import CustomOp
+from minpy.custom.purity import is_plain, read_by
+from minpy.ndarray.creation import array as make_array
 
-from minpy.core.array import Array
-from minpy.custom.buffers import Buffer
-from minpy.ndarray import borrowing
+__all__ = ["method_of"]
 
-__all__ = ["Lending", "take_buffer"]
-
-
-class _Local(threading.local):
-    lending: Lending | None = None
-
-
-_local = _Local()
+_CONVERTERS = (make_array,)
+_PARAMETERS = {
+    "forward": ("is_train", "req", "in_data", "out_data", "aux"),
+    "backward": ("req", "out_grad", "in_data", "out_data", "in_grad", "aux"),
+}
+_TARGET = {"forward": "out_data", "backward": "in_grad"}
+_ASSIGN = CustomOp.assign
+_instance_dict: Any = vars(CustomOp)["__dict__"].__get__  # whatever a class calls `__dict__`
 
 
-class Lending:
-    """A scope in which `asnumpy` and `nd.array` share buffers if `code` itself calls them; for None they copy.
+def method_of(op: CustomOp, method: str) -> tuple[Callable[..., None], CodeType | None]:
+    """Return (the method, to be called by position; its code if buffers may be lent to it, else None).
 
-    On exit, what is still shared is copied.
+    Buffers are lent if the code is pure, and if it finds what it looks for in `self`, which must be `op`: `assign` in
+    `CustomOp`, and plain values in the instance. None of the class's code runs to find that out, as descriptors and
+    metaclasses could tell one thing now and another later.
     """
-
-    __slots__ = ("_previous", "_taken", "code")
-
-    def __init__(self, code: types.CodeType | None) -> None:
-        self.code = code
-        self._taken: Any = ()
-
-    def __enter__(self) -> Lending:
-        self._previous = _local.lending
-        _local.lending = self
-        borrowing.local.code = self.code
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        previous = _local.lending = self._previous
-        borrowing.local.code = None if previous is None else previous.code
-        for array in self._taken:
-            if sys.getrefcount(array._data) > _SOLE:
-                array._data = array._data.copy()
-
-    def take(self, array: Array) -> None:
-        """Remember that `array` has a buffer which the method may still refer to."""
-        self._taken = (*self._taken, array)
-
-
-def take_buffer(target: Buffer, source: Array) -> bool:
-    """Give the memory of `source`, a temporary, to `target`, an output; tell whether it was done."""
-    lending = _local.lending
-    if lending is None or sys._getframe(2).f_code is not lending.code:
-        return False
-    data = source._data
-    if data.base is not None or not data.flags.c_contiguous or not target.give(data):
-        return False
-    lending.take(target)
-    return True
+    bound: Any = getattr(op, method)
+    function: Any = bound.__func__ if type(bound) is MethodType else None
+    names = _PARAMETERS[method]
+    if type(function) is not FunctionType or bound.__self__ is not op:
+        return _by_position(bound, names), None
+    read = read_by(function, names, _TARGET[method], _CONVERTERS)
+    if read is None:
+        return _by_position(bound, names), None
+    cls: Any = type(op)
+    own = _instance_dict(op)
+    if type(cls) is not type or type(own) is not dict or "assign" in own:
+        return bound, None
+    for name in read:
+        if name not in own or not is_plain(own[name]):
+            return bound, None
+    for parent in cls.__mro__[:-1]:  # all but `object`
+        members = parent.__dict__
+        if members.get("assign", _ASSIGN) is not _ASSIGN or "__getattribute__" in members:
+            return bound, None
+        if read and not read.isdisjoint(members):
+            return bound, None
+    return bound, function.__code__
 
 
-def _count_sole() -> int:
-    holder = Array()
-    holder._data = numpy.zeros(1)
-    return sys.getrefcount(holder._data)
-
-
-_SOLE = _count_sole()
+def _by_position(bound: Any, names: tuple[str, ...]) -> Callable[..., None]:
+    """Return a method to be called by position; it gets its arguments by name, as in MXNet, if it takes these."""
+    code = getattr(getattr(bound, "__func__", None), "__code__", None)
+    if code is not None and code.co_varnames[1 : code.co_argcount] == names:
+        return bound
+    try:
+        inspect.signature(bound).bind(**dict.fromkeys(names))
+    except (TypeError, ValueError):
+        return bound
+    return lambda *arguments: bound(**dict(zip(names, arguments, strict=True)))

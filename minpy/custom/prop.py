@@ -11,7 +11,7 @@ from minpy.context import Context
 from minpy.core.array import Array, note_write
 from minpy.core.errors import ArgumentError, MXNetError, NoGradientError, ShapeError, describe
 from minpy.custom.buffers import Buffer
-from minpy.custom.lending import take_buffer
+from minpy.ndarray.borrowing import local
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["CustomOp", "CustomOpProp"]
@@ -39,9 +39,6 @@ class CustomOp:
     >>> mx.nd.Custom(mx.nd.array([1, 2]), op_type='doctest_double').asnumpy()
     array([2., 4.], dtype=float32)
     """
-
-    # What the buffers of the call under way are, for messages: (kind, names, arrays).
-    _buffers: tuple[str, Sequence[str], Sequence[NDArray]] = ("", (), ())
 
     def forward(
         self,
@@ -139,9 +136,15 @@ class CustomOp:
                 )
             )
         if type(dst) is Buffer:
-            if dst.given:  # its memory is somebody else's as well: what is written now must not show there
-                dst.give(dst._data.copy())
-            elif type(src) is NDArray and req != "add" and not dst.allocated and take_buffer(dst, src):
+            if dst.given:  # its memory may be somebody else's as well: what is written now must not show there
+                dst._data = dst._data.copy()
+            elif (
+                local.code is not None
+                and type(src) is NDArray
+                and req != "add"
+                and not dst.allocated
+                and dst.adopt(src)
+            ):
                 return
         raw = src._data if isinstance(src, Array) else src
         shape = numpy.shape(raw)
@@ -155,9 +158,8 @@ class CustomOp:
         note_write(data)
 
     def _misfit(self, dst: NDArray, raw: Any) -> str:
-        kind, names, arrays = self._buffers
-        found = [name for name, array in zip(names, arrays, strict=True) if array is dst]
-        name = f"{kind} {found[0]!r}" if found else "a buffer"
+        kind = dst.kind if isinstance(dst, Buffer) else ""
+        name = f"{kind} {dst.name!r}" if isinstance(dst, Buffer) else "a buffer"
         method = "backward" if kind.startswith("the gradient") else "forward"
         return (
             f"{type(self).__name__}.{method} assigns {describe(raw)} to {name}, which has shape {dst.shape}; "

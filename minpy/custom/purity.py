@@ -8,30 +8,40 @@ an array in place nor keep one.
 from __future__ import annotations
 
 import ast
-import builtins
 import inspect
-import types
-from collections.abc import Callable, Iterator
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy
 
-__all__ = ["is_pure"]
+__all__ = ["is_plain", "read_by"]
 
 _MISSING = object()
-_PLAIN = (int, float, bool, str, type(None))
-_BUILTINS = {"abs": 1, "float": 1, "int": 1, "len": 1, "max": 2, "min": 2}
+# Types of values that are used as they are. Exactly these: a class derived from one may do anything.
+_SCALARS = frozenset(kind for kind in numpy.sctypeDict.values() if issubclass(kind, (numpy.number, numpy.bool_)))
+_PLAIN = frozenset((int, float, complex, bool, str, type(None))) | _SCALARS
+_NOT_PLAIN = (
+    inspect.CO_VARARGS
+    | inspect.CO_VARKEYWORDS
+    | inspect.CO_GENERATOR
+    | inspect.CO_COROUTINE
+    | inspect.CO_ASYNC_GENERATOR
+)
 
 # How many arguments by position a function or method takes at most: those that follow may be an `out`.
-_FUNCTIONS = {
-    getattr(numpy, name): count
+_FUNCTIONS: list[tuple[Any, int]] = [(abs, 1), (float, 1), (int, 1), (len, 1), (max, 2), (min, 2)]
+_FUNCTIONS += [
+    (getattr(numpy, name), count)
     for count, names in {
         1: "argmax argmin diff max mean min prod ravel squeeze std sum transpose zeros_like ones_like",
         2: "dot expand_dims inner outer reshape matmul",
         3: "where clip",
     }.items()
     for name in names.split()
-}
+]
 _METHODS = {
     "asnumpy": 0,
     "astype": 1,
@@ -45,7 +55,18 @@ _METHODS = {
     "sum": 0,
 }
 _ATTRIBUTES = {"T", "dtype", "ndim", "shape", "size"}
-_SAME = ("co_firstlineno", "co_code", "co_consts", "co_names", "co_varnames", "co_freevars", "co_argcount")
+_SAME = (
+    "co_name",
+    "co_kwonlyargcount",
+    "co_cellvars",
+    "co_firstlineno",
+    "co_code",
+    "co_consts",
+    "co_names",
+    "co_varnames",
+    "co_freevars",
+    "co_argcount",
+)
 _KEYWORDS = {"axis", "ddof", "dtype", "keepdims"}
 _EXPRESSIONS = (
     ast.BinOp, ast.BoolOp, ast.Compare, ast.Constant, ast.IfExp, ast.List, ast.Slice, ast.Subscript, ast.Tuple,
@@ -57,66 +78,127 @@ class _Impure(Exception):
     """Something that is not on the list."""
 
 
-def is_pure(method: Callable[..., Any], instance: Any, target: int, converters: tuple[Any, ...]) -> bool:
-    """Tell whether a method of `instance` is plain arithmetic whose only effect is to assign to its outputs.
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What was read off a function, and of what else that depends: its cells, globals, and members of modules."""
+
+    function: weakref.ref[FunctionType]
+    code: CodeType
+    parameters: tuple[str, ...]
+    # The attributes of `self` that it reads; None if it is not pure, and then the rest does not matter.
+    attributes: frozenset[str] | None
+    # (a namespace, a name, what was found under it), and (cell, contents).
+    names: tuple[tuple[dict[str, Any], str, Any], ...] = ()
+    cells: tuple[tuple[CellType, Any], ...] = ()
+    modules: tuple[tuple[ModuleType, type], ...] = ()
+
+
+# By the function's identity: what functions carry along themselves, `functools.wraps` copies to others.
+_verdicts: dict[int, _Verdict] = {}
+
+
+def read_by(
+    function: FunctionType, parameters: tuple[str, ...], target: str, converters: tuple[Any, ...]
+) -> frozenset[str] | None:
+    """Tell whether a method is plain arithmetic now, whose only effect is to assign to its outputs.
 
     Parameters
     ----------
-    method : function
-    instance : object
-        What it will be called on: attributes that it reads must be plain numbers or strings.
-    target : int
-        Position of the parameter that lists the outputs, counting `self`.
+    function : function
+        The method, as its class has it.
+    parameters : tuple of str
+        The names that its parameters must have, after `self`.
+    target : str
+        The one of them that lists the outputs.
     converters : tuple of functions
         Those that make an NDArray of one argument.
+
+    Returns
+    -------
+    frozenset of str or None
+        If it is: the attributes of `self` that it reads, and which must be plain numbers or strings (`is_plain`).
     """
-    if type(method) is not types.FunctionType:
-        return False
-    answer = method.__dict__.get("_purity")
-    if answer is None or answer[0] is not method.__code__:  # functools.wraps copies what a function holds
-        answer = method.__dict__["_purity"] = (method.__code__, *_read(method, target, converters))
-    _, names, cells, members, attributes = answer
-    if names is None:
-        return False
-    scope = method.__globals__
-    for name, value in names:
-        if scope.get(name, _MISSING) is not value:  # bound to something else since
-            return False
-    for cell, value in cells:
-        if cell.cell_contents is not value:
-            return False
-    for module, name, value in members:
-        if getattr(module, name, _MISSING) is not value:
-            return False
-    if attributes:
-        cls, own = type(instance), instance.__dict__
-        for name in attributes:
-            if not _is_plain(own.get(name, _MISSING)) or hasattr(cls, name):
-                return False
-    return True
+    verdict = _verdicts.get(id(function))
+    if (
+        verdict is None
+        or verdict.function() is not function
+        or verdict.code is not function.__code__
+        or verdict.parameters is not parameters
+    ):
+        verdict = _judge(function, parameters, target, converters)
+    if verdict.attributes is None:
+        return None
+    for namespace, name, value in verdict.names:
+        found = namespace.get(name, _MISSING)
+        if found is not value and not (is_plain(found) and is_plain(value)):  # it means something else since
+            return None
+    for cell, value in verdict.cells:
+        try:
+            found = cell.cell_contents
+        except ValueError:  # it is empty
+            return None
+        if found is not value and not (is_plain(found) and is_plain(value)):
+            return None
+    for module, kind in verdict.modules:
+        if type(module) is not kind:
+            return None
+    return verdict.attributes
 
 
-def _is_plain(value: Any) -> bool:
-    return type(value) in _PLAIN or isinstance(value, numpy.generic)
+def is_plain(value: Any) -> bool:
+    """Tell whether a value is a number or string that nothing can be hidden in."""
+    return type(value) in _PLAIN
 
 
-def _read(method: types.FunctionType, target: int, converters: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return what a pure method reads: (global names, cells, modules' members, attributes of `self`), or Nones."""
-    code = method.__code__
+def _judge(function: FunctionType, parameters: tuple[str, ...], target: str, converters: tuple[Any, ...]) -> _Verdict:
+    code, key = function.__code__, id(function)
+    reference = weakref.ref(function, lambda gone: _forget(key, gone))
     try:
-        if method.__defaults__ or method.__kwdefaults__ or code.co_cellvars:
+        if code.co_cellvars or code.co_kwonlyargcount or code.co_flags & _NOT_PLAIN:
             raise _Impure
-        reader = _Reader(method, code.co_varnames[: code.co_argcount][target], converters)
+        if code.co_varnames[1 : code.co_argcount] != parameters:
+            raise _Impure
+        reader = _Reader(function, target, converters)
         for statement in _definition(code).body:
             reader.statement(statement)
+        cells = tuple((cell, cell.cell_contents) for cell in function.__closure__ or ())
     except Exception:  # there is no source, it is not this code's, or it does something else
-        return None, None, None, None
-    cells = tuple((cell, cell.cell_contents) for cell in method.__closure__ or ())
-    return tuple(reader.names.items()), cells, tuple(reader.members), tuple(reader.attributes)
+        verdict = _Verdict(reference, code, parameters, None)
+    else:
+        verdict = _Verdict(
+            reference,
+            code,
+            parameters,
+            frozenset(reader.attributes),
+            tuple(reader.names.values()),
+            cells,
+            tuple(reader.modules.values()),
+        )
+    _verdicts[key] = verdict
+    return verdict
 
 
-def _definition(code: types.CodeType) -> Any:
+def _forget(key: int, gone: Any) -> None:
+    verdict = _verdicts.get(key)
+    if verdict is not None and verdict.function is gone:
+        del _verdicts[key]
+
+
+# By the code's identity, as functions are made anew from the same code.
+_definitions: dict[int, tuple[CodeType, Any]] = {}
+
+
+def _definition(code: CodeType) -> Any:
     """Return the syntax tree of a function, from source that compiles to the very same instructions."""
+    known = _definitions.get(id(code))
+    if known is None or known[0] is not code:
+        if len(_definitions) > 1000:
+            _definitions.clear()
+        known = _definitions[id(code)] = code, _find_definition(code)
+    return known[1]
+
+
+def _find_definition(code: CodeType) -> Any:
     lines, _ = inspect.findsource(code)
     tree = ast.parse("".join(lines))
     # All of it is compiled: the instructions of a function depend on the imports of its module.
@@ -131,26 +213,29 @@ def _definition(code: types.CodeType) -> Any:
     raise _Impure
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
     for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
+        if isinstance(constant, CodeType):
             yield from _codes(constant)
 
 
 class _Reader:
     """Goes through a function's syntax tree; raises `_Impure` at the first thing that is not on the list."""
 
-    def __init__(self, method: types.FunctionType, target: str, converters: tuple[Any, ...]) -> None:
+    def __init__(self, method: Any, target: str, converters: tuple[Any, ...]) -> None:
         code = method.__code__
         self.parameters = code.co_varnames[: code.co_argcount]
         self.locals = set(code.co_varnames)
         self.target = target
         self.converters = converters
         self.scope = method.__globals__
+        if type(self.scope) is not dict:
+            raise _Impure
         self.cells = dict(zip(code.co_freevars, method.__closure__ or (), strict=True))
-        self.names: dict[str, Any] = {}
-        self.members: list[tuple[types.ModuleType, str, Any]] = []
+        self.builtins: dict[str, Any] = method.__builtins__
+        self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
+        self.modules: dict[int, tuple[ModuleType, type]] = {}
         self.attributes: set[str] = set()
 
     def statement(self, node: ast.stmt) -> None:
@@ -185,13 +270,15 @@ class _Reader:
 
     def expression(self, node: ast.AST) -> None:
         if isinstance(node, ast.Name):
+            _refuse_private(node.id)
             # `self` may go nowhere, and outputs are not read: what is read of them would change under `assign`.
             if node.id in (self.parameters[0], self.target):
                 raise _Impure
-            if node.id not in self.locals and not _is_plain(self.resolve(node)):
+            if node.id not in self.locals and not is_plain(self.resolve(node)):
                 raise _Impure
         elif isinstance(node, ast.Attribute):
             if self.is_name(node.value, self.parameters[0]):
+                _refuse_private(node.attr)
                 self.attributes.add(node.attr)
             elif node.attr in _ATTRIBUTES:
                 self.expression(node.value)
@@ -221,37 +308,63 @@ class _Reader:
         if len(node.args) > limit or any(keyword.arg not in _KEYWORDS for keyword in node.keywords):
             raise _Impure
         for part in (*node.args, *(keyword.value for keyword in node.keywords)):
-            if isinstance(part, ast.Attribute) and part.attr.startswith(("float", "int")):  # numpy.float32
-                self.resolve(part)
-            else:
+            if not (isinstance(part, ast.Attribute) and self.is_scalar_type(part)):
                 self.expression(part)
 
+    def is_scalar_type(self, node: ast.Attribute) -> bool:
+        """Tell whether an argument is a type such as `numpy.float32`."""
+        root = node.value
+        if not isinstance(root, ast.Name) or root.id in self.locals:
+            return False
+        found = self.resolve(node)
+        return any(found is kind for kind in _SCALARS)
+
     def limit(self, function: Any) -> int:
-        if isinstance(function, numpy.ufunc):
+        if type(function) is numpy.ufunc:
+            if all("O" in loop for loop in function.types):  # made by `numpy.frompyfunc`: it runs anything
+                raise _Impure
             return function.nin
-        if any(function is converter for converter in self.converters):
-            return 1
-        for name, count in _BUILTINS.items():
-            if function is getattr(builtins, name):
+        for known, count in (*((converter, 1) for converter in self.converters), *_FUNCTIONS):
+            if function is known:
                 return count
-        return _FUNCTIONS[function]
+        raise _Impure
 
     def resolve(self, node: ast.expr) -> Any:
         """Return the value of a global name, or of an attribute of a module."""
         if isinstance(node, ast.Attribute):
+            _refuse_private(node.attr)
             module = self.resolve(node.value)
-            if not isinstance(module, types.ModuleType):
+            kind = type(module)
+            if not isinstance(module, ModuleType) or kind.__getattribute__ is not ModuleType.__getattribute__:
                 raise _Impure
-            value = getattr(module, node.attr)
-            self.members.append((module, node.attr, value))
-            return value
+            if kind is not ModuleType and hasattr(kind, node.attr):
+                raise _Impure
+            self.modules[id(module)] = module, kind
+            return self.found(vars(module), node.attr)
         if not isinstance(node, ast.Name) or node.id in self.locals:
             raise _Impure
+        _refuse_private(node.id)
         if node.id in self.cells:
             return self.cells[node.id].cell_contents
-        value = self.names[node.id] = self.scope.get(node.id, _MISSING)
-        return getattr(builtins, node.id) if value is _MISSING else value
+        if node.id in self.scope:
+            return self.found(self.scope, node.id)
+        self.names[id(self.scope), node.id] = self.scope, node.id, _MISSING
+        return self.found(self.builtins, node.id)
+
+    def found(self, namespace: dict[str, Any], name: str) -> Any:
+        """Return what a namespace has under a name, and note that the verdict is about that."""
+        if type(namespace) is not dict:
+            raise _Impure
+        value = namespace[name]
+        self.names[id(namespace), name] = namespace, name, value
+        return value
 
     @staticmethod
     def is_name(node: ast.AST, name: str) -> bool:
         return isinstance(node, ast.Name) and node.id == name
+
+
+def _refuse_private(name: str) -> None:
+    """Raise for a name that the compiler may have replaced by another: those with two underscores in a class."""
+    if name.startswith("__"):
+        raise _Impure

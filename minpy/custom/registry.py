@@ -10,9 +10,9 @@ from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.custom.prop import CustomOpProp
 from minpy.ops.registry import OPERATORS
 
-__all__ = ["find_prop", "get_all_registered_operators", "register"]
+__all__ = ["PROPS", "find_prop", "get_all_registered_operators", "register"]
 
-_props: dict[str, type[CustomOpProp]] = {}
+PROPS: dict[str, type[CustomOpProp]] = {}
 
 
 def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
@@ -43,14 +43,14 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
                 f"operator.register({reg_name!r}) registers a class derived from CustomOpProp, "
                 f"got {describe(prop_class)}."
             )
-        known = _props.get(reg_name)
+        known = PROPS.get(reg_name)
         if known is not None and known is not prop_class:
             warnings.warn(
                 f"custom operator {reg_name!r} is registered twice: {_full_name(prop_class)} replaces "
                 f"{_full_name(known)}.",
                 stacklevel=2,
             )
-        _props[reg_name] = prop_class
+        PROPS[reg_name] = prop_class
         return prop_class
 
     return decorate
@@ -77,11 +77,11 @@ def find_prop(op_type: Any) -> type[CustomOpProp]:
     >>> mx.operator.find_prop('doctest_found') is Prop
     True
     """
-    prop_class = _props.get(op_type) if isinstance(op_type, str) else None
+    prop_class = PROPS.get(op_type) if isinstance(op_type, str) else None
     if prop_class is None:
-        known = f"Registered: {', '.join(map(repr, sorted(_props)))}." if _props else "None is registered."
+        known = f"Registered: {', '.join(map(repr, sorted(PROPS)))}." if PROPS else "None is registered."
         raise ArgumentError(
-            f"nd.Custom: no custom operator {op_type!r} is registered.{nearest(str(op_type), _props)} {known} "
+            f"nd.Custom: no custom operator {op_type!r} is registered.{nearest(str(op_type), PROPS)} {known} "
             "Register one with @mx.operator.register(name) on its CustomOpProp class."
         )
     return prop_class
@@ -100,4 +100,4 @@ def get_all_registered_operators() -> list[str]:
     >>> 'FullyConnected' in mx.operator.get_all_registered_operators()
     True
     """
-    return sorted({*OPERATORS, *_props, "Custom"})
+    return sorted({*OPERATORS, *PROPS, "Custom"})

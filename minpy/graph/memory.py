@@ -192,7 +192,7 @@ class _Placer:
 
     def _placement(self, number: int, node: Node) -> Placement:
         fact = self.facts[node]
-        if not _writes_into(node, fact):
+        if not _writes_into(node, fact, [self.facts[value.node] for value in node.inputs]):
             return Placement()
         if node in self.into_gradient:
             return Placement("gradient", source=self.into_gradient[node])
@@ -283,14 +283,17 @@ def _trusted(node: Node) -> bool:
     return bool(operator.node.operator.builtin if isinstance(operator, PullBack) else operator.builtin)
 
 
-def _writes_into(node: Node, fact: Fact) -> bool:
+def _writes_into(node: Node, fact: Fact, inputs: Sequence[Fact]) -> bool:
     """Tell whether the step can write its answer into given memory."""
     if node.operator is CONSTANT or fact.shape is None or fact.dtype is None or node not in fact.shares:
         return False
     operator = node.operator
     if operator.into is None or not _is_dense(fact):
         return False
-    return not (operator.keeps_dtype and fact.dtype.kind in "iu")
+    if not operator.keeps_dtype:
+        return True
+    # Of integers and booleans it answers otherwise than the ufunc does.
+    return fact.dtype.kind not in "iub" and any(one.dtype is None or one.dtype.kind in "fc" for one in inputs)
 
 
 def _is_dense(fact: Fact) -> bool:

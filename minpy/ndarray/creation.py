@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import numpy
 
 from minpy.context import CPU, Context, current_context, resolve_context
-from minpy.core.array import Array, new_array
-from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe
-from minpy.ndarray.borrowing import lends
+from minpy.core.array import Array, create, new_array
+from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
+from minpy.ndarray.borrowing import local
+from minpy.ndarray.conversion import filled, numeric_array
 from minpy.ndarray.ndarray import NDArray
-from minpy.ndarray.placement import place
-from minpy.ops import shape as shaping
+from minpy.ndarray.placement import place, require_dense
 from minpy.ops.axes import several_axes
 from minpy.ops.tensor import indexing, joining, splitting
+from minpy.ops.tensor.creation import evenly_spaced
+from minpy.ops.tensor.transpose import transpose
 
 __all__ = [
     "arange",
@@ -37,6 +38,8 @@ __all__ = [
     "waitall",
     "zeros",
 ]
+
+_FLOAT32 = numpy.dtype("float32")
 
 
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
@@ -66,107 +69,38 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     if isinstance(source_array, Array):
         dtype = source_array._data.dtype if dtype is None else dtype
         source_array = source_array._data
-    dtype = numpy.float32 if dtype is None else dtype
-    data = source_array if lends(source_array, dtype) else numeric_array(source_array, dtype)
+    dtype = _FLOAT32 if dtype is None else dtype
+    if local.code is not None and ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
+        caller: Any = sys._getframe(1)
+        is_lent = caller.f_code is local.code and caller.f_back is local.frame
+        if is_lent and source_array.base is None and source_array.flags.c_contiguous:
+            lent = create(NDArray)
+            lent._data = source_array
+            lent._node = None
+            return lent
+    data = numeric_array(source_array, dtype)
     if ctx is None and current_context() is CPU:
         return new_array(NDArray, data)
     return place(NDArray, data, resolve_context(ctx))
-
-
-def numeric_array(source: Any, dtype: Any) -> numpy.ndarray:
-    """Return a fresh NumPy array of a dtype, or raise the error that says which element does not fit."""
-    source = _plain(source)
-    try:
-        dtype = numpy.dtype(dtype)
-    except TypeError:
-        raise DTypeError(f"nd.array: unknown dtype {dtype!r}; give a numeric dtype such as 'float32'.") from None
-    if dtype.kind not in "fciub":
-        raise DTypeError(f"nd.array: dtype {dtype} does not hold numbers; give a numeric dtype such as 'float32'.")
-    try:
-        found = numpy.asarray(source)
-        if source is not None and found.dtype.kind not in "fiub" and (found.dtype.kind != "c" or dtype.kind != "c"):
-            _refuse_element(found, dtype)
-        return numpy.array(found if dtype.kind in "fc" else source, dtype=dtype)
-    except (ValueError, TypeError) as error:
-        raise error if isinstance(error, MXNetError) else _explain(source, error) from None
-
-
-def _refuse_element(data: numpy.ndarray, dtype: numpy.dtype) -> None:
-    """Raise for the first element that is no number of the dtype."""
-    kinds: tuple[type, ...] = (int, float, numpy.number, numpy.bool_, Decimal, Fraction)
-    if dtype.kind == "c":
-        kinds += (complex,)
-    several = [element if isinstance(element, (list, tuple, numpy.ndarray)) else None for element in data.flat]
-    lengths = _ragged([*data]) if data.ndim and any(element is not None for element in several) else None
-    if lengths is not None:
-        raise _ragged_error(lengths)
-    for index in numpy.ndindex(data.shape):
-        element = data[index]
-        if not isinstance(element, kinds) or (isinstance(element, numpy.complexfloating) and dtype.kind != "c"):
-            where = f"element [{', '.join(map(str, index))}]" if index else "the value"
-            if isinstance(element, (complex, numpy.complexfloating)):
-                advice = "Give dtype='complex64', or take numpy.real or numpy.abs of it."
-            elif element is None:
-                advice = "Leave it out, or write float('nan')."
-            else:
-                advice = "Convert it to a number first."
-            raise DTypeError(f"nd.array: {where} is {_value_text(element)}, which is no {dtype} number. {advice}")
-
-
-def _value_text(element: Any) -> str:
-    """Return the kind and value of an element, for messages."""
-    if element is None:
-        return "None"
-    element = element.item() if isinstance(element, numpy.generic) else element
-    return describe(element)
-
-
-def _plain(source: Any) -> Any:
-    if isinstance(source, Array):
-        return source._data
-    if isinstance(source, (list, tuple)) and any(isinstance(item, (Array, list, tuple)) for item in source):
-        return [_plain(item) for item in source]
-    return source
-
-
-def _explain(source: Any, error: Exception) -> Exception:
-    lengths = _ragged(source)
-    if lengths is not None:
-        return _ragged_error(lengths)
-    return DTypeError(f"nd.array: cannot make numbers of {describe(source)}: {error}.")
-
-
-def _ragged_error(lengths: tuple[str, Any, Any, int]) -> ArgumentError:
-    where, first, other, position = lengths
-    return ArgumentError(
-        f"nd.array: the nested lists are ragged: source{where}[0] {first}, source{where}[{position}] {other}. "
-        "Make all rows equally long (pad them), or keep a list of arrays."
-    )
-
-
-def _ragged(source: Any, where: str = "") -> tuple[str, Any, Any, int] | None:
-    """Return (path, first length, other length, position) of the first place where lengths differ."""
-    if not isinstance(source, (list, tuple)):
-        return None
-    lengths = [
-        f"has length {len(item)}" if isinstance(item, (list, tuple)) or numpy.ndim(item) else "is no list"
-        for item in source
-    ]
-    for position, length in enumerate(lengths):
-        if length != lengths[0]:
-            return where, lengths[0], length, position
-    for position, item in enumerate(source):
-        found = _ragged(item, f"{where}[{position}]")
-        if found is not None:
-            return found
-    return None
 
 
 def _shape(shape: Any) -> Any:
     return shape.shape if isinstance(shape, Array) else shape
 
 
-def empty(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None) -> NDArray:
+def _filled(name: str, out: NDArray, shape: Any, value: Any) -> NDArray:
+    """Write a number, or an array of the shape, into all of `out`, which must have a shape."""
+    shape = _shape(shape)
+    shape = (shape,) if isinstance(shape, (int, numpy.integer)) else tuple(shape)
+    if out.shape != shape:
+        raise ShapeError(f"{name}: out has shape {out.shape}, the result has {shape}; they must be equal.")
+    out[:] = value
+    return out
+
+
+def empty(
+    shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None, stype: str | None = None
+) -> NDArray:
     """Return an array whose elements are not set.
 
     Parameters
@@ -176,6 +110,8 @@ def empty(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
         The device; this thread's default if left out.
     dtype : dtype, optional
         float32 if left out.
+    stype : str, optional
+        Storage type; only 'default', a dense array.
 
     Returns
     -------
@@ -183,6 +119,8 @@ def empty(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
 
     Raises
     ------
+    ArgumentError
+        For another storage than a dense one.
     ContextError
         For a device that cannot be allocated on.
 
@@ -192,10 +130,19 @@ def empty(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
     >>> nd.empty((2, 3)).shape
     (2, 3)
     """
+    require_dense("nd.empty", stype)
     return place(NDArray, numpy.empty(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
 
 
-def zeros(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+def zeros(
+    shape: int | tuple[int, ...],
+    ctx: Context | None = None,
+    dtype: Any = None,
+    stype: str | None = None,
+    *,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
     """Return an array of zeros.
 
     Parameters
@@ -205,6 +152,12 @@ def zeros(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
         The device; this thread's default if left out.
     dtype : dtype, optional
         float32 if left out.
+    stype : str, optional
+        Storage type; only 'default', a dense array.
+    out : NDArray, optional
+        Where to write: an array of that shape, which is returned. Its device and dtype stay.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -212,6 +165,10 @@ def zeros(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
 
     Raises
     ------
+    ArgumentError
+        For another storage than a dense one.
+    ShapeError
+        If `out` has another shape.
     ContextError
         For a device that cannot be allocated on.
 
@@ -221,10 +178,20 @@ def zeros(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any =
     >>> nd.zeros(2).asnumpy()
     array([0., 0.], dtype=float32)
     """
+    require_dense("nd.zeros", stype)
+    if out is not None:
+        return _filled("nd.zeros", out, shape, 0)
     return place(NDArray, numpy.zeros(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
 
 
-def ones(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+def ones(
+    shape: int | tuple[int, ...],
+    ctx: Context | None = None,
+    dtype: Any = None,
+    *,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
     """Return an array of ones.
 
     Parameters
@@ -234,6 +201,10 @@ def ones(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = 
         The device; this thread's default if left out.
     dtype : dtype, optional
         float32 if left out.
+    out : NDArray, optional
+        Where to write: an array of that shape, which is returned. Its device and dtype stay.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -241,6 +212,8 @@ def ones(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = 
 
     Raises
     ------
+    ShapeError
+        If `out` has another shape.
     ContextError
         For a device that cannot be allocated on.
 
@@ -250,6 +223,8 @@ def ones(shape: int | tuple[int, ...], ctx: Context | None = None, dtype: Any = 
     >>> nd.ones(2, dtype='int32').asnumpy()
     array([1, 1], dtype=int32)
     """
+    if out is not None:
+        return _filled("nd.ones", out, shape, 1)
     return place(NDArray, numpy.ones(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
 
 
@@ -287,7 +262,7 @@ def full(
     if out is not None:
         out[:] = val
         return out
-    return place(NDArray, numpy.full(_shape(shape), val, dtype or numpy.float32), resolve_context(ctx))
+    return place(NDArray, filled(_shape(shape), val, dtype or numpy.float32), resolve_context(ctx))
 
 
 def arange(
@@ -315,7 +290,7 @@ def arange(
     ctx : Context, optional
         The device; this thread's default if left out.
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out. For integers, `start` and `step` are truncated; there are as many values as without.
 
     Returns
     -------
@@ -336,8 +311,8 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    data = numpy.arange(start, stop, step).astype(dtype or numpy.float32)
-    return place(NDArray, numpy.repeat(data, repeat) if repeat != 1 else data, resolve_context(ctx))
+    data = evenly_spaced(start, stop, step, repeat, numpy.dtype(dtype or numpy.float32))
+    return place(NDArray, data, resolve_context(ctx))
 
 
 def linspace(
@@ -379,7 +354,16 @@ def linspace(
     )
 
 
-def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any = None) -> NDArray:
+def eye(
+    N: int,
+    M: int = 0,
+    k: int = 0,
+    ctx: Context | None = None,
+    dtype: Any = None,
+    *,
+    out: NDArray | None = None,
+    name: str | None = None,
+) -> NDArray:
     """Return ones on the k-th diagonal of an N x M matrix (M = 0: square), zeros elsewhere.
 
     Parameters
@@ -394,6 +378,10 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any =
         The device; this thread's default if left out.
     dtype : dtype, optional
         float32 if left out.
+    out : NDArray, optional
+        Where to write: an array of that shape, which is returned. Its device and dtype stay.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -401,6 +389,8 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any =
 
     Raises
     ------
+    ShapeError
+        If `out` has another shape.
     ContextError
         For a device that cannot be allocated on.
 
@@ -411,7 +401,10 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: Any =
     array([[0., 1., 0.],
            [0., 0., 1.]], dtype=float32)
     """
-    return place(NDArray, numpy.eye(N, M or None, k, dtype or numpy.float32), resolve_context(ctx))
+    data = numpy.eye(N, M or None, k, dtype or numpy.float32)
+    if out is not None:
+        return _filled("nd.eye", out, data.shape, place(NDArray, data, out.context))
+    return place(NDArray, data, resolve_context(ctx))
 
 
 def full_like(data: NDArray, fill_value: float, ctx: Context | None = None, dtype: Any = None) -> NDArray:
@@ -439,19 +432,35 @@ def full_like(data: NDArray, fill_value: float, ctx: Context | None = None, dtyp
     >>> nd.full_like(nd.array([1, 2]), 7).asnumpy()
     array([7., 7.], dtype=float32)
     """
-    filled = numpy.full(data.shape, fill_value, dtype or data.dtype)
-    return place(NDArray, filled, data.context if ctx is None else resolve_context(ctx))
+    made = filled(data.shape, fill_value, dtype or data.dtype)
+    return place(NDArray, made, data.context if ctx is None else resolve_context(ctx))
 
 
-def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True) -> NDArray:
+def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True, array_cls: Any = NDArray) -> NDArray:
     """Return an NDArray on a NumPy array's own memory; with `zero_copy=False` on a copy.
 
     Sharing makes the NumPy array read-only: it is changed through the NDArray from then on.
 
+    Parameters
+    ----------
+    ndarray : numpy.ndarray
+        In C order, if its memory is to be shared.
+    zero_copy : bool
+        Whether to share the memory.
+    array_cls : type
+        The class of the result: `NDArray` or `minpy.numpy.ndarray`.
+
+    Returns
+    -------
+    NDArray
+        Of the array's shape and dtype.
+
     Raises
     ------
     ArgumentError
-        If memory is to be shared, and the array is not contiguous.
+        If it is no NumPy array.
+    ArgumentValueError
+        If memory is to be shared, and the array is not in C order.
 
     Examples
     --------
@@ -463,15 +472,35 @@ def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True) -> NDArray:
     >>> a
     array([5., 0.], dtype=float32)
     """
+    if not isinstance(ndarray, numpy.ndarray):
+        raise ArgumentError(f"from_numpy: got {describe(ndarray)}; expected a numpy.ndarray. Use nd.array() instead.")
     if not zero_copy:
-        return array(ndarray, dtype=ndarray.dtype)
+        return place(array_cls, numeric_array(ndarray, ndarray.dtype), resolve_context(None))
     if not ndarray.flags.c_contiguous:
-        raise ArgumentError(
+        raise ArgumentValueError(
             "from_numpy: the array is not contiguous; pass zero_copy=False, or numpy.ascontiguousarray(a)."
         )
-    shared = ndarray.view()
+    shared = _writable_view(ndarray)
     ndarray.flags.writeable = False
-    return place(NDArray, shared, resolve_context(None))
+    return place(array_cls, shared, resolve_context(None))
+
+
+def _writable_view(array: numpy.ndarray) -> numpy.ndarray:
+    """Return a view of all of an array that can be written to, though the array itself be read-only.
+
+    What NumPy does not allow, because the memory is somebody else's (that of a `bytes`, say), stays read-only.
+    """
+    shared = array.view(numpy.ndarray)
+    owner = array
+    while isinstance(owner.base, numpy.ndarray):
+        owner = owner.base
+    if shared.flags.writeable or not owner.flags.owndata:
+        return shared
+    locked = not owner.flags.writeable
+    owner.flags.writeable = True
+    shared.flags.writeable = True
+    owner.flags.writeable = not locked
+    return shared
 
 
 def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
@@ -509,7 +538,7 @@ def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Se
     order = [axis for axis in range(tensor.ndim) if axis not in start]
     for position, axis in sorted(zip(end, start, strict=True)):
         order.insert(position, axis)
-    return shaping.transpose(tensor, axes=tuple(order))
+    return transpose(tensor, axes=tuple(order))
 
 
 def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False) -> Any:
@@ -551,19 +580,24 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     return indexing.one_hot(indices, depth=out.shape[1], out=out)
 
 
-def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None) -> tuple[NDArray, NDArray]:
-    """Return (how many elements lie in each bin, the bins' edges); `bins` is a number, or an NDArray of edges.
+def histogram(
+    a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None
+) -> tuple[NDArray, NDArray] | list[NDArray]:
+    """Return (how many elements lie in each bin, the bins' edges).
 
     Parameters
     ----------
     a : NDArray
     bins : int or NDArray
+        How many there are; or their edges, of the dtype of `a`.
     range : tuple of float, optional
         The lower and upper end of all bins; by default the least and the greatest element.
 
     Returns
     -------
-    tuple of NDArray
+    tuple or list of NDArray
+        As in MXNet: without `range` and edges a tuple of float32; else a list, of counts in int64 and edges in the
+        dtype of `a`.
 
     Examples
     --------
@@ -571,10 +605,14 @@ def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = No
     >>> counts, edges = nd.histogram(nd.array([1, 2, 2, 5]), bins=2)
     >>> counts.asnumpy(), edges.asnumpy()
     (array([3., 1.], dtype=float32), array([1., 3., 5.], dtype=float32))
+    >>> nd.histogram(nd.array([1, 2, 2, 5]), bins=2, range=(0, 4))[0].asnumpy()
+    array([1, 2])
     """
-    edges = bins._data if isinstance(bins, Array) else bins
-    counts, edges = numpy.histogram(a._data, edges, range)
-    return a._like(counts.astype(numpy.float32)), a._like(edges.astype(a.dtype))
+    given = isinstance(bins, Array)
+    counts, edges = numpy.histogram(a._data, bins._data if given else bins, range)
+    if not given and range is None:
+        return a._like(counts.astype(numpy.float32)), a._like(edges.astype(numpy.float32))
+    return [a._like(counts.astype(numpy.int64)), a._like(edges.astype(a.dtype))]
 
 
 def waitall() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.core.operator import Operator
+from minpy.ndarray import shape_methods
 from minpy.ndarray.arithmetic import binary_methods
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.linalg import dot as linear
@@ -45,13 +46,13 @@ _REDUCTIONS = [
 ]  # fmt: skip
 
 _SHAPES = [
-    "argsort", "broadcast_axes", "broadcast_like", "depth_to_space", "diag", "dot", "expand_dims", "flatten",
-    "flip", "one_hot", "ones_like", "pad", "pick", "repeat", "shape_array", "size_array", "slice", "slice_axis",
-    "slice_like", "softmax", "log_softmax", "softmin", "sort", "space_to_depth", "split", "split_v2", "squeeze",
-    "swapaxes", "take", "tile", "topk", "zeros_like",
+    "argsort", "broadcast_axes", "depth_to_space", "diag", "dot", "flip", "one_hot", "ones_like", "pad", "pick",
+    "repeat", "shape_array", "size_array", "slice", "slice_axis", "slice_like", "softmax", "log_softmax", "softmin",
+    "sort", "space_to_depth", "split", "split_v2", "swapaxes", "take", "tile", "topk", "zeros_like",
 ]  # fmt: skip
 
-METHODS = (*_ELEMENTWISE, *_REDUCTIONS, *_SHAPES)
+_OPERATORS = (*_ELEMENTWISE, *_REDUCTIONS, *_SHAPES)
+METHODS = (*_OPERATORS, *shape_methods.METHODS)
 
 
 def install_arithmetic(cls: Any, operators: dict[str, Operator]) -> None:
@@ -112,5 +113,7 @@ def _set(cls: Any, name: str, function: Callable[..., Any]) -> None:
 install_arithmetic(NDArray, ARITHMETIC)
 install_comparisons(NDArray, COMPARISONS)
 install_floor_division(NDArray)
-for _name in METHODS:
+for _name in _OPERATORS:
     _set(NDArray, _name, _method(OPERATORS[_name]))
+for _name, _function in shape_methods.METHODS.items():
+    _set(NDArray, _name, _function)

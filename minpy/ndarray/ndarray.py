@@ -6,6 +6,7 @@ slices write through, and in-place changes of a recorded array are errors.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,19 +14,23 @@ import numpy
 
 from minpy.bridge.protocols import NumPyProtocols
 from minpy.context import CPU, Context, resolve_context
-from minpy.core.array import Array, note_write, register_front_end
+from minpy.core.array import FRONT_ENDS, Array, note_write, register_front_end
 from minpy.core.backward import backward
-from minpy.core.dispatch import overwrite
+from minpy.core.dispatch import overwrite, read_only_error
 from minpy.core.errors import ArgumentError, DTypeError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
-from minpy.ndarray.borrowing import lent_view
-from minpy.ndarray.operands import kept_key, key_text, operand, raw_key
-from minpy.ndarray.placement import place, rebuild
+from minpy.ndarray.borrowing import local
+from minpy.ndarray.conversion import numeric_array, wrapped
+from minpy.ndarray.operands import NUMBERS, as_dtype_of, kept_key, key_text, operand, raw_key
+from minpy.ndarray.placement import place, rebuild, require_dense
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.inference.reshaping import resolve_shape
-from minpy.ops.tensor import indexing, mathematics, shape
+from minpy.ops.tensor import indexing, mathematics
+from minpy.ops.tensor.identity import cast, identity
+from minpy.ops.tensor.reshape import reshape_exactly
+from minpy.ops.tensor.transpose import transpose
 
 __all__ = ["NDArray"]
 
@@ -98,7 +103,7 @@ class NDArray(Members):
     @property
     def T(self) -> Self:
         """The array with its axes in reverse order (a copy, as in MXNet)."""
-        return shape.transpose(self)
+        return transpose(self)
 
     @property
     def grad(self) -> Any:
@@ -173,7 +178,11 @@ class NDArray(Members):
 
     def asnumpy(self) -> numpy.ndarray:
         """Return a copy as a `numpy.ndarray`; the copy is not recorded."""
-        return lent_view(self)
+        if local.code is not None:
+            caller: Any = sys._getframe(1)
+            if caller.f_code is local.code and caller.f_back is local.frame:
+                return self._data.view()
+        return self._data.copy()
 
     def asscalar(self) -> Any:
         """Return the only element as a NumPy scalar.
@@ -203,11 +212,11 @@ class NDArray(Members):
         dtype = numpy.dtype(dtype)
         if not copy and dtype == self._data.dtype:
             return self
-        return shape.cast(self, dtype=dtype)
+        return cast(self, dtype=dtype)
 
     def copy(self) -> Self:
         """Return a copy on the same device; recorded."""
-        return shape.identity(self)
+        return identity(self)
 
     def __copy__(self) -> Self:
         return self.copy()
@@ -250,9 +259,7 @@ class NDArray(Members):
 
     def as_np_ndarray(self) -> Any:
         """Return the same buffer, and place on the tape, with NumPy's semantics."""
-        from minpy.core.array import FRONT_ENDS, new_array
-
-        return new_array(FRONT_ENDS["numpy"], self._data, self._node)
+        return place(FRONT_ENDS["numpy"], self._data, self.context, self._node)
 
     def tostype(self, stype: str) -> Self:
         """Return the array in a storage type; only 'default' (dense) exists."""
@@ -262,7 +269,7 @@ class NDArray(Members):
 
     def _placed(self, context: Context, copy: bool = False) -> Any:
         """Return this array's value on a context, recorded if it is."""
-        array = shape.identity(self) if copy else self
+        array = identity(self) if copy else self
         return place(type(self), array._data, context, array._node)
 
     # -- waiting ---------------------------------------------------------------------------------------------------
@@ -278,7 +285,8 @@ class NDArray(Members):
     def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
         """Make the array a variable: allocate a gradient (zeros) that `backward` writes.
 
-        An array that was computed under `record` is cut from its history.
+        An array that was computed under `record` is cut from its history. Integers may be variables, too: gradients
+        reach them through what is computed from them in floating point, and are truncated.
 
         Parameters
         ----------
@@ -289,11 +297,10 @@ class NDArray(Members):
 
         Raises
         ------
-        DTypeError
-            For an array that is not floating point.
         ArgumentError
-            For an unknown `grad_req`.
+            For an unknown `grad_req`, or another storage than a dense one.
         """
+        require_dense("attach_grad", stype)
         mark_variable(self, self._like(numpy.zeros_like(self._data)), grad_req)
 
     def zero_grad(self) -> None:
@@ -350,7 +357,7 @@ class NDArray(Members):
         basic = indexing.is_basic(key)
         if self._node is not None and state.recording:
             result = indexing.index(self, key=kept_key(key))
-            return result if result._data.ndim or not self._scalar_shape else shape.reshape_exactly(result, shape=(1,))
+            return result if result._data.ndim or not self._scalar_shape else reshape_exactly(result, shape=(1,))
         data = self._data[key if not basic else (*key, ...) if type(key) is tuple and ... not in key else key]
         if not isinstance(data, numpy.ndarray):
             data = self._data[key, ...] if basic and type(key) is not tuple else numpy.asarray(data)
@@ -370,11 +377,19 @@ class NDArray(Members):
             raise DTypeError(f"cannot assign {describe(raw)} to x[{key_text(key)}]; expected an array or a number.")
         data = self._data
         try:
+            if (type(raw) is int or type(raw) is list) and data.dtype.kind in "iu" and self._keeps_dtype:
+                raw = wrapped(raw, data.dtype)
             if type(key) is slice and key == _ALL and isinstance(raw, numpy.ndarray) and raw.dtype != data.dtype:
                 numpy.copyto(data, raw, casting="unsafe")
             else:
                 data[key] = raw
+        except OverflowError:  # numbers that the dtype cannot hold wrap around
+            if not self._keeps_dtype:
+                raise
+            data[key] = numeric_array(raw, data.dtype)
         except ValueError as error:
+            if not data.flags.writeable:
+                raise read_only_error(f"x[{key_text(key)}] = value") from None
             selected = data[key].shape
             raise ShapeError(
                 f"cannot assign {describe(raw)} to x[{key_text(key)}], which has shape {selected}: {error}."
@@ -385,7 +400,7 @@ class NDArray(Members):
         if self._node is not None:
             raise self._in_place_error("x[...] = value")
         if value.size == 1:
-            value = shape.reshape_exactly(value, shape=())
+            value = reshape_exactly(value, shape=())
         result = indexing.assign(self, value, key=kept_key(key))
         self._data, self._node = result._data, result._node
 
@@ -425,10 +440,18 @@ class NDArray(Members):
             direct = direct and (not isinstance(other, NDArray) or other.context == self.context)
         else:
             direct = isinstance(raw, (float, int)) and self._data.dtype.kind == "f"
-        if direct and not recorded and isinstance(operator.forward, numpy.ufunc):
-            operator.forward(self._data, raw, out=self._data)
-            self._changed()
-            return self
+        ufunc = operator.forward
+        if ufunc is numpy.power and self._data.dtype.kind != "f":  # it may refuse when half is written
+            direct = False
+        if direct and not recorded and isinstance(ufunc, numpy.ufunc):
+            try:
+                ufunc(self._data, raw, out=self._data)
+                is_done = True
+            except TypeError:
+                is_done = False  # quotients of integers, differences of booleans
+            if is_done:
+                self._changed()
+                return self
         result = self._general(operator, self, other)
         if result is NotImplemented:
             return result
@@ -436,6 +459,11 @@ class NDArray(Members):
             raise ShapeError(
                 f"in-place {operator.__name__}: the result has shape {result.shape}, x has {self.shape}; "
                 "an array cannot grow in place. Write x = x + y."
+            )
+        if self._data.dtype.kind == "b" != result._data.dtype.kind:
+            raise DTypeError(
+                f"in-place {operator.__name__}: the result has dtype {result._data.dtype}, which an array of "
+                "booleans cannot hold. Write x = x + y, or convert x with astype() first."
             )
         if result._node is not None:
             self._data, self._node = result._data.astype(self._data.dtype, copy=False), result._node
@@ -448,8 +476,12 @@ class NDArray(Members):
     def _general(operator: Operator, x: Any, y: Any) -> Any:
         """Answer `x @ y` where not both are plain arrays of this class: scalars keep the array's dtype."""
         if isinstance(x, NDArray):
+            if type(y) in NUMBERS:
+                return _with_number(operator, x, y, True)
             y = operand(y, x)
         else:
+            if type(x) in NUMBERS:
+                return _with_number(operator, y, x, False)
             x = operand(x, y)
         if x is NotImplemented or y is NotImplemented:
             return NotImplemented
@@ -497,25 +529,29 @@ class NDArray(Members):
             raise ArgumentError(f"reshape: the shape must be a tuple of int, got {describe(target)}.")
         exact = resolve_shape(self.shape, tuple(target), reverse)
         if self._node is not None and state.recording:
-            return shape.reshape_exactly(self, shape=exact)
+            return reshape_exactly(self, shape=exact)
         return self._like(self._data.reshape(exact))
-
-    def reshape_like(self, other: Any, **options: Any) -> Self:
-        """Return the array in the shape of another."""
-        return shape.reshape_like(self, other, **options)
-
-    def broadcast_to(self, shape_: Any = None, **options: Any) -> Self:
-        """Return the array repeated along its axes of length 1, and along new axes in front, to a shape."""
-        target = options.get("shape", shape_)
-        target = (target,) if isinstance(target, int) else tuple(target)
-        new_axes = (1,) * (len(target) - self.ndim)
-        data = shape.reshape_exactly(self, shape=new_axes + self.shape) if new_axes else self
-        return shape.broadcast_to(data, shape=target)
 
     def transpose(self, *axes: Any, **options: Any) -> Self:
         """Return the array with its axes permuted; reversed if none are given."""
-        chosen = options.get("axes", axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
-        return shape.transpose(self, axes=tuple(chosen or ()))
+        chosen = options.pop("axes", axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes)
+        if options:
+            raise ArgumentError(f"transpose has no argument {next(iter(options))!r}; it takes axes.")
+        return transpose(self, axes=tuple(chosen or ()))
+
+
+def _with_number(operator: Operator, array: Any, number: Any, on_right: bool) -> Any:
+    """Answer `x @ 2`, or `2 @ x`: the number takes the dtype of the array, or for integers MXNet's own operators do."""
+    dtype = array._data.dtype
+    if dtype.kind == "f" or operator.with_number is None:
+        number = as_dtype_of(number, dtype)
+        return operator(array, number) if on_right else operator(number, array)
+    if isinstance(number, numpy.generic):
+        number = number.item()
+    form = operator.with_number[0 if on_right else 1]
+    if array._node is not None:
+        return form(array, scalar=number)
+    return array._like(form.forward(array._data, scalar=number))  # there is nothing to record
 
 
 _ALL = slice(None)

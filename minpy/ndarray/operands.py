@@ -10,9 +10,11 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, describe
 
-__all__ = ["SCALARS", "kept_key", "key_text", "operand", "raw_key"]
+__all__ = ["NUMBERS", "SCALARS", "as_dtype_of", "kept_key", "key_text", "operand", "raw_key"]
 
 SCALARS = (int, float, bool)
+# What may stand beside an array of integers as an attribute, too.
+NUMBERS = frozenset((int, float, *(numpy.dtype(code).type for code in "bBhHiIlLqQefd")))
 
 
 def operand(value: Any, array: Any) -> Any:
@@ -22,7 +24,7 @@ def operand(value: Any, array: Any) -> Any:
     if isinstance(value, numpy.generic):
         value = value.item()
     if type(value) in SCALARS:
-        return numpy.asarray(value).astype(_scalar_dtype(value, array._data.dtype))
+        return as_dtype_of(value, array._data.dtype)
     if isinstance(value, (list, tuple)):
         raise ArgumentError(
             f"an NDArray and a {type(value).__name__} cannot be operands of one operation. Convert it with nd.array()."
@@ -32,11 +34,11 @@ def operand(value: Any, array: Any) -> Any:
     return value
 
 
-def _scalar_dtype(value: Any, dtype: numpy.dtype) -> Any:
-    """Return the dtype of a number beside an array: the array's, but for numbers that booleans cannot hold."""
-    if dtype.kind != "b" or type(value) is bool:
-        return dtype
-    return numpy.int64 if type(value) is int else numpy.float32
+def as_dtype_of(value: Any, dtype: numpy.dtype) -> numpy.ndarray:
+    """Return a number in the dtype of the array beside it; but for numbers that booleans cannot hold."""
+    if dtype.kind == "b" and type(value) is not bool:
+        dtype = numpy.dtype(numpy.int64 if type(value) is int else numpy.float32)
+    return numpy.asarray(value).astype(dtype)
 
 
 def raw_key(key: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Where arrays live: `place` makes one on a context. Only arrays elsewhere than on cpu(0) pay for knowing theirs."""
+"""Where and how arrays are stored: `place` makes one on a context. Only those elsewhere than on cpu(0) know theirs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 import numpy
 
 from minpy.context import CPU, Context
+from minpy.core.errors import ArgumentError
 
-__all__ = ["place", "rebuild"]
+__all__ = ["place", "rebuild", "require_dense"]
 
 _placed_classes: dict[type, type] = {}
 
@@ -55,3 +56,12 @@ def _make_placed_class(plain: Any) -> type:
 def rebuild(cls: type, data: numpy.ndarray, context: Context) -> Any:
     """Return what `place` does, from what a pickle holds."""
     return place(cls, data, context)
+
+
+def require_dense(name: str, stype: Any) -> None:
+    """Raise for a storage type that there is not."""
+    if stype not in (None, "default"):
+        raise ArgumentError(
+            f"{name}: stype={stype!r} is not supported: there are no sparse arrays here. Leave stype out, for a dense "
+            "array."
+        )

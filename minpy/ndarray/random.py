@@ -7,17 +7,19 @@ their elements.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy
 
 from minpy.context import Context, resolve_context
 from minpy.core.array import Array
+from minpy.core.attributes import REQUIRED as _REQUIRED
+from minpy.core.attributes import Attribute, Signature, bind
 from minpy.core.errors import ArgumentError
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
-from minpy.ops.random.distributions import DISTRIBUTIONS, draw, draw_each, draw_integers
+from minpy.ops.random.distributions import DISTRIBUTIONS, draw, draw_each, draw_integers, names_of_arrays
 from minpy.ops.registry import OPERATORS
 
 __all__ = [
@@ -75,7 +77,8 @@ def uniform(
     dtype: Any = _NULL,
     ctx: Context | None = None,
     out: Any = None,
-    **_: Any,
+    *,
+    name: str | None = None,
 ) -> NDArray:
     """Return numbers drawn uniformly from [low, high).
 
@@ -89,6 +92,8 @@ def uniform(
     ctx : Context, optional
     out : NDArray, optional
         Where to write the result.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -115,7 +120,8 @@ def normal(
     dtype: Any = _NULL,
     ctx: Context | None = None,
     out: Any = None,
-    **_: Any,
+    *,
+    name: str | None = None,
 ) -> NDArray:
     """Return numbers drawn from the normal distribution of mean `loc` and standard deviation `scale`.
 
@@ -130,6 +136,8 @@ def normal(
         The device; this thread's default if left out.
     out : NDArray, optional
         Where to write the result.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -184,7 +192,8 @@ def gamma(
     dtype: Any = _NULL,
     ctx: Context | None = None,
     out: Any = None,
-    **_: Any,
+    *,
+    name: str | None = None,
 ) -> NDArray:
     """Return numbers drawn from the gamma distribution of shape `alpha` and scale `beta`.
 
@@ -199,6 +208,8 @@ def gamma(
         The device; this thread's default if left out.
     out : NDArray, optional
         Where to write the result.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -219,7 +230,13 @@ def gamma(
 
 
 def exponential(
-    scale: Any = 1, shape: Any = _NULL, dtype: Any = _NULL, ctx: Context | None = None, out: Any = None, **_: Any
+    scale: Any = 1,
+    shape: Any = _NULL,
+    dtype: Any = _NULL,
+    ctx: Context | None = None,
+    out: Any = None,
+    *,
+    name: str | None = None,
 ) -> NDArray:
     """Return numbers drawn from the exponential distribution of mean `scale`.
 
@@ -234,6 +251,8 @@ def exponential(
         The device; this thread's default if left out.
     out : NDArray, optional
         Where to write the result.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -255,7 +274,13 @@ def exponential(
 
 
 def poisson(
-    lam: Any = 1, shape: Any = _NULL, dtype: Any = _NULL, ctx: Context | None = None, out: Any = None, **_: Any
+    lam: Any = 1,
+    shape: Any = _NULL,
+    dtype: Any = _NULL,
+    ctx: Context | None = None,
+    out: Any = None,
+    *,
+    name: str | None = None,
 ) -> NDArray:
     """Return counts drawn from the Poisson distribution of mean `lam`, in a float dtype.
 
@@ -270,6 +295,8 @@ def poisson(
         The device; this thread's default if left out.
     out : NDArray, optional
         Where to write the result.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -296,7 +323,8 @@ def negative_binomial(
     dtype: Any = _NULL,
     ctx: Context | None = None,
     out: Any = None,
-    **_: Any,
+    *,
+    name: str | None = None,
 ) -> NDArray:
     """Return how many failures come before the k-th success of probability p, in a float dtype.
 
@@ -312,6 +340,8 @@ def negative_binomial(
         The device; this thread's default if left out.
     out : NDArray, optional
         Where to write the result.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -338,7 +368,8 @@ def generalized_negative_binomial(
     dtype: Any = _NULL,
     ctx: Context | None = None,
     out: Any = None,
-    **_: Any,
+    *,
+    name: str | None = None,
 ) -> NDArray:
     """Return counts of mean `mu` and variance mu + alpha · mu², in a float dtype.
 
@@ -353,6 +384,8 @@ def generalized_negative_binomial(
         The device; this thread's default if left out.
     out : NDArray, optional
         Where to write the result.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -373,7 +406,14 @@ def generalized_negative_binomial(
 
 
 def randint(
-    low: int, high: int, shape: Any = _NULL, dtype: Any = _NULL, ctx: Context | None = None, out: Any = None, **_: Any
+    low: int,
+    high: int,
+    shape: Any = _NULL,
+    dtype: Any = _NULL,
+    ctx: Context | None = None,
+    out: Any = None,
+    *,
+    name: str | None = None,
 ) -> NDArray:
     """Return integers drawn uniformly from [low, high).
 
@@ -387,6 +427,8 @@ def randint(
     ctx : Context, optional
     out : NDArray, optional
         Where to write the result.
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -409,7 +451,13 @@ def randint(
 
 
 def multinomial(
-    data: NDArray, shape: Any = _NULL, get_prob: bool = False, out: Any = None, dtype: Any = "int32", **_: Any
+    data: NDArray,
+    shape: Any = _NULL,
+    get_prob: bool = False,
+    out: Any = None,
+    dtype: Any = "int32",
+    *,
+    name: str | None = None,
 ) -> Any:
     """Return category numbers drawn with given probabilities; see `nd.sample_multinomial`.
 
@@ -423,6 +471,8 @@ def multinomial(
         Whether to return the logarithms of their probabilities too.
     out : NDArray, optional
     dtype : str
+    name : str, optional
+        Accepted and not used.
 
     Returns
     -------
@@ -462,53 +512,65 @@ def shuffle(data: NDArray, **options: Any) -> NDArray:
 def _like_function(name: str) -> Callable[..., Any]:
     defaults, _ = DISTRIBUTIONS[name]
 
-    def function(data: NDArray, *positional: Any, out: Any = None, **named: Any) -> NDArray:
-        given = {**defaults, **dict(zip(defaults, positional, strict=False)), **named}
-        if len(positional) > len(defaults) or len(given) > len(defaults):
-            raise ArgumentError(f"random.{name}_like takes data and {', '.join(defaults)}; got {', '.join(given)}.")
-        return _finished(draw(name, [given[key] for key in defaults], data.shape, data.dtype), data.context, out)
+    def draw_like(data: NDArray, out: Any = None, **parameters: Any) -> NDArray:
+        return _finished(draw(name, [*parameters.values()], data.shape, data.dtype), data.context, out)
 
-    keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    vars(function)["__signature__"] = inspect.Signature(
-        [inspect.Parameter("data", keyword), *(inspect.Parameter(k, keyword, default=v) for k, v in defaults.items())]
-    )
-    return _named(
-        function, f"{name}_like", f"Return an array of the shape and dtype of `data`, drawn as by `random.{name}`."
-    )
+    doc = f"Return an array of the shape and dtype of `data`, drawn as by `random.{name}`."
+    return _with_signature(f"{name}_like", {"data": _REQUIRED, **defaults, "out": None}, draw_like, doc)
 
 
 def _plain_function(name: str) -> Callable[..., Any]:
     """Return MXNet's `nd.random_X`: parameters are numbers, by MXNet's names."""
     defaults, _ = DISTRIBUTIONS[name]
-    order = (*defaults, "shape", "ctx", "dtype", "out")
 
-    def function(*positional: Any, **named: Any) -> NDArray:
-        named.pop("name", None)
-        given = {**dict(zip(order, positional, strict=False)), **named}
-        if len(positional) > len(order) or not given.keys() <= set(order):
-            raise ArgumentError(f"random_{name} takes {', '.join(order)}; got {', '.join(given)}.")
-        parameters = [given.pop(key, value) for key, value in defaults.items()]
-        rest = {key: given.get(key) for key in ("shape", "dtype", "ctx", "out")}
-        return _drawn(name, parameters, *rest.values())
+    def draw_plain(shape: Any, ctx: Any, dtype: Any, out: Any, **parameters: Any) -> NDArray:
+        return _drawn(name, [*parameters.values()], shape, dtype, ctx, out)
 
-    return _named(
-        function, f"random_{name}", f"Return an array drawn as by `random.{name}`, from numbers as parameters."
-    )
+    doc = f"Return an array drawn as by `random.{name}`, from numbers as parameters."
+    options = {"shape": None, "ctx": None, "dtype": None, "out": None}
+    return _with_signature(f"random_{name}", {**defaults, **options}, draw_plain, doc)
+
+
+def _plain_randint() -> Callable[..., Any]:
+    """Return MXNet's `nd.random_randint`, whose arguments stand in another order than those of `randint`."""
+    options = {"shape": None, "ctx": None, "dtype": None, "out": None}
+    signature = {"low": _REQUIRED, "high": _REQUIRED, **options}
+    return _with_signature("random_randint", signature, randint, "Return integers drawn as by `random.randint`.")
 
 
 def _sample_function(name: str) -> Callable[..., Any]:
     """Return MXNet's `nd.sample_X`: parameters are NDArrays."""
-    order = (*DISTRIBUTIONS[name][0], "shape", "dtype", "out")
+    names = dict.fromkeys(names_of_arrays(name), _REQUIRED)
 
-    def function(*positional: Any, **named: Any) -> NDArray:
-        named.pop("name", None)
-        given = {**dict(zip(order, positional, strict=False)), **named}
-        parameters = [given.pop(key) for key in DISTRIBUTIONS[name][0]]
-        return _drawn(name, parameters, given.get("shape"), given.get("dtype"), None, given.get("out"))
+    def draw_samples(shape: Any, dtype: Any, out: Any, **parameters: Any) -> NDArray:
+        return _drawn(name, [*parameters.values()], shape, dtype, None, out)
 
-    return _named(
-        function, f"sample_{name}", f"Return, for each element of the parameters, numbers drawn as by `random.{name}`."
-    )
+    doc = f"Return, for each element of the parameters, numbers drawn as by `random.{name}`."
+    return _with_signature(f"sample_{name}", {**names, "shape": None, "dtype": None, "out": None}, draw_samples, doc)
+
+
+def _with_signature(
+    name: str, parameters: Mapping[str, Any], function: Callable[..., Any], doc: str
+) -> Callable[..., Any]:
+    """Return a function of parameters with defaults, which calls another with all of them by keyword.
+
+    It takes `name=` beside them, as operators do, and does not use it.
+    """
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    described = {
+        key: Attribute(key, type(value) if isinstance(value, (int, float)) else None, value)
+        for key, value in {**parameters, "name": None}.items()
+    }
+    signature = Signature((), {}, described)
+    shown = [inspect.Parameter(key, kind, default=one.default) for key, one in described.items()]
+
+    def call(*arguments: Any, **keywords: Any) -> Any:
+        _, given = bind(name, signature, arguments, keywords, positional_attributes=True)
+        given.pop("name", None)
+        return function(**{key: given.get(key, value) for key, value in parameters.items()})
+
+    vars(call)["__signature__"] = inspect.Signature(shown)
+    return _named(call, name, doc)
 
 
 def _named(function: Any, name: str, doc: str) -> Any:
@@ -526,7 +588,7 @@ poisson_like = _like_function("poisson")
 uniform_like = _like_function("uniform")
 
 # What `minpy.nd` offers beside this module: random_uniform, sample_uniform, ... (the last also as uniform and normal).
-FUNCTIONS: dict[str, Callable[..., Any]] = {"random_randint": randint}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"random_randint": _plain_randint()}
 for _name in DISTRIBUTIONS:
     FUNCTIONS[f"random_{_name}"] = _plain_function(_name)
     FUNCTIONS[f"sample_{_name}"] = _sample_function(_name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from minpy.core.array import Array
-from minpy.core.dispatch import require_differentiable
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.nodes import Leaf
 
@@ -14,8 +13,6 @@ def mark_variable(array: Array, gradient: Array, request: str) -> None:
     """Make `array` a leaf of the tape whose gradient goes to `gradient`."""
     if request not in ("write", "add", "null"):
         raise ArgumentError(f"unknown grad_req {request!r}: expected 'write', 'add' or 'null'.")
-    if request != "null":
-        require_differentiable(array._data.dtype, "attach_grad: this array")
     if gradient._data.shape != array._data.shape:
         raise ShapeError(
             f"the gradient has shape {gradient._data.shape}, its variable {array._data.shape}; they must be equal."

@@ -8,7 +8,7 @@ import numpy
 
 from minpy.context import Context, resolve_context
 from minpy.core.array import Array
-from minpy.ndarray.creation import numeric_array
+from minpy.ndarray.conversion import numeric_array
 from minpy.ndarray.placement import place
 from minpy.numpy.ndarray import ndarray
 
@@ -62,7 +62,7 @@ def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
             copied = object.as_np_ndarray().copy()
             return copied if dtype is None else copied.astype(dtype)
         dtype = object.dtype if dtype is None else dtype
-    return _placed(numeric_array(object, numpy.float32 if dtype is None else dtype), ctx)
+    return _placed(numeric_array(object, numpy.float32 if dtype is None else dtype, wraps=False), ctx)
 
 
 def asarray(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:

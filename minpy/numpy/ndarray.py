@@ -14,6 +14,7 @@ from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.ndarray.methods import ARITHMETIC, install_arithmetic, install_comparisons
 from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.placement import place
 from minpy.ops.tensor import indexing
 
 __all__ = ["ndarray"]
@@ -96,10 +97,8 @@ class ndarray(NumPyMembers):
 
     def as_nd_ndarray(self) -> Any:
         """Return the same buffer, and place on the tape, with MXNet's semantics."""
-        array = object.__new__(NDArray)
-        array._data = self._data.reshape(-1) if not self._data.ndim else self._data
-        array._node = self._node
-        return array
+        data = self._data.reshape(-1) if not self._data.ndim else self._data
+        return place(NDArray, data, self.context, self._node)
 
     def copy(self, order: str = "C") -> Any:
         """Return a copy; recorded."""

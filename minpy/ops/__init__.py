@@ -22,7 +22,7 @@ from minpy.ops.nn import (
 from minpy.ops.numpy import functions
 from minpy.ops.numpy import joining as numpy_joining
 from minpy.ops.optimizer import updates
-from minpy.ops.random import samplers
+from minpy.ops.random import choosing, samplers
 from minpy.ops.tensor import (
     arithmetic,
     broadcasting,
@@ -30,17 +30,18 @@ from minpy.ops.tensor import (
     creation,
     elementwise,
     flat_index,
+    identity,
     indexing,
     joining,
     mathematics,
     ordering,
     reduction,
+    reshape,
     rounding,
     scalar,
-    shape,
-    shape_inference,
     slicing,
     special,
     splitting,
     tiling,
+    transpose,
 )

@@ -31,7 +31,7 @@ def dtype_or(dtype: Any, default: Any) -> numpy.dtype:
     return numpy.dtype(dtype if given else default)
 
 
-def require_floats(name: str, data: Any, kinds: str = "f") -> None:
+def require_floats(name: str, data: Any, kinds: str = "f", argument: str = "data") -> None:
     """Raise, unless an array holds floating-point numbers.
 
     Raises
@@ -41,5 +41,6 @@ def require_floats(name: str, data: Any, kinds: str = "f") -> None:
     """
     if data.dtype.kind not in kinds:
         raise DTypeError(
-            f"{name}: data has dtype {data.dtype}; expected a floating-point dtype. Use data.astype('float32')."
+            f"{name}: {argument} has dtype {data.dtype}; expected a floating-point dtype. "
+            f"Use {argument}.astype('float32')."
         )

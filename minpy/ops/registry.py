@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy
@@ -11,6 +12,7 @@ from minpy.core.attributes import Signature
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
+from minpy.ops.inference.rules import computed
 from minpy.ops.ufunc import UnaryUfunc
 
 __all__ = ["FUNCTIONS", "OPERATORS", "find_operator", "operator"]
@@ -36,6 +38,7 @@ def operator(
     optional_inputs: Mapping[str, Callable[[dict[str, Any]], bool]] | None = None,
     outputs: Sequence[str] | Callable[[dict[str, Any]], Sequence[str]] | None = None,
     random: bool = False,
+    synonyms: Mapping[str, str] | None = None,
 ) -> Any:
     """Define a built-in operator, as a decorator or from a NumPy ufunc: `tanh = operator(np.tanh)`.
 
@@ -57,6 +60,8 @@ def operator(
         Docstring, for a ufunc.
     elementwise : bool
         Whether the function computes a new array, of the same shape, from one array: what a unary ufunc does.
+    synonyms : mapping of str to str, optional
+        Further names of arguments in calls, and which arguments they are.
     optional_inputs, outputs, random
         What graphs ask: see `minpy.core.base.BaseOperator`.
     """
@@ -75,6 +80,7 @@ def operator(
             optional_inputs=optional_inputs,
             outputs=outputs,
             random=random,
+            synonyms=synonyms,
         )
     signature = None
     functions = list(implements) if isinstance(implements, (tuple, list)) else [implements]
@@ -93,6 +99,8 @@ def operator(
         visible_outputs=visible_outputs,
         auxiliary=auxiliary,
     )
+    if synonyms:
+        made.signature = replace(made.signature, synonyms=dict(synonyms))
     if optional_inputs is not None:
         made.optional_inputs = optional_inputs
     if outputs is not None:
@@ -102,6 +110,8 @@ def operator(
         made.shape_inference = same_shape if arity in (None, 1) else broadcasting
         made.may_alias = False
         made.keeps_dtype = public
+        if public:
+            made.type_inference = computed(made)
     if is_ufunc:
         made.__module__ = "minpy.ops"
     if doc is not None:

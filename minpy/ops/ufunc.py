@@ -5,14 +5,17 @@ They are most of what a network calls, and the cost of the general path in `disp
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy
 
 from minpy.core import dispatch
 from minpy.core.array import PLAIN_CLASSES, create, now
+from minpy.core.integers import in_their_dtype
 from minpy.core.nodes import Node
 from minpy.core.operator import Operator
+from minpy.core.rules import Plan
 from minpy.core.state import state
 
 __all__ = ["UnaryUfunc"]
@@ -26,6 +29,13 @@ _NO_ATTRIBUTES: dict[str, Any] = {}
 class UnaryUfunc(Operator):
     """An operator that is a ufunc of one array."""
 
+    def plan(self) -> Plan:
+        """Return what recording a call has to keep; calls of this class ask whether that is any argument."""
+        plan = super().plan()
+        if plan.reads_arguments is None:
+            plan = self._plan = replace(plan, reads_arguments=frozenset((0,)))
+        return plan
+
     def __call__(self, value: Any = MISSING, /, *others: Any, **attributes: Any) -> Any:
         if type(value) not in PLAIN_CLASSES or attributes or others:
             given = others if value is MISSING else (value, *others)
@@ -38,7 +48,7 @@ class UnaryUfunc(Operator):
         if type(data) is not numpy_array:
             data = numpy.asarray(data)
         if data.dtype is not raw.dtype and self.keeps_dtype and value._keeps_dtype:
-            data = data.astype(raw.dtype, copy=False)
+            data = _in_its_dtype(self.forward, raw, data)
         array = create(type(value))
         array._data = data
         parent = value._node
@@ -62,3 +72,13 @@ class UnaryUfunc(Operator):
         else:
             array._node = None
         return array
+
+
+def _in_its_dtype(forward: Any, raw: numpy.ndarray, data: numpy.ndarray) -> numpy.ndarray:
+    """Return what NDArrays have as the answer, where NumPy's is of another dtype than the argument."""
+    if raw.dtype.kind not in "iub":
+        return data.astype(raw.dtype, copy=False)
+    if data.dtype.kind != "f":
+        return data
+    answer: numpy.ndarray = in_their_dtype(lambda given: forward(*given), (raw,), data)
+    return answer

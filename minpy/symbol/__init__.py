@@ -10,7 +10,7 @@ from minpy.core.operator import Operator
 from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
 from minpy.symbol import random
-from minpy.symbol.composing import Custom, compose, var
+from minpy.symbol.composing import Custom, compose, shown_signature, var
 from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, with_numbers, zeros  # noqa: A004
 from minpy.symbol.saving import fromjson, load, load_json
 from minpy.symbol.symbol import Group, Symbol, install
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 install(METHODS)
-Operator.modes_in.append("minpy.symbol.checking")
+Operator.modes_in.extend(["minpy.ndarray.checking", "minpy.symbol.checking"])
 
 
 def _function(kind: str) -> Callable[..., Symbol]:
@@ -50,7 +50,7 @@ def _function(kind: str) -> Callable[..., Symbol]:
 
     function.__name__ = function.__qualname__ = kind
     function.__doc__ = operator.__doc__
-    function.__wrapped__ = operator.forward  # type: ignore[attr-defined]
+    vars(function)["__signature__"] = shown_signature(operator)
     return function
 
 

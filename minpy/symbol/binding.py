@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -47,16 +48,23 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
     return arrays
 
 
+def _warn_of_unknown(what: str, given: Mapping[str, Any], names: Sequence[str], level: int) -> None:
+    """Warn of names that a symbol does not have; they are not used. The user's call is `level` frames further up."""
+    for name in given:
+        if name not in names:
+            warnings.warn(
+                f"{what} names {name!r}, which is no argument and is not used; the symbol has {', '.join(names)}."
+                + nearest(name, names),
+                UserWarning,
+                stacklevel=level + 1,
+            )
+
+
 def _requests(grad_req: Any, names: Sequence[str]) -> list[str]:
     if isinstance(grad_req, str):
         requests = [grad_req] * len(names)
     elif isinstance(grad_req, Mapping):
-        unknown = [name for name in grad_req if name not in names]
-        if unknown:
-            raise ArgumentError(
-                f"bind: grad_req names {unknown[0]!r}, which is no argument; expected {', '.join(names)}."
-                + nearest(unknown[0], names)
-            )
+        _warn_of_unknown("bind: grad_req", grad_req, names, 4)
         requests = [grad_req.get(name, "null") for name in names]
     else:
         if not isinstance(grad_req, (list, tuple)):
@@ -116,7 +124,8 @@ def bind(
     args_grad : list or dict of NDArray, optional
         Where gradients are written; arguments without one get none.
     grad_req : str, or list or dict of str
-        'write', 'add' or 'null', for all arguments or for each.
+        'write', 'add' or 'null', for all arguments or for each. Names that the symbol does not have are not used; a
+        warning says so.
     aux_states : list or dict of NDArray, optional
         For every auxiliary state.
 
@@ -154,6 +163,17 @@ def bind(
     return Executor(symbol, context, arguments, gradients, requests, states)
 
 
+def _about_zeros(shapes: Mapping[str, Any]) -> str:
+    """Return what to do about a length of 0 in a given shape, which MXNet reads as one that is not known."""
+    for name, shape in shapes.items():
+        if isinstance(shape, (tuple, list)) and 0 in shape:
+            return (
+                f" The 0 in {name}={tuple(shape)} stands for a length that is not known. For an array that has none, "
+                f"give the arrays themselves: symbol.bind(ctx, {{{name!r}: nd.zeros({tuple(shape)}), ...}})."
+            )
+    return ""
+
+
 def simple_bind(
     symbol: Symbol, ctx: Any = None, grad_req: Any = "write", type_dict: Any = None, **shapes: Any
 ) -> Executor:
@@ -168,7 +188,7 @@ def simple_bind(
     type_dict : dict of str to dtype, optional
         Dtypes of arguments; float32 where nothing is said or follows.
     **shapes : tuple of int
-        Shapes of arguments.
+        Shapes of arguments. Names that the symbol does not have are not used; a warning says so.
 
     Raises
     ------
@@ -183,11 +203,17 @@ def simple_bind(
         if node.operator is None:
             facts.setdefault(Value(node), numpy.dtype("float32"))
     known = infer_dtypes(symbol.order, [(facts, "float32 where nothing else is said")]).known
+    inputs = [*names, *symbol.list_auxiliary_states()]
+    _warn_of_unknown("simple_bind", shapes, inputs, 3)
+    shapes = {name: shape for name, shape in shapes.items() if name in inputs}
     inference = symbol._infer_shape("simple_bind", (), shapes, known).known
     argument_nodes, state_nodes = variables(symbol.order)
     for node in (*argument_nodes, *state_nodes):
         if not is_known(inference.get(Value(node))):
-            raise ShapeError(f"simple_bind: not all shapes follow from what is given; {missing_text(symbol, shapes)}")
+            raise ShapeError(
+                f"simple_bind: not all shapes follow from what is given; {missing_text(symbol, shapes)}"
+                + _about_zeros(shapes)
+            )
     context = Context(ctx) if ctx is not None else current_context()
 
     def made(nodes: Sequence[Node]) -> list[NDArray]:

@@ -11,6 +11,8 @@ from minpy.checking.case import Arrays, Case
 from minpy.checking.modes import Unsupported, register_mode
 from minpy.context import CPU
 from minpy.core.array import new_array
+from minpy.core.errors import DTypeError, ShapeError
+from minpy.core.state import state
 from minpy.ndarray.ndarray import NDArray
 from minpy.symbol.composing import var
 from minpy.symbol.symbol import Symbol
@@ -20,15 +22,11 @@ __all__ = ["as_bound_symbol"]
 _RUNS = 3  # step by step, compiled, and the compiled program again
 
 
-def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays]:
+def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays | None]:
     """Run the call as a graph of one node."""
     operator = case.operator
     if operator.is_method:
         raise Unsupported("a method's instance cannot be part of a graph")
-    if operator.random:
-        raise Unsupported("it is random")
-    if operator.uses_training and case.attributes.get("training") is None:
-        raise Unsupported("executors differentiate in training mode")
     arrays = {slot: value for slot, value in case.arrays.items() if isinstance(slot, int) or slot in case.slots}
     if not arrays:
         raise Unsupported("none of its inputs is an array")
@@ -39,13 +37,37 @@ def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arra
     given = {case.name(slot): new_array(NDArray, value.copy()) for slot, value in arrays.items()}
     gradients = {name: new_array(NDArray, numpy.zeros_like(given[name]._data)) for name in map(case.name, case.slots)}
     states = {name: given.pop(name) for name in symbol.list_auxiliary_states()}
+    training = bool(gradients)
+    if operator.uses_training and case.attributes.get("training") is None:
+        training = state.training
+        gradients = gradients if training else {}  # executors differentiate in training mode
     executor = symbol.bind(CPU, given, gradients, dict.fromkeys(gradients, "write"), states)
     for _ in range(_RUNS):
-        outputs: list[Any] = executor.forward(is_train=bool(gradients))
+        for slot in case.states:
+            states[case.name(slot)]._data[...] = arrays[slot]
+        if case.draws is not None:
+            case.draws.rewind()
+        outputs: list[Any] = executor.forward(is_train=training)
         if gradients:
             starts = [start.reshape(output.shape) for start, output in zip(upstream, outputs, strict=True)]
             executor.backward([new_array(NDArray, start.copy()) for start in starts])
-    return [output.asnumpy() for output in outputs], [gradient.asnumpy() for gradient in gradients.values()]
+    _require_inferred(operator, symbol, {**given, **states}, outputs)
+    moved = [states[case.name(slot)].asnumpy() for slot in case.states]
+    found = [gradient.asnumpy() for gradient in gradients.values()]
+    return [*(output.asnumpy() for output in outputs), *moved], found if len(found) == len(case.slots) else None
+
+
+def _require_inferred(operator: Any, symbol: Symbol, given: dict[str, NDArray], outputs: list[Any]) -> None:
+    """Raise an error if the operator's rules infer other shapes or dtypes than its outputs have."""
+    names = symbol.list_arguments()
+    if operator.shape_inference is not None:
+        shapes = symbol.infer_shape(**{name: given[name].shape for name in names})[1]
+        if shapes != [output.shape for output in outputs]:
+            raise ShapeError(f"shapes {shapes} are inferred; forward returns {[output.shape for output in outputs]}")
+    if operator.type_inference is not None:
+        dtypes = symbol.infer_type(**{name: given[name].dtype for name in names})[1]
+        if dtypes != [output.dtype for output in outputs]:
+            raise DTypeError(f"dtypes {dtypes} are inferred; forward returns {[output.dtype for output in outputs]}")
 
 
 register_mode("bound symbol", as_bound_symbol)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,16 +10,17 @@ import numpy
 
 from minpy.core import dispatch
 from minpy.core.array import Array
-from minpy.core.attributes import REQUIRED, parse_attribute
+from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.core.operator import Operator
-from minpy.custom.calling import PropOperator, prop_operator
+from minpy.custom.calling import prop_operator
+from minpy.custom.operator import PropOperator
 from minpy.graph.ir import Node, Value, constant, variable
 from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.symbol.naming import current_names, current_scope, hidden_key
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["Custom", "compose", "var"]
+__all__ = ["Custom", "compose", "shown_signature", "var"]
 
 
 def var(
@@ -121,11 +123,30 @@ def _composed(
     return Symbol([Value(node, index) for index in range(len(node.output_names()))])
 
 
+def shown_signature(operator: Operator) -> inspect.Signature:
+    """Return what `help` shows of an operator's function in `mx.sym`: any input may be left out, and is a variable."""
+    signature = operator.signature
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    shown = [inspect.Parameter(name, kind, default=None) for name in signature.inputs]
+    if signature.variadic is not None:
+        shown.append(inspect.Parameter(signature.variadic, inspect.Parameter.VAR_POSITIONAL))
+        kind = inspect.Parameter.KEYWORD_ONLY
+    for name, attribute in signature.attributes.items():
+        if attribute.default is REQUIRED and kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
+            shown.append(inspect.Parameter(name, kind, default=None))
+        else:
+            shown.append(inspect.Parameter(name, kind, default=attribute.default))
+    shown += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("name", "attr")]
+    return inspect.Signature(shown)
+
+
 def _sorted(
     operator: Operator, kind: str, arguments: Sequence[Any], keywords: dict[str, Any]
 ) -> tuple[dict[str, Any] | list[Any], dict[str, Any]]:
     """Return (inputs by name, or a list of them if they are variadic; attributes)."""
     signature = operator.signature
+    if signature.synonyms:
+        keywords = by_own_names(f"sym.{kind}", signature, keywords)
     attributes: dict[str, Any] = {}
     given: Any
     if signature.variadic is not None:
@@ -294,6 +315,8 @@ def _traced(operator: Operator, inputs: list[Any], attributes: dict[str, Any], n
     given: Any = inputs
     if operator.signature.variadic is None:
         given = dict(zip(operator.signature.inputs, inputs, strict=True))
+        if operator.builtin:  # None is an input that is left out, as in MXNet; users' functions are given it
+            given = {argument: value for argument, value in given.items() if value is not None}
     return _composed(operator, operator.__name__, given, attributes, name, current_scope().get(None))
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
 
+from minpy.core.attributes import by_own_names
 from minpy.core.errors import ArgumentError, describe
 from minpy.ops.registry import OPERATORS, find_operator
+from minpy.ops.tensor.scalar import NUMBER_FORMS
 from minpy.symbol.composing import compose
 from minpy.symbol.symbol import Symbol
 
@@ -69,53 +73,44 @@ def arange(
     return _made("_arange", {**attributes, "dtype": dtype or "float32"}, {"name": name})
 
 
-def eye(N: int, M: int = 0, k: int = 0, **kwargs: Any) -> Symbol:
+def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return the symbol of a matrix of N rows and M columns (0: N) with ones on the diagonal `k`."""
-    return _made("_eye", {"N": N, "M": M, "k": k, "dtype": kwargs.pop("dtype", None) or "float32"}, kwargs)
+    return _made("_eye", {"N": N, "M": M, "k": k, "dtype": dtype or "float32"}, kwargs)
 
 
-def linspace(start: float, stop: float, num: int, endpoint: bool = True, **kwargs: Any) -> Symbol:
+def linspace(
+    start: float, stop: float, num: int, endpoint: bool = True, name: str | None = None, dtype: Any = None
+) -> Symbol:
     """Return the symbol of `num` evenly spaced values from `start` to `stop`."""
-    dtype = kwargs.pop("dtype", None) or "float32"
-    attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "dtype": dtype}
-    return _made("_linspace", attributes, kwargs)
+    attributes = {"start": start, "stop": stop, "num": num, "endpoint": endpoint, "dtype": dtype or "float32"}
+    return _made("_linspace", attributes, {"name": name})
 
 
-# What an operator of two arrays is, with a number on its right and on its left.
-_WITH_NUMBERS = {
-    "add": ("plus", "plus"),
-    "sub": ("minus", "rminus"),
-    "mul": ("mul", "mul"),
-    "div": ("div", "rdiv"),
-    "mod": ("mod", "rmod"),
-    "power": ("power", "rpower"),
-    "maximum": ("maximum", "maximum"),
-    "minimum": ("minimum", "minimum"),
-    "hypot": ("hypot", "hypot"),
-    "equal": ("equal", "equal"),
-    "not_equal": ("not_equal", "not_equal"),
-    "greater": ("greater", "lesser"),
-    "greater_equal": ("greater_equal", "lesser_equal"),
-    "lesser": ("lesser", "greater"),
-    "lesser_equal": ("lesser_equal", "greater_equal"),
-    "logical_and": ("logical_and", "logical_and"),
-    "logical_or": ("logical_or", "logical_or"),
-    "logical_xor": ("logical_xor", "logical_xor"),
+# What MXNet answers with a number, if both are.
+_OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+    "power": operator.pow,
+    "maximum": max,
+    "minimum": min,
+    "hypot": numpy.hypot,
 }
 
 
 def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Symbol]:
     """Return the function of an operator, so that one of its two inputs may be a number."""
     base = OPERATORS[kind].__name__.removeprefix("broadcast_").removeprefix("elemwise_").removeprefix("_")
-    forms = _WITH_NUMBERS.get(base)
-    if forms is None or OPERATORS[kind].signature.inputs != ("lhs", "rhs"):
+    forms = NUMBER_FORMS.get(base)
+    signature = OPERATORS[kind].signature
+    if forms is None or signature.inputs != ("lhs", "rhs"):
         return function
 
-    def choose(*arguments: Any, **keywords: Any) -> Symbol:
+    def choose(*arguments: Any, **keywords: Any) -> Any:
+        keywords = by_own_names(f"sym.{kind}", signature, keywords)
         operands = [*arguments, *(keywords[name] for name in ("lhs", "rhs")[len(arguments) :] if name in keywords)]
         numbers = [isinstance(operand, (int, float, numpy.number)) for operand in operands]
         if len(operands) != 2 or not any(numbers):
             return function(*arguments, **keywords)
+        if all(numbers) and base in _OF_NUMBERS and not keywords.keys() - {"lhs", "rhs"}:
+            return _OF_NUMBERS[base](*operands)
         if all(numbers):
             raise ArgumentError(f"sym.{kind}: {describe(operands)}; expected a Symbol, or a Symbol and a number.")
         symbol, number = (operands[0], operands[1]) if numbers[1] else (operands[1], operands[0])
@@ -124,16 +119,16 @@ def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Sy
         hint = scalar_kind.replace("_scalar", "scalar")
         return compose(find_operator(scalar_kind), scalar_kind, [symbol], {**rest, "scalar": number}, hint)
 
-    return choose
+    return functools.update_wrapper(choose, function)
 
 
-def pow(base: Any, exp: Any) -> Symbol:
-    """Return base to the power of exp, of which one may be a number."""
+def pow(base: Any, exp: Any) -> Any:
+    """Return base to the power of exp, of which one may be a number; of two numbers the result is one."""
     return with_numbers("_power", _composed("_power"))(base, exp)
 
 
-def hypot(left: Any, right: Any) -> Symbol:
-    """Return the square root of the sum of the squares, of which one may be a number."""
+def hypot(left: Any, right: Any) -> Any:
+    """Return the square root of the sum of the squares of symbols, or of a symbol and a number, or of two numbers."""
     return with_numbers("_hypot", _composed("_hypot"))(left, right)
 
 

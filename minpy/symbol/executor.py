@@ -10,7 +10,7 @@ import numpy
 
 from minpy.context import Context
 from minpy.core.array import as_raw, note_write
-from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import CONSTANT, Node, Value, variables
 from minpy.graph.program import Observer, Program, build_program
@@ -199,7 +199,7 @@ class Executor:
 
         Raises
         ------
-        ArgumentError
+        ArgumentValueError
             For a name that the symbol does not have, unless `allow_extra_params`.
         ShapeError
             For a value of another shape.
@@ -212,7 +212,7 @@ class Executor:
                 if name in known:
                     _copy(value, known[name], f"copy_params_from: {what} {name!r}")
                 elif not allow_extra_params:
-                    raise ArgumentError(
+                    raise ArgumentValueError(
                         f"copy_params_from: the symbol has no {what} {name!r}; it has {', '.join(known) or 'none'}."
                         f"{nearest(name, known)} Pass allow_extra_params=True to leave out what it does not have."
                     )

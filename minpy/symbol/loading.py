@@ -13,10 +13,12 @@ from typing import Any, NamedTuple, NoReturn
 import numpy
 
 from minpy.core.attributes import REQUIRED, Attribute, parse_attribute
+from minpy.core.base import BaseOperator
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
 from minpy.core.operator import Operator
-from minpy.custom.calling import PropOperator, prop_operator
+from minpy.custom.calling import prop_operator
+from minpy.custom.operator import PropOperator
 from minpy.graph.ir import Node, Value
 from minpy.graph.verifier import GraphError, verify
 from minpy.ops.dtypes import DTYPES
@@ -369,7 +371,7 @@ class Reader:
 
     # -- what must fit together ------------------------------------------------------------------------------------
 
-    def _number_of_inputs(self, row: _Row, operator: Operator, given: dict[str, str], count: int) -> int:
+    def _number_of_inputs(self, row: _Row, operator: BaseOperator, given: dict[str, str], count: int) -> int:
         """Return how many inputs a variadic operator says it has."""
         if operator.signature.variadic is None or "num_args" not in given:
             return count
@@ -379,7 +381,7 @@ class Reader:
         return int(text)
 
     def _check_inputs(
-        self, row: _Row, operator: Operator, attributes: dict[str, Any], given: dict[str, str], inputs: list[Value]
+        self, row: _Row, operator: BaseOperator, attributes: dict[str, Any], given: dict[str, str], inputs: list[Value]
     ) -> None:
         signature, count = operator.signature, len(inputs)
         if signature.variadic is not None:

@@ -36,7 +36,29 @@ class _Current(threading.local):
 _current = _Current()
 
 
-class NameManager:
+class _HasCurrentNames(type):
+    @property
+    def current(cls) -> NameManager:
+        """The name manager of this thread. It can be set; `with` undoes that, and is better."""
+        return current_names()
+
+    @current.setter
+    def current(cls, names: NameManager) -> None:
+        _current.names = names
+
+
+class _HasCurrentScope(type):
+    @property
+    def current(cls) -> AttrScope:
+        """The attribute scope of this thread. It can be set; `with` undoes that, and is better."""
+        return current_scope()
+
+    @current.setter
+    def current(cls, scope: AttrScope) -> None:
+        _current.attributes = scope
+
+
+class NameManager(metaclass=_HasCurrentNames):
     """Gives symbols their names where users give none: the operator's name and a number. Usable with `with`.
 
     Examples
@@ -88,7 +110,7 @@ class Prefix(NameManager):
         return self._prefix + super().get(name, hint)
 
 
-class AttrScope:
+class AttrScope(metaclass=_HasCurrentScope):
     """Notes attributes at every symbol made inside `with`: `with AttrScope(lr_mult='2'):`.
 
     Raises
@@ -111,9 +133,9 @@ class AttrScope:
         self._attributes = {hidden_key(name): value for name, value in attributes.items()}
         self._previous: list[Any] = []
 
-    def get(self, attributes: dict[str, str] | None) -> dict[str, str]:
+    def get(self, attr: dict[str, str] | None) -> dict[str, str]:
         """Return the scope's attributes, updated by those of one symbol."""
-        own = {hidden_key(name): value for name, value in (attributes or {}).items()}
+        own = {hidden_key(name): value for name, value in (attr or {}).items()}
         return {**self._attributes, **own}
 
     def __enter__(self) -> AttrScope:

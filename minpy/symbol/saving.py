@@ -23,7 +23,7 @@ from minpy.core.attributes import Attribute
 from minpy.core.customop import USER_OPERATORS, user_name
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
-from minpy.custom.calling import PropOperator
+from minpy.custom.operator import PropOperator
 from minpy.files import access_error, checked_path, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops.registry import OPERATORS

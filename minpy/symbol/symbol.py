@@ -154,8 +154,25 @@ class Symbol(SymbolMembers):
         """Return an attribute of its node as a string; None if there is none."""
         return self.list_attr().get(key)
 
-    def list_attr(self) -> dict[str, str]:
-        """Return the attributes of its node: those of the operator, and those noted by users."""
+    def list_attr(self, recursive: bool = False) -> dict[str, str]:
+        """Return the attributes of its node: those of the operator, and those noted by users.
+
+        Parameters
+        ----------
+        recursive : bool
+            As in MXNet only False is left: `attr_dict()` returns the attributes of all nodes.
+
+        Returns
+        -------
+        dict of str to str
+
+        Raises
+        ------
+        ArgumentError
+            For a group of several nodes' outputs, or if `recursive`.
+        """
+        if recursive:
+            raise ArgumentError(f"{self!r}.list_attr: recursive=True is not supported any more; use attr_dict().")
         if self.name is None:
             raise ArgumentError(f"{self!r}.list_attr: a group has no attributes; use attr_dict().")
         node = self.values[0].node
@@ -556,7 +573,7 @@ def install(methods: Sequence[str]) -> None:
     for name in methods:
         if name in OPERATORS and not hasattr(Symbol, name):
             setattr(Symbol, name, _method(name))
-    for method in (_reshape, _astype, _transpose):
+    for method in (_reshape, _astype, _transpose, _flatten, _expand_dims, _squeeze):
         setattr(Symbol, method.__name__.removeprefix("_"), method)
 
 
@@ -570,6 +587,21 @@ def _reshape(self: Symbol, *shape: Any, **attributes: Any) -> Symbol:
     if shape:
         attributes["shape"] = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     return _call("reshape", [self], **attributes)
+
+
+def _flatten(self: Symbol, inplace: bool = False, **attributes: Any) -> Symbol:
+    """Return `mx.sym.flatten` of this symbol; `inplace` is for arrays, and makes no difference."""
+    return _call("flatten", [self], **attributes)
+
+
+def _expand_dims(self: Symbol, axis: int, inplace: bool = False, **attributes: Any) -> Symbol:
+    """Return `mx.sym.expand_dims` of this symbol; `inplace` is for arrays, and makes no difference."""
+    return _call("expand_dims", [self], axis=axis, **attributes)
+
+
+def _squeeze(self: Symbol, axis: Any = None, inplace: bool = False, **attributes: Any) -> Symbol:
+    """Return `mx.sym.squeeze` of this symbol; `inplace` is for arrays, and makes no difference."""
+    return _call("squeeze", [self], **attributes, **({} if axis is None else {"axis": axis}))
 
 
 def _transpose(self: Symbol, *axes: Any, **attributes: Any) -> Symbol:

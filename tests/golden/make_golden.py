@@ -1,7 +1,7 @@
 """Writes the golden files: what MXNet 1.9.1 answers to every case. Run under MXNet 1.9.1, not under the library itself.
 
 Usage: ``python tests/golden/make_golden.py [ndarray] [autograd] [operator] [custom]
-[convolution] [scalar] [naming] [visualization]``.
+[convolution] [scalar] [dtypes] [argument] [naming] [visualization]``.
 """
 
 import importlib
@@ -13,7 +13,18 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-GROUPS = ("ndarray", "autograd", "operator", "custom", "convolution", "scalar", "naming", "visualization")
+GROUPS = (
+    "ndarray",
+    "autograd",
+    "operator",
+    "custom",
+    "convolution",
+    "scalar",
+    "dtypes",
+    "argument",
+    "naming",
+    "visualization",
+)
 
 
 def make(group: str, mx: Any, run_case: Callable[[Any, str], dict[str, Any]]) -> int:

@@ -11,5 +11,5 @@ __all__ = ["ALL_ROWS"]
 
 ALL_ROWS: list[Row] = []
 for _module in pkgutil.iter_modules(__path__):
-    if _module.name != "row":
+    if _module.name not in ("exceptions", "row"):
         ALL_ROWS.extend(importlib.import_module(f"{__name__}.{_module.name}").ROWS)

@@ -119,16 +119,49 @@ ROWS = [
 
 # -- outputs whose gradient is a loss's, and not their own -------------------------------------------------------------
 
-_LOSS = {"order": 0, "reason": "its gradient is that of a loss", "argnums": ()}
+_LOSS: dict[str, Any] = {"order": 0, "reason": "its gradient is that of a loss", "argnums": ()}
 _LABELS = integers(3, high=4)
+
+
+def _cross_entropy(x: np.ndarray, label: np.ndarray) -> float:
+    return float(-np.log(_softmax(x))[np.arange(3), label.astype(int)].sum())
+
+
+def _squared_hinge(x: np.ndarray, label: np.ndarray) -> float:
+    signs = np.where(np.arange(4) == label[:, None], 1, -1)
+    return float((np.maximum(0, 1 - signs * x) ** 2).sum())
+
+
+# The regressions divide by the number of outputs an example, which is 4 here.
 ROWS += [
-    Row("SoftmaxOutput", (real(3, 4), _LABELS), {}, lambda x, label: _softmax(x), **_LOSS),
-    Row("LinearRegressionOutput", (real(3, 4), real(3, 4)), {}, lambda x, label: x, **_LOSS),
-    Row("LogisticRegressionOutput", (real(3, 4), real(3, 4)), {}, lambda x, label: 1 / (1 + np.exp(-x)), **_LOSS),
-    Row("MAERegressionOutput", (real(3, 4), real(3, 4)), {}, lambda x, label: x, **_LOSS),
-    Row("SVMOutput", (real(3, 4), _LABELS), {}, lambda x, label: x, **_LOSS),
-    Row("MakeLoss", real(3, 4), {}, lambda x: x, **_LOSS),
-    Row("make_loss", real(3, 4), {}, lambda x: x, **_LOSS),
+    Row("SoftmaxOutput", (real(3, 4), _LABELS), {}, lambda x, label: _softmax(x), loss=_cross_entropy, **_LOSS),
+    Row(
+        "LinearRegressionOutput",
+        (real(3, 4), real(3, 4)),
+        {},
+        lambda x, label: x,
+        loss=lambda x, label: ((x - label) ** 2).sum() / 2 / 4,
+        **_LOSS,
+    ),
+    Row(
+        "LogisticRegressionOutput",
+        (real(3, 4), real(3, 4)),
+        {},
+        lambda x, label: 1 / (1 + np.exp(-x)),
+        loss=lambda x, label: (np.log(1 + np.exp(x)) - label * x).sum() / 4,
+        **_LOSS,
+    ),
+    Row(
+        "MAERegressionOutput",
+        (real(3, 4), real(3, 4)),
+        {},
+        lambda x, label: x,
+        loss=lambda x, label: abs(x - label).sum() / 4,
+        **_LOSS,
+    ),
+    Row("SVMOutput", (real(3, 4), _LABELS), {}, lambda x, label: x, loss=_squared_hinge, **_LOSS),
+    Row("MakeLoss", real(3, 4), {}, lambda x: x, loss=np.sum, **_LOSS),
+    Row("make_loss", real(3, 4), {}, lambda x: x, loss=np.sum, **_LOSS),
 ]
 
 # -- drawing, and updating ---------------------------------------------------------------------------------------------

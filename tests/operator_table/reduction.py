@@ -58,7 +58,15 @@ ROWS = (
     *_rows("mean", lambda row: sum(row.tolist()) / len(row), _X),
     *_rows("prod", _product, _NONZERO, cases=("axis", "last", "exclude"), float16_tolerance=3e-2),
     *_rows("prod", _product, real(2, 2, low=0.5), cases=("all", "kept"), float16_tolerance=3e-2),
-    Row("prod", real(2, 3, values=[[0, 2, 3], [0, 0, 5]]), {"axis": 1}, order=1, label="zeros", reason="see its rule"),
+    Row("prod", real(2, 3, values=[[0, 2, 3], [0, 0, 5]]), {"axis": 1}, label="zeros"),
+    Row("prod", real(5, values=[2, 0, 3, -1, 0]), {}, label="zeros_odd"),
+    Row(
+        "prod",
+        real(2, 3, 2, values=[[[2, 0], [3, 1], [0, 4]], [[1, 5], [0, 2], [3, 2]]]),
+        {"axis": (0, 2)},
+        label="zeros_axes",
+    ),
+    Row("nanprod", real(4, values=[2, 0, NAN, 3]), {}, argnums=(0,), label="zeros"),
     *_rows(
         "nanprod",
         lambda row: _product(row[row == row]),

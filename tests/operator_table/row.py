@@ -105,6 +105,10 @@ class Row:
         Whether to run with `train_mode` on.
     random : bool
         Whether the answer is drawn: then only shapes, dtypes and gradients are checked, with the seed set anew.
+    loss : callable, optional
+        `loss(*inputs, **attributes)` returns the number whose gradient the rules give, where that is not the answer's.
+    ulps : float
+        How far faster forms of the operator may be from its definition, in units in the last place.
     operator : Any, optional
         The operator itself, where it is not public.
     label : str
@@ -125,6 +129,8 @@ class Row:
     float16_tolerance: float = 1e-2
     training: bool = False
     random: bool = False
+    loss: Callable[..., float] | None = None
+    ulps: float = 4.0
     operator: Any = None
     label: str = ""
 

@@ -1,4 +1,4 @@
-"""Rows of `minpy.ops.tensor.shape`, `broadcasting`, `tiling`, `joining` and `slicing`: operators that move elements."""
+"""Rows of `minpy.ops.tensor`: what reshapes, transposes, broadcasts, tiles, joins, splits and slices."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import numpy
 
 from minpy.graph.tracing import steps
 from minpy.graph.tracing.functions import full_like
-from minpy.graph.tracing.noting import constant, is_known, known_of, operand
+from minpy.graph.tracing.noting import as_array, constant, is_known, known_of, operand
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.values import Traced
 
@@ -59,7 +59,7 @@ def _array(recorder: Recorder, function: Any, object: Any, dtype: Any = None, **
         return array if dtype is None else array.astype(dtype, copy=False)
     array = object if dtype is None else object.astype(dtype, copy=False)
     if array.scalar:
-        return recorder.stand_in(recorder, array.value, array.fact._replace(scalar=False), None, array.known)
+        return as_array(recorder, array)
     if function is numpy.array or copy is True:
         return array.copy() if array is object else array
     if function in (numpy.ascontiguousarray, numpy.require):  # it may be a copy, or not

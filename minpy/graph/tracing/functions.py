@@ -131,10 +131,14 @@ def _split(function: Any, named: dict[str, Any], traced: int) -> tuple[tuple[Any
     return tuple(positional), rest
 
 
-def _operator_of(function: Any, named: dict[str, Any]) -> tuple[Operator, list[Any], dict[str, Any]] | None:
+def _operator_of(
+    recorder: Recorder, function: Any, named: dict[str, Any]
+) -> tuple[Operator, list[Any], dict[str, Any]] | None:
     """Return (operator, inputs, attributes) if the call is one of an operator."""
     operator = FUNCTIONS.get(function)
     if not isinstance(operator, Operator) or operator.keeps_dtype:
+        return None
+    if recorder.of_user and function in (numpy.sum, numpy.mean):  # ours lose fewer digits
         return None
     names = operator.signature.inputs[: len([name for name in operator.signature.inputs if name in named])]
     attributes = {name: value for name, value in named.items() if name not in names}
@@ -150,7 +154,7 @@ def _handler(kind: str, traced: int) -> Callable[..., Any]:
     def handle(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
         named, out = _prepared(recorder, function, arguments, keywords, traced)
         positional, rest = _split(function, named, traced)
-        result = steps_of(recorder, function, positional, rest, kind, operator=_operator_of(function, named))
+        result = steps_of(recorder, function, positional, rest, kind, operator=_operator_of(recorder, function, named))
         return result if out is None else store_all(recorder, out, result)
 
     return handle
@@ -165,9 +169,9 @@ def _where(recorder: Recorder, function: Any, *arguments: Any) -> Any:
 def _copy(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     """A copy of what is no view needs no step: nothing is ever written to."""
     array = arguments[0]
-    if not isinstance(array, Traced) or array.is_view or array.known is not None:
+    if not isinstance(array, Traced) or array.is_view or array.scalar or array.known is not None:
         return _handler("call", 1)(recorder, function, arguments, keywords)
-    return recorder.stand_in(recorder, array.value, array.fact._replace(scalar=False))
+    return recorder.stand_in(recorder, array.value, array.fact)
 
 
 def _accumulate(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from minpy.graph.tracing.values import Traced
 
 __all__ = [
     "FUNCTION_HANDLERS",
+    "as_array",
     "call_function",
     "constant",
     "elementwise",
@@ -64,6 +65,11 @@ def stacked(recorder: Recorder, values: Any) -> Any:
     """Return what `numpy.array` makes of a list with stand-ins in it."""
     parts = [operand(recorder, value) for value in values]
     return call_function(recorder, numpy.stack, (parts,), {})
+
+
+def as_array(recorder: Recorder, scalar: Any) -> Any:
+    """Return a scalar as an array without axes: operators of Python do not always do the same to both."""
+    return steps_of(recorder, numpy.array, (scalar,), {}, "call", scalar.fact._replace(scalar=False))
 
 
 def value_of(recorder: Recorder, value: Any) -> Value:

@@ -24,6 +24,8 @@ class Recorder:
     ----------
     nodes : list of Node
         The steps, in the order of their first use.
+    of_user : bool
+        Whether a user's function is traced: its sums are NumPy's, to the last bit, and not those of our operators.
     refusal : Untraceable or None
         The first one: it holds, even if the traced function caught it.
     stand_in : type
@@ -44,6 +46,7 @@ class Recorder:
         self.kinds: dict[Node, str] = {}
         self.facts: dict[Node, tuple[tuple[int, ...], Any]] = {}
         self.refusal: Untraceable | None = None
+        self.of_user = False
         self.codes: set[types.CodeType] = set()
 
     def refuse(self, reason: str, place: Place | None = None) -> Untraceable:

@@ -56,6 +56,7 @@ class Shadow:
 
     def __init__(self, recorder: Recorder, captures: Captures, part: str, array: Any = None) -> None:
         self.recorder = recorder
+        recorder.of_user = True
         self.captures = captures
         self.part = part
         self.array = array

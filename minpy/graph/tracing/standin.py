@@ -126,7 +126,8 @@ class StandIn(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
             fast = _FAST_POWERS.get(exponent) if self.dtype.kind == "f" and not self.scalar and self.shape else None
             if fast is not None:
                 return elementwise(self.recorder, fast, (self,))
-            return elementwise(self.recorder, steps.power, (self, exponent))
+            function = steps.power if self.scalar or self.shape else steps.power_of_array
+            return elementwise(self.recorder, function, (self, exponent))
         return super().__pow__(exponent)
 
     def __ipow__(self, exponent: Any) -> Any:

@@ -17,7 +17,18 @@ from minpy.core.attributes import Signature
 from minpy.core.operator import Operator
 from minpy.ops.registry import FUNCTIONS
 
-__all__ = ["KINDS", "Slot", "Step", "fill", "frozen", "leaves", "make_step", "power", "ufunc_operator"]
+__all__ = [
+    "KINDS",
+    "Slot",
+    "Step",
+    "fill",
+    "frozen",
+    "leaves",
+    "make_step",
+    "power",
+    "power_of_array",
+    "ufunc_operator",
+]
 
 KINDS = ("elementwise", "reduce", "view", "product", "call")
 _VARIADIC = Signature((), {}, {}, variadic="arrays")
@@ -156,6 +167,11 @@ def ufunc_operator(ufunc: Any, keeps_dtype_is_harmless: bool) -> Operator:
 def power(base: Any, exponent: Any) -> Any:
     """Return `base ** exponent`: not always `numpy.power`, which has no short ways for single exponents."""
     return python_operators.pow(base, exponent)
+
+
+def power_of_array(base: Any, exponent: Any) -> Any:
+    """Return the power of an array without axes, which may come as a scalar."""
+    return numpy.asarray(base) ** exponent
 
 
 def leaves(value: Any) -> Iterator[Any]:

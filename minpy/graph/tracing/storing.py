@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from minpy.graph.tracing import steps
-from minpy.graph.tracing.noting import constant, known_of, operand, steps_of
+from minpy.graph.tracing.noting import as_array, constant, known_of, operand, steps_of
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.values import Traced
 
@@ -40,6 +40,7 @@ def store(target: Traced, result: Any) -> Traced:
     require_own(target)
     if (result.shape, result.dtype) != (target.shape, target.dtype):
         raise target.recorder.refuse(f"it stores {result!r} into {target!r}")
+    result = as_array(target.recorder, result) if result.scalar else result
     target.change(result.value, result.known)
     return target
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy
 
+from minpy.core.sums import sum_to
 from minpy.graph.tracing import functions, operators
-from minpy.graph.tracing.noting import constant, operand
+from minpy.graph.tracing.facts import Fact
+from minpy.graph.tracing.noting import constant, operand, steps_of
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.standin import StandIn
 from minpy.graph.tracing.untraceable import Place, Untraceable
@@ -65,8 +67,7 @@ def conformed(recorder: Recorder, part: Any, answer_shape: Any, shape: tuple[int
         if part.size == 1 and shape in ((), (1,)):
             part = part.reshape(shape)
         elif part.shape == answer_shape and lead >= 0 and _broadcasts(shape, part.shape[lead:]):
-            stretched = (axis for axis in range(lead, part.ndim) if shape[axis - lead] == 1 != part.shape[axis])
-            part = numpy.sum(part, axis=(*range(lead), *stretched)).reshape(shape)
+            part = steps_of(recorder, sum_to, (part, shape), {}, "reduce", Fact(shape, part.dtype, False))
         else:
             raise recorder.refuse(f"a gradient has shape {part.shape}, and its argument {shape}")
     if part.dtype == dtype:

@@ -3,12 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from minpy.core.errors import ShapeError
+from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape
 
-__all__ = ["resolve_shape", "shape_of_target"]
+__all__ = ["codes_given", "resolve_shape", "shape_of_target"]
+
+
+def codes_given(
+    shape: int | Sequence[int] | None, reverse: bool, target_shape: Sequence[int], keep_highest: bool
+) -> tuple[tuple[int, ...], bool]:
+    """Return (lengths and codes, whether they are read from the right) as the attributes of `reshape` give them.
+
+    `target_shape` is how MXNet wrote shapes before it had codes: one 0 is inferred, and with `keep_highest` the first
+    axis stays. It counts where no `shape` is given.
+
+    Raises
+    ------
+    ArgumentError
+        If neither is given.
+
+    Examples
+    --------
+    >>> codes_given((0, -1), False, (), False)
+    ((0, -1), False)
+    >>> codes_given(None, False, (0, 10), False), codes_given(None, False, (7, 10), True)
+    (((-1, 10), False), ((0, 10), False))
+    """
+    if isinstance(shape, int):
+        return (shape,), reverse
+    if shape or (shape is not None and not target_shape):
+        return tuple(shape), reverse
+    if not target_shape:
+        raise ArgumentError("reshape: attribute 'shape' is missing; pass shape=... .")
+    lengths = tuple(length or -1 for length in target_shape)
+    return ((0, *lengths[1:]) if keep_highest else lengths), False
 
 
 def resolve_shape(shape: tuple[int, ...], target: tuple[int, ...], reverse: bool = False) -> tuple[int, ...]:

@@ -14,12 +14,15 @@ from typing import Any
 import numpy as np
 
 from minpy.core.base import DTypes, Shapes
+from minpy.core.dispatch import run_keeping_dtype
 from minpy.core.errors import ShapeError
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape, as_dtype, merge_shapes, same_dtype, same_shape
 
 __all__ = [
+    "booleans_give",
     "by_default",
+    "computed",
     "derived",
     "dtype_attribute",
     "dtype_of",
@@ -211,6 +214,35 @@ def promoted(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes
     if known and len(known) == len(inputs):
         return inputs, [np.result_type(*known)] * len(outputs)
     return same_dtype(inputs, outputs)
+
+
+def booleans_give(dtype: Any) -> Callable[..., tuple[DTypes, DTypes]]:
+    """Return the rule that outputs have the dtype of the only input, or the given one for booleans."""
+
+    def rule(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
+        if inputs[0] is not None and inputs[0].kind == "b":
+            return inputs, [np.dtype(dtype)] * len(outputs)
+        return same_dtype(inputs, outputs)
+
+    return rule
+
+
+def computed(operator: Any) -> Callable[..., tuple[DTypes, DTypes]]:
+    """Return the rule of an operator that keeps dtypes: as promoted, but for booleans, of which it is asked."""
+
+    def rule(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
+        if all(dtype is not None and dtype.kind == "b" for dtype in inputs):
+            return inputs, [_of_booleans(operator, len(inputs))] * len(outputs)
+        return promoted(inputs, outputs)
+
+    return rule
+
+
+@functools.lru_cache(None)
+def _of_booleans(operator: Any, count: int) -> np.dtype:
+    with np.errstate(all="ignore"):
+        answer: np.dtype = run_keeping_dtype(operator, [np.ones(1, np.bool_)] * count, {}).dtype
+    return answer
 
 
 # -- names -------------------------------------------------------------------------------------------------------------

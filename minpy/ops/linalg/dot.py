@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
+from minpy.core.sums import sum_to
 from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rules import forwards, merge_lengths, promoted, with_axes
 from minpy.ops.kernels.products import matrix_product
@@ -226,9 +227,7 @@ def _summed_to(array: Any, shape: tuple[int, ...]) -> Any:
     given = np.shape(array)
     if given == shape:
         return array
-    lead = len(given) - len(shape)
-    stretched = tuple(axis for axis in range(lead, len(given)) if shape[axis - lead] == 1 != given[axis])
-    return np.reshape(np.sum(array, axis=(*range(lead), *stretched)), shape)
+    return sum_to(array, shape)
 
 
 @matmul.def_grad(argnum=0)

@@ -9,9 +9,10 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError, nearest
 from minpy.core.operator import Operator
+from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
-from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, merge_shapes, same_shape
-from minpy.ops.inference.rules import like_data, product, with_followers
+from minpy.ops.inference.partial_shapes import is_known, merge_shapes, same_shape
+from minpy.ops.inference.rules import booleans_give, like_data, with_followers
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
 from minpy.ops.tensor.mathematics import relu, sigmoid, softrelu, softsign, tanh
@@ -93,6 +94,7 @@ def _activation_into(out: Any, data: Any, *, act_type: str) -> None:
 
 activation.elementwise = True
 activation.def_infer_shape(same_shape)
+activation.def_infer_type(booleans_give(np.int64))  # 'relu': the others refuse them
 
 
 # Self-normalizing networks (Klambauer et al., 2017): with these two, mean 0 and variance 1 are a fixed point.
@@ -102,20 +104,31 @@ _SELU_SCALE = 1.0507009873554805
 _LEAKY_TYPES = ("leaky", "prelu", "rrelu", "elu", "selu", "gelu")
 
 
-def _channels(gamma: Any, ndim: int) -> Any:
-    """Return slopes, one for each channel (axis 1) or one for all, so that they broadcast against the data."""
-    if np.size(gamma) == 1:
-        return np.reshape(gamma, (1,) * max(ndim, 1))
-    return np.reshape(gamma, (-1,) + (1,) * (ndim - 2) if ndim > 1 else (-1,))
+def _slopes_shape(gamma: tuple[int, ...], data: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape, with as many axes as the data, in which slopes broadcast against it.
+
+    They are one for all, one for each channel (axis 1), or one for each example, or each channel of each example: axes
+    of `gamma`, from the last to the first, are those of the data's first two that are as long.
+    """
+    ones, rest = [1] * len(data), list(gamma)
+    shape = list(ones)
+    for axis in range(min(len(data), 2))[::-1]:
+        if rest and rest[-1] in (1, data[axis]):
+            shape[axis] = rest.pop()
+    if math.prod(rest) == 1:
+        return tuple(shape)
+    channels = data[min(1, len(data) - 1)] if data else 1
+    if math.prod(gamma) != channels:
+        raise ShapeError(
+            f"LeakyReLU: gamma has shape {gamma}; expected (1,) or ({channels},), one slope a channel"
+            + (f", or {tuple(data[:2])}, one for each example too." if len(data) > 1 else ".")
+        )
+    ones[min(1, len(data) - 1)] = channels
+    return tuple(ones)
 
 
 def _normal_cdf(data: Any) -> Any:
     return erf(data * math.sqrt(0.5)) * 0.5 + 0.5
-
-
-def _require_slopes(size: int, shape: tuple[int, ...], channels: int) -> None:
-    if size not in (1, channels):
-        raise ShapeError(f"LeakyReLU: gamma has shape {shape}; expected (1,) or ({channels},), one slope a channel.")
 
 
 @operator(
@@ -140,7 +153,8 @@ def leaky_relu(
     data : NDArray
         Floating point, of any shape; axis 1 holds the channels.
     gamma : NDArray, optional
-        The slopes of 'prelu': one for each channel, or one for all.
+        The slopes of 'prelu': one for each channel, or one for all; of shape data.shape[:2], one for each channel of
+        each example.
     act_type : {'leaky', 'prelu', 'rrelu', 'elu', 'selu', 'gelu'}
         What becomes of x < 0: slope · x; gamma · x; a random slope · x; slope · (exp(x) - 1); the same with the
         constants of self-normalizing networks. 'gelu' is x times the probability that a standard normal is below x.
@@ -192,9 +206,7 @@ def leaky_relu(
         )
     if gamma is None:
         raise ArgumentError("LeakyReLU: act_type='prelu' needs gamma, the slopes for negative elements.")
-    channels = data.shape[1] if data.ndim > 1 else data.size
-    _require_slopes(gamma.size, gamma.shape, channels)
-    return np.where(data > 0, data, data * _channels(gamma, data.ndim))
+    return np.where(data > 0, data, data * np.reshape(gamma, _slopes_shape(gamma.shape, data.shape)))
 
 
 @leaky_relu.def_grad(argnum=0)
@@ -210,7 +222,8 @@ def _leaky_relu_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str, slop
         return lambda g: g * (_normal_cdf(data) + data * density)
     if act_type == "rrelu":  # the slopes that were drawn are ans / data
         return lambda g: np.where(data >= 0, g, g * (ans / np.where(data < 0, data, 1)))
-    return lambda g: np.where(data > 0, g, g * _channels(gamma, np.ndim(data)))
+    slopes = np.reshape(gamma, _slopes_shape(np.shape(gamma), np.shape(data)))
+    return lambda g: np.where(data > 0, g, g * slopes)
 
 
 @leaky_relu.def_grad(argnum=1)
@@ -218,11 +231,13 @@ def _slopes_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str) -> Any:
     shape = np.shape(gamma)
     if act_type != "prelu":
         return lambda g: np.zeros(shape)
-    ndim = np.ndim(data)
-    axes = (
-        tuple(range(ndim)) if np.size(gamma) == 1 else tuple(axis for axis in range(ndim) if axis != min(1, ndim - 1))
-    )
-    return lambda g: np.reshape(np.sum(np.minimum(data, 0) * g, axis=axes), shape)
+    axes = tuple(axis for axis, length in enumerate(_slopes_shape(shape, np.shape(data))) if length == 1)
+
+    def gradient(g: Any) -> Any:
+        each = np.minimum(data, 0) * g
+        return np.reshape(sum_over(each, axis=axes) if axes else each, shape)
+
+    return gradient
 
 
 @leaky_relu.def_infer_shape
@@ -233,8 +248,8 @@ def _leaky_relu_shapes(inputs: Any, outputs: Any, *, act_type: str) -> Any:
         channels = (*data, 1)[len(data) > 1]
         if not is_known(slopes[0]):
             slopes = [merge_shapes(slopes[0], (channels,))]  # or one for all, if that is given
-        elif channels != UNKNOWN:
-            _require_slopes(product(slopes[0]), slopes[0], channels)
+        elif is_known(data):
+            _slopes_shape(slopes[0], data)
     return [data, *slopes], outputs
 
 

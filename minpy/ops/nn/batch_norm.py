@@ -9,6 +9,7 @@ import numpy as np
 
 from minpy.core.array import note_write
 from minpy.core.errors import ShapeError
+from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import same_dtype
@@ -132,9 +133,9 @@ def batch_norm(
     values = _widened(data)
     if training and not use_global_stats:
         count = math.prod(data.shape[other] for other in others)
-        mean = values.sum(axis=others) / max(count, 1)
+        mean = sum_over(values, others) / max(count, 1)
         result = values - mean.reshape(shape)
-        variance = np.square(result).sum(axis=others) / max(count, 1)
+        variance = sum_over(np.square(result), others) / max(count, 1)
         if count:
             _move(moving_mean, mean, momentum)
             _move(moving_var, variance, momentum)
@@ -175,8 +176,8 @@ def _batch_norm_gradients(
         upstream = _widened(upstream)
         mean, inverse = _widened(ans[1]), _widened(ans[2])
         centred = _widened(data) - np.reshape(mean, shape)
-        shift = np.sum(upstream, axis=others)
-        slope = np.sum(upstream * centred, axis=others) * inverse
+        shift = sum_over(upstream, others)
+        slope = sum_over(upstream * centred, others) * inverse
         scale = inverse if fix_gamma else inverse * _widened(gamma)
         part = upstream * np.reshape(scale, shape)
         if training and not use_global_stats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import PartialShape, merge_shapes, same_shape
 from minpy.ops.nn.pooling import window_spread, window_sum
@@ -27,16 +29,17 @@ def _widened(data: Any) -> Any:
 
 def _standardized(data: Any, groups: int, eps: float) -> tuple[Any, Any, Any]:
     """Return (n, mean, deviation): n = (data - mean) / deviation has shape (batch, groups, everything else)."""
-    rows = np.reshape(_widened(data), (np.shape(data)[0], groups, -1))
+    batch, *lengths = np.shape(data)
+    rows = np.reshape(_widened(data), (batch, groups, math.prod(lengths) // max(groups, 1)))
     count = max(np.shape(rows)[2], 1)
-    mean = np.sum(rows, axis=2, keepdims=True) / count
+    mean = sum_over(rows, axis=2, keepdims=True) / count
     centred = rows - mean
-    deviation = np.sqrt(np.sum(centred * centred, axis=2, keepdims=True) / count + eps)
+    deviation = np.sqrt(sum_over(centred * centred, axis=2, keepdims=True) / count + eps)
     return centred / deviation, mean, deviation
 
 
 def _scaled(data: Any, normal: Any, gamma: Any, beta: Any) -> Any:
-    rows = normal * gamma.reshape(-1, 1) + beta.reshape(-1, 1)
+    rows = normal * gamma.reshape(len(gamma), 1) + beta.reshape(len(beta), 1)
     return rows.reshape(data.shape).astype(data.dtype, copy=False)
 
 
@@ -47,13 +50,13 @@ def _standardizing_gradients(data: Any, gamma: Any, groups: int, eps: float) -> 
         normal, _, deviation = _standardized(data, groups, eps)
         g = np.reshape(_widened(g), np.shape(normal))
         count = max(np.shape(normal)[2], 1)
-        along = g * np.reshape(_widened(gamma), (-1, 1))
-        shift = np.sum(along, axis=2, keepdims=True) / count
-        slope = np.sum(along * normal, axis=2, keepdims=True) / count
+        along = g * np.reshape(_widened(gamma), (*np.shape(gamma), 1))
+        shift = sum_over(along, axis=2, keepdims=True) / count
+        slope = sum_over(along * normal, axis=2, keepdims=True) / count
         part = (along - shift - normal * slope) / deviation
         if of_mean is not None:
             part = part + (of_mean[:, :, None] + of_deviation[:, :, None] * normal) / count
-        return np.reshape(part, np.shape(data)), np.sum(g * normal, axis=(0, 2)), np.sum(g, axis=(0, 2))
+        return np.reshape(part, np.shape(data)), sum_over(g * normal, axis=(0, 2)), sum_over(g, axis=(0, 2))
 
     return gradients
 
@@ -217,7 +220,7 @@ def _normed_axes(mode: str, ndim: int) -> tuple[int, ...]:
 def _length(data: Any, eps: float, mode: str) -> Any:
     axes = _normed_axes(mode, np.ndim(data))
     squares = _widened(data) * _widened(data)
-    return np.sqrt((np.sum(squares, axis=axes, keepdims=True) if axes else squares) + eps)
+    return np.sqrt((sum_over(squares, axis=axes, keepdims=True) if axes else squares) + eps)
 
 
 @operator(name="L2Normalization")
@@ -266,7 +269,7 @@ def _l2_normalization_gradient(ans: Any, data: Any, *, eps: float, mode: str) ->
     def gradient(g: Any) -> Any:
         length = _length(data, eps, mode)
         along = g * data / (length * length)
-        return (g - data * (np.sum(along, axis=axes, keepdims=True) if axes else along)) / length
+        return (g - data * (sum_over(along, axis=axes, keepdims=True) if axes else along)) / length
 
     return gradient
 
@@ -282,7 +285,7 @@ def _window(nsize: int) -> dict[str, Any]:
 def _as_rows(data: Any) -> Any:
     """Return the data with its channels as the first of two axes of windows."""
     shape = np.shape(data)
-    return np.reshape(data, (shape[0], 1, shape[1], -1))
+    return np.reshape(data, (shape[0], 1, shape[1], math.prod(shape[2:])))
 
 
 def _divisor_base(data: Any, alpha: float, knorm: float, nsize: int) -> Any:

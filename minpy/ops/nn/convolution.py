@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import derived, joined, merge_lengths, with_axes
 from minpy.ops.kernels.columns import (
@@ -106,7 +107,7 @@ def _with_bias(result: np.ndarray, bias: np.ndarray | None) -> np.ndarray:
 
 
 def _bias_gradient(g: Any) -> Any:
-    return np.sum(g, axis=(0, *range(2, np.ndim(g))))
+    return sum_over(g, axis=(0, *range(2, np.ndim(g))))
 
 
 @operator(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ShapeError
+from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.rules import replace_length, vectors_along, with_followers
@@ -87,9 +88,9 @@ def _along(axis: int, ndim: int) -> tuple[int, ...]:
 def _normalized(data: Any, axis: int, eps: float) -> tuple[Any, Any, Any]:
     """Return (x - mean) / deviation, the mean, and the deviation."""
     count = np.shape(data)[axis]
-    mean = np.sum(data, axis=axis, keepdims=True) / count
+    mean = sum_over(data, axis=axis, keepdims=True) / count
     centred = data - mean
-    deviation = np.sqrt(np.sum(centred * centred, axis=axis, keepdims=True) / count + eps)
+    deviation = np.sqrt(sum_over(centred * centred, axis=axis, keepdims=True) / count + eps)
     return centred / deviation, mean, deviation
 
 
@@ -104,8 +105,8 @@ def _layer_norm_gradient(
         normal, _, deviation = _normalized(data, axis, eps)
         first = g[0] if output_mean_var else g
         scaled = first * np.reshape(gamma, _along(axis, np.ndim(data)))
-        part = scaled - np.sum(scaled, axis=axis, keepdims=True) / count
-        part = (part - normal * (np.sum(scaled * normal, axis=axis, keepdims=True) / count)) / deviation
+        part = scaled - sum_over(scaled, axis=axis, keepdims=True) / count
+        part = (part - normal * (sum_over(scaled * normal, axis=axis, keepdims=True) / count)) / deviation
         return part + (g[1] + g[2] * normal) / count if output_mean_var else part
 
     return gradient
@@ -117,14 +118,14 @@ def _layer_norm_gamma_gradient(
 ) -> Any:
     axis %= np.ndim(data)
     others = tuple(position for position in range(np.ndim(data)) if position != axis)
-    return lambda g: np.sum((g[0] if output_mean_var else g) * _normalized(data, axis, eps)[0], axis=others)
+    return lambda g: sum_over((g[0] if output_mean_var else g) * _normalized(data, axis, eps)[0], axis=others)
 
 
 @layer_norm.def_grad(argnum=2)
 def _layer_norm_beta_gradient(ans: Any, data: Any, gamma: Any, beta: Any, *, axis: int, output_mean_var: bool) -> Any:
     axis %= np.ndim(data)
     others = tuple(position for position in range(np.ndim(data)) if position != axis)
-    return lambda g: np.sum(g[0] if output_mean_var else g, axis=others)
+    return lambda g: sum_over(g[0] if output_mean_var else g, axis=others)
 
 
 @layer_norm.def_infer_shape

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import with_axes, with_followers
 from minpy.ops.nn.softmax import raw_softmax, shifted_exp, softmax
@@ -52,6 +53,8 @@ def softmax_cross_entropy(data: np.ndarray, label: np.ndarray) -> np.ndarray:
         If the shapes do not fit.
     ArgumentError
         If a label is no class.
+    DTypeError
+        If `data` is not floating point.
 
     Examples
     --------
@@ -59,6 +62,7 @@ def softmax_cross_entropy(data: np.ndarray, label: np.ndarray) -> np.ndarray:
     >>> nd.softmax_cross_entropy(nd.zeros((2, 4)), nd.array([0, 3])).asnumpy().round(4)
     array([2.7726], dtype=float32)
     """
+    require_floats("softmax_cross_entropy", data)
     columns = _checked_labels(data, label)
     shifted, _, total = shifted_exp(data, 1)
     return (np.log(total).sum() - shifted[np.arange(len(data)), columns].sum()).reshape(1)

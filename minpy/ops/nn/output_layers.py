@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.array import Array
+from minpy.core.errors import ArgumentError, NoGradientError, ShapeError
+from minpy.core.operator import Operator
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_shape
 from minpy.ops.inference.rules import by_default, like_data, product, with_followers
@@ -28,6 +30,21 @@ __all__ = [
     "softmax_output",
     "svm_output",
 ]
+
+
+class _FirstOrderOnly(Operator):
+    """The identity, which no gradient passes."""
+
+    def missing_rule(self, index: int) -> NoGradientError:
+        """Return the error that says what to differentiate instead."""
+        return NoGradientError(
+            "SoftmaxOutput has no second-order gradient: its gradient is that of a loss, and follows from the answer. "
+            "For higher orders compute the loss, nd.softmax_cross_entropy(data, label)."
+        )
+
+
+# Recorded, the answer would be differentiated by the rule that it is used in, as if the loss were the answer.
+_not_further = _FirstOrderOnly(lambda gradient: gradient, name="gradient of SoftmaxOutput", builtin=True)
 
 _NORMALIZATIONS = ("null", "batch", "valid")
 _FEW_CLASSES = 64  # one comparison with all of them costs less than to look up one in each row
@@ -166,7 +183,8 @@ def _softmax_output_gradient(
 
     def gradient(g: Any) -> Any:
         result = part * scale if kept is None else part * (kept * scale)
-        return result * g if out_grad else result
+        result = result * g if out_grad else result
+        return _not_further(result) if isinstance(result, Array) else result
 
     return gradient
 
@@ -238,12 +256,15 @@ def _check_targets(name: str, data: np.ndarray, label: np.ndarray) -> None:
 
 
 def _regression_gradient(error: Any) -> Any:
-    """Return the rule for an output whose loss has the gradient `error(prediction, label)` in each element."""
+    """Return the rule for an output whose loss has the gradient `error(data, label)` in each element.
+
+    It does not read the answer, which at higher orders would be differentiated as if the loss were the answer.
+    """
 
     def rule(ans: Any, data: Any, label: Any, *, grad_scale: float) -> Any:
-        shape = np.shape(ans)
+        shape = np.shape(data)
         scale = grad_scale / max(math.prod(shape[1:]), 1)
-        return lambda g: error(ans, np.reshape(label, shape)) * scale
+        return lambda g: error(data, np.reshape(label, shape)) * scale
 
     return rule
 
@@ -286,6 +307,10 @@ def linear_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale:
     return data.copy()
 
 
+def _sigmoid(data: Any) -> Any:
+    return np.tanh(data / 2) / 2 + data.dtype.type(0.5)
+
+
 @operator(name="LogisticRegressionOutput")
 def logistic_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: float = 1.0) -> np.ndarray:
     """Return the sigmoid of the data, with the gradient of the logistic loss.
@@ -322,7 +347,7 @@ def logistic_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scal
     """
     _check_targets("LogisticRegressionOutput", data, label)
     require_floats("LogisticRegressionOutput", data)
-    return np.tanh(data / 2) / 2 + data.dtype.type(0.5)
+    return _sigmoid(data)
 
 
 @operator(name="MAERegressionOutput")
@@ -363,12 +388,12 @@ def mae_regression_output(data: np.ndarray, label: np.ndarray, *, grad_scale: fl
     return data.copy()
 
 
-linear_regression_output.def_grad(_regression_gradient(lambda ans, label: ans - label), 0).def_grad_zero(1)
-logistic_regression_output.def_grad(_regression_gradient(lambda ans, label: ans - label), 0).def_grad_zero(1)
+linear_regression_output.def_grad(_regression_gradient(lambda data, label: data - label), 0)
+logistic_regression_output.def_grad(_regression_gradient(lambda data, label: _sigmoid(data) - label), 0)
 # Where prediction and label are equal MXNet's gradient is -1, one of the two slopes that meet there.
-mae_regression_output.def_grad(_regression_gradient(lambda ans, label: np.where(ans > label, 1, -1)), 0).def_grad_zero(
-    1
-)
+mae_regression_output.def_grad(_regression_gradient(lambda data, label: np.where(data > label, 1, -1)), 0)
+for _operator in (linear_regression_output, logistic_regression_output, mae_regression_output):
+    _operator.def_grad_zero(1)
 
 
 @operator(name="MakeLoss")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
+from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN
 from minpy.ops.inference.rules import forwards, joined
 from minpy.ops.nn.convolution import LAYOUTS, per_axis
@@ -60,7 +61,7 @@ def window_sum(data: Any, *, kernel: Ints, stride: Ints, pad: Ints, counts: Ints
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
         length = data.shape[axis]
         if count == 1 and p == 0 and k >= length:
-            data = data.sum(axis=axis, keepdims=True)
+            data = sum_over(data, axis, keepdims=True)
             continue
         total = None
         for offset in range(k):
@@ -120,7 +121,7 @@ def _covers(lengths: Ints, kernel: Ints, pad: Ints, counts: Ints) -> bool:
 
 
 def _lowest(dtype: np.dtype) -> Any:
-    return np.finfo(dtype).min if dtype.kind == "f" else np.iinfo(dtype).min
+    return np.finfo(dtype).min if dtype.kind == "f" else dtype.kind != "b" and np.iinfo(dtype).min
 
 
 def _window_max(data: np.ndarray, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> np.ndarray:
@@ -159,7 +160,7 @@ def _first_maxima(
 def window_place(gradient: Any, data: Any, largest: Any, *, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     """Return zeros, with each number of `gradient` added at the first of the largest elements of its window."""
     if _covers(data.shape[2:], kernel, pad, largest.shape[2:]):
-        rows = data.reshape(math.prod(data.shape[:2]), -1)
+        rows = data.reshape(math.prod(data.shape[:2]), math.prod(data.shape[2:]))
         result = np.zeros(rows.shape, gradient.dtype)
         result[np.arange(len(rows)), rows.argmax(axis=1)] = gradient.reshape(-1)
         return result.reshape(data.shape)

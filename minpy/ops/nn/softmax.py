@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
+from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
 from minpy.ops.dtypes import dtype_or, require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
@@ -115,7 +117,7 @@ def _masked_softmax(logits: np.ndarray, mask: np.ndarray, axis: int) -> np.ndarr
     highest = result.max(axis=axis, keepdims=True, initial=-np.inf)
     result -= np.where(np.isneginf(highest), 0, highest)  # nothing counts: all results are 0
     np.exp(result, out=result)
-    total = result.sum(axis=axis, keepdims=True)
+    total = sum_over(result, axis, keepdims=True)
     result /= np.where(total == 0, 1, total)
     return result
 
@@ -124,7 +126,7 @@ def _masked_softmax(logits: np.ndarray, mask: np.ndarray, axis: int) -> np.ndarr
 def _softmax_gradient(ans: Any, data: Any, length: Any, *, axis: int, temperature: float | None) -> Any:
     def gradient(g: Any) -> Any:
         part = ans * g
-        part = part - ans * np.sum(part, axis=axis, keepdims=True)
+        part = part - ans * sum_over(part, axis=axis, keepdims=True)
         return part if temperature in (None, 1) else part / temperature
 
     return gradient
@@ -196,7 +198,7 @@ def log_softmax(
 @log_softmax.def_grad()
 def _log_softmax_gradient(ans: Any, data: Any, *, axis: int, temperature: float | None) -> Any:
     def gradient(g: Any) -> Any:
-        part = g - np.exp(ans) * np.sum(g, axis=axis, keepdims=True)
+        part = g - np.exp(ans) * sum_over(g, axis=axis, keepdims=True)
         return part if temperature in (None, 1) else part / temperature
 
     return gradient
@@ -254,7 +256,7 @@ def softmin(
 def _softmin_gradient(ans: Any, data: Any, *, axis: int, temperature: float | None) -> Any:
     def gradient(g: Any) -> Any:
         part = ans * g
-        part = ans * np.sum(part, axis=axis, keepdims=True) - part
+        part = ans * sum_over(part, axis=axis, keepdims=True) - part
         return part if temperature in (None, 1) else part / temperature
 
     return gradient
@@ -293,7 +295,8 @@ def softmax_activation(data: np.ndarray, *, mode: str = "instance") -> np.ndarra
     logits, dtype = _prepared("SoftmaxActivation", data, None, None)
     if mode == "channel":
         return raw_softmax(logits, one_axis("SoftmaxActivation", 1, data.ndim)).astype(dtype, copy=False)
-    return raw_softmax(logits.reshape(len(data), -1)).reshape(data.shape).astype(dtype, copy=False)
+    rows = logits.reshape(len(data), math.prod(data.shape[1:]))
+    return raw_softmax(rows).reshape(data.shape).astype(dtype, copy=False)
 
 
 @softmax_activation.def_grad()
@@ -302,7 +305,7 @@ def _softmax_activation_gradient(ans: Any, data: Any, *, mode: str) -> Any:
 
     def gradient(g: Any) -> Any:
         part = ans * g
-        return part - ans * np.sum(part, axis=axis, keepdims=True)
+        return part - ans * sum_over(part, axis=axis, keepdims=True)
 
     return gradient
 

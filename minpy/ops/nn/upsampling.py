@@ -9,6 +9,7 @@ import numpy as np
 
 from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape, merge_shapes
 from minpy.ops.inference.rules import derived, with_axes
 from minpy.ops.nn.convolution import deconvolution
@@ -49,7 +50,7 @@ def _repeated(data: np.ndarray, down: int, across: int) -> np.ndarray:
 def _collected(g: Any, shape: Ints, down: int, across: int) -> Any:
     """Return the transpose of `_repeated`: sums over the copies of each point."""
     batch, channels, height, width = shape
-    return np.sum(np.reshape(g, (batch, channels, height, down, width, across)), axis=(3, 5))
+    return sum_over(np.reshape(g, (batch, channels, height, down, width, across)), axis=(3, 5))
 
 
 def _window(shape: PartialShape, scale: int) -> dict[str, Any]:

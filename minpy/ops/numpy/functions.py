@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from minpy.core.operator import Operator
+from minpy.core.sums import mean_over, sum_over
 from minpy.ops.registry import operator
-from minpy.ops.tensor.reduction import expand, product_of_others, resolve_axes
+from minpy.ops.tensor.reduction import expand, product_of_others, raw_product_of_others, resolve_axes
 
 __all__ = ["numpy_clip", "numpy_max", "numpy_mean", "numpy_min", "numpy_prod", "numpy_sum", "numpy_where"]
 
@@ -41,6 +42,8 @@ def _with_axes(value: Any, a: Any, axis: Any, keepdims: bool) -> Any:
 @operator(name="_numpy_sum", implements=np.sum, public=False)
 def numpy_sum(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Return `numpy.sum`."""
+    if type(a) is np.ndarray and a.dtype.kind in "fc" and dtype in (None, a.dtype):
+        return sum_over(a, axis, keepdims)
     return _add(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -52,6 +55,8 @@ def _sum_gradient(ans: Any, a: Any, *, axis: Any, keepdims: bool) -> Callable[[A
 @operator(name="_numpy_mean", implements=np.mean, public=False)
 def numpy_mean(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Return `numpy.mean`."""
+    if type(a) is np.ndarray and a.dtype.kind in "fc" and dtype in (None, a.dtype):
+        return mean_over(a, axis, keepdims)
     mean: Any = np.mean  # its types know keepdims=True and False, but no bool
     return mean(a, axis=axis, dtype=dtype, keepdims=keepdims)
 
@@ -74,6 +79,11 @@ def numpy_prod(a: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = 
 @numpy_prod.def_grad()
 def _prod_gradient(ans: Any, a: Any, *, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
     return lambda g: product_of_others(a, _axes(axis, a)) * _with_axes(g, a, axis, keepdims)
+
+
+@numpy_prod.def_grad_kernel()
+def _raw_prod_gradient(ans: Any, a: Any, *, axis: Any, keepdims: bool) -> Callable[[Any], Any]:
+    return lambda g: raw_product_of_others(a, _axes(axis, a)) * _with_axes(g, a, axis, keepdims)
 
 
 @operator(name="_numpy_max", implements=(np.max, np.amax), public=False)

@@ -19,6 +19,7 @@ from minpy.core.errors import ArgumentError, ShapeError, describe, describe_argu
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
+from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.registry import OPERATORS
 
@@ -73,6 +74,7 @@ class Update(Operator):
             else:
                 self.apply(result, raws, attributes)
         except Exception as error:
+            require_floats(self.__name__, weight, argument="weight")
             arrays = describe_arguments(self.signature.inputs, raws)
             raise operator_error(error, f"{self.__name__}: failed on {arrays}, {attributes}") from error
         for raw in raws[2:]:
@@ -229,6 +231,8 @@ def _sgd_update(
     ------
     ShapeError
         If the shapes differ.
+    DTypeError
+        If the weight is not floating point.
 
     Examples
     --------
@@ -237,6 +241,7 @@ def _sgd_update(
     >>> nd.sgd_update(weight, nd.array([1, -1]), lr=0.5, out=weight).asnumpy()
     array([0.5, 2.5], dtype=float32)
     """
+    require_floats("sgd_update", weight, argument="weight")
     out = np.empty_like(weight)
     sgd_update.apply(
         out,
@@ -287,6 +292,8 @@ def _sgd_mom_update(
     ------
     ShapeError
         If the shapes differ.
+    DTypeError
+        If the weight is not floating point.
 
     Examples
     --------
@@ -297,6 +304,7 @@ def _sgd_mom_update(
     >>> mom.asnumpy()
     array([0.5, 0.5], dtype=float32)
     """
+    require_floats("sgd_mom_update", weight, argument="weight")
     out = np.empty_like(weight)
     sgd_mom_update.apply(
         out,

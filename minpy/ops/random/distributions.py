@@ -1,4 +1,4 @@
-"""Random arrays. Operators without inputs make NumPy arrays here; `minpy.nd.random` places them on a context."""
+"""Random numbers from distributions: what draws them, by name. Operators are made of it in `samplers`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.ops.dtypes import dtype_or
-from minpy.ops.inference.partial_shapes import as_dtype, same_dtype, same_shape
-from minpy.ops.inference.rules import forwards, numbered
 from minpy.ops.random.generator import generator
-from minpy.ops.registry import operator
 
-__all__ = ["DISTRIBUTIONS", "draw", "multinomial", "shuffle"]
+__all__ = ["DISTRIBUTIONS", "as_shape", "draw", "draw_each", "draw_integers", "names_of_arrays"]
 
 
 def _float_dtype(name: str, dtype: Any) -> np.dtype:
@@ -99,6 +96,15 @@ DISTRIBUTIONS: dict[str, tuple[dict[str, float], Callable[..., Any]]] = {
 }
 
 
+# Where arrays as parameters have other names than numbers.
+_NAMES_OF_ARRAYS = {"loc": "mu", "scale": "sigma"}
+
+
+def names_of_arrays(name: str) -> list[str]:
+    """Return what the parameters of a distribution are called where they are arrays."""
+    return [_NAMES_OF_ARRAYS.get(key, key) for key in DISTRIBUTIONS[name][0]]
+
+
 def as_shape(shape: Any) -> tuple[int, ...]:
     """Return a shape as a tuple: None is one element, a number one axis."""
     if shape is None:
@@ -130,120 +136,3 @@ def draw_integers(low: int, high: int, shape: Any, dtype: Any = None) -> np.ndar
     dtype = _integer_dtype("randint", dtype)
     _require(low < high, "randint", "low {} is not below high {}; numbers lie in [low, high)", low, high)
     return generator().integers(low, high, as_shape(shape), dtype)
-
-
-@operator(name="_shuffle", aliases=("shuffle",), random=True)
-def shuffle(data: np.ndarray) -> np.ndarray:
-    """Return the data with its elements along the first axis in random order.
-
-    Parameters
-    ----------
-    data : NDArray
-        With one axis or more.
-
-    Returns
-    -------
-    NDArray
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> sorted(nd.shuffle(nd.array([3, 1, 2])).asnumpy().tolist())
-    [1.0, 2.0, 3.0]
-    """
-    return generator().permutation(data, axis=0)
-
-
-@operator(
-    name="sample_multinomial",
-    aliases=("_sample_multinomial",),
-    outputs=lambda attributes: numbered(2) if attributes.get("get_prob") else ("output",),
-    random=True,
-)
-def multinomial(
-    data: np.ndarray, *, shape: int | tuple[int, ...] = (), get_prob: bool = False, dtype: str = "int32"
-) -> Any:
-    """Return category numbers drawn with given probabilities.
-
-    Parameters
-    ----------
-    data : NDArray
-        Probabilities, which sum to 1 along the last axis; with one axis, or a batch of them.
-    shape : int or tuple of int
-        How many to draw for each; one if left out.
-    get_prob : bool
-        Whether to return the logarithms of the drawn categories' probabilities too.
-    dtype : str
-        Of the result.
-
-    Returns
-    -------
-    NDArray, or two of them
-        Of shape data.shape[:-1] + shape; (1,) if that has no axis.
-
-    Raises
-    ------
-    ArgumentError
-        If a probability is negative, or all are 0.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.sample_multinomial(nd.array([[0, 1], [1, 0]]), shape=2).asnumpy()
-    array([[1, 1],
-           [0, 0]], dtype=int32)
-    """
-    if not data.ndim:
-        raise ShapeError("sample_multinomial: data has shape (); expected probabilities along the last axis.")
-    inner = as_shape(shape)
-    rows = data.reshape(-1, data.shape[-1]).astype(np.float64)
-    totals = np.cumsum(rows, axis=1)
-    if (rows < 0).any() or not (totals[:, -1:] > 0).all():
-        raise ArgumentError("sample_multinomial: each row of data must hold probabilities: none negative, not all 0.")
-    count = int(np.prod(inner, dtype=np.int64))
-    uniform = generator().random((len(rows), count)) * totals[:, -1:]
-    drawn = np.array([np.searchsorted(t, u, side="right") for t, u in zip(totals, uniform, strict=True)], np.intp)
-    drawn = drawn.reshape(len(rows), count)
-    result = drawn.astype(dtype).reshape((data.shape[:-1] + inner) or (1,))
-    if not get_prob:
-        return result
-    logarithms = np.log(np.take_along_axis(rows, drawn, 1)).astype(data.dtype)
-    return result, logarithms.reshape(result.shape)
-
-
-@multinomial.def_grad()
-def _multinomial_gradient(ans: Any, data: Any, *, get_prob: bool) -> Any:
-    size = np.shape(data)
-    if not get_prob:
-        return lambda g: np.zeros(size)
-    drawn, logarithms = (getattr(value, "_data", value) for value in ans)
-    rows = (-1, size[-1])
-
-    def gradient(g: Any) -> Any:
-        positions = drawn.astype(np.intp).reshape(-1, max(logarithms.size // max(np.prod(size[:-1], dtype=int), 1), 1))
-        hot = positions[..., None] == np.arange(size[-1])
-        weights = np.reshape(g[1], positions.shape)[..., None] / np.reshape(data, rows)[:, None, :]
-        return np.reshape(np.sum(np.where(hot, weights, 0), axis=1), size)
-
-    return gradient
-
-
-shuffle.def_grad_zero()
-shuffle.def_infer_shape(same_shape)
-
-
-@multinomial.def_infer_shape
-@forwards
-def _multinomial_shape(data: Any, *, shape: Any = (), **_: Any) -> Any:
-    if not data:
-        raise ShapeError("data has shape (); expected probabilities along the last axis.")
-    return data[:-1] + as_shape(shape) or (1,)
-
-
-@multinomial.def_infer_type
-def _multinomial_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
-    data, logarithms = same_dtype(inputs, outputs[1:])
-    return data, [as_dtype(dtype), *logarithms]
-
-
-multinomial.saved_name = "_sample_multinomial"

@@ -17,15 +17,13 @@ import numpy as np
 from minpy.core.base import DTypes, Shapes
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
-from minpy.ops.random.distributions import DISTRIBUTIONS, as_shape, draw, draw_each, draw_integers
+from minpy.ops.random.distributions import DISTRIBUTIONS, as_shape, draw, draw_each, draw_integers, names_of_arrays
 from minpy.ops.registry import operator
 from minpy.ops.tensor.creation import fill_in, shape_given
 
 __all__ = ["SAMPLERS", "randint"]
 
 _INPUT, _ATTRIBUTE = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
-# Where arrays as parameters have other names than numbers.
-_NAMES_OF_ARRAYS = {"loc": "mu", "scale": "sigma"}
 _ALIASES = {"uniform": ("uniform",), "normal": ("normal",)}
 
 _RANDOM_DOC = """Return an array drawn as by `nd.random_{name}`.
@@ -177,7 +175,7 @@ def _random_like(name: str) -> Operator:
 
 def _sample(name: str) -> Operator:
     """Define `_sample_X`: arrays as parameters."""
-    names = [_NAMES_OF_ARRAYS.get(key, key) for key in DISTRIBUTIONS[name][0]]
+    names = names_of_arrays(name)
 
     def forward(*parameters: Any, shape: Any = None, dtype: Any = None) -> Any:
         return draw_each(name, parameters, shape, dtype)

@@ -9,7 +9,6 @@ import numpy as np
 
 from minpy.core.operator import Operator
 from minpy.ops.documenting import binary_doc
-from minpy.ops.inference.rules import promoted
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -28,10 +27,16 @@ __all__ = [
 
 
 def _binary(
-    ufunc: np.ufunc, name: str, aliases: tuple[str, ...], sentence: str, example: tuple[str, str, str], notes: str = ""
+    ufunc: np.ufunc,
+    name: str,
+    aliases: tuple[str, ...],
+    sentence: str,
+    example: tuple[str, str, str],
+    notes: str = "",
+    synonyms: dict[str, str] | None = None,
 ) -> Operator:
-    made: Operator = operator(ufunc, name=name, aliases=aliases, doc=binary_doc(name, sentence, *example, notes))
-    made.def_infer_type(promoted)
+    doc = binary_doc(name, sentence, *example, notes)
+    made: Operator = operator(ufunc, name=name, aliases=aliases, doc=doc, synonyms=synonyms)
     return made
 
 
@@ -94,16 +99,18 @@ power = _binary(
     "Return lhs to the power of rhs, elementwise with broadcasting.",
     ("[1, 2, 3]", "[2, 3, 0.5]", "[1.    , 8.    , 1.7321]"),
     "The gradient with respect to rhs is lhs ** rhs * log(lhs): 0 where lhs is 0, NaN where it is negative.",
+    synonyms={"base": "lhs", "exp": "rhs"},
 )
 
 
 @power.def_grad()
 def _power_base_gradient(ans: Any, lhs: Any, rhs: Any) -> Callable[[Any], Any]:
-    # A zero exponent gives a gradient of zero, also at zero, where 0 * lhs ** -1 would be NaN.
+    # A zero exponent gives a gradient of zero, also at zero, where 0 * lhs ** -1 would be NaN. (Elsewhere it may not be
+    # replaced: that expression's own derivative with respect to the exponent is not zero.)
     if isinstance(rhs, (int, float)):
         lower = rhs - 1 if rhs else 1
         return lambda g: g * (lhs**lower * rhs)
-    return lambda g: g * (lhs ** np.where(rhs == 0, 1, rhs - 1) * rhs)
+    return lambda g: g * (lhs ** np.where(np.logical_and(lhs == 0, rhs == 0), 1, rhs - 1) * rhs)
 
 
 @power.def_grad(argnum=1)
@@ -118,6 +125,7 @@ maximum = _binary(
     "Return the larger of lhs and rhs, elementwise with broadcasting.",
     ("[1, 2, 3]", "[2]", "[2., 2., 3.]"),
     "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
+    synonyms={"left": "lhs", "right": "rhs"},
 )
 maximum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs >= rhs), 0)
 maximum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs < rhs), 1)
@@ -129,6 +137,7 @@ minimum = _binary(
     "Return the smaller of lhs and rhs, elementwise with broadcasting.",
     ("[1, 2, 3]", "[2]", "[1., 2., 2.]"),
     "Where they are equal the gradient goes to lhs; NaN wins over numbers.",
+    synonyms={"left": "lhs", "right": "rhs"},
 )
 minimum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs <= rhs), 0)
 minimum.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs > rhs), 1)
@@ -140,6 +149,7 @@ hypot = _binary(
     "Return sqrt(lhs ** 2 + rhs ** 2), elementwise with broadcasting.",
     ("[3, 5]", "[4, 12]", "[ 5., 13.]"),
     "The gradient at (0, 0) is NaN: there is none.",
+    synonyms={"left": "lhs", "right": "rhs"},
 )
 hypot.def_grad(lambda ans, lhs, rhs: lambda g: g * (lhs / ans), 0)
 hypot.def_grad(lambda ans, lhs, rhs: lambda g: g * (rhs / ans), 1)

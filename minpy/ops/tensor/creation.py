@@ -22,7 +22,18 @@ from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape
 from minpy.ops.inference.rules import dtype_attribute
 from minpy.ops.registry import operator
 
-__all__ = ["arange", "eye", "fill_in", "full", "linspace", "ones", "shape_given", "zeros", "zeros_without_dtype"]
+__all__ = [
+    "arange",
+    "evenly_spaced",
+    "eye",
+    "fill_in",
+    "full",
+    "linspace",
+    "ones",
+    "shape_given",
+    "zeros",
+    "zeros_without_dtype",
+]
 
 # How MXNet numbers dtypes.
 _NUMBERED = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
@@ -137,7 +148,7 @@ def ones(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32") 
 
 
 @operator(name="_full")
-def full(*, shape: tuple[int, ...] = (), value: float, ctx: str = "", dtype: str = "float32") -> np.ndarray:
+def full(*, shape: tuple[int, ...] = (), ctx: str = "", dtype: str = "float32", value: float) -> np.ndarray:
     """Return an array filled with a number.
 
     Parameters
@@ -207,6 +218,21 @@ def _numbered(dtype: Any) -> np.dtype | None:
     return np.dtype(_NUMBERED[dtype]) if dtype >= 0 else None
 
 
+def evenly_spaced(start: float, stop: float, step: float, repeat: int, dtype: np.dtype) -> np.ndarray:
+    """Return the numbers of `arange`. For a dtype of integers, their first and their distance are truncated, not each.
+
+    Examples
+    --------
+    >>> evenly_spaced(1.3, 10, 1.3, 1, np.dtype('int32'))
+    array([1, 2, 3, 4, 5, 6, 7], dtype=int32)
+    """
+    numbers = np.arange(start, stop, step)
+    if dtype.kind in "iu":
+        numbers = np.arange(len(numbers)) * int(step) + int(start)
+    numbers = numbers.astype(dtype)
+    return np.repeat(numbers, repeat) if repeat != 1 else numbers
+
+
 @operator(name="_arange")
 def arange(
     *,
@@ -233,6 +259,7 @@ def arange(
     ctx : str
         Accepted and not used.
     dtype : str
+        For integers, `start` and `step` are truncated; there are as many numbers as without.
 
     Returns
     -------
@@ -257,8 +284,7 @@ def arange(
         if infer_range:
             raise ArgumentError("_arange: infer_range=True leaves the end to a graph's inference; give stop.")
         start, stop = 0.0, start
-    numbers = np.arange(start, stop, step).astype(_dtype("_arange", dtype))
-    return np.repeat(numbers, repeat) if repeat != 1 else numbers
+    return evenly_spaced(start, stop, step, repeat, _dtype("_arange", dtype))
 
 
 @operator(name="_linspace")

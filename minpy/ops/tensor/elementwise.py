@@ -13,7 +13,7 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import same_shape
-from minpy.ops.inference.rules import promoted
+from minpy.ops.inference.rules import computed, promoted
 from minpy.ops.registry import operator
 from minpy.ops.tensor.arithmetic import add, divide, hypot, maximum, minimum, mod, multiply, power, subtract
 from minpy.ops.tensor.comparison import (
@@ -81,7 +81,7 @@ def _define(broadcasting: Operator, name: str, aliases: tuple[str, ...], result:
     made.keeps_dtype = True
     made.into, made.elementwise = broadcasting.into, broadcasting.elementwise
     made.def_infer_shape(same_shape)
-    made.def_infer_type(promoted)
+    made.def_infer_type(computed(made))
     if broadcasting.all_zero:
         return made.def_grad_zero()
     for argnum, rule in enumerate(broadcasting.rules):

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.errors import ArgumentError, OutOfRangeError, ShapeError
+from minpy.core.sums import sum_to
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import (
@@ -83,10 +84,7 @@ assign.def_grad(lambda ans, data, value, *, key: lambda g: assign(g, np.zeros(()
 @assign.def_grad(argnum=1)
 def _assigned_value_gradient(ans: Any, data: Any, value: Any, *, key: Any) -> Any:
     def gradient(g: Any) -> Any:
-        part = index(g, key=key)
-        lead = part.ndim - value.ndim
-        stretched = tuple(axis for axis in range(lead, part.ndim) if value.shape[axis - lead] == 1 != part.shape[axis])
-        return np.reshape(np.sum(part, axis=(*range(lead), *stretched)), value.shape)
+        return sum_to(index(g, key=key), value.shape)
 
     return gradient
 
@@ -110,7 +108,7 @@ def _in_range(name: str, indices: np.ndarray, length: int, mode: str) -> np.ndar
         raise ArgumentError(f"{name}: unknown mode {mode!r}; expected 'clip', 'wrap' or 'raise'.")
     if indices.size and (indices.min() < -length or indices.max() >= length):
         worst = indices.max() if indices.max() >= length else indices.min()
-        raise ArgumentError(f"{name}: index {worst} is out of range for an axis of length {length}.")
+        raise OutOfRangeError(f"{name}: index {worst} is out of range for an axis of length {length}.")
     return np.mod(indices, length)
 
 
@@ -138,7 +136,9 @@ def take(a: np.ndarray, indices: np.ndarray, *, axis: int = 0, mode: str = "clip
     ShapeError
         If there is no such axis.
     ArgumentError
-        For another mode, or an index out of range with 'raise'.
+        For another mode.
+    OutOfRangeError
+        For an index out of range with 'raise'.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def pick(
     ----------
     data : NDArray
     index : NDArray
-        Of the data's shape without the axis, or with the axis of length 1; of any dtype.
+        Of the data's shape without the axis, or with the axis of length 1; of any dtype. For data of one axis (1,).
     axis : int
     keepdims : bool
         Whether the result keeps the axis, with length 1.
@@ -238,7 +238,7 @@ def pick(
     Returns
     -------
     NDArray
-        Of the data's shape without the axis.
+        Of the data's shape without the axis; of shape (1,) if it has no other.
 
     Raises
     ------
@@ -253,7 +253,7 @@ def pick(
     """
     axis = one_axis("pick", axis, data.ndim)
     picked = np.take_along_axis(data, _positions(data.shape, index, axis, mode), axis)
-    return picked if keepdims else picked.squeeze(axis)
+    return picked if keepdims or picked.ndim == 1 else picked.squeeze(axis)
 
 
 def _positions(shape: tuple[int, ...], index: np.ndarray, axis: int, mode: str) -> np.ndarray:
@@ -284,7 +284,7 @@ def _pick_shapes(inputs: Any, outputs: Any, *, axis: int, keepdims: bool) -> Any
     if data is None:
         return inputs, outputs
     axis = one_axis("pick", axis, len(data))
-    rest = without_axis(data, axis)
+    rest = without_axis(data, axis) or (1,)
     return [data, by_default(index, rest)], [replace_length(data, axis, 1) if keepdims else rest]
 
 
@@ -392,7 +392,7 @@ def _coordinates(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> tupl
     for axis, row in enumerate(key):
         if row.size and (row.min() < -shape[axis] or row.max() >= shape[axis]):
             worst = row.max() if row.max() >= shape[axis] else row.min()
-            raise ArgumentError(f"{name}: index {worst} is out of range for axis {axis} of length {shape[axis]}.")
+            raise OutOfRangeError(f"{name}: index {worst} is out of range for axis {axis} of length {shape[axis]}.")
     return key
 
 
@@ -416,7 +416,7 @@ def gather_nd(data: np.ndarray, indices: np.ndarray) -> np.ndarray:
     ------
     ShapeError
         If there are more rows than axes.
-    ArgumentError
+    OutOfRangeError
         If a position is out of range.
 
     Examples
@@ -466,7 +466,7 @@ def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...])
     ------
     ShapeError
         If the shapes do not fit.
-    ArgumentError
+    OutOfRangeError
         If a position is out of range.
 
     Examples

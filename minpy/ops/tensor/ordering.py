@@ -11,7 +11,7 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.axes import one_axis
 from minpy.ops.dtypes import dtype_or
 from minpy.ops.inference.partial_shapes import UNKNOWN, as_dtype, same_dtype, same_shape
-from minpy.ops.inference.rules import dtype_attribute, forwards, numbered, product, replace_length
+from minpy.ops.inference.rules import booleans_give, dtype_attribute, forwards, numbered, product, replace_length
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index, put_along
 
@@ -205,7 +205,7 @@ def cumsum(a: np.ndarray, *, axis: int | None = None, dtype: str | None = None) 
     axis : int, optional
         Along which; None sums all elements, flattened.
     dtype : str, optional
-        Of the sums; that of `a` if left out.
+        Of the sums; that of `a` if left out, int64 for booleans, of which the true ones are counted.
 
     Returns
     -------
@@ -225,7 +225,7 @@ def cumsum(a: np.ndarray, *, axis: int | None = None, dtype: str | None = None) 
     """
     if axis is not None:
         axis = one_axis("cumsum", axis, a.ndim)
-    return np.cumsum(a, axis=axis, dtype=dtype_or(dtype, a.dtype))
+    return np.cumsum(a, axis=axis, dtype=dtype_or(dtype, np.int64 if a.dtype.kind == "b" else a.dtype))
 
 
 @cumsum.def_grad()
@@ -257,7 +257,13 @@ def _cumsum_shapes(inputs: Any, outputs: Any, *, axis: int | None) -> Any:
 for _operator in (sort, argsort):
     _operator.def_infer_shape(_ordered_shapes)
 cumsum.def_infer_shape(_cumsum_shapes)
-cumsum.def_infer_type(dtype_attribute())
+
+
+@cumsum.def_infer_type
+def _cumsum_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
+    return (booleans_give(np.int64) if dtype in (None, "None") else dtype_attribute())(inputs, outputs, dtype=dtype)
+
+
 argsort.def_infer_type(dtype_attribute("float32"))
 
 

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
-from minpy.ops.inference.rules import dtype_attribute, numbered
+from minpy.core.sums import mean_over, sum_over
+from minpy.ops.inference.rules import booleans_give, dtype_attribute, numbered
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -33,11 +35,13 @@ __all__ = [
 
 Axis = int | tuple[int, ...] | None
 
-_add: Any = np.add.reduce
 _mean: Any = np.mean
 _multiply: Any = np.multiply.reduce
 _maximum: Any = np.maximum.reduce
 _minimum: Any = np.minimum.reduce
+
+# What norms of floating-point numbers are computed in; those of integers in float64.
+_WIDE = {"e": np.float32, "f": np.float32}
 
 _DOC = """{sentence}
 
@@ -152,7 +156,7 @@ def _count(data: Any, ans: Any) -> int:
 @operator(name="sum", aliases=("sum_axis",), doc=_doc("sum", "Return the sum over axes.", "[5., 6.]"))
 def sum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("sum", data, axis, exclude)
-    return _shaped(_add(data, axis=axes, dtype=_kept(data), keepdims=keepdims))
+    return _shaped(sum_over(data, axes, keepdims))
 
 
 @sum.def_grad()
@@ -166,7 +170,7 @@ def _sum_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: b
 )
 def nansum(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("nansum", data, axis, exclude)
-    return _shaped(_add(np.where(data == data, data, 0), axis=axes, dtype=data.dtype, keepdims=keepdims))
+    return _shaped(sum_over(np.where(data == data, data, data.dtype.type(0)), axes, keepdims))
 
 
 @nansum.def_grad()
@@ -180,9 +184,8 @@ def _nansum_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude
 )
 def mean(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude: bool = False) -> np.ndarray:
     axes = _reduced("mean", data, axis, exclude)
-    if data.dtype.kind == "f" and data.dtype.itemsize > 2:
-        total = _add(data, axis=axes, keepdims=keepdims)
-        return _shaped(total / total.dtype.type(data.size // builtins.max(total.size, 1)))
+    if data.dtype.kind == "f":
+        return _shaped(mean_over(data, axes, keepdims))
     return _shaped(_mean(data, axis=axes, keepdims=keepdims).astype(data.dtype))
 
 
@@ -203,9 +206,38 @@ def prod(data: np.ndarray, *, axis: Axis = None, keepdims: bool = False, exclude
 
 
 def product_of_others(data: Any, axes: tuple[int, ...]) -> Any:
-    """Return, for each element, the product of the other elements along `axes`, without dividing by zero."""
+    """Return, for each element, the product of the other elements along `axes`."""
+    shape = np.shape(data)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    order = (*kept, *axes)
+    rows = np.reshape(
+        np.transpose(data, order), [*(shape[axis] for axis in kept), math.prod(shape[axis] for axis in axes)]
+    )
+    others = np.reshape(_product_of_others(rows), [shape[axis] for axis in order])
+    return np.transpose(others, np.argsort(order).tolist())
+
+
+def _product_of_others(rows: Any) -> Any:
+    """Return the products along the last axis, by halves: of the products of the other pairs, and the pair's other.
+
+    There is no division, so zeros need no care, and what NumPy's derivatives make of it is right at any order.
+    """
+    *rest, length = np.shape(rows)
+    if length < 2:
+        return np.ones((*rest, length), rows.dtype)
+    pairs = length // 2
+    left, right = rows[..., 0 : 2 * pairs : 2], rows[..., 1 : 2 * pairs : 2]
+    products, last = left * right, rows[..., 2 * pairs :]
+    others = _product_of_others(np.concatenate([products, last], axis=-1))
+    beside = others[..., :pairs]
+    found = np.reshape(np.stack([beside * right, beside * left], axis=-1), (*rest, 2 * pairs))
+    return np.concatenate([found, others[..., pairs:]], axis=-1)
+
+
+def raw_product_of_others(data: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Return the same of a raw array in half the time: the product of all, divided by each, but at zeros."""
     zero = data == 0
-    divisor = np.where(zero, 1, data)
+    divisor = np.where(zero, data.dtype.type(1), data)
     product = np.prod(divisor, axis=axes, keepdims=True)
     zeros = np.sum(zero, axis=axes, keepdims=True)
     return np.where(zero, product * (zeros == 1), product * (zeros == 0) / divisor)
@@ -215,6 +247,12 @@ def product_of_others(data: Any, axes: tuple[int, ...]) -> Any:
 def _prod_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
     axes = resolve_axes("prod", axis, np.shape(data), exclude)
     return lambda g: product_of_others(data, axes) * _with_axes(g, data, axis, keepdims, exclude)
+
+
+@prod.def_grad_kernel()
+def _raw_prod_gradient(ans: Any, data: Any, *, axis: Axis, keepdims: bool, exclude: bool) -> Callable[[Any], Any]:
+    axes = resolve_axes("prod", axis, data.shape, exclude)
+    return lambda g: raw_product_of_others(data, axes) * _with_axes(g, data, axis, keepdims, exclude)
 
 
 @operator(
@@ -288,8 +326,8 @@ keepdims : bool
 Returns
 -------
 NDArray
-    Of the dtype of `data`; of shape (1,) without an axis. The first of several, and the first NaN. Its gradient is
-    zero.
+    Of the dtype of `data` (int64 for booleans); of shape (1,) without an axis. The first of several, and the first NaN.
+    Its gradient is zero.
 
 Raises
 ------
@@ -311,7 +349,7 @@ def _position(name: str, function: Callable[..., Any], data: Any, axis: Any, kee
         raise ArgumentError(f"{name}: axis must be one int or None, got {axis!r}.")
     axes = resolve_axes(name, axis, data.shape)
     position = function(data, axis=None if axis is None else axes[0], keepdims=keepdims)
-    return _shaped(np.asarray(position).astype(data.dtype))
+    return _shaped(np.asarray(position).astype(np.int64 if data.dtype.kind == "b" else data.dtype))
 
 
 @operator(name="argmax", doc=_POSITION_DOC.format(name="argmax", which="largest", result="[1., 0.]"))
@@ -336,7 +374,7 @@ def argmax_channel(data: np.ndarray) -> np.ndarray:
     Returns
     -------
     NDArray
-        Of the dtype of `data`, without axis 1. Its gradient is zero.
+        Of the dtype of `data` (int64 for booleans), without axis 1. Its gradient is zero.
 
     Raises
     ------
@@ -388,8 +426,9 @@ def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = F
     (array([2., 4.], dtype=float32), array([1., 4.], dtype=float32))
     """
     over = _reduced("moments", data, axes, False)
-    average = np.mean(data, axis=over, keepdims=True)
-    variance = _mean(np.square(data - average), axis=over, keepdims=keepdims)
+    values = data.astype(np.float64) if data.dtype.kind in "iub" else data
+    average = mean_over(values, over, keepdims=True)
+    variance = mean_over(np.square(values - average), over, keepdims)
     average = average if keepdims else average.reshape(np.shape(variance))
     return tuple(_shaped(np.asarray(value).astype(data.dtype, copy=False)) for value in (average, variance))
 
@@ -448,11 +487,11 @@ def norm(
     if ord not in (1, 2):
         raise ArgumentError(f"norm: ord must be 1 or 2, got {ord!r}.")
     axes = _reduced("norm", data, axis, False)
-    wide = np.float32 if data.dtype == np.float16 else None  # where squares overflow soon
+    wide = _WIDE.get(data.dtype.char, np.float64)  # where squares overflow soon
     if ord == 1:
-        result = _add(np.absolute(data), axis=axes, dtype=wide, keepdims=keepdims)
+        result = sum_over(np.absolute(data, dtype=wide), axes, keepdims)
     else:
-        result = np.sqrt(_add(np.square(data, dtype=wide), axis=axes, keepdims=keepdims))
+        result = np.sqrt(sum_over(np.square(data, dtype=wide), axes, keepdims))
     return _shaped(result.astype(out_dtype or data.dtype, copy=False))
 
 
@@ -491,6 +530,8 @@ for _operator in (sum, nansum, mean, prod, nanprod, max, min):
 for _operator in (argmax, argmin, norm):
     _operator.def_infer_shape(_shapes_without_exclude)
 argmax_channel.def_infer_shape(lambda inputs, outputs: _shapes_without_exclude(inputs, outputs, axis=1, keepdims=False))
+for _operator in (argmax, argmin, argmax_channel):
+    _operator.def_infer_type(booleans_give(np.int64))
 norm.def_infer_type(dtype_attribute(name="out_dtype"))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from minpy.core.operator import Operator
 from minpy.ops.documenting import unary_doc
 from minpy.ops.inference.partial_shapes import same_shape
+from minpy.ops.inference.rules import booleans_give
 from minpy.ops.registry import operator
 
 __all__ = ["ceil", "clip", "floor", "rint", "round", "sign", "trunc"]
@@ -91,7 +92,8 @@ def clip(data: np.ndarray, *, a_min: float, a_max: float) -> np.ndarray:
     Returns
     -------
     NDArray
-        Of the shape and dtype of `data`. The gradient is 1 within the limits (both included), 0 elsewhere.
+        Of the shape and dtype of `data`; float32 for booleans. The gradient is 1 within the limits (both included), 0
+        elsewhere.
 
     Examples
     --------
@@ -99,6 +101,8 @@ def clip(data: np.ndarray, *, a_min: float, a_max: float) -> np.ndarray:
     >>> nd.clip(nd.array([-1, 0.5, 3]), 0, 1).asnumpy()
     array([0. , 0.5, 1. ], dtype=float32)
     """
+    if data.dtype.kind == "b":
+        data = data.astype(np.float32)
     if data.dtype.kind in "iu":
         limits = np.iinfo(data.dtype)
         a_min, a_max = (int(max(limits.min, min(limits.max, bound))) for bound in (a_min, a_max))
@@ -111,5 +115,6 @@ def _clip_gradient(ans: Any, data: Any) -> Callable[[Any], Any]:
 
 
 clip.def_infer_shape(same_shape)
+clip.def_infer_type(booleans_give(np.float32))
 
 trunc.saved_aliases = frozenset({"fix"})

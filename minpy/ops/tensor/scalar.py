@@ -1,7 +1,8 @@
 """Operators of an array and a number, `_plus_scalar` and its kind: what symbols and their files hold for `x + 2`.
 
 As in MXNet, arrays of integers make the number an integer, unless the call says that it is none: `is_int=False` answers
-in float64.
+in float64. Booleans count as int64 beside an int, as in MXNet, and as float32 beside a float. NDArrays of integers and
+booleans are computed here too, so that `nd` and `sym` agree.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from minpy.core.base import DTypes
 from minpy.core.operator import Operator
 from minpy.core.rules import Rule
 from minpy.ops.inference.partial_shapes import same_shape
-from minpy.ops.registry import operator
+from minpy.ops.registry import OPERATORS, operator
+from minpy.ops.tensor import arithmetic, comparison  # noqa: F401 - their operators have forms here
 
-__all__ = ["SCALAR_OPERATORS"]
+__all__ = ["NUMBER_FORMS", "SCALAR_OPERATORS"]
 
 _DOC = """Return {formula}{sentence}
 
@@ -33,7 +35,8 @@ is_int : bool
 Returns
 -------
 NDArray
-    Of the shape and dtype of `data`; float64 for data of integers with `is_int=False`.
+    Of the shape and dtype of `data`; float64 for data of integers with `is_int=False`. Booleans give int64, or float32
+    if `scalar` is a float.
 
 Examples
 --------
@@ -43,19 +46,30 @@ array({result}, dtype=float32)
 """
 
 
-def _result_dtype(dtype: np.dtype, is_int: bool) -> np.dtype:
+def _result_dtype(dtype: np.dtype, scalar: Any, is_int: bool) -> np.dtype:
     if dtype.kind not in "iub":
         return dtype
     if not is_int:
         return np.dtype(np.float64)
-    return np.dtype(np.int64) if dtype.kind == "b" else dtype
+    if dtype.kind == "b":
+        return np.dtype(np.float32 if isinstance(scalar, (float, np.floating)) else np.int64)
+    return dtype
 
 
-def _infer_dtypes(inputs: DTypes, outputs: DTypes, *, is_int: bool) -> tuple[DTypes, DTypes]:
+def _infer_dtypes(inputs: DTypes, outputs: DTypes, *, scalar: float, is_int: bool) -> tuple[DTypes, DTypes]:
     data, answer = inputs[0], outputs[0]
     if data is not None:
-        return inputs, [_result_dtype(data, is_int)]
+        return inputs, [_result_dtype(data, scalar, is_int)]
     return [answer if is_int or answer != np.float64 else None], outputs
+
+
+def _cast(scalar: Any, dtype: np.dtype) -> Any:
+    return np.asarray(scalar).astype(dtype)
+
+
+def _exponent(scalar: Any, dtype: np.dtype) -> Any:
+    """Return an exponent, which stays negative also where the base cannot be."""
+    return np.asarray(int(scalar)) if dtype.kind == "u" and scalar < 0 else _cast(scalar, dtype)
 
 
 def _into(compute: np.ufunc, forward: Callable[..., Any]) -> Callable[..., None]:
@@ -77,13 +91,17 @@ def _define(
     rule: Rule | None = None,
     sentence: str = ", elementwise.",
     example: str = "[1, 2, 4]",
+    cast: Callable[[Any, np.dtype], Any] = _cast,
 ) -> Operator:
     """Define one operator; without a rule its gradient is zero."""
 
     def forward(data: Any, *, scalar: float = 1.0, is_int: bool = True) -> Any:
-        dtype = _result_dtype(data.dtype, is_int)
-        number = np.asarray(scalar).astype(dtype)
-        return compute(data.astype(dtype, copy=False), number).astype(dtype, copy=False)
+        dtype = _result_dtype(data.dtype, scalar, is_int)
+        number = cast(scalar, dtype)
+        answer = compute(data if data.dtype is dtype else data.astype(dtype, copy=False), number)
+        if answer.dtype == np.float16 and dtype.kind != "f":  # NumPy's for bytes
+            answer = compute(data.astype(np.float32), number)
+        return answer if answer.dtype is dtype else answer.astype(dtype, copy=False)
 
     forward.__doc__ = _DOC.format(name=name, formula=formula, sentence=sentence, example=example, result=result)
     made: Operator = operator(forward, name=name, aliases=(alias,))
@@ -172,7 +190,15 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             "[0., 0., 2.]",
             lambda ans, data, *, scalar: lambda g: -(g * np.floor(scalar / data)),
         ),
-        _define("_power_scalar", "_PowerScalar", _power, "data ** scalar", "[ 1.,  4., 16.]", _power_gradient),
+        _define(
+            "_power_scalar",
+            "_PowerScalar",
+            _power,
+            "data ** scalar",
+            "[ 1.,  4., 16.]",
+            _power_gradient,
+            cast=_exponent,
+        ),
         _define(
             "_rpower_scalar",
             "_RPowerScalar",
@@ -228,3 +254,29 @@ SCALAR_OPERATORS: dict[str, Operator] = {
         ),
     )
 }
+
+# What the operators of two arrays, less `broadcast_`, are with a number on their right, and on their left.
+NUMBER_FORMS = {
+    "add": ("plus", "plus"),
+    "sub": ("minus", "rminus"),
+    "mul": ("mul", "mul"),
+    "div": ("div", "rdiv"),
+    "mod": ("mod", "rmod"),
+    "power": ("power", "rpower"),
+    "maximum": ("maximum", "maximum"),
+    "minimum": ("minimum", "minimum"),
+    "hypot": ("hypot", "hypot"),
+    "equal": ("equal", "equal"),
+    "not_equal": ("not_equal", "not_equal"),
+    "greater": ("greater", "lesser"),
+    "greater_equal": ("greater_equal", "lesser_equal"),
+    "lesser": ("lesser", "greater"),
+    "lesser_equal": ("lesser_equal", "greater_equal"),
+    "logical_and": ("logical_and", "logical_and"),
+    "logical_or": ("logical_or", "logical_or"),
+    "logical_xor": ("logical_xor", "logical_xor"),
+}
+
+for _name, _forms in NUMBER_FORMS.items():
+    _right, _left = (SCALAR_OPERATORS[f"_{_form}_scalar"] for _form in _forms)
+    OPERATORS[f"broadcast_{_name}"].with_number = _right, _left

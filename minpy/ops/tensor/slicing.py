@@ -23,7 +23,7 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 def _key(ndim: int, begin: Any, end: Any, step: Any) -> tuple[Slice, ...]:
     begin, end = _as_tuple(begin), _as_tuple(end)
-    step = _as_tuple(step) if step not in ((), None) else (None,) * len(begin)
+    step = (() if step is None else _as_tuple(step)) or (None,) * len(begin)
     if not len(begin) == len(end) == len(step) <= ndim:
         raise ShapeError(
             f"slice: begin {begin}, end {end} and step {step} must have the same length, at most the number of axes, "
@@ -224,7 +224,7 @@ def _slice_like_shape(data: Any, shape_like: Any, *, axes: Any = (), **_: Any) -
 def _diagonal_key(shape: tuple[int, ...], k: int, axis1: int, axis2: int) -> tuple[Any, ...]:
     """Return the key that selects a diagonal from an array whose axes (axis1, axis2) were moved to the front."""
     length = min(shape[axis1] - max(-k, 0), shape[axis2] - max(k, 0))
-    if length <= 0:
+    if length < 0:
         raise ShapeError(f"diag: data {shape} has no diagonal k={k} in axes {axis1} and {axis2}.")
     positions = np.arange(length)
     return positions + max(-k, 0), positions + max(k, 0)

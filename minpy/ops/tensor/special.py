@@ -33,14 +33,19 @@ def _erf(data: Any) -> Any:
         compute = _scipy_special("erf").erf
     except MissingDependencyError:
         compute = np.vectorize(math.erf, otypes=[np.float64])
-    return compute(data).astype(data.dtype, copy=False)
+    return _rounded(compute(data), data)
 
 
 def _from_scipy(name: str) -> Callable[[Any], Any]:
     def forward(data: Any) -> Any:
-        return getattr(_scipy_special(name), name)(data).astype(data.dtype, copy=False)
+        return _rounded(getattr(_scipy_special(name), name)(data), data)
 
     return forward
+
+
+def _rounded(answer: Any, data: Any) -> Any:
+    """Return what SciPy answers in the dtype of floating-point data, of which it has no float16."""
+    return answer.astype(data.dtype, copy=False) if data.dtype.kind == "f" else answer
 
 
 def _special(

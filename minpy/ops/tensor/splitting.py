@@ -93,7 +93,11 @@ def _split_shapes(inputs: Any, outputs: Any, *, num_outputs: int, axis: int, squ
     return [replace_length(data, axis, length)], [part] * len(outputs)
 
 
-@operator(name="split_v2", outputs=lambda attributes: _part_names(attributes["indices_or_sections"]))
+@operator(
+    name="split_v2",
+    outputs=lambda attributes: _part_names(attributes["indices_or_sections"]),
+    synonyms={"ary": "data"},
+)
 def split_v2(
     data: np.ndarray, *, indices_or_sections: int | tuple[int, ...], axis: int = 0, squeeze_axis: bool = False
 ) -> Any:

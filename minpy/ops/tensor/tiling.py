@@ -8,6 +8,7 @@ from typing import Any, cast
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_shape
 from minpy.ops.inference.rules import derived, forwards, merge_lengths, product, replace_length, with_axes
@@ -49,7 +50,7 @@ def _tile_gradient(ans: Any, data: Any, *, reps: Any) -> Any:
     lengths = (1,) * (width - len(shape)) + shape
     counts = (1,) * (width - len(counts)) + counts
     split = tuple(number for pair in zip(counts, lengths, strict=True) for number in pair)
-    return lambda g: np.reshape(np.sum(np.reshape(g, split), axis=tuple(range(0, 2 * width, 2))), shape)
+    return lambda g: np.reshape(sum_over(np.reshape(g, split), axis=tuple(range(0, 2 * width, 2))), shape)
 
 
 @tile.def_infer_shape
@@ -101,7 +102,7 @@ def _repeat_gradient(ans: Any, data: Any, *, repeats: int, axis: int | None) -> 
     shape = np.shape(data)
     position = math.prod(shape) if axis is None else axis % len(shape) + 1
     split = (position, repeats) if axis is None else (*shape[:position], repeats, *shape[position:])
-    return lambda g: np.reshape(np.sum(np.reshape(g, split), axis=1 if axis is None else position), shape)
+    return lambda g: np.reshape(sum_over(np.reshape(g, split), axis=1 if axis is None else position), shape)
 
 
 @repeat.def_infer_shape

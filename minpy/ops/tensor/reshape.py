@@ -1,4 +1,4 @@
-"""Operators that rearrange axes, and copy or convert elements."""
+"""Operators that give an array another shape: reshape and its kin, expand_dims, squeeze."""
 
 from __future__ import annotations
 
@@ -9,172 +9,12 @@ import numpy as np
 
 from minpy.core.errors import ShapeError
 from minpy.ops.axes import one_axis, several_axes
-from minpy.ops.inference.reshaping import resolve_shape
+from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, merge_shapes
+from minpy.ops.inference.reshaping import codes_given, resolve_shape, shape_of_target
+from minpy.ops.inference.rules import dtype_of, merge_lengths, product, solved
 from minpy.ops.registry import operator
-from minpy.ops.tensor.broadcasting import broadcast_to
 
-__all__ = [
-    "broadcast_to",
-    "cast",
-    "expand_dims",
-    "flatten",
-    "identity",
-    "ones_like",
-    "reshape",
-    "reshape_exactly",
-    "reshape_like",
-    "shape_array",
-    "size_array",
-    "squeeze",
-    "swapaxes",
-    "transpose",
-    "zeros_like",
-]
-
-# -- copies ------------------------------------------------------------------------------------------------------------
-
-
-@operator(name="_copy", aliases=("identity",), implements=np.copy)
-def identity(data: np.ndarray) -> np.ndarray:
-    """Return a copy.
-
-    Parameters
-    ----------
-    data : NDArray
-
-    Returns
-    -------
-    NDArray
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.identity(nd.array([1, 2])).asnumpy()
-    array([1., 2.], dtype=float32)
-    """
-    return data.copy()
-
-
-identity.def_grad(lambda ans, data: lambda g: g)
-
-
-@operator(name="cast", aliases=("Cast", "amp_cast"))
-def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
-    """Return the data with its elements converted; the gradient is converted back.
-
-    Parameters
-    ----------
-    data : NDArray
-    dtype : str or dtype
-
-    Returns
-    -------
-    NDArray
-        Of the data's shape.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.cast(nd.array([1.7, -1.7]), dtype='int32').asnumpy()
-    array([ 1, -1], dtype=int32)
-    """
-    return data.astype(dtype)
-
-
-cast.def_grad(lambda ans, data: lambda g: g)
-
-
-@operator(name="zeros_like")
-def zeros_like(data: np.ndarray) -> np.ndarray:
-    """Return zeros of the data's shape and dtype.
-
-    Parameters
-    ----------
-    data : NDArray
-
-    Returns
-    -------
-    NDArray
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.zeros_like(nd.array([1, 2])).asnumpy()
-    array([0., 0.], dtype=float32)
-    """
-    return np.zeros_like(data)
-
-
-@operator(name="ones_like")
-def ones_like(data: np.ndarray) -> np.ndarray:
-    """Return ones of the data's shape and dtype.
-
-    Parameters
-    ----------
-    data : NDArray
-
-    Returns
-    -------
-    NDArray
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.ones_like(nd.array([1, 2])).asnumpy()
-    array([1., 1.], dtype=float32)
-    """
-    return np.ones_like(data)
-
-
-@operator(name="shape_array")
-def shape_array(data: np.ndarray) -> np.ndarray:
-    """Return the shape as an array.
-
-    Parameters
-    ----------
-    data : NDArray
-
-    Returns
-    -------
-    NDArray
-        Of shape (number of axes,) and dtype int64.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.shape_array(nd.zeros((2, 3))).asnumpy()
-    array([2, 3])
-    """
-    return np.array(data.shape, np.int64)
-
-
-@operator(name="size_array")
-def size_array(data: np.ndarray) -> np.ndarray:
-    """Return the number of elements as an array.
-
-    Parameters
-    ----------
-    data : NDArray
-
-    Returns
-    -------
-    NDArray
-        Of shape (1,) and dtype int64.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.size_array(nd.zeros((2, 3))).asnumpy()
-    array([6])
-    """
-    return np.array([data.size], np.int64)
-
-
-for _operator in (zeros_like, ones_like, shape_array, size_array):
-    _operator.def_grad_zero()
-
-
-# -- reshaping ---------------------------------------------------------------------------------------------------------
+__all__ = ["expand_dims", "flatten", "reshape", "reshape_exactly", "reshape_like", "squeeze"]
 
 
 @operator(name="_reshape_exactly", public=False)
@@ -188,7 +28,14 @@ reshape_exactly.may_alias = False  # `x.reshape` shares memory, also while recor
 
 
 @operator(name="reshape", aliases=("Reshape",))
-def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) -> np.ndarray:
+def reshape(
+    data: np.ndarray,
+    *,
+    shape: tuple[int, ...] | None = None,
+    reverse: bool = False,
+    target_shape: tuple[int, ...] = (),
+    keep_highest: bool = False,
+) -> np.ndarray:
     """Return the data in another shape.
 
     Parameters
@@ -199,6 +46,10 @@ def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) 
         -4 splits one into the two lengths that follow.
     reverse : bool
         Whether codes are matched with axes from the right.
+    target_shape : tuple of int
+        An older way to say the shape, which counts if there is no `shape`: one length may be 0, and is inferred.
+    keep_highest : bool
+        With `target_shape`: the first axis stays as it is.
 
     Returns
     -------
@@ -208,6 +59,8 @@ def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) 
     ------
     ShapeError
         If the number of elements would change, or a code does not fit.
+    ArgumentError
+        If neither `shape` nor `target_shape` is given.
 
     Examples
     --------
@@ -215,10 +68,20 @@ def reshape(data: np.ndarray, *, shape: tuple[int, ...], reverse: bool = False) 
     >>> nd.reshape(nd.zeros((2, 3, 4)), shape=(0, -1)).shape
     (2, 12)
     """
-    return data.reshape(resolve_shape(data.shape, (shape,) if isinstance(shape, int) else tuple(shape), reverse))
+    return data.reshape(resolve_shape(data.shape, *codes_given(shape, reverse, target_shape, keep_highest)))
 
 
 reshape.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
+
+
+@reshape.def_infer_shape
+def _reshape_shapes(
+    inputs: Any, outputs: Any, *, shape: Any, reverse: bool, target_shape: Any, keep_highest: bool
+) -> Any:
+    [data], (target, reverse) = inputs, codes_given(shape, reverse, target_shape, keep_highest)
+    found = shape_of_target(target) if data is None else resolve_shape(data, target, reverse)
+    result: Any = merge_shapes(outputs[0], found)
+    return [solved(data, product(result)) if is_known(result) else data], [result]
 
 
 @operator(name="reshape_like")
@@ -275,6 +138,27 @@ def _reshape_like_gradient(ans: Any, lhs: Any, rhs: Any) -> Any:
 reshape_like.def_grad_zero(1)
 
 
+@reshape_like.def_infer_shape
+def _reshape_like_shapes(
+    inputs: Any, outputs: Any, *, lhs_begin: int | None, lhs_end: int | None, rhs_begin: int | None, rhs_end: int | None
+) -> Any:
+    lhs, rhs = inputs
+    if lhs_begin is None and lhs_end is None:
+        result: Any = None if rhs is None else rhs[rhs_begin:rhs_end]
+    elif lhs is None or rhs is None:
+        return inputs, outputs
+    else:
+        first, last, _step = slice(lhs_begin, lhs_end).indices(len(lhs))
+        result = lhs[:first] + rhs[rhs_begin:rhs_end] + lhs[max(first, last) :]
+    result = merge_shapes(outputs[0], result)
+    if is_known(lhs) and is_known(result) and product(lhs) != product(result):
+        raise ShapeError(f"lhs has shape {lhs}, which has not as many elements as {result}.")
+    return [solved(lhs, product(result)) if is_known(result) else lhs, rhs], [result]
+
+
+reshape_like.def_infer_type(dtype_of(0))
+
+
 @operator(name="flatten", aliases=("Flatten",))
 def flatten(data: np.ndarray) -> np.ndarray:
     """Return the data as a matrix: the first axis stays, the others become one.
@@ -308,6 +192,18 @@ def flatten(data: np.ndarray) -> np.ndarray:
 flatten.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
 
 
+@flatten.def_infer_shape
+def _flatten_shapes(inputs: Any, outputs: Any) -> Any:
+    [data] = inputs
+    if data == ():
+        raise ShapeError("data has shape (); expected at least one axis.")
+    if data is None:
+        return inputs, [(UNKNOWN, UNKNOWN)]
+    result = merge_shapes(outputs[0], (data[0], product(data[1:]))) or ()
+    data = merge_shapes(data, (result[0], *[UNKNOWN] * (len(data) - 1))) or ()
+    return [(data[0], *(solved(data[1:], result[1]) or ()))], [result]
+
+
 @operator(name="expand_dims")
 def expand_dims(data: np.ndarray, *, axis: int) -> np.ndarray:
     """Return the data with a new axis of length 1.
@@ -338,6 +234,20 @@ def expand_dims(data: np.ndarray, *, axis: int) -> np.ndarray:
 
 
 expand_dims.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
+
+
+@expand_dims.def_infer_shape
+def _expand_dims_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
+    [data], [result] = inputs, outputs
+    if data is not None:
+        position = one_axis("expand_dims", axis, len(data) + 1)
+        result = merge_shapes(result, (*data[:position], 1, *data[position:]))
+    if result is not None:
+        position = one_axis("expand_dims", axis, len(result))
+        merge_lengths(result[position], 1)
+        data = result[:position] + result[position + 1 :]
+        result = (*result[:position], 1, *result[position + 1 :])
+    return [data], [result]
 
 
 @operator(name="squeeze")
@@ -381,79 +291,23 @@ squeeze.def_grad(lambda ans, data: lambda g: np.reshape(g, np.shape(data)))
 # -- permuting axes ----------------------------------------------------------------------------------------------------
 
 
-@operator(name="transpose")
-def transpose(data: np.ndarray, *, axes: tuple[int, ...] = ()) -> np.ndarray:
-    """Return the data with its axes permuted.
+@squeeze.def_infer_shape
+def _squeeze_shapes(inputs: Any, outputs: Any, *, axis: Any) -> Any:
+    [data] = inputs
+    if data is None or (axis is None and not is_known(data)):
+        return inputs, outputs
+    if axis is None:
+        return inputs, [tuple(length for length in data if length != 1) or (1,)]
+    removed = several_axes("squeeze", axis, len(data))
+    data = merge_shapes(data, tuple(1 if position in removed else UNKNOWN for position in range(len(data)))) or ()
+    return [data], [tuple(length for position, length in enumerate(data) if position not in removed) or (1,)]
 
-    Parameters
-    ----------
-    data : NDArray
-    axes : tuple of int
-        The axes in their new order; reversed if left out.
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ShapeError
-        If `axes` is no permutation of the data's.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.transpose(nd.zeros((2, 3, 4)), axes=(1, 0, 2)).shape
-    (3, 2, 4)
-    """
-    if axes and len(several_axes("transpose", axes, data.ndim)) != data.ndim:
-        raise ShapeError(
-            f"transpose: axes {tuple(axes)} are no permutation of the {data.ndim} axes of data {data.shape}."
-        )
-    return np.transpose(data, axes or None)
-
-
-@transpose.def_grad()
-def _transpose_gradient(ans: Any, data: Any, *, axes: tuple[int, ...]) -> Any:
-    back = tuple(int(axis) for axis in np.argsort([axis % len(axes) for axis in axes])) if axes else None
-    return lambda g: np.transpose(g, back)
-
-
-@operator(name="swapaxes", aliases=("SwapAxis",))
-def swapaxes(data: np.ndarray, *, dim1: int = 0, dim2: int = 0) -> np.ndarray:
-    """Return the data with two axes exchanged.
-
-    Parameters
-    ----------
-    data : NDArray
-    dim1, dim2 : int
-
-    Returns
-    -------
-    NDArray
-
-    Raises
-    ------
-    ShapeError
-        If there is no such axis.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> nd.swapaxes(nd.zeros((2, 3, 4)), 0, 2).shape
-    (4, 3, 2)
-    """
-    return np.swapaxes(data, one_axis("swapaxes", dim1, data.ndim), one_axis("swapaxes", dim2, data.ndim))
-
-
-swapaxes.def_grad(lambda ans, data, *, dim1, dim2: lambda g: np.swapaxes(g, dim1, dim2))
 
 # Their rules read no values of the data, only its shape.
 for _operator in (expand_dims, flatten, reshape, reshape_exactly, reshape_like, squeeze):
     _operator.keep_shape_only(0)
 
-# MXNet's files write these names, not the ones of the functions.
-cast.saved_name, cast.saved_aliases = "Cast", frozenset({"amp_cast"})
-flatten.saved_name, reshape.saved_name, swapaxes.saved_name = "Flatten", "Reshape", "SwapAxis"
-for _operator in (flatten, reshape, expand_dims, squeeze, transpose, swapaxes):
+for _operator in (flatten, reshape, expand_dims, squeeze):
     _operator.category = "shape"
+# MXNet's files write these names, not the ones of the functions.
+flatten.saved_name, reshape.saved_name = "Flatten", "Reshape"

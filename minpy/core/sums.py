@@ -1,0 +1,172 @@
+"""Sums that do not lose digits, along whatever axes: NumPy adds pairwise only along the axis that is last in memory.
+
+Along the others it adds one row after the other, and after 200,000 rows in float32 five digits are gone. Here the rows
+are added a block at a time, and then the blocks' sums; the blocks are chosen so that this is no slower. Sums over few
+rows, which are most, are NumPy's.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+__all__ = ["mean_over", "sum_over", "sum_to"]
+
+numpy_array = numpy.ndarray
+_add: Any = numpy.add.reduce
+
+# Sums of so few elements are NumPy's.
+_FEW = 256
+# How many rows are added one after the other, where there are more.
+_ROWS = 128
+# Bytes of rows that are added as one long one: enough to make the inner loop long, and no more than a page.
+_WIDTH = 4096
+
+
+def sum_over(data: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+    """Return the sum over axes, in the dtype of the data.
+
+    Parameters
+    ----------
+    data : array
+        A raw array; anything else is given to `numpy.sum`.
+    axis : int or tuple of int, optional
+        All axes if left out.
+    keepdims : bool
+        Whether the axes stay, with length 1.
+
+    Returns
+    -------
+    array
+        Float16 is added up in float32, and rounded once.
+
+    Examples
+    --------
+    >>> rows = numpy.full((200_000, 3), 0.1, 'float32')
+    >>> sum_over(rows, axis=0).round(1)
+    array([20000., 20000., 20000.], dtype=float32)
+    """
+    if type(data) is not numpy_array:
+        return numpy.sum(data, axis=axis, keepdims=keepdims)
+    if data.size <= _FEW and data.dtype.char in "fd":
+        return _add(data, axis, None, None, keepdims)
+    total = _wide_sum(data, axis, keepdims)
+    return total if total.dtype is data.dtype else total.astype(data.dtype)
+
+
+def mean_over(data: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
+    """Return the mean over axes of floating-point numbers, in their dtype; arguments are those of `sum_over`.
+
+    Examples
+    --------
+    >>> mean_over(numpy.full((70_000, 2), 1.5, 'float16'), axis=0)  # the sum is more than float16 holds
+    array([1.5, 1.5], dtype=float16)
+    """
+    if type(data) is not numpy_array:
+        return numpy.mean(data, axis=axis, keepdims=keepdims)
+    small = data.size <= _FEW and data.dtype.char in "fd"
+    total = _add(data, axis, None, None, keepdims) if small else _wide_sum(data, axis, keepdims)
+    mean = total / total.dtype.type(data.size // max(total.size, 1))
+    return mean if mean.dtype is data.dtype else mean.astype(data.dtype)
+
+
+def _wide_sum(data: numpy.ndarray, axis: Any, keepdims: bool) -> Any:
+    """Return the sum, of float16 in float32."""
+    shape, dtype = data.shape, data.dtype
+    if dtype.kind not in "fc":
+        return _add(data, axis=axis, dtype=dtype, keepdims=keepdims)
+    wide = numpy.float32 if dtype.itemsize == 2 else None
+    if type(axis) is tuple and len(axis) == 1:
+        axis = axis[0]
+    if type(axis) is int:
+        count = shape[axis] if -len(shape) <= axis < len(shape) else 0  # NumPy says what is wrong with the axis
+    else:
+        count = data.size
+    if count <= _FEW:
+        return _add(data, axis=axis, dtype=wide, keepdims=keepdims)
+    return _blocked(data, axis, keepdims, wide)
+
+
+def sum_to(data: Any, shape: tuple[int, ...]) -> Any:
+    """Return an array summed over the axes along which one of this shape was broadcast to its shape.
+
+    Examples
+    --------
+    >>> sum_to(numpy.ones((4, 2, 3)), (2, 1))
+    array([[12.],
+           [12.]])
+    """
+    lead = data.ndim - len(shape)
+    axes = tuple(axis for axis in range(data.ndim) if axis < lead or shape[axis - lead] == 1 != data.shape[axis])
+    return sum_over(data, axes).reshape(shape)
+
+
+def _blocked(data: numpy.ndarray, axis: Any, keepdims: bool, dtype: Any) -> Any:
+    shape, strides = data.shape, data.strides
+    ndim = len(shape)
+    given = range(ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    reduced = {one % ndim if -ndim <= one < ndim else ndim for one in given}
+    if ndim in reduced or len(reduced) < len(given) or 0 in shape:
+        return _add(data, axis=axis, dtype=dtype, keepdims=keepdims)
+    if min(strides) < 0:  # backwards: the sum is the same
+        back = {one for one in reduced if strides[one] < 0}
+        data = data[tuple(slice(None, None, -1 if one in back else 1) for one in range(ndim))]
+        strides = data.strides
+    order: Sequence[int] = range(ndim)
+    if not data.flags.c_contiguous:
+        order = sorted(order, key=lambda one: abs(strides[one]), reverse=True)
+    lengths: list[int] = []  # in the order of memory, with axes that lie one in the other as one
+    is_reduced: list[bool] = []
+    step = 0
+    for one in order:
+        if shape[one] == 1:
+            continue
+        if lengths and is_reduced[-1] == (one in reduced) and step == strides[one] * shape[one]:
+            lengths[-1] *= shape[one]
+        else:
+            lengths.append(shape[one])
+            is_reduced.append(one in reduced)
+        step = strides[one]
+    total = _sum(data.transpose(order).reshape(lengths), is_reduced, dtype)
+    if keepdims:
+        kept_shape = [1 if one in reduced else length for one, length in enumerate(shape)]
+    else:
+        kept_shape = [length for one, length in enumerate(shape) if one not in reduced]
+    if type(order) is range:
+        return total.reshape(kept_shape)
+    kept = [one for one in order if one not in reduced]
+    return total.reshape([shape[one] for one in kept]).transpose(numpy.argsort(kept)).reshape(kept_shape)
+
+
+def _sum(data: numpy.ndarray, is_reduced: Sequence[bool], dtype: Any) -> Any:
+    """Return the sum over some axes of an array whose axes are in the order of memory."""
+    axes = tuple(axis for axis, reduced in enumerate(is_reduced) if reduced)
+    if not axes or (len(axes) == 1 and is_reduced[-1]) or math.prod([data.shape[axis] for axis in axes]) <= _FEW:
+        return _add(data, axis=axes, dtype=dtype)
+    if is_reduced[-1]:  # pairwise, by NumPy
+        return _sum(_add(data, axis=-1, dtype=dtype), is_reduced[:-1], None)
+    return _sum(_sum_rows(data, axes[-1], dtype), [*is_reduced[: axes[-1]], *is_reduced[axes[-1] + 1 :]], None)
+
+
+def _sum_rows(data: numpy.ndarray, axis: int, dtype: Any) -> Any:
+    """Return the sum over one axis that is not the last."""
+    shape = data.shape
+    count = shape[axis]
+    if count <= _FEW:
+        return _add(data, axis=axis, dtype=dtype)
+    before, after = shape[:axis], shape[axis + 1 :]
+    together, width = 1, math.prod(after)
+    if data.strides[axis] == width * data.itemsize and len(after) == 1:
+        together = max(1, min(_WIDTH // data.strides[axis], count // _ROWS))
+    blocks = -(-count // (together * _ROWS))
+    rows = count // (together * blocks)
+    end = blocks * rows * together
+    at = (slice(None),) * axis
+    main = data if end == count else data[(*at, slice(0, end))]
+    lengths = (together * width,) if together > 1 else after
+    sums = _add(main.reshape(*before, blocks, rows, *lengths), axis=axis + 1, dtype=dtype)
+    total = _sum_rows(sums.reshape(*before, blocks * together, *after), axis, None)
+    return total if end == count else total + _sum_rows(data[(*at, slice(end, None))], axis, dtype)

@@ -1,0 +1,382 @@
+"""`PropOperator`: a prop, and the operator object that it makes, as an `Operator`.
+
+MXNet's interface makes both anew for each call, as both may carry state. So does this: one call is one operator, and
+what knows operators knows it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy
+
+from minpy.context import CPU
+from minpy.core.array import Array, as_raw, create, now
+from minpy.core.attributes import Attribute, Signature
+from minpy.core.base import BaseOperator, DTypes, Shapes
+from minpy.core.errors import (
+    ArgumentError,
+    CheckError,
+    GradientError,
+    MutationError,
+    MXNetError,
+    describe,
+    nearest,
+    operator_error,
+)
+from minpy.core.rules import Plan
+from minpy.core.state import state
+from minpy.custom.answers import (
+    checked_shapes,
+    checked_types,
+    declared_dependencies,
+    failure,
+    infer_partly,
+    infer_types_partly,
+    names_of,
+    refused,
+)
+from minpy.custom.buffers import SOLE, Buffer, Undeclared, memory_of
+from minpy.custom.first_order import first_order
+from minpy.custom.lending import method_of
+from minpy.custom.prop import CustomOp, CustomOpProp
+from minpy.ndarray.borrowing import local
+from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.placement import place
+
+if TYPE_CHECKING:
+    from minpy.checking import Report
+
+__all__ = ["PropOperator"]
+
+_ALL = Plan(None, True)
+_TRAINING = {"training": Attribute("training", bool, None)}
+
+
+class PropOperator(BaseOperator):
+    """One call of a registered custom operator, as an `Operator`."""
+
+    uses_training = True
+    may_alias = False
+    gradient_source = "the method backward of its CustomOp"
+
+    context = CPU
+    op: CustomOp | None = None
+    _declares = False
+
+    def __init__(
+        self, name: str, prop: type[CustomOpProp] | CustomOpProp, parameters: dict[str, str] | None = None
+    ) -> None:
+        """Make one of a prop's class, and the parameters for it, or around a prop that was made of them."""
+        self.__name__ = self.__qualname__ = name
+        self._parameters = parameters
+        if isinstance(prop, type):
+            make: Any = prop
+            try:
+                prop = make(**parameters) if parameters else make()
+            except Exception as error:
+                raise refused(name, make, parameters or {}, error) from error
+        self.prop: Any = prop
+        self.outputs: list[str]
+        self.arguments, self.outputs, self.auxiliaries = names_of(prop)
+        self.names = (*self.arguments, *self.auxiliaries)
+        self.arity = len(self.names)
+        # How `backward` is asked to give the gradients of inputs, where that is not 'write'.
+        self.requests: dict[int, str] = {}
+
+    @property
+    def prop_name(self) -> str:
+        """The name of the prop's class."""
+        return type(self.prop).__name__
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """What it was made from: `op_type`, and the parameters of the prop."""
+        return {"op_type": self.__name__, **(self._parameters or {})}
+
+    def fresh(self) -> PropOperator:
+        """Return the same operator for another series of calls, with a prop and state of its own."""
+        prop = self.prop if self._parameters is None else type(self.prop)  # parameters that are not known: as it is
+        return PropOperator(self.__name__, prop, self._parameters)
+
+    @property
+    def auxiliary(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names of the auxiliary states."""
+        return tuple(self.auxiliaries)
+
+    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
+        """Ask the prop's `infer_shape`, as soon as it can answer: partly known shapes are given as MXNet does."""
+        return infer_partly(self, inputs, outputs)
+
+    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
+        """Ask the prop's `infer_type`; it is given None for a dtype that is not known yet, as MXNet does."""
+        return infer_types_partly(self, inputs, outputs)
+
+    @property
+    def signature(self) -> Signature:  # type: ignore[override]
+        """The inputs that the prop lists: arguments, then auxiliary states."""
+        return Signature(self.names, {}, _TRAINING)
+
+    def __reduce__(self) -> Any:
+        return PropOperator, (self.__name__, self.prop, self._parameters)
+
+    def check(self, *arguments: Any, **attributes: Any) -> Report:
+        """Compare `backward` with central differences, and every mode with every other: see `BaseOperator.check`.
+
+        Operators that make their outputs with `nd.array` compute in float32, whatever they are given: where that can be
+        seen of the outputs, derivatives are compared with a tolerance of one percent.
+        """
+        try:
+            return super().check(*arguments, **attributes)
+        except CheckError:
+            outputs = self(*(numpy.asarray(value, float) for value in arguments), **attributes)
+            outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+            if not all((output == output.astype(numpy.float32)).all() for output in outputs):
+                raise
+        from minpy.checking import check_operator  # it is large, and most programs check nothing
+
+        return check_operator(self, arguments, attributes, rtol=1e-2, atol=1e-3)
+
+    def __repr__(self) -> str:
+        return f"<Custom operator {self.__name__}({', '.join(self.names)}) of {self.prop_name}>"
+
+    def bind_inputs(self, inputs: Sequence[Any], named: dict[str, Any]) -> list[Any]:
+        """Return all inputs in order, or raise the error that says which are missing or unknown."""
+        names = self.names
+        values = list(inputs)
+        if len(values) > len(names):
+            raise ArgumentError(
+                f"nd.Custom(op_type={self.__name__!r}) takes {len(names)} input(s) ({', '.join(names)}), "
+                f"got {len(values)}."
+            )
+        missing = [name for name in names[len(values) :] if name not in named]
+        unknown = [name for name in named if name not in names[len(values) :]]
+        if unknown:
+            twice = unknown[0] in names
+            raise ArgumentError(
+                f"nd.Custom(op_type={self.__name__!r}): "
+                + (f"input {unknown[0]!r} is given twice." if twice else f"no input is named {unknown[0]!r}; ")
+                + ("" if twice else f"{self.prop_name} lists {', '.join(names)}.{nearest(unknown[0], names)}")
+            )
+        if missing:
+            raise ArgumentError(
+                f"nd.Custom(op_type={self.__name__!r}): input(s) {', '.join(map(repr, missing))} missing; "
+                f"{self.prop_name} lists {', '.join(names)}. Give them by position or by name."
+            )
+        return values + [named[name] for name in names[len(values) :]]
+
+    def plan(self) -> Plan:
+        """Return what recording keeps: inputs and outputs, but not the auxiliary states, which may change."""
+        if type(self.prop).declare_backward_dependency is CustomOpProp.declare_backward_dependency:
+            return _ALL if not self.auxiliaries else Plan(frozenset(range(len(self.arguments))), True)
+        self._declares = True
+        return Plan(*declared_dependencies(self))
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return what `backward` may read: the inputs' positions, and whether it reads outputs."""
+        plan = self.plan()
+        return plan.reads_arguments, plan.reads_answer
+
+    def is_zero(self, index: int) -> bool:
+        """Tell whether an input is an auxiliary state, which has no gradient."""
+        return index >= len(self.arguments)
+
+    def forward(self, *raws: Any, training: bool | None = None) -> Any:
+        """Run the prop's methods and the operator's forward on raw arrays."""
+        data, shapes, types, dtypes = [], [], [], []
+        for raw in raws:
+            if type(raw) is not numpy.ndarray:
+                raw = numpy.asarray(raw, _default_type(raw))
+            data.append(raw)
+            shapes.append(raw.shape)
+            dtypes.append(raw.dtype)
+            types.append(raw.dtype.type)
+        count = len(self.arguments)
+        out_shapes, aux_shapes = checked_shapes(self, shapes[:count])
+        if getattr(self.prop.infer_type, "_is_default", False):
+            out_types = [dtypes[0] if count else numpy.float32] * len(self.outputs)
+        else:
+            out_types = checked_types(self, types[:count])
+        if aux_shapes:
+            self._check_states(shapes[count:], aux_shapes)
+        asked: Any = self.context, [*map(list, shapes)], types
+        try:
+            op = self.prop.create_operator(*asked)
+        except Exception as error:
+            raise failure(self.prop, "create_operator", asked, error) from error
+        if not isinstance(op, CustomOp):
+            raise ArgumentError(
+                f"{self.prop_name}.create_operator returned {describe(op)}; expected a CustomOp, such as "
+                "`return MyOp()` where class MyOp(mx.operator.CustomOp)."
+            )
+        self.op = op
+        self._auxiliary = [*map(self._writable, data[count:])]
+        self._shapes, self._dtypes = shapes[:count], dtypes[:count]
+        in_data = self._arrays(data[:count])
+        buffers = [*map(Buffer, out_shapes, out_types, repeat("output"), self.outputs)]
+        requests = ["write"] * len(buffers)
+        results = self._run(
+            "forward", [bool(training), requests, [*in_data]], buffers, range(len(buffers)), in_data, data
+        )
+        return tuple(results) if len(results) != 1 else results[0]
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients of the inputs at the positions `needed`, from one run of the operator's backward."""
+        upstream = gradient if type(gradient) is tuple else (gradient,)
+        count = len(self.arguments)
+        outputs = answer if type(answer) is tuple else (answer,)
+        if self._declares:
+            in_data, out_data = self._declared(arguments[:count], answer)
+            out_grad = self._arrays(upstream)
+        else:
+            arrays = self._arrays([*upstream, *arguments[:count], *outputs])
+            first = len(upstream)
+            out_grad, in_data, out_data = arrays[:first], arrays[first : first + count], arrays[first + count :]
+        requests = ["null"] * count
+        for index in needed:
+            requests[index] = self.requests.get(index, "write")
+        buffers = [*map(Buffer, self._shapes, self._dtypes, repeat("the gradient of"), self.arguments)]
+        shown = in_data + out_data
+        parts = self._run(
+            "backward", [requests, out_grad, [*in_data], [*out_data]], buffers, needed, shown, arguments[:count]
+        )
+        if not state.recording:
+            return parts
+        traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
+        return [first_order(f"Custom operator {self.__name__!r}", part, traced) for part in parts]
+
+    def _arrays(self, values: Sequence[Any]) -> list[Any]:
+        """Return arrays to show to a method: around the buffers themselves, which cannot be written through them."""
+        arrays = []
+        plain = self.context is CPU
+        for value in values:
+            view = (value if type(value) is numpy.ndarray else as_raw(value)).view()
+            view.setflags(False)  # type: ignore[call-arg]  # write=False, in half the time
+            if plain:
+                array = create(NDArray)
+                array._data = view
+                array._node = None
+            else:
+                array = place(NDArray, view, self.context)
+            arrays.append(array)
+        return arrays
+
+    def _check_states(self, shapes: Sequence[Any], expected: Sequence[Any]) -> None:
+        for name, shape, promised in zip(self.auxiliaries, shapes, expected, strict=True):
+            if shape != promised:
+                raise ArgumentError(
+                    f"{self.prop_name}.infer_shape says that auxiliary state {name!r} has shape {promised}; the one "
+                    f"given has {shape}."
+                )
+
+    def _writable(self, value: Any) -> Any:
+        return place(NDArray, as_raw(value), self.context)
+
+    def _declared(self, inputs: Sequence[Any], answer: Any) -> tuple[list[Any], list[Any]]:
+        """Return inputs and outputs for backward, where not all were declared to be read."""
+        in_data = [
+            Undeclared(f"in_data[{index}] ({name!r})") if value is None else self._arrays([value])[0]
+            for index, (name, value) in enumerate(zip(self.arguments, inputs, strict=True))
+        ]
+        if answer is None:
+            return in_data, [Undeclared(f"out_data[{i}] ({name!r})") for i, name in enumerate(self.outputs)]
+        return in_data, self._arrays(answer if type(answer) is tuple else (answer,))
+
+    def _run(
+        self,
+        method: str,
+        arguments: list[Any],
+        buffers: list[Buffer],
+        wanted: Sequence[int],
+        shown: list[Any],
+        given: Sequence[Any],
+    ) -> list[numpy.ndarray]:
+        """Run a method of the operator object, and return what it wrote into the buffers at the positions `wanted`.
+
+        `arguments` are the method's but for the buffers and the auxiliary states, which follow, and belong to this
+        call. What it keeps of the buffers, and of the arrays `shown` to it, gets memory of its own afterwards.
+        """
+        op: Any = self.op
+        outer, recording = (local.code, local.frame), state.recording
+        try:
+            state.recording = False
+            call, code = method_of(op, method)
+            if self.context is not CPU:  # `nd.array` has to look where it is called
+                code = None
+            if code is None and method == "backward":  # it may write to the gradients that it gets
+                arguments[1] = [array._like(array._data.copy()) for array in arguments[1]]
+            arguments += [*buffers], self._auxiliary
+            if code is None:
+                before = [*map(sys.getrefcount, buffers)], [*map(sys.getrefcount, shown)]
+            started = now()
+            if code is not None:
+                local.frame = sys._getframe()
+            local.code = code
+            if self.context is CPU:
+                call(*arguments)
+            else:
+                with self.context:
+                    call(*arguments)
+        except Exception as error:
+            found = self._failed(method, given, error)
+            if found is error:
+                raise
+            raise found from error
+        finally:
+            state.recording = recording
+            local.code, local.frame = outer
+        keeps: list[bool] = []
+        if code is None:
+            arguments.clear()  # so that one reference less is left to each array, unless the method keeps one
+            keeps = [*map(int.__ge__, map(sys.getrefcount, buffers), before[0])]
+            kept_inputs = [*map(int.__ge__, map(sys.getrefcount, shown), before[1])]
+            for index, is_kept in enumerate(kept_inputs):
+                if is_kept and type(shown[index]) is not Undeclared:
+                    shown[index]._data = shown[index]._data.copy()
+        results = []
+        for index in wanted:
+            buffer = buffers[index]
+            if not buffer.given and not buffer.written(started):
+                raise self._unwritten(method, index)
+            if not buffer.allocated:
+                results.append(buffer._data)
+            elif (keeps and keeps[index]) or sys.getrefcount(memory_of(buffer)) > SOLE:
+                results.append(memory_of(buffer).copy())
+            else:
+                results.append(memory_of(buffer))
+        return results
+
+    def _unwritten(self, method: str, index: int) -> MXNetError:
+        who = f"{type(self.op).__name__}.{method}"
+        if method == "forward":
+            return ArgumentError(
+                f"{who} left output {self.outputs[index]!r} unwritten. Assign it: "
+                f"self.assign(out_data[{index}], req[{index}], value)."
+            )
+        return GradientError(
+            f"{who} left the gradient of {self.arguments[index]!r} unwritten, and it is needed. Assign it: "
+            f"self.assign(in_grad[{index}], req[{index}], value); for a zero gradient assign 0."
+        )
+
+    def _failed(self, method: str, given: Sequence[Any], error: Exception) -> Exception:
+        """Return the error to raise for one that came out of a method: the same, if it says already where it was."""
+        if isinstance(error, MXNetError) and error.located:
+            return error
+        where = f"{type(self.op).__name__}.{method}"
+        if isinstance(error, ValueError) and "read-only" in str(error):
+            return MutationError(
+                f"Custom operator {self.__name__!r}: {where} changes one of its inputs in place; in_data (and "
+                "out_data in backward) are read-only, as others still use them. Start with a copy: "
+                "x = in_data[0].copy()."
+            )
+        names = ", ".join(f"{name} {describe(value)}" for name, value in zip(self.arguments, given, strict=False))
+        return operator_error(error, f"Custom operator {self.__name__!r}: {where} failed ({names})")
+
+
+def _default_type(value: Any) -> Any:
+    return None if isinstance(value, (numpy.ndarray, numpy.generic)) else numpy.float32

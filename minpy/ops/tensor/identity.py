@@ -1,0 +1,167 @@
+"""Copies of an array, in another dtype or with other values, and what its shape is."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from minpy.ops.inference.partial_shapes import same_shape
+from minpy.ops.inference.rules import dtype_attribute, forwards
+from minpy.ops.registry import operator
+
+__all__ = ["cast", "identity", "ones_like", "shape_array", "size_array", "zeros_like"]
+
+
+@operator(name="_copy", aliases=("identity",), implements=np.copy)
+def identity(data: np.ndarray) -> np.ndarray:
+    """Return a copy.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.identity(nd.array([1, 2])).asnumpy()
+    array([1., 2.], dtype=float32)
+    """
+    return data.copy()
+
+
+identity.def_grad(lambda ans, data: lambda g: g)
+
+
+@operator(name="cast", aliases=("Cast", "amp_cast"))
+def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
+    """Return the data with its elements converted; the gradient is converted back.
+
+    Parameters
+    ----------
+    data : NDArray
+    dtype : str or dtype
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.cast(nd.array([1.7, -1.7]), dtype='int32').asnumpy()
+    array([ 1, -1], dtype=int32)
+    """
+    return data.astype(dtype)
+
+
+cast.def_grad(lambda ans, data: lambda g: g)
+
+
+@operator(name="zeros_like")
+def zeros_like(data: np.ndarray) -> np.ndarray:
+    """Return zeros of the data's shape and dtype.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.zeros_like(nd.array([1, 2])).asnumpy()
+    array([0., 0.], dtype=float32)
+    """
+    return np.zeros_like(data)
+
+
+@operator(name="ones_like")
+def ones_like(data: np.ndarray) -> np.ndarray:
+    """Return ones of the data's shape and dtype.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.ones_like(nd.array([1, 2])).asnumpy()
+    array([1., 1.], dtype=float32)
+    """
+    return np.ones_like(data)
+
+
+@operator(name="shape_array")
+def shape_array(data: np.ndarray) -> np.ndarray:
+    """Return the shape as an array.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+        Of shape (number of axes,) and dtype int64.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.shape_array(nd.zeros((2, 3))).asnumpy()
+    array([2, 3])
+    """
+    return np.array(data.shape, np.int64)
+
+
+@operator(name="size_array")
+def size_array(data: np.ndarray) -> np.ndarray:
+    """Return the number of elements as an array.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+        Of shape (1,) and dtype int64.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.size_array(nd.zeros((2, 3))).asnumpy()
+    array([6])
+    """
+    return np.array([data.size], np.int64)
+
+
+for _operator in (zeros_like, ones_like, shape_array, size_array):
+    _operator.def_grad_zero()
+
+
+# -- reshaping ---------------------------------------------------------------------------------------------------------
+
+
+# -- inference, and files ---
+
+for _operator in (identity, cast, zeros_like, ones_like):
+    _operator.def_infer_shape(same_shape)
+cast.def_infer_type(dtype_attribute())
+shape_array.def_infer_shape(forwards(lambda data, **_: (len(data),)))
+size_array.def_infer_shape(lambda inputs, outputs: (inputs, [(1,)]))
+for _operator in (shape_array, size_array):
+    _operator.def_infer_type(dtype_attribute(np.int64))
+
+cast.saved_name, cast.saved_aliases = "Cast", frozenset({"amp_cast"})

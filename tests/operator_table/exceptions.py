@@ -1,0 +1,46 @@
+"""Which checks of which rows do not apply, and why. A row that skips a check without standing here fails.
+
+An entry is (the check, the rows, the reason); checks and rows are patterns as of shells, and rows are separated by
+spaces. Rows without inputs, and those whose inputs have no names, are known from their operators.
+"""
+
+from __future__ import annotations
+
+__all__ = ["EXCEPTIONS"]
+
+_EMPTY = "zero-size inputs"
+_ZEROS = "zeros among the inputs"
+
+EXCEPTIONS: list[tuple[str, str, str]] = [
+    # -- what has no gradient though its answer changes
+    ("gradient of moving_*", "BatchNorm BatchNorm-fix_gamma BatchNorm-global_statistics", "statistics are not trained"),
+    ("gradient of *", "_sample_*", "what is drawn is a constant to the tape, as in MXNet"),
+    ("gradient of *", "_shuffle", "the order is a constant to the tape, as in MXNet"),
+    ("gradient of *", "BlockGrad", "this is what it is for"),
+    ("gradient of *", "sgd_update sgd_mom_update", "updates of weights are not differentiated"),
+    ("gradient of label", "*Output", "a label is a constant"),
+    ("second order", "SoftmaxOutput", "its gradient follows from the answer, which is not kept with its inputs"),
+    # -- integers in floats, as MXNet has them
+    ("gradient of rhs", "broadcast_*", "equal numbers are where comparisons jump"),
+    ("gradient of ind*", "take* pick* batch_take", "positions"),
+    ("gradient of data", "Embedding", "positions"),
+    ("gradient of sequence_length", "SequenceMask", "lengths"),
+    ("gradients", "sample_multinomial shape_array size_array", "integer answers"),
+    ("HIPS autograd", "sample_multinomial", "integer answers"),
+    # -- inputs that are zero
+    (_ZEROS, "reciprocal rsqrt rcbrt log log10 log2 gamma gammaln _rdiv_scalar", "a pole"),
+    (_ZEROS, "arccosh", "less than 1"),
+    (_ZEROS, "_rmod_scalar", "a remainder of a division by zero"),
+    # -- inputs without elements
+    (_EMPTY, "max-* min-* argmax-* argmin-* topk-mask", "of nothing there is no largest or smallest"),
+    (_EMPTY, "take pick-wrap gather_nd*", "of nothing there is nothing to choose"),
+    (_EMPTY, "pad-edge pad-reflect", "there is no edge to repeat"),
+    (_EMPTY, "diag-matrix diag-below", "there is no such diagonal"),
+    (_EMPTY, "Sequence*", "the lengths are longer"),
+    (_EMPTY, "slice_like", "the shape is longer"),
+    (_EMPTY, "FullyConnected-vector dot-*", "then the inputs do not fit each other"),
+    (_EMPTY, "scatter_nd ravel_multi_index", "then the inputs do not fit each other"),
+    (_EMPTY, "reshape reshape_like*", "the new shape has elements, or cannot be told"),
+    (_EMPTY, "broadcast_to broadcast_like* broadcast_axis", "what is repeated must have length 1"),
+    (_EMPTY, "squeeze-axis *plit*-squeezed SliceChannel-squeezed _split_v2-sections", "squeezed axes have length 1"),
+]
