@@ -122,6 +122,7 @@ class Program:
         captures: Captures | None = None,
     ) -> None:
         self.captures = Captures() if captures is None else captures
+        self._captured = self.captures.nodes
         self.heads = heads
         self.variables = variables
         self.forward = forward
@@ -146,7 +147,7 @@ class Program:
 
     def run_forward(self, arrays: Sequence[numpy.ndarray], observer: Observer | None = None) -> Sequence[Any]:
         """Compute and return the heads, which share memory with `arrays` where operators return views."""
-        arrays = _as_contiguous([*arrays, *self.captures.arrays()], self._states)
+        arrays = _as_contiguous(self._with_captured(arrays), self._states)
         if self._run_forward is not None and observer is None:
             self._is_compiled_run = True
             return self._guarded(self._run_forward, arrays)
@@ -178,7 +179,7 @@ class Program:
         The head gradients and buffers must not share memory.
         """
         self.captures.require()
-        arrays = _as_contiguous([*arrays, *self.captures.arrays()], self._states)
+        arrays = _as_contiguous(self._with_captured(arrays), self._states)
         head_gradients = _as_contiguous(head_gradients)
         if self._is_compiled_run:
             targets = [buffers[node] for node in self.gradients]
@@ -190,7 +191,7 @@ class Program:
                         numpy.copyto(target, array)
         else:
             env = self._env
-            env.update(zip(self.captures.nodes, arrays[len(arrays) - len(self.captures.nodes) :], strict=True))
+            env.update(zip(self._captured, arrays[len(arrays) - len(self._captured) :], strict=True))
             env.update((value.node, array) for value, array in zip(self.head_gradients, head_gradients, strict=True))
             for value in self.head_gradients:
                 self._facts.setdefault(value.node, _fact_of_given(value.node, env[value.node]))
@@ -230,6 +231,10 @@ class Program:
         return "\n".join(f"{node.name} = {node.kind}({', '.join(map(repr, node.inputs))})" for node in steps)
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _with_captured(self, arrays: Sequence[numpy.ndarray]) -> Sequence[numpy.ndarray]:
+        """Return the arrays of all variables: those that are given, and those that users' functions refer to."""
+        return [*arrays, *self.captures.arrays()] if self._captured else arrays
 
     def _last_uses(self) -> dict[Value, int]:
         steps = [*self.forward, *self.backward]
