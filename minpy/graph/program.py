@@ -143,7 +143,7 @@ class Program:
 
     def is_current(self) -> bool:
         """Tell whether what users' traced functions refer to is what it was; if not, a program is to be made anew."""
-        return not self.captures or self.captures.hold("forward", "backward")
+        return not self.captures or self.captures.hold()
 
     def run_forward(self, arrays: Sequence[numpy.ndarray], observer: Observer | None = None) -> Sequence[Any]:
         """Compute and return the heads, which share memory with `arrays` where operators return views."""

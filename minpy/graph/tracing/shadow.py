@@ -18,7 +18,7 @@ import numpy
 
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
-from minpy.graph.tracing.captures import PLAIN, Captures, attribute, cell, item, keys, length, missing
+from minpy.graph.tracing.captures import PLAIN, Captures, attribute, item, keys, length, missing
 from minpy.graph.tracing.creation import CREATION
 from minpy.graph.tracing.noting import FUNCTION_HANDLERS
 from minpy.graph.tracing.reading import codes_of, forbidden, names_read
@@ -114,7 +114,9 @@ class Shadow:
                     contents = closure[name].cell_contents
                 except ValueError:
                     raise self._refuse(f"{name} is not defined yet") from None
-                value = cells[name].cell_contents = self.value(contents, cell, closure[name], None, name)
+                value = cells[name].cell_contents = self.value(
+                    contents, attribute, closure[name], "cell_contents", name
+                )
             elif name in scope:
                 value = namespace[name] = self.value(scope[name], item, scope, name, name)
             elif hasattr(builtins, name):
@@ -130,7 +132,9 @@ class Shadow:
                 value = getattr(value, one)
         for name, new in cells.items():  # those that only pass through
             if name in closure and not _is_filled(new):
-                new.cell_contents = self.value(closure[name].cell_contents, cell, closure[name], None, name)
+                new.cell_contents = self.value(
+                    closure[name].cell_contents, attribute, closure[name], "cell_contents", name
+                )
         self._place = before
 
     def _method(self, method: Any) -> Any:
