@@ -202,6 +202,13 @@ def stores_in_shape(x):
     return y
 
 
+VOCABULARY = {str(number): number for number in range(1000)}
+
+
+def looks_into_a_large_table(x):
+    return x * VOCABULARY["7"]
+
+
 def uses_where_without_out(x):
     return np.add(x, 1, where=x > 0)
 
@@ -241,6 +248,7 @@ REFUSED: dict[Any, str] = {
     with_objects: "object is not known to be free of effects",
     stores_in_shape: "it sets an attribute",
     uses_where_without_out: "add with where=",
+    looks_into_a_large_table: "VOCABULARY is a dict of 1000 values, too many to compare",
 }
 
 
