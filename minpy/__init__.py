@@ -1,11 +1,14 @@
 """minpy: operators written in plain NumPy, differentiable everywhere."""
 
+from typing import TYPE_CHECKING
+
 from minpy import (
     attribute,
     autograd,
     context,
     executor,
     name,
+    namespaces,
     ndarray,
     numpy,
     operator,
@@ -15,6 +18,8 @@ from minpy import (
     visualization,
 )
 from minpy import ndarray as nd
+from minpy import numpy as np
+from minpy import random as rnd
 from minpy import symbol as sym
 from minpy import visualization as viz
 from minpy.attribute import AttrScope
@@ -50,10 +55,12 @@ __all__ = [
     "name",
     "nd",
     "ndarray",
+    "np",
     "num_gpus",
     "numpy",
     "operator",
     "random",
+    "rnd",
     "sym",
     "symbol",
     "test_utils",
@@ -62,3 +69,14 @@ __all__ = [
     "viz",
     "vjp",
 ]
+
+namespaces.install()
+__dir__ = namespaces.listing(__all__)
+
+if not TYPE_CHECKING:  # which knows what there is
+
+    def __getattr__(name):
+        text = namespaces.missing_part(name)
+        if text is not None:
+            raise AttributeError(text)
+        return namespaces.missing("minpy", "attribute", __all__)(name)

@@ -30,6 +30,7 @@ from minpy.core.nodes import connect, record_node
 from minpy.core.ownership import owned
 from minpy.core.state import Scope, state
 from minpy.custom.function import Function
+from minpy.namespaces import listing
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.registry import operator
@@ -51,6 +52,7 @@ __all__ = [
     "set_training",
     "train_mode",
 ]
+__dir__ = listing(__all__)
 
 
 def is_recording() -> bool:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from typing import ClassVar
 
 from minpy.core.errors import ContextError, nearest
+from minpy.core.state import ThreadValues, leaving
+from minpy.namespaces import listing
 
 __all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "num_gpus"]
+__dir__ = listing(__all__)
+
+
+class _Default(ThreadValues):
+    context: Context | None
+
+
+_default = _Default(context=None)
 
 
 class _HasDefault(type):
@@ -46,7 +56,7 @@ class Context(metaclass=_HasDefault):
     cpu(1)
     """
 
-    __slots__ = ("_entered", "device_id", "device_type")
+    __slots__ = ("device_id", "device_type")
 
     device_id: int
     device_type: str
@@ -65,7 +75,6 @@ class Context(metaclass=_HasDefault):
             )
         self.device_type = device_type
         self.device_id = int(device_id)
-        self._entered: list[Context | None] = []
 
     @property
     def device_typeid(self) -> int:
@@ -90,19 +99,13 @@ class Context(metaclass=_HasDefault):
         return Context, (self.device_type, self.device_id)
 
     def __enter__(self) -> Context:
-        self._entered.append(_default.context)
-        _default.context = self
+        values = vars(_default)
+        values |= {"context": self, "leave": partial(values.update, values.copy())}
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        _default.context = self._entered.pop()
+    __exit__ = leaving(_default)
 
 
-class _Default(threading.local):
-    context: Context | None = None
-
-
-_default = _Default()
 CPU = Context("cpu", 0)
 
 
@@ -120,6 +123,11 @@ def current_context() -> Context:
     cpu(0)
     """
     return _default.context or CPU
+
+
+def set_current_context(context: Context) -> None:
+    """Make a context that of new arrays of this thread for which none is given, until the scope around this is left."""
+    _default.context = context
 
 
 def cpu(device_id: int = 0) -> Context:

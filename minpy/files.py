@@ -6,6 +6,8 @@ import contextlib
 import os
 import secrets
 import stat
+import sys
+import zlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,7 +52,10 @@ def access_error(function: str, verb: str, path: str, cause: OSError) -> FileAcc
 
 
 def write_whole(path: str, chunks: Iterator[Any]) -> None:
-    """Write a file under a temporary name, and rename it: it is there as a whole, or what was there before is."""
+    """Write a file under a temporary name, and rename it: it is there as a whole, or what was there before is.
+
+    What writers of the same file left behind when they were killed is removed.
+    """
     path = os.path.realpath(path)  # a link stays one
     mode = None
     with contextlib.suppress(FileNotFoundError):
@@ -59,16 +64,84 @@ def write_whole(path: str, chunks: Iterator[Any]) -> None:
         with open(path, "wb") as file:
             file.writelines(chunks)
         return
-    temporary = os.path.join(os.path.dirname(path), f".minpy-{secrets.token_hex(8)}.tmp")
+    folder, name = os.path.split(path)
+    prefix = f".minpy-{zlib.crc32(os.fsencode(name)):08x}-"
+    _sweep(folder, prefix)
+    with _temporary(folder, prefix) as temporary:
+        try:
+            with open(temporary, "r+b") as file:
+                file.writelines(chunks)
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None:
+                os.chmod(temporary, stat.S_IMODE(mode))
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+
+
+# -- temporary files: locked as long as their writer lives, however it ends -------------------------------------------
+
+if sys.platform == "win32":  # where what is open cannot be renamed, and so not be locked: nothing is swept
+
+    def _lock(descriptor: int, wait: bool = True) -> bool:
+        return False
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int, wait: bool = True) -> bool:
+        """Lock an open file against other writers, and tell whether that was possible."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except OSError:  # another has it, or the file system has no locks: then nothing is swept
+            return False
+        return True
+
+
+@contextlib.contextmanager
+def _temporary(folder: str, prefix: str) -> Iterator[str]:
+    """Make an empty file with a name of its own, and keep it locked."""
+    while True:
+        path = os.path.join(folder, f"{prefix}{secrets.token_hex(8)}.tmp")
+        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666)
+        locked = False
+        try:
+            locked = _lock(descriptor)
+        finally:
+            if not locked:
+                os.close(descriptor)
+        try:
+            if not locked or _has_name(descriptor, path):  # else another writer swept it before it was locked
+                yield path
+                return
+        finally:
+            if locked:
+                os.close(descriptor)
+
+
+def _has_name(descriptor: int, path: str) -> bool:
     try:
-        with open(temporary, "xb") as file:
-            file.writelines(chunks)
-            file.flush()
-            os.fsync(file.fileno())
-        if mode is not None:
-            os.chmod(temporary, stat.S_IMODE(mode))
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+        return os.path.samestat(os.stat(path), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False
+
+
+def _sweep(folder: str, prefix: str) -> None:
+    """Remove temporary files of writers that are no more: nobody holds their lock."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(folder):
+            if name.startswith(prefix) and name.endswith(".tmp"):
+                _remove_unlocked(os.path.join(folder, name))
+
+
+def _remove_unlocked(path: str) -> None:
+    with contextlib.suppress(OSError):
+        descriptor = os.open(path, os.O_RDWR)
+        try:
+            if _lock(descriptor, wait=False):
+                os.unlink(path)
+        finally:
+            os.close(descriptor)

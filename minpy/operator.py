@@ -23,5 +23,7 @@ Examples
 
 from minpy.custom.prop import CustomOp, CustomOpProp
 from minpy.custom.registry import find_prop, get_all_registered_operators, register
+from minpy.namespaces import listing
 
 __all__ = ["CustomOp", "CustomOpProp", "find_prop", "get_all_registered_operators", "register"]
+__dir__ = listing(__all__)

@@ -1,5 +1,6 @@
 """`mx.random`: the seed of minpy's own random numbers, and the functions of `minpy.nd.random`."""
 
+from minpy.namespaces import listing
 from minpy.ndarray.random import (
     exponential,
     gamma,
@@ -29,3 +30,4 @@ __all__ = [
     "shuffle",
     "uniform",
 ]
+__dir__ = listing(__all__)

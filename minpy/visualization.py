@@ -14,12 +14,14 @@ import numpy
 from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, ShapeError, describe
 from minpy.graph.ir import Node, Value, variables
 from minpy.graph.text import drawing
+from minpy.namespaces import listing
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.ops.inference.rules import joined
 from minpy.symbol.executor import Executor
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["graph_text", "plot_network", "print_graph", "print_profile", "print_summary"]
+__dir__ = listing(__all__)
 
 Shapes = Mapping[str, Sequence[int]]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gc
 import pickle
+import sys
 
 import autograd as hips
 import numpy as np
 import pytest
-from custom_operators import Sigmoid, SigmoidProp, operator_of, recorded
+from custom_operators import Sigmoid, SigmoidProp, operator_of, recorded, register
 
 import minpy as mx
 from minpy import autograd, nd
@@ -218,3 +219,42 @@ def test_check_finds_a_wrong_backward(dtype: type) -> None:
 def test_rules_cannot_be_defined(method: str) -> None:
     with pytest.raises(ArgumentError, match="the gradient of a PropOperator is the method backward of its CustomOp"):
         getattr(prop_operator("shared_sigmoid", {}), method)(lambda ans, x: lambda g: g)
+
+
+# -- how much of it is Python ------------------------------------------------------------------------------------------
+
+
+class TutorialProp(SigmoidProp):
+    def __init__(self):
+        super().__init__(True)
+
+    def list_arguments(self):
+        return ["data"]
+
+    def list_outputs(self):
+        return ["output"]
+
+    def infer_shape(self, in_shapes):
+        return (in_shapes[0],), (in_shapes[0],), ()
+
+
+def test_python_frames_of_a_call_and_its_backward() -> None:
+    """The frames are most of the time of a call on small arrays."""
+    name = register(TutorialProp)
+    x = nd.ones((4, 4))
+    recorded(x, name).backward()  # the methods are read once
+    count = 0
+
+    def note(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    previous = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        with autograd.record():
+            y = nd.Custom(x, op_type=name)
+        y.backward()
+    finally:
+        sys.setprofile(previous)
+    assert count <= 60

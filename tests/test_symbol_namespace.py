@@ -117,3 +117,67 @@ def test_a_recorded_computation_is_a_symbol():
     np.testing.assert_allclose(symbol.eval(var0=x, var1=w)[0].asnumpy(), y.asnumpy())
     with pytest.raises(NotRecordedError, match=r"autograd\.get_symbol: this array"):
         autograd.get_symbol(nd.ones((2,)))
+
+
+ARITHMETIC = ["+", "-", "*", "/", "%", "**", "==", "!=", ">", ">=", "<", "<="]
+SCALARS = [2, 0, -3, 2.5, 0.1, True, np.float32(0.1), np.float64(0.3), np.int32(7)]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("sign", ARITHMETIC)
+def test_recorded_numbers_are_part_of_the_symbol(sign, dtype):
+    x = nd.array([0.75, 1, 2, 4], dtype=dtype)
+    x.attach_grad()
+    for number in SCALARS:
+        for text in (f"x {sign} number", f"number {sign} x"):
+            if text.startswith("number") and isinstance(number, np.generic) and sign in ARITHMETIC[6:]:
+                continue  # NumPy answers, with a bool
+            with autograd.record(), np.errstate(all="ignore"):
+                y = eval(text, {"x": x, "number": number})
+            symbol = sym.load_json(autograd.get_symbol(y).tojson())
+            assert symbol.list_arguments() == ["var0"], text
+            with np.errstate(all="ignore"):
+                (got,) = symbol.bind(mx.cpu(), {"var0": x}).forward()
+            assert got.dtype == y.dtype
+            np.testing.assert_array_equal(got.asnumpy(), y.asnumpy(), f"{text}, {number!r}")
+
+
+@pytest.mark.parametrize("sign", ARITHMETIC[:6])
+def test_numbers_beside_arrays_with_numpys_semantics(sign):
+    x = mx.np.array([0.75, 1, 2, 4])
+    x.attach_grad()
+    for number in SCALARS[:6]:
+        for text in (f"x {sign} number", f"number {sign} x"):
+            with autograd.record(), np.errstate(all="ignore"):
+                y = eval(text, {"x": x, "number": number})
+            symbol = autograd.get_symbol(y)
+            assert symbol.list_arguments() == ["var0"], text
+            with np.errstate(all="ignore"):
+                np.testing.assert_array_equal(symbol.eval(var0=nd.array(x.asnumpy()))[0].asnumpy(), y.asnumpy())
+
+
+def test_a_number_that_was_rounded_is_written_in_as_few_digits():
+    x = nd.array([1, 2])
+    x.attach_grad()
+    with autograd.record():
+        y = 0.1 - x
+    assert autograd.get_symbol(y).attr_dict()["_rminusscalar0"]["scalar"] == "0.1"
+
+
+def test_a_number_is_what_it_was_when_it_was_recorded():
+    x, number = nd.array([1, 2]), np.array(3, dtype="float32")
+    x.attach_grad()
+    with autograd.record():
+        y = nd.broadcast_add(x, number) + (2 * x) // 1
+    number[...] = 5
+    symbol = autograd.get_symbol(y)
+    assert symbol.list_arguments() == ["var0"]
+    np.testing.assert_array_equal(symbol.eval(var0=x)[0].asnumpy(), y.asnumpy())
+
+
+def test_arrays_without_gradients_stay_variables():
+    x, w = nd.array([1, 2]), nd.array([3])
+    x.attach_grad()
+    with autograd.record():
+        y = x + w
+    assert autograd.get_symbol(y).list_arguments() == ["var0", "var1"]

@@ -294,7 +294,7 @@ def test_captured_ndarrays_are_read_at_each_call() -> None:
             globals().update(OFFSETS=OFFSETS.reshape((1, 3))[0])
         expected = shifted(nd.ones(3)).asnumpy()
         np.testing.assert_array_equal(executor.forward()[0].asnumpy(), expected)
-        assert all(node.operator.builtin for node in executor._programs[False].forward)
+        assert all(node.operator.builtin for node in executor._programs[False].steps.forward)
 
 
 def test_tracers_of_numpy_1_refuse_what_depends_on_a_value() -> None:

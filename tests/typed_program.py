@@ -8,8 +8,12 @@ import numpy
 import numpy.typing
 
 import minpy
+import minpy.nd
+import minpy.np
 import minpy.numpy as np
+import minpy.sym
 from minpy import autograd, customop, grad, nd, sym, value_and_grad
+from minpy.nd import NDArray
 from minpy.operator import CustomOp, CustomOpProp, register
 
 
@@ -70,6 +74,15 @@ class DoubleProp(CustomOpProp):
         return Double()
 
 
+def other_names(x: NDArray) -> nd.NDArray:
+    y: nd.NDArray = minpy.nd.ones((2, 2)) + x
+    z: np.ndarray = minpy.np.ndarray.__pos__(minpy.np.array([1.0]))
+    symbol: minpy.Symbol = minpy.sym.var("x") + 1
+    values: NDArray = symbol.eval(x=y)[0]
+    assert len(z) == 1
+    return values
+
+
 def main() -> None:
     x = nd.array([[0.5, 2.0], [1.0, 3.0]], ctx=minpy.cpu())
     x.attach_grad()
@@ -79,6 +92,7 @@ def main() -> None:
     assert x.grad.shape == x.shape
     methods(x)
     operators(x)
+    other_names(x)
     assert [output.shape for output in symbols(x)] == [(2,), (2, 2)]
 
     values: np.ndarray = np.array([1.0, 2.0])

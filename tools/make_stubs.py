@@ -1,4 +1,4 @@
-"""Write the stubs of what is generated: operators of `minpy.nd` and `minpy.sym`, arithmetic and methods of arrays.
+"""Write the stubs of what is generated: operators, arithmetic and methods of arrays, other names of modules.
 
 python tools/make_stubs.py [--check]
 """
@@ -10,6 +10,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ import minpy.ndarray as nd
 import minpy.symbol as sym
 from minpy.core.attributes import REQUIRED
 from minpy.core.operator import Operator
+from minpy.namespaces import ALIASES
 from minpy.ndarray import methods
 from minpy.ops.registry import OPERATORS
 from minpy.ops.ufunc import UnaryUfunc
-from minpy.symbol import creation
+from minpy.symbol import creation, symbol
 
 numpy_semantics = import_module("minpy.numpy.ndarray")  # its name in minpy.numpy is that of the class
 ROOT = Path(minpy.__file__).parent
@@ -73,6 +75,11 @@ from {module} import {base}
 
 class {cls}({base}):
 {members}
+'''
+
+ALIAS = '''"""`minpy.{alias}` is `minpy.{module}`. Written by tools/make_stubs.py."""
+
+{imports}
 '''
 
 
@@ -206,6 +213,16 @@ def symbol_namespace() -> str:
 def symbol_members() -> str:
     """Return the stub of what `Symbol` is given."""
     lines = [line for line in signs(["add", "sub", "mul", "truediv", "mod", "pow"]) if "__i" not in line]
+    lines += [f"def __{name}__(self) -> Self: ..." for name in ("neg", "abs")]
+    for name, method in symbol.METHODS.items():
+        signature = inspect.signature(method)
+        given = [one.replace(annotation="Any") for one in list(signature.parameters.values())[1:]]
+        texts = [
+            str(one).replace("'", "").split(" = ")[0] + (" = ..." if one.default is not one.empty else "")
+            for one in given
+        ]
+        result = {"Symbol": "Self", "str": "str", "None": "None"}.get(signature.return_annotation, "Any")
+        lines.append(f"def {name}({', '.join(['self', *texts])}) -> {result}: ...")
     for name in methods.COMPARISONS:
         ignored = "  # type: ignore[override]" if name in ("eq", "ne") else ""
         lines.append(f"def __{name}__(self, other: Any) -> Self: ...{ignored}")
@@ -220,6 +237,16 @@ def symbol_members() -> str:
     return text.replace("from  import \n\n", "").replace("SymbolMembers()", "SymbolMembers")
 
 
+def alias(name: str) -> str:
+    """Return the stub of a module under its other name."""
+    module = ALIASES[name]
+    imports = f"from minpy.{module} import *"
+    if module == "numpy":  # most of whose names are generated from NumPy's
+        own = [f"from minpy.numpy import {one} as {one}" for one in sorted(vars(import_module("minpy.numpy"))["_OWN"])]
+        imports = "\n".join(["from typing import Any", "", *own, "", "def __getattr__(name: str) -> Any: ..."])
+    return ALIAS.format(alias=name, module=module, imports=imports)
+
+
 def _class(lines: list[str], **texts: str) -> str:
     return MEMBERS.format(members="\n".join(f"    {line}" for line in lines), **texts)
 
@@ -230,6 +257,7 @@ STUBS = {
     ROOT / "numpy" / "members.pyi": numpy_members,
     ROOT / "symbol" / "__init__.pyi": symbol_namespace,
     ROOT / "symbol" / "members.pyi": symbol_members,
+    **{ROOT / f"{name}.pyi": partial(alias, name) for name in ALIASES},
 }
 
 

@@ -6,6 +6,7 @@ Each class is also the built-in kind that callers already catch (a `ShapeError` 
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -24,11 +25,13 @@ __all__ = [
     "GraphFreedError",
     "MXNetError",
     "MissingDependencyError",
+    "MissingPartError",
     "MutationError",
     "NoGradientError",
     "NotRecordedError",
     "OperatorError",
     "OutOfRangeError",
+    "PicklingError",
     "ShapeError",
 ]
 
@@ -82,6 +85,14 @@ class GraphFreedError(MXNetError):
 
 class MissingDependencyError(MXNetError, ImportError):
     """An optional package that an operator needs is not installed."""
+
+
+class MissingPartError(MXNetError, ModuleNotFoundError):
+    """A part of MXNet that is not there yet."""
+
+
+class PicklingError(MXNetError, pickle.PicklingError):
+    """An operator that cannot be pickled: it is not found under its name."""
 
 
 class FileFormatError(MXNetError, ValueError):

@@ -14,7 +14,7 @@ import numpy
 
 from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, MutationError, describe, describe_arguments, operator_error
-from minpy.core.state import Scope, state
+from minpy.core.state import state
 
 __all__ = ["call_line", "given", "read_only", "run_guarded", "user_error"]
 
@@ -44,8 +44,11 @@ def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any])
     """Run a user's forward function on read-only inputs; errors and results are checked."""
     try:
         if operator.kind == "mxnet":
-            with Scope(False, None):
+            recording, state.recording = state.recording, False
+            try:
                 answer = operator.forward(*map(operator.wrap_raw, views), **attributes)
+            finally:
+                state.recording = recording
             answer = tuple(map(raw_of, answer)) if isinstance(answer, (tuple, list)) else raw_of(answer)
         else:
             answer = operator.forward(*views, **attributes)

@@ -21,6 +21,7 @@ from minpy.core.derived import Bound, is_method, with_keyword_input
 from minpy.core.describing import ShownDocstring, docstring
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
 from minpy.core.filling import adapted
+from minpy.core.references import reference
 from minpy.core.rules import GradientRules, Plan, Rule
 
 __all__ = ["Operator"]
@@ -63,6 +64,9 @@ class Operator(BaseOperator):
     array([1., 8.])
     """
 
+    # (function, its arguments) that find it again, for those that are not found under their name in their module.
+    unpickled_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+
     def __init__(
         self,
         forward: Callable[..., Any],
@@ -78,7 +82,7 @@ class Operator(BaseOperator):
         self.forward: Callable[..., Any] = forward
         self.kind = kind
         self.builtin = builtin
-        self.guarded = not builtin
+        self.guarded = self.starts_gradients = not builtin
         self.signature = signature if signature is not None else read_signature(forward)
         self.visible_outputs = visible_outputs
         self.uses_training = "training" in self.signature.attributes
@@ -137,8 +141,14 @@ class Operator(BaseOperator):
             known = ["all"]
         return f"<Operator {self.__name__}({', '.join(self._shown_inputs())}), gradients: {', '.join(known) or 'none'}>"
 
-    def __reduce__(self) -> str:
-        return self.__qualname__
+    def __reduce__(self) -> Any:
+        return self.unpickled_by or reference(self)
+
+    def __copy__(self) -> Operator:
+        return self  # as functions are copied
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Operator:
+        return self
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else Bound(self, instance)

@@ -1,24 +1,64 @@
-"""The two flags of imperative differentiation, recording and training, one pair per thread."""
+"""What `with` statements set for a thread, such as the two flags of imperative differentiation.
+
+An interrupt (Ctrl-C, a timer) is raised where Python code calls something, jumps back or begins: also on the way into
+an `__exit__` that is written in Python, before its first line. So scopes are left in C, by one `dict.update` of the
+thread's values; and a scope that has begun to set them neither calls nor jumps any more.
+"""
 
 from __future__ import annotations
 
+import io
 import threading
+from collections.abc import Callable
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
-__all__ = ["Scope", "state"]
+__all__ = ["Scope", "ThreadValues", "leaving", "state"]
 
 
-class _State(threading.local):
-    recording: bool = False
-    bridging: bool = False  # whether HIPS autograd runs our gradient rules
-    training: bool = False
+class ThreadValues(threading.local):
+    """Values of a thread, as attributes, that scopes set and restore.
+
+    A scope stores into `vars(values)` what it sets, and `leave`: what restores all that it changes, `leave` as well.
+    """
+
+    leave: Callable[[], None]
+
+    def __init__(self, **values: Any) -> None:
+        vars(self).update(values, leave=_not_entered)
 
 
-state = _State()
+def _not_entered() -> None:
+    raise RuntimeError("a scope is left in a thread in which none was entered: use it in a `with` statement.")
+
+
+class _Leaving(io.IOBase):
+    """Calls `values.leave` when it is left: `IOBase.__exit__`, which is C, calls `close`, whatever it is given."""
+
+    closed = True  # the garbage collector need not close it
+    close = property(attrgetter("values.leave"))
+
+    def __init__(self, values: ThreadValues) -> None:
+        self.values = values
+
+
+def leaving(values: ThreadValues) -> Callable[..., None]:
+    """Return an `__exit__` for the scopes that set `values`."""
+    return _Leaving(values).__exit__
+
+
+class _State(ThreadValues):
+    recording: bool
+    training: bool
+    bridging: bool  # whether HIPS autograd runs our gradient rules
+
+
+state = _State(recording=False, training=False, bridging=False)
 
 
 class Scope:
-    """A context manager that sets the flags of this thread and restores them, exceptions or not.
+    """A context manager that sets the flags of this thread and restores them, exceptions and interrupts or not.
 
     Parameters
     ----------
@@ -26,19 +66,20 @@ class Scope:
         The value inside the scope; None leaves the flag as it is.
     """
 
-    __slots__ = ("_previous", "_recording", "_training")
+    __slots__ = ("_recording", "_training")
 
     def __init__(self, recording: bool | None, training: bool | None) -> None:
         self._recording = recording
         self._training = training
-        self._previous: Any = None  # (recording, training, what it was before), for each entry not yet left
 
     def __enter__(self) -> None:
-        self._previous = (state.recording, state.training, self._previous)
-        if self._recording is not None:
-            state.recording = self._recording
-        if self._training is not None:
-            state.training = self._training
+        values = state.__dict__
+        recording, training = self._recording, self._training
+        if recording is None:
+            recording = values["recording"]
+        if training is None:
+            training = values["training"]
+        leave = partial(values.update, values.copy())
+        values["recording"], values["training"], values["leave"] = recording, training, leave
 
-    def __exit__(self, *exception: object) -> None:
-        state.recording, state.training, self._previous = self._previous
+    __exit__ = leaving(state)

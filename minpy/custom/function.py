@@ -18,7 +18,7 @@ from minpy.core.errors import (
     operator_error,
 )
 from minpy.core.nodes import attach_outputs, record_node
-from minpy.core.state import Scope, state
+from minpy.core.state import state
 from minpy.custom.first_order import first_order
 from minpy.ndarray.ndarray import NDArray
 
@@ -57,6 +57,7 @@ class Function(BaseOperator):
     6.0
     """
 
+    starts_gradients = True
     _used = False
     _saved: tuple[Any, ...] = ()
 
@@ -90,11 +91,13 @@ class Function(BaseOperator):
                     f"{type(self).__name__}: input {position} is {describe(value)}; a Function takes NDArrays. "
                     "Convert it with nd.array(...), or give constants to __init__."
                 )
+        recording, state.recording = state.recording, False
         try:
-            with Scope(False, None):
-                answer = self.forward(*inputs)
+            answer = self.forward(*inputs)
         except Exception as error:
             raise operator_error(error, self._line("forward", inputs)) from error
+        finally:
+            state.recording = recording
         kind = type(answer)
         several = isinstance(answer, (tuple, list))
         outputs: Any = list(answer) if several else [answer]
@@ -165,11 +168,13 @@ class Function(BaseOperator):
         grads = [  # of its own memory: others use these gradients too
             new_array(NDArray, numpy.array(value._data if isinstance(value, Array) else value)) for value in gradient
         ]
+        recording, state.recording = state.recording, False
         try:
-            with Scope(False, None):
-                results = self.backward(*grads)
+            results = self.backward(*grads)
         except Exception as error:
             raise operator_error(error, self._line("backward", grads)) from error
+        finally:
+            state.recording = recording
         parts = list(results) if isinstance(results, (tuple, list)) else [results]
         if len(parts) != len(arguments):
             raise GradientError(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from minpy.custom.calling import Custom
+from minpy.namespaces import listing, missing
 from minpy.ndarray import methods as methods  # installs them
 from minpy.ndarray import random
 from minpy.ndarray.creation import (
@@ -59,10 +58,5 @@ __all__ = [
     *(name for name in _OPERATORS if not name.startswith("_")),
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    from minpy.core.errors import nearest
-
-    raise AttributeError(f"minpy.nd has no operator {name!r}.{nearest(name, __all__)}")
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.nd", "operator", __all__)

@@ -75,7 +75,7 @@ def binary_methods(
             node = create(Node)
             node.sequence = now()
             node.operator = operator
-            node.arguments = (a, b) if reads_arguments else _NOTHING
+            node.arguments = (a, b) if reads_arguments else _NOTHING if kind is cls else (None, b)
             node.answer = data if reads_answer else None
             node.attributes = _NO_ATTRIBUTES
             node.parents = (parent, other_parent)

@@ -17,6 +17,7 @@ from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED as _REQUIRED
 from minpy.core.attributes import Attribute, Signature, bind
 from minpy.core.errors import ArgumentError
+from minpy.namespaces import listing
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 from minpy.ops.random.distributions import DISTRIBUTIONS, draw, draw_each, draw_integers, names_of_arrays
@@ -42,6 +43,7 @@ __all__ = [
     "uniform",
     "uniform_like",
 ]
+__dir__ = listing(__all__)
 
 _NULL: Any = None
 
@@ -594,3 +596,5 @@ for _name in DISTRIBUTIONS:
     FUNCTIONS[f"sample_{_name}"] = _sample_function(_name)
 FUNCTIONS["uniform"] = FUNCTIONS["random_uniform"]
 FUNCTIONS["normal"] = FUNCTIONS["random_normal"]
+for _function in FUNCTIONS.values():
+    _function.__module__ = "minpy.ndarray"  # where pickle finds them

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as _numpy
 
+from minpy.namespaces import listing as _listing
+from minpy.namespaces import missing as _missing
 from minpy.numpy import creation as _creation
 from minpy.numpy import fft as fft
 from minpy.numpy import linalg as linalg
@@ -36,10 +38,8 @@ globals().update(_generated)
 
 __all__ = sorted({*_OWN, *_generated})
 
+__dir__ = _listing(__all__)
+
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(name)
-    from minpy.core.errors import nearest
-
-    raise AttributeError(f"minpy.numpy has no function {name!r}.{nearest(name, __all__)}")
+    return _missing("minpy.numpy", "function", __all__)(name)

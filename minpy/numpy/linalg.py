@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.linalg as _source
 
+from minpy.namespaces import listing as _listing
 from minpy.numpy.wrapping import wrapped_namespace as _wrapped_namespace
 
 _generated = _wrapped_namespace(_source, "numpy.linalg", skip=["test"])
 globals().update(_generated)
 
 __all__ = sorted(_generated)
+__dir__ = _listing(__all__)
 
 if TYPE_CHECKING:
 

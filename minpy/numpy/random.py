@@ -13,6 +13,7 @@ import numpy
 from minpy.context import Context
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError
+from minpy.namespaces import listing
 from minpy.numpy.ndarray import ndarray
 from minpy.ops.random.generator import generator, seed
 
@@ -58,6 +59,7 @@ _DISTRIBUTIONS = [
 ]
 
 __all__ = [*_DISTRIBUTIONS, "rand", "randint", "randn", "random_sample", "seed", "shuffle"]
+__dir__ = listing(__all__)
 
 
 def _finished(value: Any, dtype: Any, context: Context | None) -> Any:

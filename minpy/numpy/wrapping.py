@@ -33,7 +33,7 @@ def _holds_box(values: Iterable[Any]) -> bool:
     return any(isbox(value) or (type(value) in (list, tuple) and _holds_box(value)) for value in values)
 
 
-def wrap_function(function: Callable[..., Any], module: str = "numpy") -> Callable[..., Any]:
+def wrap_function(function: Callable[..., Any], name: str, module: str = "numpy") -> Callable[..., Any]:
     """Return a NumPy function that returns arrays of the tape; boxes of HIPS autograd go to autograd's version."""
 
     def wrapper(*arguments: Any, **keywords: Any) -> Any:
@@ -41,7 +41,6 @@ def wrap_function(function: Callable[..., Any], module: str = "numpy") -> Callab
             return (autograd_version(function) or function)(*arguments, **keywords)
         return wrap_result(function(*arguments, **keywords))
 
-    name = function.__name__
     wrapper.__name__ = wrapper.__qualname__ = name
     wrapper.__module__ = f"minpy.{module}"
     vars(wrapper)["__wrapped__"] = function
@@ -59,11 +58,16 @@ def wrapped_namespace(source: Any, module: str, skip: Iterable[str] = ()) -> dic
     Submodules are left out. They are not even looked up, because NumPy imports some of them when that is done.
     """
     found: dict[str, Any] = {}
+    wrapped: dict[Any, Any] = {}  # one for each function, whatever NumPy's names for it
     known = vars(source)
-    for name in sorted(set(getattr(source, "__all__", known)).difference(skip)):
+    names = {name for name in getattr(source, "__all__", known) if not name.startswith("_")}.difference(skip)
+    for name in sorted(names):
         value = known.get(name)
-        if name.startswith("_") or name not in known or inspect.ismodule(value):
+        if name not in known or inspect.ismodule(value):
             continue
         wrappable = callable(value) and not inspect.isclass(value) and name not in _AS_THEY_ARE
-        found[name] = wrap_function(value, module) if wrappable else value
+        if wrappable and value not in wrapped:
+            own = getattr(value, "__name__", name)
+            wrapped[value] = wrap_function(value, own if own in names and known.get(own) is value else name, module)
+        found[name] = wrapped[value] if wrappable else value
     return found

@@ -117,6 +117,7 @@ def operator(
     if doc is not None:
         made.__doc__ = doc
     if public:
+        made.unpickled_by = (find_operator, (made.__name__,))
         for known in (made.__name__, *aliases):
             OPERATORS[known] = made
     for implemented in functions:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from minpy.core.errors import nearest
 from minpy.core.operator import Operator
+from minpy.namespaces import listing, missing
 from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
-from minpy.symbol import random
+from minpy.symbol import binding, gradients, pickling, random  # noqa: F401  # they give `Symbol` methods
+from minpy.symbol.arithmetic import install
 from minpy.symbol.composing import Custom, compose, shown_signature, var
 from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, with_numbers, zeros  # noqa: A004
 from minpy.symbol.saving import fromjson, load, load_json
-from minpy.symbol.symbol import Group, Symbol, install
+from minpy.symbol.symbol import Group, Symbol
 
 Variable = var
 
@@ -54,14 +55,6 @@ def _function(kind: str) -> Callable[..., Symbol]:
     return function
 
 
-def __getattr__(name: str) -> Any:
-    if name in OPERATORS:
-        function = globals()[name] = with_numbers(name, _function(name))
-        return function
-    if name.startswith("__"):
-        raise AttributeError(name)
-    raise AttributeError(f"minpy.sym has no operator {name!r}.{nearest(name, __all__)}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *OPERATORS})
+globals().update({kind: with_numbers(kind, _function(kind)) for kind in OPERATORS if kind not in globals()})
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.sym", "operator", __all__)

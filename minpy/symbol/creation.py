@@ -11,6 +11,7 @@ import numpy
 
 from minpy.core.attributes import by_own_names
 from minpy.core.errors import ArgumentError, describe
+from minpy.core.operator import Operator
 from minpy.ops.registry import OPERATORS, find_operator
 from minpy.ops.tensor.scalar import NUMBER_FORMS
 from minpy.symbol.composing import compose
@@ -95,12 +96,23 @@ _OF_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+def _base(made: Operator) -> str | None:
+    """Return the plain name of an operator of two arrays: `add` for `broadcast_add`; None for other operators."""
+    if made.signature.inputs != ("lhs", "rhs"):
+        return None
+    return made.__name__.removeprefix("broadcast_").removeprefix("elemwise_").removeprefix("_")
+
+
+def scalar_kind(made: Operator, number_on_right: bool) -> str | None:
+    """Return the operator of an array and a number that an operator of two arrays is with a number; None if none is."""
+    forms = NUMBER_FORMS.get(_base(made) or "")
+    return None if forms is None else f"_{forms[0 if number_on_right else 1]}_scalar"
+
+
 def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Symbol]:
     """Return the function of an operator, so that one of its two inputs may be a number."""
-    base = OPERATORS[kind].__name__.removeprefix("broadcast_").removeprefix("elemwise_").removeprefix("_")
-    forms = NUMBER_FORMS.get(base)
-    signature = OPERATORS[kind].signature
-    if forms is None or signature.inputs != ("lhs", "rhs"):
+    base, signature = _base(OPERATORS[kind]), OPERATORS[kind].signature
+    if scalar_kind(OPERATORS[kind], True) is None:
         return function
 
     def choose(*arguments: Any, **keywords: Any) -> Any:
@@ -114,10 +126,11 @@ def with_numbers(kind: str, function: Callable[..., Symbol]) -> Callable[..., Sy
         if all(numbers):
             raise ArgumentError(f"sym.{kind}: {describe(operands)}; expected a Symbol, or a Symbol and a number.")
         symbol, number = (operands[0], operands[1]) if numbers[1] else (operands[1], operands[0])
-        scalar_kind = f"_{forms[0] if numbers[1] else forms[1]}_scalar"
+        scalar = scalar_kind(OPERATORS[kind], numbers[1])
+        assert scalar is not None
         rest = {name: value for name, value in keywords.items() if name not in ("lhs", "rhs")}
-        hint = scalar_kind.replace("_scalar", "scalar")
-        return compose(find_operator(scalar_kind), scalar_kind, [symbol], {**rest, "scalar": number}, hint)
+        hint = scalar.replace("_scalar", "scalar")
+        return compose(find_operator(scalar), scalar, [symbol], {**rest, "scalar": number}, hint)
 
     return functools.update_wrapper(choose, function)
 

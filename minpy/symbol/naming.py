@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
+from functools import partial
 from typing import Any
 
 from minpy.core.errors import ArgumentError, describe
+from minpy.core.state import ThreadValues, leaving
 
 __all__ = ["AttrScope", "NameManager", "Prefix", "hidden_key"]
 
@@ -28,12 +29,13 @@ def shown(annotations: dict[str, str]) -> dict[str, str]:
     return result
 
 
-class _Current(threading.local):
-    names: Any = None
-    attributes: Any = None
+class _Current(ThreadValues):
+    names: Any
+    attributes: Any
+    inherited: dict[str, str]  # what the current attribute scope has from those around it
 
 
-_current = _Current()
+_current = _Current(names=None, attributes=None, inherited={})
 
 
 class _HasCurrentNames(type):
@@ -55,7 +57,7 @@ class _HasCurrentScope(type):
 
     @current.setter
     def current(cls, scope: AttrScope) -> None:
-        _current.attributes = scope
+        vars(_current).update(attributes=scope, inherited={})
 
 
 class NameManager(metaclass=_HasCurrentNames):
@@ -71,7 +73,6 @@ class NameManager(metaclass=_HasCurrentNames):
 
     def __init__(self) -> None:
         self._counts: dict[str, int] = {}
-        self._previous: list[Any] = []
 
     def get(self, name: str | None, hint: str) -> str:
         """Return `name`, or, if there is none, `hint` with the next number."""
@@ -82,12 +83,11 @@ class NameManager(metaclass=_HasCurrentNames):
         return f"{hint}{number}"
 
     def __enter__(self) -> NameManager:
-        self._previous.append(_current.names)
-        _current.names = self
+        values, before = vars(_current), {"names": current_names(), "leave": _current.leave}
+        values |= {"names": self, "leave": partial(values.update, before)}
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        _current.names = self._previous.pop()
+    __exit__ = leaving(_current)
 
 
 class Prefix(NameManager):
@@ -131,22 +131,20 @@ class AttrScope(metaclass=_HasCurrentScope):
             if not isinstance(value, str):
                 raise ArgumentError(f"AttrScope: attribute {name!r} is {describe(value)}; expected a string.")
         self._attributes = {hidden_key(name): value for name, value in attributes.items()}
-        self._previous: list[Any] = []
 
     def get(self, attr: dict[str, str] | None) -> dict[str, str]:
         """Return the scope's attributes, updated by those of one symbol."""
         own = {hidden_key(name): value for name, value in (attr or {}).items()}
-        return {**self._attributes, **own}
+        inherited = _current.inherited if _current.attributes is self else {}
+        return {**inherited, **self._attributes, **own}
 
     def __enter__(self) -> AttrScope:
-        outer = current_scope()
-        self._previous.append((outer, self._attributes))
-        self._attributes = {**outer._attributes, **self._attributes}
-        _current.attributes = self
+        values, outer = vars(_current), current_scope()
+        before = {"attributes": outer, "inherited": _current.inherited, "leave": _current.leave}
+        values |= {"attributes": self, "inherited": outer.get(None), "leave": partial(values.update, before)}
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        _current.attributes, self._attributes = self._previous.pop()
+    __exit__ = leaving(_current)
 
 
 def current_names() -> NameManager:

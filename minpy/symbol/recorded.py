@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy
+
 from minpy.core.array import Array
 from minpy.core.backward import require_recorded
 from minpy.core.errors import ArgumentError
@@ -11,6 +13,8 @@ from minpy.core.nodes import Leaf, Output
 from minpy.core.operator import Operator
 from minpy.core.tape import reachable
 from minpy.graph.ir import Node, Value, constant, variable
+from minpy.ops.registry import find_operator
+from minpy.symbol.creation import scalar_kind
 from minpy.symbol.naming import NameManager
 from minpy.symbol.symbol import Symbol
 
@@ -33,6 +37,25 @@ def recorded_symbol(array: Array) -> Symbol:
     return Symbol([values[head]])
 
 
+def _with_number(recorded: Any) -> tuple[str, Any, float] | None:
+    """Return (the operator that MXNet has for it, the parent, the number) for a call on an array and a number."""
+    if len(recorded.parents) != 2 or None not in recorded.parents:
+        return None
+    right = recorded.parents[1] is None
+    value, kind = recorded.arguments[right], scalar_kind(recorded.operator, right)
+    number = _number(value, recorded.dtype)
+    return None if number is None or kind is None else (kind, recorded.parents[not right], number)
+
+
+def _number(value: Any, dtype: Any) -> float | None:
+    """Return a number as files hold it: one that was rounded to the array's dtype in as few digits as that has."""
+    if isinstance(value, numpy.ndarray) and not value.ndim:
+        value = value[()]
+    if isinstance(value, numpy.floating) and value.dtype == dtype:
+        return float(str(value))
+    return float(value) if isinstance(value, (int, float, numpy.floating, numpy.integer, numpy.bool_)) else None
+
+
 def _node(recorded: Any, values: dict[Any, Any], names: NameManager) -> Node:
     operator = recorded.operator
     if not isinstance(operator, Operator):
@@ -40,6 +63,11 @@ def _node(recorded: Any, values: dict[Any, Any], names: NameManager) -> Node:
             f"autograd.get_symbol: the array depends on {operator.__name__}, which is no operator that a symbol can "
             "hold. Compute it with operators of minpy.nd, or a @customop."
         )
+    simpler = _with_number(recorded)
+    if simpler is not None:
+        kind, parent, number = simpler
+        hint = kind.replace("_scalar", "scalar")
+        return Node(find_operator(kind), [values[parent]], {"scalar": number}, names.get(None, hint), kind)
     inputs = []
     count = len(recorded.parents)
     wanted = operator.input_names(recorded.attributes, count)
@@ -48,7 +76,7 @@ def _node(recorded: Any, values: dict[Any, Any], names: NameManager) -> Node:
             continue
         if parent is not None:
             inputs.append(values[parent])
-        elif isinstance(value, (int, float, complex)):
+        elif isinstance(value, complex) or _number(value, recorded.dtype) is not None:
             inputs.append(constant(value))
         else:
             inputs.append(variable(names.get(None, "var")))

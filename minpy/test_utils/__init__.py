@@ -3,6 +3,7 @@
 The names, defaults and tolerances are those of `mxnet.test_utils`.
 """
 
+from minpy.namespaces import listing
 from minpy.test_utils.comparing import (
     almost_equal,
     assert_almost_equal,
@@ -54,3 +55,4 @@ __all__ = [
     "set_default_context",
     "simple_forward",
 ]
+__dir__ = listing(__all__)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.context import Context, current_context, num_gpus, resolve_context
+from minpy.context import Context, current_context, num_gpus, resolve_context, set_current_context
 
 __all__ = [
     "default_context",
@@ -57,7 +57,7 @@ def set_default_context(ctx: Context | str) -> None:
     cpu(1)
     >>> set_default_context(mx.cpu(0))
     """
-    Context(resolve_context(ctx)).__enter__()  # and nobody leaves it
+    set_current_context(Context(resolve_context(ctx)))
 
 
 def default_dtype() -> type:

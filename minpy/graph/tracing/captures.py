@@ -55,6 +55,12 @@ class Captures:
     def __bool__(self) -> bool:
         return bool(any(self._expected.values()) or self._arrays)
 
+    def copy(self) -> Captures:
+        """Return captures that go on from these."""
+        made = self.attempt()
+        made.adopt(self)
+        return made
+
     def attempt(self) -> Captures:
         """Return captures for a trace that may fail: what it read counts once it is adopted."""
         made = Captures()

@@ -1,0 +1,23 @@
+"""`minpy.np` is `minpy.numpy`. Written by tools/make_stubs.py."""
+
+from typing import Any
+
+from minpy.numpy import arange as arange
+from minpy.numpy import array as array
+from minpy.numpy import asanyarray as asanyarray
+from minpy.numpy import asarray as asarray
+from minpy.numpy import empty as empty
+from minpy.numpy import eye as eye
+from minpy.numpy import fft as fft
+from minpy.numpy import full as full
+from minpy.numpy import geomspace as geomspace
+from minpy.numpy import identity as identity
+from minpy.numpy import linalg as linalg
+from minpy.numpy import linspace as linspace
+from minpy.numpy import logspace as logspace
+from minpy.numpy import ndarray as ndarray
+from minpy.numpy import ones as ones
+from minpy.numpy import random as random
+from minpy.numpy import zeros as zeros
+
+def __getattr__(name: str) -> Any: ...

@@ -1,0 +1,3 @@
+"""`minpy.viz` is `minpy.visualization`. Written by tools/make_stubs.py."""
+
+from minpy.visualization import *
