@@ -313,6 +313,19 @@ def test_what_rules_read_may_not_change_between_forward_and_backward(as_it_was: 
     np.testing.assert_array_equal(gradient.asnumpy(), SCALE * WEIGHTS + np.float32(18))
 
 
+def test_backward_again_and_after_prediction_reads_captured_arrays(as_it_was: None) -> None:
+    operator, _, _ = made(1.0)
+    executor = bound(operator, [np.arange(4, dtype="float32")])
+    for training in (False, True, True):
+        executor.forward(is_train=training)
+        for _ in range(2):
+            executor.backward(nd.ones(4))
+            gradient = executor.grad_arrays[0]
+            assert gradient is not None
+            np.testing.assert_array_equal(gradient.asnumpy(), SCALE * WEIGHTS + np.float32(18))
+        np.multiply(WEIGHTS, 2, out=WEIGHTS)
+
+
 def test_methods_read_their_instance() -> None:
     class Layer:
         def __init__(self, width: int) -> None:
