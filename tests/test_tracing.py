@@ -135,6 +135,8 @@ def test_binding_runs_a_forward_at_most_once() -> None:
 
     bound(counted, [np.ones(3, "float32")])
     assert len(calls) == 1
+    counted(sym.var("x")).simple_bind(mx.cpu(), x=(3,))
+    assert len(calls) == 2
 
 
 def test_shapes_are_found_without_running_the_forward() -> None:
