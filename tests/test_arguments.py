@@ -47,6 +47,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "sample_normal has no argument 'loc'; it takes mu, sigma, shape, dtype, out, name.",
     ),
+    "an argument by position and by another name": (
+        lambda: nd.power(nd.ones(1), base=nd.ones(1)),
+        ArgumentError,
+        "broadcast_power: argument 'lhs' is given twice, by position and by keyword.",
+    ),
+    "an argument by position and by name": (
+        lambda: nd.exp(nd.ones(1), data=nd.ones(1)),
+        ArgumentError,
+        "exp: argument 'data' is given twice, by position and by keyword.",
+    ),
     "integers of more than 64 bits": (
         lambda: nd.array([2**70], dtype="int64"),
         DTypeError,
@@ -93,12 +103,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an argument by two names": (
         lambda: nd.power(nd.ones(1), rhs=2, exp=3),
         TypeError,
-        "broadcast_power: argument 'rhs' is given twice, the second time as 'exp'.",
+        "broadcast_power: one argument is given twice, as 'rhs' and as 'exp'.",
     ),
     "a symbol's argument by two names": (
         lambda: sym.maximum(X, right=2, rhs=3),
         TypeError,
-        "sym.maximum: argument 'rhs' is given twice, the second time as 'rhs'.",
+        "sym.maximum: one argument is given twice, as 'right' and as 'rhs'.",
     ),
     "no shape at all": (
         lambda: nd.reshape(nd.ones(4)),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -61,6 +62,17 @@ _DEFAULTS = {
 }
 
 
+# `numpy.float32(2) > x` does not ask for the array's method: it calls the ufunc, with an array without axes.
+_REFLECTED: dict[Any, Callable[[Any, Any], Any]] = {
+    numpy.equal: operator.eq,
+    numpy.not_equal: operator.ne,
+    numpy.greater: operator.lt,
+    numpy.greater_equal: operator.le,
+    numpy.less: operator.gt,
+    numpy.less_equal: operator.ge,
+}
+
+
 class NumPyProtocols(Array):
     """`Array` with `__array_ufunc__`, `__array_function__`, `__array__` and DLPack."""
 
@@ -81,6 +93,9 @@ class NumPyProtocols(Array):
         elif keywords:
             keywords = _without_defaults(name, keywords)
         if method == "__call__":
+            is_scalar = type(inputs[0]) is numpy.ndarray and not inputs[0].ndim
+            if is_scalar and ufunc in _REFLECTED and not keywords and outs is None:
+                return _REFLECTED[ufunc](inputs[1], inputs[0][()])
             if "dtype" in keywords and _is_recorded(inputs):
                 dtype = keywords.pop("dtype")
                 inputs = tuple(value.astype(dtype) if isinstance(value, Array) else value for value in inputs)
