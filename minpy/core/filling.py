@@ -117,8 +117,9 @@ def _narrowed(whole: Callable[..., Any], names: frozenset[str], function: Callab
     else:
 
         def call(*arguments: Any, **attributes: Any) -> Any:
-            for name in attributes.keys() - names:
-                del attributes[name]
+            if not attributes.keys() <= names:
+                for name in attributes.keys() - names:
+                    del attributes[name]
             return whole(*arguments, **attributes)
 
     functools.update_wrapper(call, function)
