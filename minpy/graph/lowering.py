@@ -56,7 +56,7 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, numpy.ndarray):
         raise TypeError
     if isinstance(value, (float, numpy.floating)):  # 0.0 and -0.0 are equal, and not the same
-        return repr(value)
+        return (type(value), repr(value))
     if isinstance(value, (list, tuple)):
         return tuple(map(_frozen, value))
     return (type(value), value)  # numbers of different types may be equal, as 2 and 2.0 are

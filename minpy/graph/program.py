@@ -15,11 +15,13 @@ import numpy
 
 from minpy.core import dispatch
 from minpy.graph.emitting import Emitter
+from minpy.graph.expanding import expand
 from minpy.graph.gradient import PullBack, differentiate
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.locating import raise_at
 from minpy.graph.lowering import Builder, lower, used
 from minpy.graph.memory import Fact, last_uses, observe
+from minpy.graph.tracing.captures import Captures
 
 __all__ = ["Observer", "Program", "Timing", "build_program"]
 
@@ -34,6 +36,7 @@ def build_program(
     dtypes: Mapping[Value, Any],
     training: bool,
     requests: Mapping[Node, str] | None = None,
+    traced: bool = True,
 ) -> Program:
     """Lower a graph into a program.
 
@@ -48,12 +51,14 @@ def build_program(
     training : bool
     requests : mapping of Node to str, optional
         Which gradients are wanted, 'write' or 'add'; without them the program has no backward part.
+    traced : bool
+        Whether users' operators become what they compute, where that can be told; without, each is one call.
     """
     builder = Builder()
+    captures = Captures()
     run_heads, became = lower(heads, training, builder, shapes)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
-    forward = list(builder.created)
     head_gradients: list[Value] = []
     gradients: dict[Node, Value] = {}
     if requests:
@@ -61,12 +66,29 @@ def build_program(
             value = Value(Node(None, (), {}, f"head_gradient{index}"))
             known_shapes[value], known_dtypes[value] = known_shapes[head], known_dtypes[head]
             head_gradients.append(value)
-        gradients = differentiate(run_heads, head_gradients, requests, known_shapes, known_dtypes, builder)
+        gradients = differentiate(
+            run_heads, head_gradients, requests, known_shapes, known_dtypes, builder, captures if traced else None
+        )
+    nodes = builder.created
+    if traced:
+        expanded = expand(nodes, known_shapes, known_dtypes, captures)
+        nodes = expanded.nodes
+        run_heads = [expanded.value(head) for head in run_heads]
+        gradients = {node: expanded.value(value) for node, value in gradients.items()}
     wanted = used([*run_heads, *gradients.values()])
     heads_need = used(run_heads)
-    first = [node for node in forward if node in heads_need]
-    second = [node for node in builder.created if node in wanted and node not in heads_need]
-    return Program(run_heads, list(variables), first, second, head_gradients, gradients, dict(requests or {}))
+    first = [node for node in nodes if node in heads_need]
+    second = [node for node in nodes if node in wanted and node not in heads_need]
+    return Program(
+        run_heads,
+        [*variables, *captures.nodes],
+        first,
+        second,
+        head_gradients,
+        gradients,
+        dict(requests or {}),
+        captures,
+    )
 
 
 class Timing(NamedTuple):
@@ -97,7 +119,9 @@ class Program:
         head_gradients: list[Value],
         gradients: dict[Node, Value],
         requests: dict[Node, str],
+        captures: Captures | None = None,
     ) -> None:
+        self.captures = Captures() if captures is None else captures
         self.heads = heads
         self.variables = variables
         self.forward = forward
@@ -116,9 +140,13 @@ class Program:
         states = {value.node for node in forward for value in node.auxiliary_inputs()}
         self._states = {position for position, node in enumerate(variables) if node in states}
 
+    def is_current(self) -> bool:
+        """Tell whether what users' traced functions refer to is what it was; if not, a program is to be made anew."""
+        return not self.captures or self.captures.hold("forward", "backward")
+
     def run_forward(self, arrays: Sequence[numpy.ndarray], observer: Observer | None = None) -> Sequence[Any]:
         """Compute and return the heads, which share memory with `arrays` where operators return views."""
-        arrays = _as_contiguous(arrays, self._states)
+        arrays = _as_contiguous([*arrays, *self.captures.arrays()], self._states)
         if self._run_forward is not None and observer is None:
             self._is_compiled_run = True
             return self._guarded(self._run_forward, arrays)
@@ -149,7 +177,9 @@ class Program:
 
         The head gradients and buffers must not share memory.
         """
-        arrays, head_gradients = _as_contiguous(arrays, self._states), _as_contiguous(head_gradients)
+        self.captures.require()
+        arrays = _as_contiguous([*arrays, *self.captures.arrays()], self._states)
+        head_gradients = _as_contiguous(head_gradients)
         if self._is_compiled_run:
             targets = [buffers[node] for node in self.gradients]
             if self._run_backward is not None:
@@ -160,6 +190,7 @@ class Program:
                         numpy.copyto(target, array)
         else:
             env = self._env
+            env.update(zip(self.captures.nodes, arrays[len(arrays) - len(self.captures.nodes) :], strict=True))
             env.update((value.node, array) for value, array in zip(self.head_gradients, head_gradients, strict=True))
             for value in self.head_gradients:
                 self._facts.setdefault(value.node, _fact_of_given(value.node, env[value.node]))

@@ -23,6 +23,9 @@ from minpy.symbol.symbol import Symbol
 
 __all__ = ["Executor", "missing_text"]
 
+# After so many programs that were made anew, because what users' functions refer to had changed, these are only called.
+_REMADE = 8
+
 
 class Executor:
     """Runs a symbol on its arrays, forward and backward. Made by `Symbol.bind` and `Symbol.simple_bind`.
@@ -68,6 +71,7 @@ class Executor:
         self._state_names = [node.name for node in state_nodes]
         self._programs: dict[bool, Program] = {}
         self._trained: Program | None = None
+        self._remade = 0
         self._monitor: Callable[..., None] | None = None
         self._monitor_all = False
         nodes = [*argument_nodes, *state_nodes]
@@ -138,7 +142,8 @@ class Executor:
             self._assign(name, value)
         is_train = bool(is_train)
         program = self._programs.get(is_train)
-        if program is None:
+        if program is None or not program.is_current():
+            self._remade += program is not None
             program = self._programs[is_train] = self._build(is_train)
         self._trained = None
         heads = program.run_forward(self._raws(), self._observer() if self._monitor is not None else None)
@@ -269,6 +274,8 @@ class Executor:
 
         With `monitor_all` it also sees the inputs, before each node that reads them. Arrays are copies.
         """
+        if (self._monitor is None) is not (callback is None):
+            self._programs.clear()
         self._monitor = callback
         self._monitor_all = monitor_all
 
@@ -316,7 +323,14 @@ class Executor:
         }
         nodes = [*self._argument_nodes, *self._state_nodes]
         return build_program(
-            self._symbol.values, nodes, self._shapes, self._dtypes, is_train, requests if is_train else None
+            self._symbol.values,
+            nodes,
+            self._shapes,
+            self._dtypes,
+            is_train,
+            requests if is_train else None,
+            # A monitor sees users' operators as one step each; and what changes at each call is not worth a program.
+            traced=self._monitor is None and self._remade < _REMADE,
         )
 
     def _raws(self) -> list[numpy.ndarray]:

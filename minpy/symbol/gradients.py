@@ -72,7 +72,8 @@ class _GraphGradient(Operator):
 
     def _program(self, arrays: Sequence[numpy.ndarray]) -> Program:
         key = tuple((array.shape, array.dtype) for array in arrays)
-        if key not in self._programs:
+        known = self._programs.get(key)
+        if known is None or not known.is_current():
             order = self.symbol.order
             values = [Value(node) for node in self.nodes]
             given = {value: array.dtype for value, array in zip(values, arrays, strict=True)}
