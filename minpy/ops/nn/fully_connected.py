@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,28 @@ def fully_connected(
     >>> nd.FullyConnected(x, w, b, num_hidden=3).asnumpy()
     array([[11., 17., 12.]], dtype=float32)
     """
+    return _fully_connected_by(
+        data, weight, bias, num_hidden=num_hidden, no_bias=no_bias, flatten=flatten, product=_affine
+    )
+
+
+def _affine(rows: Any, weight: Any, bias: Any) -> Any:
+    """Return what `linear` does: the definition."""
+    product = np.dot(rows, np.transpose(weight))
+    return product if bias is None else product + bias
+
+
+@fully_connected.def_kernel
+def _fully_connected_by(
+    data: Any,
+    weight: Any,
+    bias: Any,
+    *,
+    num_hidden: int,
+    no_bias: bool,
+    flatten: bool,
+    product: Callable[..., Any] = linear,
+) -> Any:
     shape = data.shape
     if not shape:
         raise ShapeError("FullyConnected: data has shape (); expected at least one axis, the batch.")
@@ -86,7 +109,7 @@ def fully_connected(
         raise ArgumentError("FullyConnected: bias is missing; give it, or pass no_bias=True.")
     if bias is not None and bias.shape != (num_hidden,):
         raise ShapeError(f"FullyConnected: bias has shape {bias.shape}; expected {(num_hidden,)}, (num_hidden,).")
-    result = linear(rows, weight, bias)
+    result = product(rows, weight, bias)
     return result if len(shape) == 2 or flatten else result.reshape((*shape[:-1], num_hidden))
 
 

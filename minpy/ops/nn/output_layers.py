@@ -7,6 +7,7 @@ network, so it does not read the upstream gradient.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +19,7 @@ from minpy.core.operator import Operator
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_shape
 from minpy.ops.inference.rules import by_default, like_data, product, with_followers
-from minpy.ops.nn.softmax import raw_softmax
+from minpy.ops.nn.softmax import raw_softmax, softmax_along
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import one_hot
 
@@ -126,6 +127,36 @@ def softmax_output(
     >>> x.grad.asnumpy()
     array([[ 0.25,  0.25,  0.25, -0.75]], dtype=float32)
     """
+    return _softmax_output_by(
+        data,
+        label,
+        grad_scale=grad_scale,
+        ignore_label=ignore_label,
+        multi_output=multi_output,
+        use_ignore=use_ignore,
+        preserve_shape=preserve_shape,
+        normalization=normalization,
+        out_grad=out_grad,
+        smooth_alpha=smooth_alpha,
+        normalized=softmax_along,
+    )
+
+
+@softmax_output.def_kernel
+def _softmax_output_by(
+    data: Any,
+    label: Any,
+    *,
+    grad_scale: float,
+    ignore_label: float,
+    multi_output: bool,
+    use_ignore: bool,
+    preserve_shape: bool,
+    normalization: str,
+    out_grad: bool,
+    smooth_alpha: float,
+    normalized: Callable[..., Any] = raw_softmax,
+) -> Any:
     _check_normalization("SoftmaxOutput", normalization)
     require_floats("SoftmaxOutput", data)
     axis = 1 if multi_output else data.ndim - 1
@@ -144,7 +175,7 @@ def softmax_output(
             f"SoftmaxOutput: label has shape {label.shape}; expected {expected} for class numbers, or {data.shape} for "
             "probabilities."
         )
-    return raw_softmax(data, axis)
+    return normalized(data, axis)
 
 
 softmax_output.def_grad_zero(1)

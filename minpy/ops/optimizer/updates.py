@@ -242,13 +242,14 @@ def _sgd_update(
     array([0.5, 2.5], dtype=float32)
     """
     require_floats("sgd_update", weight, argument="weight")
-    out = np.empty_like(weight)
-    sgd_update.apply(
-        out,
-        [weight, grad],
-        {"lr": lr, "wd": wd, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient, "lazy_update": lazy_update},
-    )
-    return out
+    step = grad * rescale_grad if clip_gradient >= 0 or wd else grad * (lr * rescale_grad)
+    if clip_gradient >= 0:
+        step = np.clip(step, -clip_gradient, clip_gradient)
+    if clip_gradient >= 0 or wd:
+        step = step * lr
+    if wd:
+        step = step + weight * weight.dtype.type(lr * wd)
+    return (weight - step.astype(weight.dtype, copy=False)).astype(weight.dtype, copy=False)
 
 
 def _sgd_mom_update(

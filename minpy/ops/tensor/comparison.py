@@ -49,7 +49,7 @@ def _relation(ufunc: np.ufunc, name: str, sentence: str, lhs: str, rhs: str, res
 
     doc = binary_doc(name, sentence, lhs, rhs, result, "Its gradient is zero.")
     made: Operator = operator(forward, name=f"broadcast_{name}", aliases=(name,), doc=doc)
-    made.may_alias = False
+    made.may_alias, made.elementwise = False, True
     made.def_infer_shape(broadcasting)
     made.def_infer_type(promoted)
     return made.def_grad_zero()

@@ -92,10 +92,10 @@ def _assigned_value_gradient(ans: Any, data: Any, value: Any, *, key: Any) -> An
 # -- taking along an axis ----------------------------------------------------------------------------------------------
 
 
-def truncated(indices: Any) -> np.ndarray:
-    """Return indices of any dtype as integers, fractions cut off."""
+def truncated(indices: Any) -> Any:
+    """Return an array of indices of any dtype as integers, fractions cut off."""
     with np.errstate(invalid="ignore"):  # NaN and infinity become numbers that are out of range
-        return np.asarray(indices).astype(np.intp, copy=False)
+        return indices.astype(np.intp, copy=False)
 
 
 def _in_range(name: str, indices: np.ndarray, length: int, mode: str) -> np.ndarray:

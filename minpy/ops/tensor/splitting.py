@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -58,10 +59,23 @@ def split(data: np.ndarray, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
             f"split: squeeze_axis=True needs parts of length 1, but axis {axis} of data {data.shape} gives "
             f"{num_outputs} parts of length {length // num_outputs}."
         )
-    parts = tuple(np.ascontiguousarray(part) for part in np.split(data, num_outputs, axis))
+    parts = tuple(np.split(data, num_outputs, axis))
     if squeeze_axis:
         parts = tuple(part.squeeze(axis) for part in parts)
     return parts[0] if num_outputs == 1 else parts
+
+
+@split.def_kernel
+def _split_kernel(data: Any, *, num_outputs: int, axis: int, squeeze_axis: bool) -> Any:
+    return _dense(split.definition(data, num_outputs=num_outputs, axis=axis, squeeze_axis=squeeze_axis))
+
+
+def _dense(parts: Any) -> Any:
+    """Return parts of an array, each dense in memory."""
+    return tuple(map(_in_rows, parts)) if type(parts) is tuple else _in_rows(parts)
+
+
+_in_rows: Any = functools.partial(np.asarray, order="C")
 
 
 @split.def_grad()
@@ -135,7 +149,7 @@ def split_v2(
             f"split_v2: axis {axis} of data {data.shape} has length {length}, which cannot be cut into "
             f"{indices_or_sections} equal parts."
         )
-    parts = tuple(np.ascontiguousarray(part) for part in np.split(data, indices_or_sections, axis))
+    parts = tuple(np.split(data, indices_or_sections, axis))
     if squeeze_axis:
         if any(part.shape[axis] != 1 for part in parts):
             raise ShapeError(
@@ -143,6 +157,12 @@ def split_v2(
             )
         parts = tuple(part.squeeze(axis) for part in parts)
     return parts[0] if len(parts) == 1 else parts
+
+
+@split_v2.def_kernel
+def _split_v2_kernel(data: Any, *, indices_or_sections: Any, axis: int, squeeze_axis: bool) -> Any:
+    cuts = indices_or_sections
+    return _dense(split_v2.definition(data, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis))
 
 
 @split_v2.def_grad()
@@ -234,7 +254,13 @@ def split_at(
     >>> [part.asnumpy().tolist() for part in nd._split_v2(nd.array([1, 2, 3, 4]), indices=(0, 1, 2), axis=0)]
     [[1.0], [2.0], [3.0, 4.0]]
     """
-    return split_v2.forward(data, indices_or_sections=_cuts(indices, sections), axis=axis, squeeze_axis=squeeze_axis)
+    cuts = _cuts(indices, sections)
+    return split_v2.definition(data, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis)
+
+
+@split_at.def_kernel
+def _split_at_kernel(data: Any, *, indices: Any, axis: int, squeeze_axis: bool, sections: int) -> Any:
+    return _dense(split_at.definition(data, indices=indices, axis=axis, squeeze_axis=squeeze_axis, sections=sections))
 
 
 @split_at.def_grad()
