@@ -8,6 +8,7 @@ booleans are computed here too, so that `nd` and `sym` agree.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -96,6 +97,7 @@ def _define(
 ) -> Operator:
     """Define one operator; without a rule its gradient is zero."""
     forward = _forward(compute, cast)
+    forward.__kwdefaults__ = {"scalar": 1.0, "is_int": True}
     forward.__doc__ = _DOC.format(name=name, formula=formula, sentence=sentence, example=example, result=result)
     made: Operator = operator(forward, name=name, aliases=(alias,))
     made.may_alias = False
@@ -109,10 +111,10 @@ def _define(
     return made.def_grad_zero() if rule is None else made.def_grad(rule)
 
 
-def _forward(compute: Callable[[Any, Any], Any], cast: Callable[[Any, np.dtype], Any]) -> Callable[..., Any]:
+def _forward(compute: Callable[[Any, Any], Any], cast: Callable[[Any, np.dtype], Any]) -> FunctionType:
     """Return the function of an array and a number that computes in the dtype which MXNet chooses."""
 
-    def forward(data: Any, *, scalar: float = 1.0, is_int: bool = True) -> Any:
+    def forward(data: Any, *, scalar: float, is_int: bool) -> Any:
         dtype = _result_dtype(data.dtype, scalar, is_int)
         number = cast(scalar, dtype)
         answer = compute(data if data.dtype is dtype else data.astype(dtype, copy=False), number)
@@ -120,7 +122,7 @@ def _forward(compute: Callable[[Any, Any], Any], cast: Callable[[Any, np.dtype],
             answer = compute(data.astype(np.float32), number)
         return answer if answer.dtype is dtype else answer.astype(dtype, copy=False)
 
-    return forward
+    return forward  # type: ignore[return-value]
 
 
 def _power(base: Any, exponent: Any) -> Any:
