@@ -132,8 +132,8 @@ def test_scopes_are_of_one_thread():
 def test_no_python_code_runs_when_a_written_buffer_dies():
     x = nd.zeros(3)
     x[:] = 1
-    write = array._writes[id(x._data)]
+    write = array._memories[id(x._data)]
     assert not hasattr(write.owner.__callback__, "__code__")
     key = id(x._data)
     del x
-    assert array._writes.get(key) is not write
+    assert array._memories.get(key) is not write

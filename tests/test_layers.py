@@ -57,8 +57,12 @@ def is_module(name: str) -> bool:
 
 
 def imported(path: Path) -> set[str]:
+    return names_in(ast.parse(path.read_text(encoding="utf-8")), path)
+
+
+def names_in(tree: ast.AST, path: Path) -> set[str]:
     names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -82,6 +86,44 @@ def test_imports_go_down_only(path):
     ours = sorted(name for name in imported(path) if name.split(".")[0] == "minpy")
     upward = [name for name in ours if not may_import(module, name) and (module, name) not in LATE]
     assert not upward, f"{module} imports what is not below it: {', '.join(upward)}"
+
+
+ROOMS = sorted(path.parent for path in ROOT.rglob("__init__.py") if path.parent != ROOT)
+
+
+def imported_at_run_time(path: Path) -> set[str]:
+    """Return what a module imports, also inside functions, but not what only type checkers read."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            node.body = [ast.Pass()]
+    return names_in(tree, path)
+
+
+def circles(graph: dict[str, set[str]]) -> list[set[str]]:
+    """Return the sets of modules that import each other, directly or through others."""
+    reached: dict[str, set[str]] = {}
+    for module in graph:
+        seen, stack = set(), [module]
+        while stack:
+            new = graph.get(stack.pop(), set()) - seen
+            seen |= new
+            stack += new
+        reached[module] = seen
+    found = [{other for other in reached[module] if module in reached[other]} for module in graph]
+    return [one for position, one in enumerate(found) if one and one not in found[:position]]
+
+
+def test_circles_are_found():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"d"}, "e": {"a"}}) == [{"b", "c"}, {"d"}]
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: ".".join(room.relative_to(ROOT.parent).parts))
+def test_modules_of_a_room_do_not_import_each_other_in_circles(room):
+    name = ".".join(room.relative_to(ROOT.parent).parts)
+    inside = {module_name(path): path for path in room.rglob("*.py")}
+    graph = {module: imported_at_run_time(path).intersection(inside) for module, path in inside.items()}
+    assert not circles(graph), f"{name}: these import each other: {circles(graph)}"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "core").rglob("*.py")), ids=lambda path: path.stem)

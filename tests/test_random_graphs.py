@@ -314,7 +314,7 @@ def test_executors_against_the_tape_and_a_naive_reference(plan: Plan) -> None:
         for output, value in zip(predicted, expected, strict=True):
             np.testing.assert_allclose(output.asnumpy(), value, rtol=1e-9, atol=1e-9)
     for program in executor._programs.values():
-        verify([*program.heads, *program.gradients.values()])
+        verify([*program.steps.heads, *program.steps.gradients.values()])
     if plan.smooth:
         where = [(position, int(index)) for position in used for index in {0, generator.integers(start[position].size)}]
         for place, numeric in zip(where, differences(plan, inputs, weights, where), strict=True):

@@ -26,7 +26,7 @@ def bound(operator: Operator, arrays: list[np.ndarray], **attributes: Any) -> Ex
 
 def is_called(operator: Operator, executor: Executor) -> bool:
     """Tell whether the program calls the forward function, instead of running its steps."""
-    return any(node.operator is operator for node in executor._programs[True].forward)
+    return any(node.operator is operator for node in executor._programs[True].steps.forward)
 
 
 def require_equal(operator: Operator, executor: Executor, attributes: dict[str, Any], message: str = "") -> None:
@@ -135,6 +135,8 @@ def test_binding_runs_a_forward_at_most_once() -> None:
 
     bound(counted, [np.ones(3, "float32")])
     assert len(calls) == 1
+    counted(sym.var("x")).simple_bind(mx.cpu(), x=(3,))
+    assert len(calls) == 2
 
 
 def test_shapes_are_found_without_running_the_forward() -> None:
@@ -313,6 +315,19 @@ def test_what_rules_read_may_not_change_between_forward_and_backward(as_it_was: 
     np.testing.assert_array_equal(gradient.asnumpy(), SCALE * WEIGHTS + np.float32(18))
 
 
+def test_backward_again_and_after_prediction_reads_captured_arrays(as_it_was: None) -> None:
+    operator, _, _ = made(1.0)
+    executor = bound(operator, [np.arange(4, dtype="float32")])
+    for training in (False, True, True):
+        executor.forward(is_train=training)
+        for _ in range(2):
+            executor.backward(nd.ones(4))
+            gradient = executor.grad_arrays[0]
+            assert gradient is not None
+            np.testing.assert_array_equal(gradient.asnumpy(), SCALE * WEIGHTS + np.float32(18))
+        np.multiply(WEIGHTS, 2, out=WEIGHTS)
+
+
 def test_methods_read_their_instance() -> None:
     class Layer:
         def __init__(self, width: int) -> None:
@@ -332,7 +347,7 @@ def test_methods_read_their_instance() -> None:
     for change in ({}, {"power": 3}, {"weight": layer.weight + 1}):
         vars(layer).update(change)
         require_equal(layer.scaled, executor, {})
-        assert not any(not node.operator.builtin for node in executor._programs[True].forward)
+        assert not any(not node.operator.builtin for node in executor._programs[True].steps.forward)
 
 
 def test_nested_operators_and_redefined_rules() -> None:
@@ -397,7 +412,7 @@ def test_answers_have_memory_of_their_own() -> None:
         assert executor.arg_arrays[0].asnumpy().tolist() == [0, 1, 2]
         for output, values in zip(executor.forward(), expected, strict=True):
             np.testing.assert_array_equal(output.asnumpy(), values)
-    assert all(node.operator.builtin for node in executor._programs[False].forward)
+    assert all(node.operator.builtin for node in executor._programs[False].steps.forward)
 
 
 def test_monitors_see_operators_as_users_wrote_them() -> None:
@@ -421,7 +436,7 @@ def test_symbols_keep_one_named_node() -> None:
     executor = symbol.bind(mx.cpu(), {"x": nd.ones((2, 3))}, {"x": nd.zeros((2, 3))})
     executor.forward(is_train=True)
     assert [(node.name, node.kind) for node in symbol.order] == [("x", "null"), ("act", "gelu")]
-    assert {node.name for node in executor._programs[True].forward} <= {"act", "constant"}
+    assert {node.name for node in executor._programs[True].steps.forward} <= {"act", "constant"}
     assert {row.name for row in executor.profile(repeat=1)} <= {"act", "constant"}
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from minpy.core import Operator
+from minpy.graph.interpreting import step_call
 from minpy.graph.ir import Node, Value, topological, variable
 from minpy.graph.lowering import Builder
-from minpy.graph.program import step_call
 from minpy.graph.tracing.captures import Captures
 from minpy.graph.tracing.forwards import definition_of, trace_forward
 from minpy.graph.tracing.recorder import Recorder

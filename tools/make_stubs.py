@@ -26,7 +26,7 @@ from minpy.namespaces import ALIASES
 from minpy.ndarray import methods
 from minpy.ops.registry import OPERATORS
 from minpy.ops.ufunc import UnaryUfunc
-from minpy.symbol import creation
+from minpy.symbol import creation, symbol
 
 numpy_semantics = import_module("minpy.numpy.ndarray")  # its name in minpy.numpy is that of the class
 ROOT = Path(minpy.__file__).parent
@@ -213,6 +213,16 @@ def symbol_namespace() -> str:
 def symbol_members() -> str:
     """Return the stub of what `Symbol` is given."""
     lines = [line for line in signs(["add", "sub", "mul", "truediv", "mod", "pow"]) if "__i" not in line]
+    lines += [f"def __{name}__(self) -> Self: ..." for name in ("neg", "abs")]
+    for name, method in symbol.METHODS.items():
+        signature = inspect.signature(method)
+        given = [one.replace(annotation="Any") for one in list(signature.parameters.values())[1:]]
+        texts = [
+            str(one).replace("'", "").split(" = ")[0] + (" = ..." if one.default is not one.empty else "")
+            for one in given
+        ]
+        result = {"Symbol": "Self", "str": "str", "None": "None"}.get(signature.return_annotation, "Any")
+        lines.append(f"def {name}({', '.join(['self', *texts])}) -> {result}: ...")
     for name in methods.COMPARISONS:
         ignored = "  # type: ignore[override]" if name in ("eq", "ne") else ""
         lines.append(f"def __{name}__(self, other: Any) -> Self: ...{ignored}")

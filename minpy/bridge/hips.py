@@ -26,7 +26,7 @@ from autograd.tracer import Box, getval, isbox, new_box, primitive, trace_stack
 from autograd.util import toposort
 
 from minpy.core import dispatch, guards
-from minpy.core.array import Array, raw_of
+from minpy.core.array import Array, raw_of, share_with
 from minpy.core.base import BaseOperator
 from minpy.core.errors import ArgumentError, NoGradientError
 from minpy.core.nodes import attach_outputs, record_node
@@ -315,6 +315,17 @@ def register_array(cls: type) -> None:
 # -- autograd's functions on our tape ----------------------------------------------------------------------------------
 
 
+# Functions whose gradient depends on shapes only, so that what they were given may be changed afterwards.
+_ARRANGING = {
+    f"numpy.{name}"
+    for name in (
+        "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "diagonal", "dsplit", "expand_dims",
+        "flip", "fliplr", "flipud", "hsplit", "moveaxis", "ravel", "reshape", "rollaxis", "rot90", "split", "squeeze",
+        "swapaxes", "transpose", "vsplit",
+    )
+}  # fmt: skip
+
+
 class AutogradCall(BaseOperator):
     """The operator of one recorded call whose gradient HIPS autograd computes.
 
@@ -337,6 +348,10 @@ class AutogradCall(BaseOperator):
         self._function = function
         self._positions = positions
         self._pull = pull
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return what the gradients read: nothing, if the function only arranges what it is given."""
+        return (frozenset(), False) if self.__name__ in _ARRANGING else super().values_read(indices)
 
     def pull_back(
         self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
@@ -437,7 +452,7 @@ def call_through_autograd(name: str, function: Callable[..., Any], inputs: Seque
     parents = [value._node if isinstance(value, Array) else None for value in inputs]
     positions = [index for index, parent in enumerate(parents) if parent is not None]
     if not state.recording or not positions:
-        return _wrapped(function(*raws), like)
+        return _sharing(_wrapped(function(*raws), like), inputs)
     try:
         answer, pull = _trace(function, raws, positions)
     except (NotImplementedError, KeyError) as error:  # autograd looks up rules of three arguments in a bare dict
@@ -451,18 +466,19 @@ def call_through_autograd(name: str, function: Callable[..., Any], inputs: Seque
     if pull is None:
         if numpy.asarray(answer).dtype == object:  # boxes went where autograd does not look
             raise no_gradient(name)
-        return _wrapped(answer, like)
+        return _sharing(_wrapped(answer, like), inputs)
     kind = type(answer) if isinstance(answer, (tuple, list)) else None
     arrays = [numpy.asarray(value) for value in (answer if kind else (answer,))]
     node = record_node(AutogradCall(name, function, positions, pull), raws, None, {}, parents)
     if kind is None:
         node.answer, node.shape, node.dtype = arrays[0], arrays[0].shape, arrays[0].dtype
-        return like._like(arrays[0], node)
+        return _sharing(like._like(arrays[0], node), inputs)
     node.answer = tuple(arrays)
     outputs = [
         like._like(array, output if array.dtype.kind in "fc" else None)
         for array, output in zip(arrays, attach_outputs(node, arrays), strict=True)
     ]
+    _sharing(outputs, inputs)
     return kind(*outputs) if hasattr(kind, "_fields") else kind(outputs)
 
 
@@ -483,7 +499,17 @@ def _leading(values: Sequence[Any]) -> Array:
 
 def wrap_result(answer: Any, arrays: Sequence[Array]) -> Any:
     """Return raw results of a call as arrays like its arguments, not recorded."""
-    return _wrapped(answer, _leading(arrays))
+    return _sharing(_wrapped(answer, _leading(arrays)), arrays)
+
+
+def _sharing(result: Any, inputs: Sequence[Any]) -> Any:
+    """Return a result, an array or a list or tuple with arrays, having noted which inputs it shares its memory with."""
+    if isinstance(result, Array):
+        share_with(result, inputs)
+    elif isinstance(result, (tuple, list)):
+        for array in result:
+            _sharing(array, inputs)
+    return result
 
 
 def _wrapped(answer: Any, like: Array) -> Any:

@@ -18,7 +18,7 @@ from autograd.tracer import isbox, trace_primitives_map
 
 from minpy.bridge.compositions import COMPOSITIONS
 from minpy.bridge.hips import call_through_autograd, no_gradient, register_array, wrap_result
-from minpy.core.array import Array, note_write
+from minpy.core.array import Array, memory_of, note_write
 from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.state import state
 from minpy.ops.registry import FUNCTIONS
@@ -77,7 +77,7 @@ class NumPyProtocols(Array):
             return _change(name, ufunc.at, inputs, {})
         if not _is_recorded((inputs, keywords, outs)):
             if outs is not None:
-                return _call_into(getattr(ufunc, method), inputs, keywords, outs)
+                return _call_into(name, getattr(ufunc, method), inputs, keywords, outs)
         elif keywords:
             keywords = _without_defaults(name, keywords)
         if method == "__call__":
@@ -109,7 +109,7 @@ class NumPyProtocols(Array):
         out = keywords.pop("out", None)
         recorded = _is_recorded((arguments, keywords, out))
         if out is not None and not recorded:
-            return _call_into(function, arguments, keywords, out)
+            return _call_into(name, function, arguments, keywords, out)
         known = FUNCTIONS.get(function)
         if recorded and keywords and not (known is not None and keywords.keys() <= _accepted(known)):
             keywords = _without_defaults(name, keywords)
@@ -128,7 +128,10 @@ class NumPyProtocols(Array):
                 "numpy.concatenate; or write the function as an operator with @customop('numpy')."
             )
         data = self._data if dtype is None else self._data.astype(dtype, copy=False)
-        return data if copy is False else data.copy()
+        if copy is False:
+            memory_of(data).external = True
+            return data
+        return data.copy()
 
     def view(self, kind: Any = None) -> Any:
         """Return the array itself, for `x.view(numpy.ndarray)`: what functions for array subclasses ask.
@@ -144,7 +147,7 @@ class NumPyProtocols(Array):
 
     def __dlpack__(self, **keywords: Any) -> Any:
         """Return the buffer as a DLPack capsule, without copying. `backward` sees no later write through it."""
-        note_write(self._data)  # whoever takes it may write: now, as far as we know
+        note_write(self._data).external = True  # whoever takes it may write: now, as far as we know
         return self._data.__dlpack__(**keywords)
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -191,18 +194,33 @@ def _change(name: str, function: Any, arguments: Any, keywords: Any) -> None:
             "arrays (numpy.where, x[...] = value on a copy), or as a @customop('numpy')."
         )
     target = arguments[0] if arguments else keywords[next(key for key in ("dst", "a", "arr") if key in keywords)]
+    replaces = function is numpy.copyto and "where" not in keywords
+    if not replaces:
+        _refuse_part(name, target)
     function(*_unwrapped(tuple(arguments)), **_unwrapped(dict(keywords)))
     if isinstance(target, Array):
-        target._changed()
+        target._changed(replaces=replaces)
 
 
-def _call_into(function: Any, arguments: Any, keywords: Any, outs: Any) -> Any:
+def _refuse_part(name: str, target: Any) -> None:
+    """Raise if a write into an unknown part of an array would have to be recorded, as others on its memory are."""
+    if state.recording and isinstance(target, Array) and memory_of(target._data).taped:
+        raise MutationError(
+            f"{name} changes memory in place that a recorded array shares, which cannot be recorded. Write "
+            "x[...] = value, or into a copy (x = x.copy())."
+        )
+
+
+def _call_into(name: str, function: Any, arguments: Any, keywords: Any, outs: Any) -> Any:
     """Make a call that is not recorded, and whose result goes into the arrays given as `out`."""
-    function(*_unwrapped(tuple(arguments)), **_unwrapped(dict(keywords)), out=_unwrapped(outs))
     targets = outs if isinstance(outs, tuple) else (outs,)
+    if "where" in keywords:
+        for target in targets:
+            _refuse_part(name, target)
+    function(*_unwrapped(tuple(arguments)), **_unwrapped(dict(keywords)), out=_unwrapped(outs))
     for target in targets:
         if isinstance(target, Array):
-            target._changed()
+            target._changed(replaces="where" not in keywords)
     return outs[0] if isinstance(outs, tuple) and len(outs) == 1 else outs
 
 

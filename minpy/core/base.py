@@ -101,6 +101,9 @@ class BaseOperator:
     keyword_inputs: Any = ()
     # Which of several outputs the gradient rules read, if not all: what a graph has to keep.
     outputs_read: Sequence[int] | None = None
+    # Whether there may be a gradient where none comes from above: layers that carry a loss do not look at it. They are
+    # then given zeros, also below an operator whose gradient is zero.
+    starts_gradients: bool = False
     # Where its gradient comes from, in the error for those who want to define another.
     gradient_source: str = "its own pull_back"
 
@@ -122,6 +125,8 @@ class BaseOperator:
     completed: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
     # Whether two calls with the same inputs may differ.
     random: bool = False
+    # Whether two calls with the same inputs may be made one in a graph, as far as they do not differ.
+    mergeable: bool = True
     # `rule(*input_shapes, **attributes)`: the output's shape, where all input shapes are known.
     shape_rule: Callable[..., Any] | None = None
     # How partly known shapes and dtypes of inputs and outputs complete each other: see `Operator.def_infer_shape`.

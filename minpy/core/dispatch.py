@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, Shaped, note_write, raw_of
+from minpy.core.array import Array, Shaped, note_write, raw_of, share_with
 from minpy.core.attributes import bind
 from minpy.core.errors import (
     ArgumentError,
@@ -176,7 +176,7 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
         if answer is None:
             raise
     if type(answer) is tuple:
-        return _wrap_outputs(operator, like, loose, raws, answer, attributes, parents if needed else None)
+        return _wrap_outputs(operator, like, inputs, loose, raws, answer, attributes, parents if needed else None)
     if type(answer) is not numpy_array:
         answer = numpy.asarray(answer)
     if operator.keeps_dtype and like._keeps_dtype and answer.dtype.kind == "f":
@@ -189,7 +189,10 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
         node = record(operator, loose, raws, answer, attributes, parents)
         node.shape = answer.shape
         node.dtype = answer.dtype
-    return like._like(answer, node)
+    result = like._like(answer, node)
+    if operator.may_alias and not like._copies_views:
+        share_with(result, inputs)
+    return result
 
 
 def run_keeping_dtype(operator: Any, raws: Sequence[Any], attributes: dict[str, Any]) -> Any:
@@ -263,6 +266,7 @@ def _wrap_outputs(
     operator: Any,
     like: Any,
     inputs: Sequence[Any],
+    loose: Sequence[Any],
     raws: Sequence[Any],
     answer: tuple[Any, ...],
     attributes: dict[str, Any],
@@ -273,7 +277,7 @@ def _wrap_outputs(
         answer = tuple(_unaliased(value, raws) for value in answer)
     node = None
     if parents is not None and state.recording and any(value.dtype.kind in "fc" for value in answer):
-        node = record(operator, inputs, raws, answer, attributes, parents)
+        node = record(operator, loose, raws, answer, attributes, parents)
     if node is None:
         result = visible(operator, tuple(like._like(value) for value in answer), attributes)
     else:
@@ -283,6 +287,9 @@ def _wrap_outputs(
             for value, output in zip(answer, outputs, strict=True)
         )
         result = visible(operator, arrays, attributes)
+    if operator.may_alias and not like._copies_views:
+        for array in result if type(result) is tuple else (result,):
+            share_with(array, inputs)
     as_list = operator.builtin and like._copies_views and type(result) is tuple
     return list(result) if as_list else result  # MXNet's operators return lists
 

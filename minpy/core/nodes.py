@@ -28,6 +28,7 @@ class Node:
         "answer",
         "arguments",
         "attributes",
+        "changed",
         "dtype",
         "operator",
         "parents",
@@ -43,6 +44,7 @@ class Node:
     parents: Sequence[Any] | None
     shape: Any
     dtype: Any
+    changed: int  # set when the array that stands here is changed and nothing is recorded: the time of that
 
     def __repr__(self) -> str:
         return f"<Node {self.sequence} {self.operator.__name__} -> {describe(self)}>"
@@ -52,7 +54,7 @@ class Output:
     """One output of a node whose operator has several."""
 
     # `arguments` and `answer` are never read: freeing a graph sets them, as it does in a `Node`.
-    __slots__ = ("answer", "arguments", "dtype", "index", "parents", "sequence", "shape")
+    __slots__ = ("answer", "arguments", "changed", "dtype", "index", "parents", "sequence", "shape")
 
     operator = None
 

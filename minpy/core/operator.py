@@ -82,7 +82,7 @@ class Operator(BaseOperator):
         self.forward: Callable[..., Any] = forward
         self.kind = kind
         self.builtin = builtin
-        self.guarded = not builtin
+        self.guarded = self.starts_gradients = not builtin
         self.signature = signature if signature is not None else read_signature(forward)
         self.visible_outputs = visible_outputs
         self.uses_training = "training" in self.signature.attributes

@@ -14,7 +14,7 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.nodes import Leaf
 
-__all__ = ["is_sole_target", "owned", "takes_in_place"]
+__all__ = ["is_sole_target", "is_unseen", "owned", "takes_in_place"]
 
 _LARGE = 1 << 15  # bytes from which on a pass over memory costs more than to find out
 
@@ -45,6 +45,11 @@ def is_sole_target(gradient_count: int, gradient: numpy.ndarray, target: Array) 
         and gradient.flags.c_contiguous
         and gradient.flags.writeable
     )
+
+
+def is_unseen(array: Array) -> bool:
+    """Tell whether nobody refers to the buffer of `array`, nor to its memory, but the array itself."""
+    return sys.getrefcount(array._data) == _SOLE_SLOT and array._data.base is None
 
 
 def owned(holder: Any, key: Any) -> numpy.ndarray:

@@ -5,6 +5,8 @@ Reverse mode is iterative and ordered by sequence number, so depth is bounded by
 
 from __future__ import annotations
 
+import itertools
+import warnings
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
 from typing import Any
@@ -73,6 +75,8 @@ def gradients(
             break
         if node.operator is not None:
             _refuse_overwritten(node)
+        if getattr(node, "changed", 0) and _is_used_since(node, order, heads):
+            warnings.warn(_CHANGED.format(describe(node)), stacklevel=4)
 
     pending: dict[Any, Any] = dict(zip(heads, head_gradients, strict=True))
     if len(pending) < len(heads):  # one of them is there twice
@@ -106,6 +110,9 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
             if node in zeros:
                 if type(node) is Leaf:
                     found[node] = numpy.zeros(node.shape, node.dtype)
+                elif operator is not None and operator.starts_gradients and _has_rules(node):
+                    _walk_general(node, _zeros(node), pending, zeros)
+                    continue
                 zeros.update(node.parents)
         elif operator is None:
             if type(node) is Leaf:
@@ -183,6 +190,17 @@ def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[
             pending[parent] = part if previous is None else previous + part
 
 
+def _has_rules(node: Any) -> bool:
+    """Tell whether all gradients that a node needs are known."""
+    operator = node.operator
+    return all(parent is None or operator.has_rule(index) for index, parent in enumerate(node.parents))
+
+
+def _zeros(node: Any) -> Any:
+    """Return an upstream gradient of zeros: an array, or a slot for each of several outputs."""
+    return [None] * len(node.shape) if type(node.dtype) is tuple else numpy.zeros(node.shape, node.dtype)
+
+
 def _walk_to(
     wanted: set[Any] | None, order: Sequence[Any], pending: dict[Any, Any], create_graph: bool
 ) -> dict[Any, Any]:
@@ -192,7 +210,11 @@ def _walk_to(
     for node in order:
         gradient = pending.pop(node, None)
         if gradient is None:
-            continue
+            if node.operator is None or not (node.operator.starts_gradients and _has_rules(node)):
+                continue
+            gradient = _zeros(node)
+            if create_graph and type(gradient) is numpy_array:
+                gradient = connect(gradient, None)
         if type(node) is Leaf if wanted is None else node in wanted:
             found[node] = gradient
         operator = node.operator
@@ -312,6 +334,22 @@ def _refuse_overwritten(node: Node) -> None:
                 f"{operator.__name__}: {name} ({describe(value)}) was changed in place after it was recorded, and the "
                 "gradient needs its old value. Change a copy (x = x.copy()), or make the change after backward."
             )
+
+
+_CHANGED = (
+    "backward passes through an array ({}) that was changed in place after it was recorded, where nothing was recorded "
+    "(outside record(), or in pause()). As in MXNet, the gradient is that of the recorded computation, as if the array "
+    "had not been changed. If the new values are constants, write them into a detached copy (h = h.detach().copy()); "
+    "if they were computed from the old ones, do that inside record(), with a new array (h = h + 1)."
+)
+
+
+def _is_used_since(node: Any, order: Sequence[Any], heads: Sequence[Any]) -> bool:
+    """Tell whether a head was computed from the array at a node after that was changed, or is that array."""
+    if node in heads:
+        return True
+    newer = itertools.takewhile(lambda other: other.sequence > node.changed, order)
+    return any(parent is node for other in newer for parent in other.parents)
 
 
 def _is_read(node: Node, position: int) -> bool:

@@ -57,6 +57,7 @@ class Function(BaseOperator):
     6.0
     """
 
+    starts_gradients = True
     _used = False
     _saved: tuple[Any, ...] = ()
 

@@ -59,7 +59,7 @@ _TRAINING = {"training": Attribute("training", bool, None)}
 class PropOperator(BaseOperator):
     """One call of a registered custom operator, as an `Operator`."""
 
-    uses_training = True
+    uses_training = starts_gradients = True
     may_alias = False
     gradient_source = "the method backward of its CustomOp"
 

@@ -1,155 +1,185 @@
-"""The Python source of a program: one line a step, every operator and buffer a name of its own."""
+"""The Python source of a program: one line a step, every operator and buffer a name of its own.
+
+A part of a program becomes one function inside `make`, which takes what the source names: operators, constants, and the
+blocks of a frame's buffers. So each frame has a function with memory of its own.
+"""
 
 from __future__ import annotations
 
 import functools
 import keyword
 import traceback
-import weakref
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy
 
 from minpy.graph.gradient import PullBack
+from minpy.graph.heads import apart, how_returned
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.graph.memory import Fact, Placement, place
+from minpy.graph.memory import Block, Fact, Placement, Planner
+from minpy.graph.steps import Steps, is_trusted
 
-if TYPE_CHECKING:
-    from minpy.graph.program import Program
+__all__ = ["Emitter", "Part", "StepCall"]
 
-__all__ = ["Emitter"]
-
-_FILE = "<minpy program>"
-_TAKEN = ("make", "forward", "backward", "arrays", "heads", "gradients")
+_TAKEN = ("make", "forward", "backward", "arrays", "heads", "gradients", "kept", "copy")
 _KEYWORD_OUT = (numpy.maximum, numpy.minimum)  # NumPy wants their `out` by keyword; by position it costs less
 
 
-class Emitter:
-    """Writes and compiles the source of a program whose facts are known."""
+class StepCall:
+    """Stands for the function of a step, which may be another in each frame."""
 
-    def __init__(self, program: Program, facts: Mapping[Node, Fact], calls: Mapping[Node, Callable[..., Any]]) -> None:
-        self.program: Program = weakref.proxy(program)  # which refers to this
-        self.facts = facts
-        self.calls = calls
-        self.steps = [*program.forward, *program.backward]
-        self.number = {node: number for number, node in enumerate(self.steps)}
-        self.into_gradient = self._into_gradient()
-        self.plan = place(self.steps, program.heads, self._early_gradients(), self.facts, self.into_gradient)
-        self.last = program.last_uses
-        self.names: dict[Node, str] = {node: f"a{index}" for index, node in enumerate(program.variables)}
-        self.names |= {value.node: f"h{index}" for index, value in enumerate(program.head_gradients)}
-        self.gradient_names = {node: f"g{index}" for index, node in enumerate(program.gradients)}
-        self.constants: dict[str, Any] = {}
-        self.kept: set[str] = set()  # variables that the backward part reads, and the forward part sets
-        self.source = ""
-        self._line_nodes: dict[int, Node] = {}
+    def __init__(self, node: Node) -> None:
+        self.node = node
 
-    def _early_gradients(self) -> dict[Node, int]:
-        """Return the steps of the forward part whose answers are gradients as they are, and when these are read."""
-        first = len(self.program.forward)
-        found = {value.node for value in self.program.gradients.values()}
-        return {node: first for node in self.steps[:first] if node in found}
 
-    def _into_gradient(self) -> dict[Node, Node]:
-        """Return the steps that may compute straight into the array that a gradient is asked into."""
-        found: dict[Node, Node] = {}
-        counts: dict[Node, int] = {}
-        for value in self.program.gradients.values():
-            counts[value.node] = counts.get(value.node, 0) + 1
-        for variable, value in self.program.gradients.items():
-            fact = self.facts.get(value.node)
-            if (
-                self.program.requests[variable] == "write"
-                and counts[value.node] == 1
-                and value.node in self.number
-                and self.number[value.node] >= len(self.program.forward)
-                and fact is not None
-                and fact.shape is not None
-                and (fact.shape, fact.dtype) == (self.facts[variable].shape, self.facts[variable].dtype)
-                and value.node not in {head.node for head in self.program.heads}
-                and fact.c_contiguous
-            ):
-                found[value.node] = variable
-        return found
+class Part:
+    """The compiled forward or backward part of a program."""
 
-    def compile(self) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
-        """Return the functions that run the forward and backward parts."""
-        program = self.program
-        forward = self._part(program.forward, backward=False)
-        heads = "".join(f"{self._expression(head)}, " for head in program.heads)
-        forward.append((f"return ({heads})", None))
-        backward = self._part(program.backward, backward=True) if program.requests else []
-        lines: list[tuple[str, Node | None]] = [("def make(" + ", ".join(self.constants) + "):", None)]
-        if self.kept:
-            lines.append(("    " + " = ".join(sorted(self.kept)) + " = None", None))
-        lines += self._function("forward", ["arrays"], forward)
-        if backward:
-            lines += self._function("backward", ["arrays", "heads", "gradients"], backward)
-        lines.append((f"    return forward, {'backward' if backward else 'None'}", None))
+    def __init__(self, name: str, constants: Mapping[str, Any], body: list[tuple[str, Node | None]]) -> None:
+        self._file = f"<minpy program, {name}>"
+        self._constants = dict(constants)
+        lines = [(f"def make({', '.join(constants)}):", None), *body, (f"    return {name}", None)]
         self.source = "\n".join(line for line, _ in lines) + "\n"
         self._line_nodes = {number: node for number, (_, node) in enumerate(lines, 1) if node is not None}
         scope: dict[str, Any] = {}
-        exec(compile(self.source, _FILE, "exec"), scope)
-        made: tuple[Callable[..., Any], Callable[..., Any] | None] = scope.pop("make")(*self.constants.values())
-        return made
+        exec(compile(self.source, self._file, "exec"), scope)
+        self._make = scope.pop("make")
 
-    def described(self) -> str:
-        """Return the source with the name of each step's node, and how much memory is planned."""
-        plan = self.plan
-        lines = self.source.splitlines()
-        for number, node in self._line_nodes.items():
-            lines[number - 1] = f"{lines[number - 1]:<60} # {node.name}"
-        reused = sum(placement.kind == "reuse" for placement in plan.placements.values())
-        lines.append(
-            f"# {len(self.steps)} steps; {plan.arena_bytes} bytes of buffers hold {plan.unshared_bytes} bytes of "
-            f"answers; {reused} answers are computed in the memory of another."
-        )
-        return "\n".join(lines)
+    def made(self, call_of: Callable[[Node], Any], buffers: Sequence[numpy.ndarray]) -> Callable[..., Any]:
+        """Return the function for one frame, with the functions of its steps and its buffers."""
+        given = []
+        for value in self._constants.values():
+            if isinstance(value, StepCall):
+                value = call_of(value.node)
+            elif isinstance(value, Block):
+                value = value.laid(buffers)
+            given.append(value)
+        function: Callable[..., Any] = self._make(*given)
+        return function
 
     def step_of(self, error: BaseException) -> Node | None:
         """Return the node at whose line an error was raised; None if it was raised elsewhere."""
         for frame, line in traceback.walk_tb(error.__traceback__):
-            if frame.f_code.co_filename == _FILE and line in self._line_nodes:
+            if frame.f_code.co_filename == self._file and line in self._line_nodes:
                 return self._line_nodes[line]
         return None
 
+    def described(self) -> str:
+        """Return the source with the name of each step's node."""
+        lines = self.source.splitlines()
+        for number, node in self._line_nodes.items():
+            lines[number - 1] = f"{lines[number - 1]:<60} # {node.name}"
+        return "\n".join(lines)
+
+
+class Emitter:
+    """Writes the source of both parts, each as soon as its steps are planned."""
+
+    def __init__(self, steps: Steps, planner: Planner) -> None:
+        self.steps = steps
+        self.plan = planner.plan
+        self.facts: dict[Node, Fact] = planner.facts
+        self.number = {node: number for number, node in enumerate(steps.all)}
+        self.names: dict[Node, str] = {node: f"a{index}" for index, node in enumerate(steps.variables)}
+        self.names |= {value.node: f"h{index}" for index, value in enumerate(steps.head_gradients)}
+        self.gradient_names = {node: f"g{index}" for index, node in enumerate(steps.gradients)}
+        self.constants: dict[str, Any] = {}
+        # What the forward part hands to the backward part: names of fresh answers.
+        self.kept: list[str] = []
+        self.into_gradient: Mapping[Node, Node] = {}
+
+    def forward(self) -> Part:
+        """Return the forward part: a function of the arrays that returns (heads, what backward reads, what lasts)."""
+        body = self._lines(self.steps.forward)
+        heads = ""
+        for head, how in zip(self.steps.heads, how_returned(self.steps, self.facts), strict=True):
+            name = self._expression(head)
+            if how == "copy":
+                name = f"{name}.copy()"
+            elif how == "apart":
+                name = f"{self._constant('apart', apart)}({name}, arrays)"
+            heads += f"{name}, "
+        self.kept = list(dict.fromkeys(self._kept_names()))
+        lasting = "".join(f"{self._expression(Value(node, ANSWER))}, " for node in self.steps.lasting)
+        body.append((f"return ({heads}), [{', '.join(self.kept)}], ({lasting})", None))
+        return self._part("forward", ["arrays"], body)
+
+    def backward(self, into_gradient: Mapping[Node, Node]) -> Part:
+        """Return the backward part: a function of the arrays, the heads' gradients, where gradients are asked, and
+        what the forward part kept, which it uses up.
+        """
+        self.into_gradient = into_gradient
+        body: list[tuple[str, Node | None]] = []
+        finals: dict[Node, list[Node]] = {}
+        forward_end = len(self.steps.forward)
+        if self.kept:
+            body += [(f"{', '.join(self.kept)}, = kept", None), ("kept.clear()", None)]
+        for variable, value in self.steps.gradients.items():
+            finals.setdefault(value.node, []).append(variable)
+            if self.number.get(value.node, -1) < forward_end:
+                body.append((self._store(variable, value), None))
+        body += self._lines(self.steps.backward, finals)
+        return self._part("backward", ["arrays", "heads", "gradients", "kept"], body or [("pass", None)])
+
+    def environment(self, kept: Sequence[Any], buffers: Sequence[numpy.ndarray]) -> dict[Node, Any]:
+        """Return the answers of the forward part that the backward part reads, by node."""
+        fresh = dict(zip(self.kept, kept, strict=True))
+
+        def named(name: str) -> Any:
+            value = self.constants.get(name)
+            return fresh.get(name) if value is None else value.laid(buffers) if isinstance(value, Block) else value
+
+        found: dict[Node, Any] = {}
+        for node in dict.fromkeys(value.node for value in self.steps.read_by_backward() if value.node in self.number):
+            if node.operator is CONSTANT:
+                found[node] = node.attributes["value"]
+            elif self.facts[node].shape is None:
+                found[node] = tuple(fresh.get(name) for name in self._parts(node))
+            else:
+                found[node] = named(self.names[node])
+        return found
+
     # -- parts -------------------------------------------------------------------------------------------------------
 
-    def _function(self, name: str, parameters: list[str], body: list[tuple[str, Node | None]]) -> list[Any]:
+    def _part(self, name: str, parameters: list[str], body: list[tuple[str, Node | None]]) -> Part:
         lines: list[tuple[str, Node | None]] = [(f"    def {name}({', '.join(parameters)}):", None)]
-        if self.kept:
-            lines.append((f"        nonlocal {', '.join(sorted(self.kept))}", None))
         read = {word for line, _ in body for word in _words(line)}
         for parameter, names in (
-            ("arrays", [self.names[node] for node in self.program.variables]),
-            ("heads", [f"h{index}" for index in range(len(self.program.head_gradients))]),
+            ("arrays", [self.names[node] for node in self.steps.variables]),
+            ("heads", [f"h{index}" for index in range(len(self.steps.head_gradients))]),
             ("gradients", list(self.gradient_names.values())),
         ):
             if parameter in parameters:
                 lines += [
                     (f"        {one} = {parameter}[{index}]", None) for index, one in enumerate(names) if one in read
                 ]
-        return lines + [(f"        {line}", node) for line, node in body]
+        constants = {one: value for one, value in self.constants.items() if one in read}
+        return Part(name, constants, lines + [(f"        {line}", node) for line, node in body])
 
-    def _part(self, steps: list[Node], backward: bool) -> list[tuple[str, Node | None]]:
+    def _lines(self, steps: Sequence[Node], finals: Mapping[Node, list[Node]] | None = None) -> list[Any]:
         lines: list[tuple[str, Node | None]] = []
-        forward_end = len(self.program.forward)
-        finals: dict[Node, list[Node]] = {}
-        for variable, value in self.program.gradients.items():
-            finals.setdefault(value.node, []).append(variable)
-        if backward:
-            for variable, value in self.program.gradients.items():
-                if value.node not in self.number or self.number[value.node] < forward_end:
-                    lines.append((self._store(variable, value), None))
         for node in steps:
+            if node.operator is CONSTANT:
+                self.names[node] = self._constant(f"c{self.number[node]}", node.attributes["value"])
+                continue
             lines.append((self._statement(node), node))
-            if backward:
-                for variable in finals.get(node, ()):
-                    if self.into_gradient.get(node) is not variable or self.plan.placements[node].kind != "gradient":
-                        lines.append((self._store(variable, self.program.gradients[variable]), node))
+            for variable in (finals or {}).get(node, ()):
+                if self.into_gradient.get(node) is not variable or self.plan.placements[node].kind != "gradient":
+                    lines.append((self._store(variable, self.steps.gradients[variable]), node))
             lines += [(f"{name} = None", None) for name in self._dying(node)]
         return lines
+
+    def _kept_names(self) -> Iterable[str]:
+        for value in self.steps.read_by_backward():
+            node = value.node
+            if node not in self.number or node.operator is CONSTANT:
+                continue
+            if self.facts[node].shape is None:
+                parts = self._parts(node)
+                yield from parts if value.index == ANSWER else (parts[value.index],)
+            elif self.plan.placements[self.plan.roots[node]].kind == "fresh":
+                yield self.names[node]
 
     def _dying(self, node: Node) -> list[str]:
         """Return the names of fresh answers that nobody reads after this step."""
@@ -160,7 +190,9 @@ class Emitter:
             if root is None or root.operator is CONSTANT or self.plan.placements[root].kind != "fresh":
                 continue
             if self.facts[one].shape is None:
-                names += [name for index, name in enumerate(self._parts(one)) if self._part_end(one, index) == number]
+                if one not in self.steps.lasting or number >= len(self.steps.forward):
+                    ends = [self.steps.part_end(one, index, self.number[one]) for index in range(self.facts[one].count)]
+                    names += [name for name, end in zip(self._parts(one), ends, strict=True) if end == number]
             elif self.plan.root_end[root] == number and self.names[root] not in names:
                 names.append(self.names[root])
         return names
@@ -169,14 +201,9 @@ class Emitter:
         """Return the names of the outputs of a node that has several."""
         return [f"{self.names[node]}_{index}" for index in range(self.facts[node].count)]
 
-    def _part_end(self, node: Node, index: int) -> int:
-        """Return the step that reads one of several outputs last; the node's own, if none does."""
-        whole = self.last.get(Value(node, ANSWER), self.number[node])
-        return max(whole, self.last.get(Value(node, index), self.number[node]))
-
     def _store(self, variable: Node, value: Value) -> str:
         target, gradient = self.gradient_names[variable], self._expression(value)
-        if self.program.requests[variable] == "add":
+        if self.steps.requests[variable] == "add":
             return f"{self._constant('add', numpy.add)}({target}, {gradient}, {target})"
         return f"{self._constant('copyto', numpy.copyto)}({target}, {gradient})"
 
@@ -185,21 +212,17 @@ class Emitter:
     def _statement(self, node: Node) -> str:
         placement: Placement = self.plan.placements[node]
         number = self.number[node]
-        arguments = [self._expression(value) for value in node.inputs]
-        if node.operator is CONSTANT:
-            self.names[node] = self._constant(f"c{number}", node.attributes["value"])
-            return "pass"
         direct = self._direct_rule(node)
+        arguments = [] if direct is not None else [self._argument(node, value) for value in node.inputs]
         if placement.kind == "gradient":
             self.names[node] = self.gradient_names[self.into_gradient[node]]
         elif placement.kind == "reuse":
             assert placement.source is not None
             self.names[node] = self.names[placement.source]
         elif placement.kind == "arena":
-            self.names[node] = self._constant(f"b{number}", placement.buffer)
+            self.names[node] = self._constant(f"b{number}", placement.block)
         else:
             self.names[node] = f"v{number}"
-            self._keep(node, number)
         out = self.names[node]
         if self.facts[node].shape is None:
             out = ", ".join([*self._parts(node), ""]).rstrip()
@@ -213,28 +236,27 @@ class Emitter:
                 return f"{self._constant(into.__name__, into)}({', '.join([*arguments, target])})"
             function = functools.partial(into, **node.attributes) if node.attributes else into
             return f"{self._constant(f'k{number}', function)}({', '.join([out, *arguments])})"
-        if direct is not None and node.operator.conformed:  # the rule itself gave the right shape and dtype
+        if direct is not None:
             first, last = direct
             return f"{out} = {self._constant(f'r{number}', node.operator.rule())}({first})({last})"
-        return f"{out} = {self._constant(f'f{number}', self.calls[node])}({', '.join(arguments)})"
+        return f"{out} = {self._constant(f'f{number}', StepCall(node))}({', '.join(arguments)})"
 
-    def _keep(self, node: Node, number: int) -> None:
-        """Note which names the forward part sets and the backward part reads."""
-        first = len(self.program.forward)
-        if number >= first or not self.program.requests:
-            return
-        if self.facts[node].shape is not None:
-            if self.plan.root_end[node] >= first:
-                self.kept.add(self.names[node])
-        else:
-            parts = enumerate(self._parts(node))
-            self.kept.update(name for index, name in parts if self._part_end(node, index) >= first)
+    def _argument(self, node: Node, value: Value) -> str:
+        """Return an input as source; users' operators, which may keep what they see, get no part of the buffers."""
+        expression = self._expression(value)
+        if not is_trusted(node) and value.index != ANSWER:
+            owners = self.facts[value.node].shares
+            if any(owner in self.plan.placements and self.plan.placements[owner].kind == "arena" for owner in owners):
+                return f"{expression}.copy()"
+        return expression
 
     def _direct_rule(self, node: Node) -> tuple[str, str] | None:
         """Return (the rule's arguments, the upstream gradient) as source, if the step is one plain rule."""
         operator = node.operator
         if not isinstance(operator, PullBack) or not operator.is_plain_rule:
             return None
+        if self.plan.placements[node].kind == "fresh" and not operator.conformed:
+            return None  # the rule itself does not give the right shape and dtype
         names = [self._expression(value) for value in node.inputs]
         first = len(operator.upstream)
         rest = names[first:]

@@ -12,7 +12,7 @@ from minpy.core.array import Shaped
 from minpy.core.base import BaseOperator
 from minpy.core.errors import NoGradientError
 from minpy.core.tape import conform
-from minpy.graph.ir import ANSWER, Node, Value, topological
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
 from minpy.graph.lowering import Builder
 from minpy.graph.tracing.captures import Captures
 from minpy.graph.tracing.forwards import given_value, is_customop
@@ -148,13 +148,14 @@ class PullBack(BaseOperator):
         else:
             parts = operator.pull_back(answer, arguments, node.attributes, gradient, self.needed)
         checked = []
-        self.conformed = True
+        conformed = True
         for index, part in zip(self.needed, parts, strict=True):
             like = self.stand_ins[index]
             if type(part) is not numpy.ndarray or part.shape != like.shape or part.dtype != like.dtype:
-                self.conformed = False
+                conformed = False
                 part = conform(part, operator, index, self._like, like)  # type: ignore[arg-type]
             checked.append(part)
+        self.conformed = conformed  # at once, as other threads may run this, too
         return tuple(checked) if len(checked) > 1 else checked[0]
 
 
@@ -195,12 +196,17 @@ def differentiate(
             continue
         count = len(node.output_names())
         upstream = {index: pending[Value(node, index)] for index in range(count) if Value(node, index) in pending}
+        started = not upstream and node.operator.starts_gradients and dtypes[Value(node)].kind in "fc"
+        if started:
+            upstream = {0: walk.zeros(Value(node))}
         if not upstream:
             continue
         needed = []
         for index, value in enumerate(node.inputs):
             if value.node in leading and dtypes[value].kind in "fc" and not node.operator.is_zero(index):
                 if not node.operator.has_rule(index):
+                    if started:
+                        continue
                     raise NoGradientError(f"{node.described()}: {node.operator.missing_rule(index)}")
                 needed.append(index)
         for index, part in walk.pull_back(node, needed, upstream):
@@ -232,6 +238,14 @@ class _Walk:
         self.shapes[value] = shape
         self.dtypes[value] = dtype
         return value
+
+    def zeros(self, value: Value) -> Value:
+        """Return a gradient of zeros for a value."""
+        shape, dtype = self.shapes[value], self.dtypes[value]
+        node = self.builder.node(
+            CONSTANT, (), {"value": numpy.zeros(shape, dtype)}, f"no gradient of {value.node.name}"
+        )
+        return self.know(Value(node), shape, dtype)
 
     def pull_back(self, node: Node, needed: Sequence[int], upstream: dict[int, Value]) -> list[tuple[int, Value]]:
         """Return (index, gradient) for the inputs of a node at the positions `needed`."""

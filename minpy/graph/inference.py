@@ -140,8 +140,8 @@ def _same(one: Any, other: Any) -> bool:
 Facts = Sequence[tuple[Mapping[Value, Any], str]]  # what is given, and where it came from, in words
 
 
-def infer_dtypes(order: Sequence[Node], given: Facts) -> Inference:
-    """Infer the dtypes of a graph's values from some."""
+def infer_dtypes(order: Sequence[Node], given: Facts, default: Any = None) -> Inference:
+    """Infer the dtypes of a graph's values from some; variables of which nothing follows have the `default`, if any."""
 
     def rule_of(node: Node) -> Callable[..., Any]:
         rule: Callable[..., Any] | None = node.operator.type_inference
@@ -152,6 +152,12 @@ def infer_dtypes(order: Sequence[Node], given: Facts) -> Inference:
         for value, dtype in facts.items():
             inference.tell(value, numpy.dtype(dtype), origin)
     inference.run()
+    if default is not None:
+        open_variables = [Value(node) for node in order if node.operator is None and Value(node) not in inference.known]
+        for value in open_variables:
+            inference.tell(value, numpy.dtype(default), f"{default} where nothing else is said")
+        if open_variables:
+            inference.run()
     return inference
 
 

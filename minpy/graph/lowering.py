@@ -39,10 +39,23 @@ class Builder:
                 self._known[key] = known
         return known
 
+    def add(self, node: Node) -> Node:
+        """Return a node that is there already, or the one known here that computes the same."""
+        key = _key(node.operator, node.inputs, node.attributes)
+        known = self._known.get(key) if key is not None else None
+        if known is None:
+            known = node
+            self.created.append(node)
+            if key is not None:
+                self._known[key] = node
+        return known
+
 
 def _key(operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any]) -> Any:
     """Return what tells nodes apart that compute different things; None if two calls may differ in any case."""
-    if not isinstance(operator, Operator) or not operator.builtin or operator.random or operator.auxiliary:
+    if not isinstance(operator, Operator) or not operator.builtin or not operator.mergeable:
+        return None
+    if operator.random or operator.auxiliary:
         return None
     try:
         key = (operator, tuple(inputs), tuple((name, _frozen(value)) for name, value in sorted(attributes.items())))

@@ -1,23 +1,23 @@
 """Where the values of a program live: which arrays share memory, how long they are needed, and what may be reused.
 
 The facts come from running the program once: for given shapes an operator's result always has the same layout, and is
-a view of the same inputs.
+a view of the same inputs. The forward part is planned as soon as it has run, the backward part when that has.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left, insort
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy
 
-from minpy.graph.gradient import PullBack
-from minpy.graph.ir import CONSTANT, Node, Value
+from minpy.graph.ir import CONSTANT, Node
+from minpy.graph.steps import Steps, is_trusted
 
-__all__ = ["Fact", "Placement", "observe", "place"]
+__all__ = ["Block", "Fact", "Placement", "Plan", "Planner", "fact_of_given", "observe"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,30 +37,60 @@ class Fact:
     c_contiguous: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Where an answer lies in a frame's buffers: the number of a buffer, and the array that is laid into it."""
+
+    number: int
+    shape: tuple[int, ...]
+    dtype: Any
+    strides: tuple[int, ...]
+
+    def laid(self, buffers: Sequence[numpy.ndarray]) -> numpy.ndarray:
+        """Return the array in the buffers of one frame."""
+        return numpy.ndarray(self.shape, self.dtype, buffers[self.number], strides=self.strides)
+
+
 @dataclass(slots=True)
 class Placement:
     """Where a step puts its answer.
 
-    'fresh' memory, a buffer ('arena'), the memory of an earlier answer that nobody needs any more ('reuse'), or the
-    array that a gradient is asked into ('gradient').
+    'fresh' memory, a block of the frame's buffers ('arena'), the memory of an earlier answer that nobody needs any more
+    ('reuse'), or the array that a gradient is asked into ('gradient').
     """
 
     kind: str = "fresh"
-    buffer: numpy.ndarray | None = None
+    block: Block | None = None
     source: Node | None = None
 
 
 @dataclass(slots=True)
 class Plan:
-    """A placement for each step, and what it amounts to."""
+    """A placement for each step, and what it amounts to.
+
+    Attributes
+    ----------
+    buffers : list of int
+        The sizes of the buffers that a frame has, in bytes.
+    roots, root_end : dict
+        The step in whose memory each step's answer lies, and when all that lies there has been read.
+    """
 
     placements: dict[Node, Placement] = field(default_factory=dict)
-    last_use: dict[Node, int] = field(default_factory=dict)
-    # The step in whose memory each step's answer lies, and when all that lies there has been read.
     roots: dict[Node, Node] = field(default_factory=dict)
     root_end: dict[Node, int] = field(default_factory=dict)
-    arena_bytes: int = 0
+    buffers: list[int] = field(default_factory=list)
     unshared_bytes: int = 0
+
+    @property
+    def arena_bytes(self) -> int:
+        """How much memory the buffers of a frame take."""
+        return sum(self.buffers)
+
+    @property
+    def reused(self) -> int:
+        """How many answers are computed in the memory of another."""
+        return sum(placement.kind == "reuse" for placement in self.placements.values())
 
 
 def observe(
@@ -69,7 +99,7 @@ def observe(
     """Return the facts about an answer that has just been computed, beside its inputs'."""
     arrays = [array for array in (answer if isinstance(answer, tuple) else (answer,)) if _is_array(array)]
     shares: set[Node] = set()
-    foreign = not _trusted(node)
+    foreign = not is_trusted(node)
     for source in dict.fromkeys(inputs):
         if source in facts and (foreign or any(_may_share(array, env[source]) for array in arrays)):
             shares |= facts[source].shares
@@ -97,47 +127,12 @@ def _may_share(array: numpy.ndarray, other: Any) -> bool:
     return any(_is_array(one) and numpy.may_share_memory(array, one) for one in others)
 
 
-def last_uses(steps: Sequence[Node], ends: Mapping[Value, int]) -> dict[Value, int]:
-    """Return the number of the step that reads each value last.
-
-    `ends` says how long some values are needed beyond that. Of nodes with several outputs, each is a value of its own;
-    where a step reads all of them together, that is the last use of `Value(node, ANSWER)`.
-    """
-    found: dict[Value, int] = {}
-    for number, node in enumerate(steps):
-        for value in node.inputs:
-            found[value] = number
-    for value, number in ends.items():
-        found[value] = max(found.get(value, 0), number)
-    return found
+def fact_of_given(node: Node, array: Any) -> Fact:
+    """Return the facts about an array that is given for a variable."""
+    return Fact(numpy.shape(array), array.dtype, array.strides, frozenset([node]), 0, 1, array.flags.c_contiguous)
 
 
-def place(
-    steps: Sequence[Node],
-    heads: Sequence[Value],
-    ends: Mapping[Node, int],
-    facts: Mapping[Node, Fact],
-    into_gradient: Mapping[Node, Node],
-) -> Plan:
-    """Return the plan for the steps of a program.
-
-    Parameters
-    ----------
-    steps : sequence of Node
-        In the order in which they run.
-    heads : sequence of Value
-        What callers see: it stays until the next run.
-    ends : mapping of Node to int
-        How long the answers of some steps are needed in any case.
-    facts : mapping of Node to Fact
-        Of the steps and the variables.
-    into_gradient : mapping of Node to Node
-        Steps that may write their answer where a variable's gradient is asked for.
-    """
-    return _Placer(steps, heads, ends, facts, into_gradient).run()
-
-
-class _Placer:
+class Planner:
     """Goes through the steps once, and decides about each where its answer is computed.
 
     Attributes
@@ -145,90 +140,132 @@ class _Placer:
     needed : dict
         Owner of memory to the number of the last step that reads any answer in it.
     seen : set of Node
-        Owners whose memory users' operators have seen, and may keep: it is not used again within a run.
+        Owners whose memory users' operators have seen, and may keep, or that are needed once more: nothing else is
+        computed there.
+    own : set of Node
+        Owners whose memory others keep beyond the call: callers the heads, users' operators what they have seen. It is
+        never a frame's, which is used again.
     ending : dict
-        Number of a step to the owners whose block is free after it.
+        Number of a step to the owners whose buffer is free after it.
     blocks : dict
-        Owner to its block of bytes in the arena.
+        Owner to its block in the arena.
+    heirs : dict
+        Node that is computed in the memory of another to the owner of that.
     """
 
-    def __init__(
-        self,
-        steps: Sequence[Node],
-        heads: Sequence[Value],
-        ends: Mapping[Node, int],
-        facts: Mapping[Node, Fact],
-        into_gradient: Mapping[Node, Node],
-    ) -> None:
+    def __init__(self, steps: Steps) -> None:
         self.steps = steps
-        self.facts = dict(facts)
-        self.into_gradient = into_gradient
         self.plan = Plan()
-        self.plan.last_use = _last_reads(steps, heads, ends)
+        self.facts: dict[Node, Fact] = {}
+        self.into_gradient: Mapping[Node, Node] = {}
+        self._ends = _last_reads(steps)
         self.needed: dict[Node, int] = {}
         self.seen: set[Node] = set()
-        for node in steps:
-            for owner in facts[node].shares:
-                self.needed[owner] = max(self.needed.get(owner, 0), self.plan.last_use[node])
-            if node.operator is not None and not _trusted(node):
-                self.seen.update(owner for value in node.inputs for owner in facts[value.node].shares)
+        self.own: set[Node] = set()
         self.free = _Free()
         self.ending: dict[int, dict[Node, None]] = {}
-        self.blocks: dict[Node, numpy.ndarray] = {}
+        self.blocks: dict[Node, Block] = {}
+        self.heirs: dict[Node, Node] = {}
 
-    def run(self) -> Plan:
-        """Return the plan."""
+    def place_forward(self, facts: Mapping[Node, Fact]) -> None:
+        """Plan the forward part, from the facts about its steps and the variables."""
+        self.facts.update(facts)
+        self._look()
+        self._place(self.steps.forward, 0)
+
+    def place_backward(self, facts: Mapping[Node, Fact], into_gradient: Mapping[Node, Node]) -> None:
+        """Plan the backward part, from the facts about its steps.
+
+        `into_gradient` are the steps that may write their answer where a variable's gradient is asked for.
+        """
+        self.facts.update(facts)
+        self.into_gradient = into_gradient
+        self._look()
+        start = len(self.steps.forward)
+        self.ending = {}
+        for owner in self.blocks:
+            if self.needed[owner] >= start - 1:
+                self._end(owner)
+        self._place(self.steps.backward, start)
+
+    def _look(self) -> None:
+        """Note what the facts tell about the memory of the steps that have some."""
+        steps, facts = self.steps, self.facts
+        self.needed = {}
+        for node in steps.all:
+            if node in facts:
+                for owner in self._owners([node]):
+                    self.needed[owner] = max(self.needed.get(owner, 0), self._ends[node])
+                if node.operator is not None and not is_trusted(node):
+                    self.seen |= self._owners(value.node for value in node.inputs)
+        for node in steps.backward:
+            if not is_trusted(node):
+                self.seen |= self._owners(value.node for value in node.inputs if value.node in facts)
+        self.own |= self.seen | self._owners(head.node for head in steps.heads)
+        lasting = self._owners(steps.lasting)
+        self.seen |= lasting
+        self.own |= lasting
+
+    def _owners(self, nodes: Iterable[Node]) -> set[Node]:
+        """Return the owners of the memory of some answers; those that took it over, and those that had it first."""
+        found = {owner for node in nodes for owner in self.facts[node].shares}
+        return found | {self.heirs[owner] for owner in found if owner in self.heirs}
+
+    def _place(self, steps: Sequence[Node], start: int) -> None:
         plan = self.plan
-        for number, node in enumerate(self.steps):
+        for number, node in enumerate(steps, start):
             for owner in self.ending.pop(number - 1, ()):
-                self.free.give(self.blocks[owner])
+                self.free.give(self.blocks[owner].number, plan.buffers[self.blocks[owner].number])
             plan.placements[node] = self._placement(number, node)
-        for node in self.steps:
+        for node in plan.placements:
             placement = plan.placements[node]
             reused = placement.source if placement.kind == "reuse" else None
             root = plan.roots[node] = node if reused is None else plan.roots[reused]
-            plan.root_end[root] = max(plan.root_end.get(root, 0), plan.last_use[node])
-        return plan
+            plan.root_end[root] = max(plan.root_end.get(root, 0), self._ends[node])
 
     def _placement(self, number: int, node: Node) -> Placement:
         fact = self.facts[node]
         if not _writes_into(node, fact, [self.facts[value.node] for value in node.inputs]):
             return Placement()
-        if node in self.into_gradient:
+        if node in self.into_gradient and node not in self.own:
             return Placement("gradient", source=self.into_gradient[node])
         source = self._dying(node, number, fact)
         if source is not None:
             self._hand_over(source, node, fact)
             return Placement("reuse", source=source)
-        return Placement("arena", buffer=self._buffer(node, fact))
+        if node in self.own:
+            return Placement()
+        return Placement("arena", block=self._block(node, fact))
 
     def _hand_over(self, source: Node, node: Node, fact: Fact) -> None:
         """Let `node` compute in the memory of `source`, which is then needed as long as the answer of `node`."""
         (owner,) = self.facts[source].shares
         self.ending.get(self.needed[owner], {}).pop(owner, None)
         self.needed[owner] = self.needed[node]
-        if node in self.seen:
-            self.seen.add(owner)
+        for kept in (self.seen, self.own):
+            if node in kept:
+                kept.add(owner)
         if owner in self.blocks:
             self._end(owner)
+        self.heirs[node] = owner
         self.facts[node] = replace(fact, shares=frozenset([owner]), nbytes=0)
 
-    def _buffer(self, node: Node, fact: Fact) -> numpy.ndarray:
+    def _block(self, node: Node, fact: Fact) -> Block:
         """Return memory of the arena for an answer."""
         assert fact.shape is not None
         size = math.prod(fact.shape) * fact.dtype.itemsize
         self.plan.unshared_bytes += size
-        block = self.free.take(size)
-        if block is None:
-            block = numpy.empty(max(size, 1), numpy.uint8)
-            self.plan.arena_bytes += size
-        self.blocks[node] = block
+        number = self.free.take(size)
+        if number is None:
+            number = len(self.plan.buffers)
+            self.plan.buffers.append(size)
+        block = self.blocks[node] = Block(number, fact.shape, fact.dtype, fact.strides)
         self._end(node)
-        return numpy.ndarray(fact.shape, fact.dtype, block, strides=fact.strides)
+        return block
 
     def _end(self, owner: Node) -> None:
-        """Note when the block of an owner is free, if it ever is."""
-        if self.needed[owner] < len(self.steps) and owner not in self.seen:
+        """Note when the buffer of an owner is free, if it ever is."""
+        if owner not in self.seen:
             self.ending.setdefault(self.needed[owner], {})[owner] = None
 
     def _dying(self, node: Node, number: int, fact: Fact) -> Node | None:
@@ -243,12 +280,12 @@ class _Placer:
                 and source.operator is not CONSTANT
                 and (known.shape, known.dtype, known.strides) == (fact.shape, fact.dtype, fact.strides)
                 and len(known.shares) == 1
-                and self._may_be_overwritten(source, number)
+                and self._may_be_overwritten(source, number, ("fresh",) if node in self.own else ("fresh", "arena"))
             ):
                 return source
         return None
 
-    def _may_be_overwritten(self, source: Node, number: int) -> bool:
+    def _may_be_overwritten(self, source: Node, number: int, kinds: Collection[str]) -> bool:
         """Tell whether nobody reads the memory of `source` after the step of this number, and it is the program's."""
         (owner,) = self.facts[source].shares
         placed = self.plan.placements.get(owner)
@@ -257,30 +294,30 @@ class _Placer:
             and owner not in self.seen
             and owner.operator is not None
             and placed is not None
-            and placed.kind in ("fresh", "arena")
-            and _trusted(owner)
+            and placed.kind in kinds
+            and is_trusted(owner)
             and (owner is source or self.plan.placements[source].kind == "reuse")
         )
 
 
-def _last_reads(steps: Sequence[Node], heads: Sequence[Value], ends: Mapping[Node, int]) -> dict[Node, int]:
+def _last_reads(steps: Steps) -> dict[Node, int]:
     """Return the number of the last step that reads each node's answer; for heads one that never comes."""
     found: dict[Node, int] = {}
-    for number, node in enumerate(steps):
+    every = steps.all
+    first = len(steps.forward)
+    for number, node in enumerate(every):
         for value in node.inputs:
             found[value.node] = number
-    for number, node in enumerate(steps):
+    for number, node in enumerate(every):
         found.setdefault(node, number)
-    for node, number in ends.items():
-        found[node] = max(found[node], number)
-    for head in heads:
-        found[head.node] = len(steps)
+    for value in steps.gradients.values():  # what is there before the backward part is copied at its start
+        if found.get(value.node, first) < first:
+            found[value.node] = first
+    for node in steps.lasting:
+        found[node] = max(found[node], first)
+    for head in steps.heads:
+        found[head.node] = len(every)
     return found
-
-
-def _trusted(node: Node) -> bool:
-    operator = node.operator
-    return bool(operator.node.operator.builtin if isinstance(operator, PullBack) else operator.builtin)
 
 
 def _writes_into(node: Node, fact: Fact, inputs: Sequence[Fact]) -> bool:
@@ -311,20 +348,20 @@ def _is_dense(fact: Fact) -> bool:
 
 
 class _Free:
-    """Blocks of memory that nobody needs, by size."""
+    """Buffers that nobody needs, by size."""
 
     def __init__(self) -> None:
         self._sizes: list[int] = []
-        self._blocks: dict[int, list[numpy.ndarray]] = {}
+        self._blocks: dict[int, list[int]] = {}
 
-    def give(self, block: numpy.ndarray) -> None:
-        """Add a block."""
-        if not self._blocks.setdefault(block.size, []):
-            insort(self._sizes, block.size)
-        self._blocks[block.size].append(block)
+    def give(self, number: int, size: int) -> None:
+        """Add a buffer."""
+        if not self._blocks.setdefault(size, []):
+            insort(self._sizes, size)
+        self._blocks[size].append(number)
 
-    def take(self, size: int) -> numpy.ndarray | None:
-        """Return the smallest block that holds `size` bytes and wastes few, which is then no longer free."""
+    def take(self, size: int) -> int | None:
+        """Return the number of the smallest buffer that holds `size` bytes, wasting few: it is no longer free."""
         position = bisect_left(self._sizes, size)
         if position == len(self._sizes) or self._sizes[position] > 2 * size + 4096:
             return None

@@ -1,337 +1,222 @@
 """Programs: graphs lowered for given shapes into flat lists of calls on raw arrays, run as compiled Python.
 
 The first run goes step by step, and notes the layout of every answer and whose memory it shares. From these facts a
-plan is made (`minpy.graph.memory`), and Python source with one line a step; later runs execute that.
+plan is made (`minpy.graph.memory`), and Python source with one line a step; later runs execute that. The forward part
+is compiled after its first run, the backward part after its own.
+
+A program can serve several calls at once: what one call uses, memory and operators with states, is its `Runner`.
 """
 
 from __future__ import annotations
 
-import functools
-import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+import copy
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy
 
-from minpy.core import dispatch
-from minpy.graph.emitting import Emitter
-from minpy.graph.expanding import expand
-from minpy.graph.gradient import PullBack, differentiate
-from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
+from minpy.graph.emitting import Emitter, Part
+from minpy.graph.gradient import PullBack
+from minpy.graph.interpreting import place_of, step_call
+from minpy.graph.ir import Node
 from minpy.graph.locating import raise_at
-from minpy.graph.lowering import Builder, lower, used
-from minpy.graph.memory import Fact, last_uses, observe
-from minpy.graph.tracing.captures import Captures
+from minpy.graph.locking import lock
+from minpy.graph.memory import Fact, Plan, Planner
+from minpy.graph.steps import Steps
 
-__all__ = ["Observer", "Program", "Timing", "build_program"]
+__all__ = ["Program", "Runner"]
 
-# Sees each step twice: with its inputs and None before it runs, and with its answer, too, afterwards.
-Observer = Callable[[Node, Sequence[Any], Any], None]
+# More runners than this do not wait for calls to come: each holds the buffers of a call.
+_MOST_IDLE = 64
 
 
-def build_program(
-    heads: Sequence[Value],
-    variables: Sequence[Node],
-    shapes: Mapping[Value, Any],
-    dtypes: Mapping[Value, Any],
-    training: bool,
-    requests: Mapping[Node, str] | None = None,
-    traced: bool = True,
-) -> Program:
-    """Lower a graph into a program.
+class Runner:
+    """What one call of a program uses: buffers, operators with states of its own, and the functions made of them.
 
     Parameters
     ----------
-    heads : sequence of Value
-        What it computes.
-    variables : sequence of Node
-        In the order in which their arrays will be given.
-    shapes, dtypes : mapping of Value
-        Of every value of the graph.
-    training : bool
-    requests : mapping of Node to str, optional
-        Which gradients are wanted, 'write' or 'add'; without them the program has no backward part.
-    traced : bool
-        Whether users' operators become what they compute, where that can be told; without, each is one call.
+    is_first : bool
+        Whether it may use the operators of the program itself; others make fresh ones.
     """
-    builder = Builder()
-    captures = Captures()
-    run_heads, became = lower(heads, training, builder, shapes)
-    known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
-    known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
-    head_gradients: list[Value] = []
-    gradients: dict[Node, Value] = {}
-    if requests:
-        for index, head in enumerate(run_heads):
-            value = Value(Node(None, (), {}, f"head_gradient{index}"))
-            known_shapes[value], known_dtypes[value] = known_shapes[head], known_dtypes[head]
-            head_gradients.append(value)
-        gradients = differentiate(
-            run_heads, head_gradients, requests, known_shapes, known_dtypes, builder, captures if traced else None
-        )
-    nodes = builder.created
-    if traced:
-        expanded = expand(nodes, known_shapes, known_dtypes, captures)
-        nodes = expanded.nodes
-        run_heads = [expanded.value(head) for head in run_heads]
-        gradients = {node: expanded.value(value) for node, value in gradients.items()}
-    wanted = used([*run_heads, *gradients.values()])
-    heads_need = used(run_heads)
-    first = [node for node in nodes if node in heads_need]
-    second = [node for node in nodes if node in wanted and node not in heads_need]
-    return Program(
-        run_heads,
-        [*variables, *captures.nodes],
-        first,
-        second,
-        head_gradients,
-        gradients,
-        dict(requests or {}),
-        captures,
-    )
 
+    __slots__ = ("_calls", "_is_first", "_nodes", "backward", "buffers", "forward")
 
-class Timing(NamedTuple):
-    """A step, the part of the program that it belongs to ('forward' or 'backward'), and the seconds that it took."""
+    def __init__(self, is_first: bool) -> None:
+        self._is_first = is_first
+        self._calls: dict[Node, Callable[..., Any]] = {}
+        self._nodes: dict[Node, Node] = {}
+        self.buffers: list[numpy.ndarray] = []
+        self.forward: Callable[..., Any] | None = None
+        self.backward: Callable[..., Any] | None = None
 
-    node: Node
-    part: str
-    seconds: float
+    def call_of(self, node: Node) -> Callable[..., Any]:
+        """Return the function of a step."""
+        call = self._calls.get(node)
+        if call is None:
+            call = self._calls[node] = step_call(node if self._is_first else self._own(node))
+        return call
+
+    def _own(self, node: Node) -> Node:
+        """Return a node that computes the same, with an operator of this runner's own if it has a state."""
+        known = self._nodes.get(node)
+        if known is None:
+            operator = node.operator
+            if isinstance(operator, PullBack):
+                of = self._own(operator.node)
+                if of is not operator.node:
+                    operator = copy.copy(operator)
+                    operator.node = of
+            elif hasattr(operator, "fresh"):
+                operator = operator.fresh()
+            same = operator is node.operator
+            known = node if same else Node(operator, node.inputs, node.attributes, node.name, node.kind)
+            self._nodes[node] = known
+        return known
+
+    def allocate(self, plan: Plan) -> None:
+        """Make the buffers that a plan asks for, and that are not there yet."""
+        self.buffers += [numpy.empty(max(size, 1), numpy.uint8) for size in plan.buffers[len(self.buffers) :]]
 
 
 class Program:
-    """A lowered graph.
+    """A lowered graph that can be run.
 
     Attributes
     ----------
-    forward, backward : list of Node
-        The steps of both parts.
-    gradients : dict
-        Variable to the value that is its gradient; variables that no gradient reaches are absent.
+    steps : Steps
+    emitter : Emitter or None
+        What knows the source of its parts, once something has run.
     """
 
-    def __init__(
-        self,
-        heads: list[Value],
-        variables: list[Node],
-        forward: list[Node],
-        backward: list[Node],
-        head_gradients: list[Value],
-        gradients: dict[Node, Value],
-        requests: dict[Node, str],
-        captures: Captures | None = None,
-    ) -> None:
-        self.captures = Captures() if captures is None else captures
-        self.heads = heads
-        self.variables = variables
-        self.forward = forward
-        self.backward = backward
-        self.head_gradients = head_gradients
-        self.gradients = gradients
-        self.requests = requests
-        self.emitted: Emitter | None = None
-        self._calls = {node: step_call(node) for node in (*forward, *backward)}
-        self._facts: dict[Node, Fact] = {}
-        self._env: dict[Node, Any] = {}
-        self._run_forward: Any = None
-        self._run_backward: Any = None
-        self._is_compiled_run = False
-        self.last_uses = self._last_uses()
-        states = {value.node for node in forward for value in node.auxiliary_inputs()}
-        self._states = {position for position, node in enumerate(variables) if node in states}
+    def __init__(self, steps: Steps) -> None:
+        self.steps = steps
+        self.emitter: Emitter | None = None
+        self._planner: Planner | None = None
+        self._forward: Part | None = None
+        self._backward: Part | None = None
+        self._idle: list[Runner] = []
+        self._has_first = False
 
-    def is_current(self) -> bool:
-        """Tell whether what users' traced functions refer to is what it was; if not, a program is to be made anew."""
-        return not self.captures or self.captures.hold("forward", "backward")
+    # -- runners -----------------------------------------------------------------------------------------------------
 
-    def run_forward(self, arrays: Sequence[numpy.ndarray], observer: Observer | None = None) -> Sequence[Any]:
-        """Compute and return the heads, which share memory with `arrays` where operators return views."""
-        arrays = _as_contiguous([*arrays, *self.captures.arrays()], self._states)
-        if self._run_forward is not None and observer is None:
-            self._is_compiled_run = True
-            return self._guarded(self._run_forward, arrays)
-        self._is_compiled_run = False
-        env = self._env = dict(zip(self.variables, arrays, strict=True))
-        for node, array in env.items():
-            self._facts.setdefault(node, _fact_of_given(node, array))
+    def take(self) -> Runner:
+        """Return a runner that nobody else uses."""
         try:
-            self._interpret(self.forward, env, observer, 0)
-        except BaseException:
-            self._env = {}
-            raise
-        heads = [_read(env, head) for head in self.heads]
-        if not self.requests:
-            self._env = {}
-            if self._run_forward is None:
-                self._compile()
-        return heads
+            return self._idle.pop()
+        except IndexError:
+            with lock():
+                is_first, self._has_first = not self._has_first, True
+            return Runner(is_first)
 
-    def run_backward(
-        self,
-        arrays: Sequence[numpy.ndarray],
-        head_gradients: Sequence[numpy.ndarray],
-        buffers: Mapping[Node, numpy.ndarray],
-        observer: Observer | None = None,
-    ) -> None:
-        """Compute the gradients, and write them into `buffers` (or add them, as the requests say).
+    def give_back(self, runner: Runner) -> None:
+        """Take a runner back that is not used any more."""
+        if len(self._idle) < _MOST_IDLE:
+            self._idle.append(runner)
 
-        The head gradients and buffers must not share memory.
-        """
-        self.captures.require()
-        arrays = _as_contiguous([*arrays, *self.captures.arrays()], self._states)
-        head_gradients = _as_contiguous(head_gradients)
-        if self._is_compiled_run:
-            targets = [buffers[node] for node in self.gradients]
-            if self._run_backward is not None:
-                given = _as_contiguous(targets)
-                self._guarded(self._run_backward, arrays, head_gradients, given)
-                for target, array in zip(targets, given, strict=True):
-                    if array is not target:
-                        numpy.copyto(target, array)
-        else:
-            env = self._env
-            env.update(zip(self.captures.nodes, arrays[len(arrays) - len(self.captures.nodes) :], strict=True))
-            env.update((value.node, array) for value, array in zip(self.head_gradients, head_gradients, strict=True))
-            for value in self.head_gradients:
-                self._facts.setdefault(value.node, _fact_of_given(value.node, env[value.node]))
-            self._interpret(self.backward, env, observer, len(self.forward))
-            for node, value in self.gradients.items():
-                store(buffers[node], _read(env, value), self.requests[node])
-            self._env = {}
-            if self._run_forward is None:
-                self._compile()
-        for node, request in self.requests.items():
-            if node not in self.gradients and request == "write":
-                buffers[node].fill(0)
+    def forward_of(self, runner: Runner) -> Callable[..., Any] | None:
+        """Return the compiled forward part for a runner; None, if there is none yet."""
+        if runner.forward is None and self._forward is not None:
+            runner.forward = self._made(self._forward, runner)
+        return runner.forward
 
-    def profile(self, arrays: Sequence[Any], head_gradients: Sequence[Any], buffers: Any) -> list[Timing]:
-        """Return how long each step took, in one run step by step."""
-        times: list[Timing] = []
-        start = 0.0
-        count = len(self.forward)
+    def backward_of(self, runner: Runner) -> Callable[..., Any] | None:
+        """Return the compiled backward part for a runner; None, if there is none yet."""
+        if runner.backward is None and self._backward is not None:
+            runner.backward = self._made(self._backward, runner)
+        return runner.backward
 
-        def note(node: Node, _: Any, answer: Any) -> None:
-            nonlocal start
-            if answer is not None:
-                seconds = time.perf_counter() - start
-                times.append(Timing(node, "forward" if len(times) < count else "backward", seconds))
-            start = time.perf_counter()
+    def _made(self, part: Part, runner: Runner) -> Callable[..., Any]:
+        assert self.plan is not None
+        runner.allocate(self.plan)
+        return part.made(runner.call_of, runner.buffers)
 
-        self.run_forward(arrays, note)
-        if self.requests:
-            self.run_backward(arrays, head_gradients, buffers, note)
-        return times
+    # -- compiling ---------------------------------------------------------------------------------------------------
+
+    @property
+    def plan(self) -> Plan | None:
+        """Where answers are computed, as far as that is known."""
+        return self.emitter.plan if self.emitter is not None else None
+
+    @property
+    def knows_forward(self) -> bool:
+        """Whether the forward part is compiled."""
+        return self._forward is not None
+
+    @property
+    def knows_backward(self) -> bool:
+        """Whether the backward part is compiled."""
+        return self._backward is not None
+
+    @property
+    def facts(self) -> dict[Node, Fact]:
+        """What is known about the answers of steps, once the forward part is compiled."""
+        assert self.emitter is not None
+        return self.emitter.facts
+
+    def learn_forward(self, facts: Mapping[Node, Fact]) -> None:
+        """Compile the forward part from the facts about its steps and the variables."""
+        with lock():
+            if self._forward is None:
+                planner = Planner(self.steps)
+                planner.place_forward(facts)
+                emitter = Emitter(self.steps, planner)
+                part = emitter.forward()
+                self.emitter = emitter
+                self._planner = planner if self.steps.requests else None
+                self._forward = part
+
+    def learn_backward(self, facts: Mapping[Node, Fact]) -> None:
+        """Compile the backward part from the facts about its steps and the heads' gradients."""
+        with lock():
+            # If this is interrupted, the plan is half made: then the backward part goes on step by step.
+            planner, self._planner = self._planner, None
+            if planner is not None:
+                assert self.emitter is not None
+                known = {**self.facts, **facts}
+                into_gradient = _into_gradient(self.steps, known)
+                planner.place_backward(facts, into_gradient)
+                self._backward = self.emitter.backward(into_gradient)
+
+    def locate(self, error: Exception) -> None:
+        """Raise an error of a compiled part again, with the node where it happened; return if that is not known."""
+        for part in (self._forward, self._backward):
+            node = part.step_of(error) if part is not None else None
+            if node is not None:
+                raise_at(place_of(node), error)
 
     def text(self) -> str:
         """Return the program as text: the source that runs, or the steps, as long as nothing has run."""
-        if self.emitted is not None:
-            return self.emitted.described()
-        steps = [*self.forward, *self.backward]
-        return "\n".join(f"{node.name} = {node.kind}({', '.join(map(repr, node.inputs))})" for node in steps)
-
-    # -- inside ------------------------------------------------------------------------------------------------------
-
-    def _last_uses(self) -> dict[Value, int]:
-        steps = [*self.forward, *self.backward]
-        ends = dict.fromkeys([*self.heads, *self.gradients.values()], len(steps))
-        return last_uses(steps, ends)
-
-    def _interpret(self, steps: Sequence[Node], env: dict[Node, Any], observer: Observer | None, start: int) -> None:
-        known = self._run_forward is not None
-        for number, node in enumerate(steps, start):
-            arguments = [_read(env, value) for value in node.inputs]
-            if observer is not None:
-                observer(node, arguments, None)
-            try:
-                answer = env[node] = self._calls[node](*arguments)
-            except Exception as error:
-                raise_at(place_of(node), error)
-            if not known:
-                self._facts[node] = observe(node, answer, [value.node for value in node.inputs], self._facts, env)
-            if observer is not None:
-                observer(node, arguments, answer)
-            for source in dict.fromkeys(value.node for value in node.inputs):
-                if source.operator is not None:
-                    self._release(env, source, number)
-            self._release(env, node, number)
-
-    def _release(self, env: dict[Node, Any], node: Node, number: int) -> None:
-        """Forget an answer, or some of several outputs, once nothing after the step `number` reads it."""
-        answer, last = env.get(node), self.last_uses
-        whole = last.get(Value(node, ANSWER), -1)
-        if isinstance(answer, tuple):
-            ends = [max(whole, last.get(Value(node, index), -1)) for index in range(len(answer))]
-            answer = tuple(one if end > number else None for one, end in zip(answer, ends, strict=True))
-            env[node] = answer
-            if not any(end > number for end in ends):
-                del env[node]
-        elif max(whole, last.get(Value(node), -1)) <= number:
-            env.pop(node, None)
-
-    def _compile(self) -> None:
-        self.emitted = Emitter(self, self._facts, self._calls)
-        self._run_forward, self._run_backward = self.emitted.compile()
-
-    def _guarded(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        try:
-            return function(*arguments)
-        except Exception as error:
-            node = self.emitted.step_of(error) if self.emitted is not None else None
-            if node is None:
-                raise
-            raise_at(place_of(node), error)
+        parts = [part.described() for part in (self._forward, self._backward) if part is not None]
+        if not parts:
+            return "\n".join(
+                f"{node.name} = {node.kind}({', '.join(map(repr, node.inputs))})" for node in self.steps.all
+            )
+        assert self.plan is not None
+        parts.append(
+            f"# {len(self.plan.placements)} steps; {self.plan.arena_bytes} bytes of buffers hold "
+            f"{self.plan.unshared_bytes} bytes of answers; {self.plan.reused} answers are computed in the memory of "
+            "another."
+        )
+        return "\n".join(parts)
 
 
-def step_call(node: Node) -> Callable[..., Any]:
-    """Return the function from the raw inputs of a node to its raw answer."""
-    operator, attributes = node.operator, node.attributes
-    if operator is CONSTANT:
-        return lambda: attributes["value"]
-    if isinstance(operator, PullBack):
-        return operator.forward
-    if not operator.builtin:
-        return lambda *raws: dispatch.run(operator, raws, attributes)
-    if operator.keeps_dtype:
-        return lambda *raws: dispatch.run_keeping_dtype(operator, raws, attributes)
-    if attributes:
-        return functools.partial(operator.forward, **attributes)
-    forward: Callable[..., Any] = operator.forward
-    return forward
-
-
-def _as_contiguous(arrays: Sequence[numpy.ndarray], states: Collection[int] = ()) -> Sequence[numpy.ndarray]:
-    """Return arrays with those copied that are not C-contiguous, but for the states, which are written to.
-
-    A plan holds for one layout: whether an answer is a view, and so may not be written to, depends on that.
-    """
-    for array in arrays:
-        if not array.flags.c_contiguous:
-            return [
-                array if array.flags.c_contiguous or position in states else array.copy()
-                for position, array in enumerate(arrays)
-            ]
-    return arrays
-
-
-def store(buffer: numpy.ndarray, gradient: Any, request: str) -> None:
-    """Write a gradient where it is asked for, or add it."""
-    if request == "add":
-        buffer += gradient
-    else:
-        numpy.copyto(buffer, gradient)
-
-
-def place_of(node: Node) -> str:
-    """Return which node of the user's graph a step belongs to, for use in a message."""
-    if isinstance(node.operator, PullBack):
-        return f"backward of {node.operator.node.described()}"
-    return node.described()
-
-
-def _read(env: Mapping[Node, Any], value: Value) -> Any:
-    answer = env[value.node]
-    return answer[value.index] if isinstance(answer, tuple) and value.index != ANSWER else answer
-
-
-def _fact_of_given(node: Node, array: Any) -> Fact:
-    return Fact(numpy.shape(array), array.dtype, array.strides, frozenset([node]), 0, 1, array.flags.c_contiguous)
+def _into_gradient(steps: Steps, facts: Mapping[Node, Fact]) -> dict[Node, Node]:
+    """Return the steps that may compute straight into the array that a gradient is asked into."""
+    found: dict[Node, Node] = {}
+    second = set(steps.backward)
+    counts: dict[Node, int] = {}
+    for value in steps.gradients.values():
+        counts[value.node] = counts.get(value.node, 0) + 1
+    for variable, value in steps.gradients.items():
+        fact = facts.get(value.node)
+        if (
+            steps.requests[variable] == "write"
+            and counts[value.node] == 1
+            and value.node in second
+            and fact is not None
+            and fact.shape is not None
+            and (fact.shape, fact.dtype) == (facts[variable].shape, facts[variable].dtype)
+            and fact.c_contiguous
+        ):
+            found[value.node] = variable
+    return found

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.context import CPU, Context, current_context, resolve_context
-from minpy.core.array import Array, create, new_array
+from minpy.core.array import Array, create, memory_of, new_array
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import filled, numeric_array
@@ -482,7 +482,11 @@ def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True, array_cls: Any = 
         )
     shared = _writable_view(ndarray)
     ndarray.flags.writeable = False
-    return place(array_cls, shared, resolve_context(None))
+    made: NDArray = place(array_cls, shared, resolve_context(None))
+    memory = memory_of(shared)
+    memory.external = True
+    memory.add(made)
+    return made
 
 
 def _writable_view(array: numpy.ndarray) -> numpy.ndarray:

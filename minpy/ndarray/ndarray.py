@@ -14,10 +14,18 @@ import numpy
 
 from minpy.bridge.protocols import NumPyProtocols
 from minpy.context import CPU, Context, resolve_context
-from minpy.core.array import FRONT_ENDS, Array, note_write, register_front_end
+from minpy.core.array import FRONT_ENDS, Array, note_write, register_front_end, share
 from minpy.core.backward import backward
 from minpy.core.dispatch import overwrite, read_only_error
-from minpy.core.errors import ArgumentError, DTypeError, MutationError, NoGradientError, ShapeError, describe
+from minpy.core.errors import (
+    ArgumentError,
+    DTypeError,
+    MutationError,
+    MXNetError,
+    NoGradientError,
+    ShapeError,
+    describe,
+)
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
@@ -26,6 +34,7 @@ from minpy.ndarray.conversion import numeric_array, wrapped
 from minpy.ndarray.operands import NUMBERS, as_dtype_of, kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild, require_dense
 from minpy.ndarray.variables import mark_variable
+from minpy.ndarray.writing import receive, record_store, require_writable, unrecorded_write, view_of
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.tensor import indexing, mathematics
 from minpy.ops.tensor.identity import cast, identity
@@ -62,6 +71,8 @@ class NDArray(Members):
     _copies_views: ClassVar[bool] = True
     _keeps_dtype: ClassVar[bool] = True
     _scalar_shape: ClassVar[tuple[int, ...]] = (1,)
+    # Whether what an operator returned may be changed in place under `record`: that is recorded, too.
+    _records_changes: ClassVar[bool] = False
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
@@ -259,7 +270,9 @@ class NDArray(Members):
 
     def as_np_ndarray(self) -> Any:
         """Return the same buffer, and place on the tape, with NumPy's semantics."""
-        return place(FRONT_ENDS["numpy"], self._data, self.context, self._node)
+        array = place(FRONT_ENDS["numpy"], self._data, self.context, self._node)
+        share(self, array)
+        return array
 
     def tostype(self, stype: str) -> Self:
         """Return the array in a storage type; only 'default' (dense) exists."""
@@ -318,7 +331,9 @@ class NDArray(Members):
 
     def detach(self) -> Self:
         """Return the same buffer without history: no gradient flows through the result."""
-        return self._like(self._data)
+        array = self._like(self._data)
+        share(self, array)
+        return array
 
     def backward(self, out_grad: Any = None, retain_graph: bool = False, train_mode: bool = True) -> None:
         """Compute the gradient of this array with respect to every variable it was recorded from.
@@ -342,41 +357,56 @@ class NDArray(Members):
     # -- parts -----------------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: Any) -> Self:
-        if type(key) is slice and key.start is key.stop is key.step is None and self._copies_views:
-            return self
-        key = raw_key(key)
-        if (
-            type(key) is not tuple
-            and isinstance(key, (int, numpy.integer))
-            and self._data.ndim
-            and not isinstance(key, bool)
-        ):
-            size = self._data.shape[0]
-            if not -size <= key < size:
-                raise IndexError(f"index {key} is out of range for axis 0 of an array of shape {self.shape}.")
-        basic = indexing.is_basic(key)
+        kind = type(key)
+        if kind is slice:
+            if key.start is key.stop is key.step is None and self._copies_views:
+                return self
+            parts: Any = (key, ...)
+        elif kind is int:
+            self._require_in_range(key)
+            parts = (key, ...)
+        else:
+            key = raw_key(key)
+            if isinstance(key, numpy.integer):
+                self._require_in_range(key)
+            if not indexing.is_basic(key):
+                return self._gathered(key)
+            parts = key if type(key) is tuple else (key,)
+            if ... not in parts:
+                parts = (*parts, ...)
+        data = self._data[parts]  # with an Ellipsis it is a view, never a scalar
+        if not data.ndim and self._scalar_shape:
+            parts = (*parts, None)
+            data = data.reshape(self._scalar_shape)
+        if self._node is not None and state.recording:
+            parts = kept_key(parts)
+        return view_of(self, data, indexing.index, {"key": parts})
+
+    def _require_in_range(self, key: Any) -> None:
+        size = self._data.shape[0] if self._data.ndim else 0
+        if not -size <= key < size and self._data.ndim:
+            raise IndexError(f"index {key} is out of range for axis 0 of an array of shape {self.shape}.")
+
+    def _gathered(self, key: Any) -> Any:
+        """Return the elements that indices in arrays or a mask choose: a copy."""
         if self._node is not None and state.recording:
             result = indexing.index(self, key=kept_key(key))
             return result if result._data.ndim or not self._scalar_shape else reshape_exactly(result, shape=(1,))
-        data = self._data[key if not basic else (*key, ...) if type(key) is tuple and ... not in key else key]
-        if not isinstance(data, numpy.ndarray):
-            data = self._data[key, ...] if basic and type(key) is not tuple else numpy.asarray(data)
-        if not data.ndim:
-            data = data.reshape(self._scalar_shape)
-        return self._like(data)
+        data = numpy.asarray(self._data[key])
+        return self._like(data if data.ndim else data.reshape(self._scalar_shape))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = raw_key(key)
-        if state.recording and (self._node is not None or (isinstance(value, Array) and value._node is not None)):
-            self._assign_recorded(key, value)
-            return
         raw = value._data if isinstance(value, Array) else value
         if isinstance(raw, numpy.ndarray) and raw.size == 1:
             raw = raw.reshape(())
         elif isinstance(raw, (str, bytes, dict, set)):
             raise DTypeError(f"cannot assign {describe(raw)} to x[{key_text(key)}]; expected an array or a number.")
-        data = self._data
         try:
+            if state.recording and (self._node is not None or (isinstance(value, Array) and value._node is not None)):
+                record_store(self, kept_key(key), value, raw, "x[...] = value")
+                return
+            data = self._data
             if (type(raw) is int or type(raw) is list) and data.dtype.kind in "iu" and self._keeps_dtype:
                 raw = wrapped(raw, data.dtype)
             if type(key) is slice and key == _ALL and isinstance(raw, numpy.ndarray) and raw.dtype != data.dtype:
@@ -386,23 +416,17 @@ class NDArray(Members):
         except OverflowError:  # numbers that the dtype cannot hold wrap around
             if not self._keeps_dtype:
                 raise
-            data[key] = numeric_array(raw, data.dtype)
+            self._data[key] = numeric_array(raw, self._data.dtype)
         except ValueError as error:
-            if not data.flags.writeable:
+            if isinstance(error, MXNetError):
+                raise
+            if not self._data.flags.writeable:
                 raise read_only_error(f"x[{key_text(key)}] = value") from None
-            selected = data[key].shape
+            selected = self._data[key].shape
             raise ShapeError(
                 f"cannot assign {describe(raw)} to x[{key_text(key)}], which has shape {selected}: {error}."
             ) from None
-        self._changed()
-
-    def _assign_recorded(self, key: Any, value: Any) -> None:
-        if self._node is not None:
-            raise self._in_place_error("x[...] = value")
-        if value.size == 1:
-            value = reshape_exactly(value, shape=())
-        result = indexing.assign(self, value, key=kept_key(key))
-        self._data, self._node = result._data, result._node
+        self._changed(key)
 
     def _in_place_error(self, what: str) -> MutationError:
         kind = "a variable (attach_grad)" if type(self._node) is Leaf else "recorded"
@@ -412,18 +436,16 @@ class NDArray(Members):
             "the change outside record() or inside autograd.pause()."
         )
 
-    def _changed(self) -> None:
-        """Note that the buffer was written: what was computed from the old value is history."""
-        note_write(self._data)
-        if self._node is not None and type(self._node) is not Leaf:
-            self._node = None
+    def _changed(self, key: Any = ..., replaces: bool = True) -> None:
+        """Note that `self[key]` was written, and nothing recorded; whether the old values do not matter any more."""
+        memory = note_write(self._data)
+        if memory.taped or (self._node is not None and type(self._node) is not Leaf):
+            unrecorded_write(self, memory, key, replaces)
 
     def _receive(self, data: Any, node: Any) -> None:
         """Take the result of a call that was given this array as `out`."""
-        if state.recording and self._node is not None:
-            raise self._in_place_error("out=x")
-        if node is not None:
-            self._data, self._node = data.astype(self._data.dtype, copy=False), node
+        if state.recording and (self._node is not None or node is not None):
+            receive(self, data, node, "out=x")
             return
         if data is not self._data:
             numpy.copyto(self._data, data, casting="unsafe")
@@ -431,9 +453,12 @@ class NDArray(Members):
 
     def _update(self, operator: Operator, other: Any) -> Any:
         """Compute `x = operator(x, other)` in place, for `+=` and its kin."""
-        if state.recording and self._node is not None:
-            raise self._in_place_error(f"x {_SIGNS.get(operator.__name__, operator.__name__)}= y")
-        recorded = state.recording and isinstance(other, Array) and other._node is not None
+        recorded = state.recording and (
+            self._node is not None or (isinstance(other, Array) and other._node is not None)
+        )
+        if recorded:
+            what = f"x {_SIGNS.get(operator.__name__, operator.__name__)}= y"
+            require_writable(self, what)
         raw = other._data if isinstance(other, Array) else other
         if isinstance(raw, numpy.ndarray):
             direct = raw.dtype == self._data.dtype and raw.shape == self._data.shape
@@ -450,7 +475,7 @@ class NDArray(Members):
             except TypeError:
                 is_done = False  # quotients of integers, differences of booleans
             if is_done:
-                self._changed()
+                self._changed(replaces=False)
                 return self
         result = self._general(operator, self, other)
         if result is NotImplemented:
@@ -465,11 +490,11 @@ class NDArray(Members):
                 f"in-place {operator.__name__}: the result has dtype {result._data.dtype}, which an array of "
                 "booleans cannot hold. Write x = x + y, or convert x with astype() first."
             )
-        if result._node is not None:
-            self._data, self._node = result._data.astype(self._data.dtype, copy=False), result._node
+        if recorded:
+            receive(self, result._data, result._node, what)
         else:
-            overwrite(self, result._data)
-            self._changed()
+            numpy.copyto(self._data, result._data, casting="unsafe")
+            self._changed(replaces=False)
         return self
 
     @staticmethod
@@ -505,7 +530,7 @@ class NDArray(Members):
     # -- shapes ----------------------------------------------------------------------------------------------------
 
     def reshape(self, *new_shape: Any, **options: Any) -> Self:
-        """Return the same buffer in another shape; outside `record`, writing to it writes to this array.
+        """Return the same buffer in another shape: writing to it writes to this array.
 
         Parameters
         ----------
@@ -528,9 +553,12 @@ class NDArray(Members):
         if isinstance(target, str) or not all(isinstance(length, (int, numpy.integer)) for length in target):
             raise ArgumentError(f"reshape: the shape must be a tuple of int, got {describe(target)}.")
         exact = resolve_shape(self.shape, tuple(target), reverse)
-        if self._node is not None and state.recording:
+        base = self._data.base
+        data = self._data.reshape(exact)
+        if data.base is not (self._data if base is None else base) and not numpy.may_share_memory(data, self._data):
+            # It is not contiguous, and NumPy has copied it.
             return reshape_exactly(self, shape=exact)
-        return self._like(self._data.reshape(exact))
+        return view_of(self, data, reshape_exactly, {"shape": exact})
 
     def transpose(self, *axes: Any, **options: Any) -> Self:
         """Return the array with its axes permuted; reversed if none are given."""

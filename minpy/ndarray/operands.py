@@ -57,7 +57,15 @@ def kept_key(key: Any) -> Any:
     """Return an index that stays what it is when the arrays in it are changed."""
     if isinstance(key, (numpy.ndarray, list)):
         return key.copy()
+    if type(key) is slice:
+        bounds = (key.start, key.stop, key.step)
+        return slice(*[_as_bound(bound) for bound in bounds])
     return tuple(map(kept_key, key)) if isinstance(key, tuple) else key
+
+
+def _as_bound(bound: Any) -> Any:
+    """Return a bound of a slice; a number in place of an array of one."""
+    return bound.__index__() if isinstance(bound, Array) else bound  # type: ignore[attr-defined]
 
 
 def key_text(key: Any) -> str:

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
-from minpy.core.array import Array, raw_of, register_front_end
+from minpy.core.array import Array, register_front_end, share
 from minpy.core.errors import MutationError
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
-from minpy.core.state import state
 from minpy.ndarray.methods import ARITHMETIC, install_arithmetic, install_comparisons
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
-from minpy.ops.tensor import indexing
 
 __all__ = ["ndarray"]
 
@@ -45,6 +43,7 @@ class ndarray(NumPyMembers):
     _copies_views: ClassVar[bool] = False
     _keeps_dtype: ClassVar[bool] = False
     _scalar_shape: ClassVar[tuple[int, ...]] = ()
+    _records_changes: ClassVar[bool] = True
 
     @property
     def dtype(self) -> numpy.dtype:
@@ -98,7 +97,9 @@ class ndarray(NumPyMembers):
     def as_nd_ndarray(self) -> Any:
         """Return the same buffer, and place on the tape, with MXNet's semantics."""
         data = self._data.reshape(-1) if not self._data.ndim else self._data
-        return place(NDArray, data, self.context, self._node)
+        array = place(NDArray, data, self.context, self._node)
+        share(self, array)
+        return array
 
     def copy(self, order: str = "C") -> Any:
         """Return a copy; recorded."""
@@ -114,41 +115,12 @@ class ndarray(NumPyMembers):
         chosen = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return numpy.transpose(self, chosen or None)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        recorded = self._node is not None or (isinstance(value, Array) and value._node is not None)
-        if not (state.recording and recorded):
-            super().__setitem__(key, value)
-            return
-        self._require_own("x[...] = value")
-        raw_key = tuple(map(raw_of, key)) if isinstance(key, tuple) else raw_of(key)
-        value = value if isinstance(value, Array) else numpy.asarray(value)
-        self._become(indexing.assign(self, value, key=raw_key))
-
-    def _update(self, operator: Operator, other: Any) -> Any:
-        recorded = self._node is not None or (isinstance(other, Array) and other._node is not None)
-        if not (state.recording and recorded):
-            return super()._update(operator, other)
-        self._require_own(f"in-place {operator.__name__}")
-        self._become(operator(self, other))
-        return self
-
-    def _receive(self, data: Any, node: Any) -> None:
-        if not (state.recording and (self._node is not None or node is not None)):
-            super()._receive(data, node)
-            return
-        self._require_own("out=x")
-        self._data, self._node = data.astype(self._data.dtype, copy=False), node
-
-    def _require_own(self, what: str) -> None:
-        if type(self._node) is Leaf or not self._data.flags.writeable:
-            reason = "a variable (attach_grad)" if type(self._node) is Leaf else "an input of a function"
-            raise MutationError(
-                f"{what} changes {reason} in place, inside a recorded computation: its old value is still needed. "
-                "Start with a copy: x = x.copy()."
-            )
-
-    def _become(self, result: Any) -> None:
-        self._data, self._node = result._data, result._node
+    def _in_place_error(self, what: str) -> MutationError:
+        reason = "a variable (attach_grad)" if type(self._node) is Leaf else "an input of a function"
+        return MutationError(
+            f"{what} changes {reason} in place, inside a recorded computation: its old value is still needed. "
+            "Start with a copy: x = x.copy()."
+        )
 
     @staticmethod
     def _general(operator: Operator, x: Any, y: Any) -> Any:

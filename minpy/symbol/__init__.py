@@ -9,11 +9,12 @@ from minpy.core.operator import Operator
 from minpy.namespaces import listing, missing
 from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
-from minpy.symbol import random
+from minpy.symbol import binding, gradients, pickling, random  # noqa: F401  # they give `Symbol` methods
+from minpy.symbol.arithmetic import install
 from minpy.symbol.composing import Custom, compose, shown_signature, var
 from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, with_numbers, zeros  # noqa: A004
 from minpy.symbol.saving import fromjson, load, load_json
-from minpy.symbol.symbol import Group, Symbol, install
+from minpy.symbol.symbol import Group, Symbol
 
 Variable = var
 

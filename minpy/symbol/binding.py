@@ -10,13 +10,13 @@ import numpy
 
 from minpy.context import Context, current_context
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe, nearest
-from minpy.graph.inference import infer_dtypes
+from minpy.graph.compiled import Known
 from minpy.graph.ir import Node, Value, variables
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.symbol.executor import Executor, missing_text
-from minpy.symbol.symbol import Symbol
+from minpy.symbol.symbol import Symbol, method
 
 __all__ = ["bind", "simple_bind"]
 
@@ -64,7 +64,7 @@ def _requests(grad_req: Any, names: Sequence[str]) -> list[str]:
     if isinstance(grad_req, str):
         requests = [grad_req] * len(names)
     elif isinstance(grad_req, Mapping):
-        _warn_of_unknown("bind: grad_req", grad_req, names, 4)
+        _warn_of_unknown("bind: grad_req", grad_req, names, 3)
         requests = [grad_req.get(name, "null") for name in names]
     else:
         if not isinstance(grad_req, (list, tuple)):
@@ -105,19 +105,21 @@ def _require_different_names(symbol: Symbol) -> None:
             )
 
 
+@method
 def bind(
-    symbol: Symbol,
+    self: Symbol,
     ctx: Any = None,
     args: Any = None,
     args_grad: Any = None,
     grad_req: Any = "write",
     aux_states: Any = None,
+    group2ctx: Any = None,
+    shared_exec: Any = None,
 ) -> Executor:
-    """Return an executor that runs a symbol on given arrays.
+    """Return an executor that runs the graph on given arrays.
 
     Parameters
     ----------
-    symbol : Symbol
     ctx : Context, optional
     args : list or dict of NDArray
         For every argument, in the order of `list_arguments` or by name.
@@ -128,6 +130,8 @@ def bind(
         warning says so.
     aux_states : list or dict of NDArray, optional
         For every auxiliary state.
+    group2ctx, shared_exec
+        Accepted for MXNet's sake.
 
     Raises
     ------
@@ -136,8 +140,8 @@ def bind(
     ShapeError
         If the arrays' shapes do not fit the graph, or each other.
     """
-    _require_different_names(symbol)
-    names, state_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+    _require_different_names(self)
+    names, state_names = self.list_arguments(), self.list_auxiliary_states()
     arguments = _by_name(args, names, "argument")
     states = _by_name(aux_states, state_names, "auxiliary state")
     requests = _requests(grad_req, names)
@@ -160,7 +164,7 @@ def bind(
             )
     _require_memory_apart(names, arguments, gradients)
     context = Context(ctx) if ctx is not None else current_context()
-    return Executor(symbol, context, arguments, gradients, requests, states)
+    return Executor(self, context, arguments, gradients, requests, states)
 
 
 def _about_zeros(shapes: Mapping[str, Any]) -> str:
@@ -174,20 +178,31 @@ def _about_zeros(shapes: Mapping[str, Any]) -> str:
     return ""
 
 
+@method
 def simple_bind(
-    symbol: Symbol, ctx: Any = None, grad_req: Any = "write", type_dict: Any = None, **shapes: Any
+    self: Symbol,
+    ctx: Any = None,
+    grad_req: Any = "write",
+    type_dict: Any = None,
+    stype_dict: Any = None,
+    group2ctx: Any = None,
+    shared_arg_names: Any = None,
+    shared_exec: Any = None,
+    shared_buffer: Any = None,
+    **kwargs: Any,
 ) -> Executor:
     """Return an executor with new arrays (zeros) of shapes and dtypes inferred from some.
 
     Parameters
     ----------
-    symbol : Symbol
     ctx : Context, optional
     grad_req : str, or list or dict of str
         As for `bind`; arrays for gradients are made where they are asked for.
     type_dict : dict of str to dtype, optional
         Dtypes of arguments; float32 where nothing is said or follows.
-    **shapes : tuple of int
+    stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer
+        Accepted for MXNet's sake.
+    **kwargs : tuple of int
         Shapes of arguments. Names that the symbol does not have are not used; a warning says so.
 
     Raises
@@ -195,29 +210,17 @@ def simple_bind(
     ShapeError
         If the shapes contradict each other, or are not enough: says which are not known.
     """
-    _require_different_names(symbol)
-    names = symbol.list_arguments()
-    types = symbol._infer_type("simple_bind", (), type_dict or {})
-    facts = dict(types.known)
-    for node in symbol.order:
-        if node.operator is None:
-            facts.setdefault(Value(node), numpy.dtype("float32"))
-    known = infer_dtypes(symbol.order, [(facts, "float32 where nothing else is said")]).known
-    inputs = [*names, *symbol.list_auxiliary_states()]
-    _warn_of_unknown("simple_bind", shapes, inputs, 3)
-    shapes = {name: shape for name, shape in shapes.items() if name in inputs}
-    inference = symbol._infer_shape("simple_bind", (), shapes, known).known
-    argument_nodes, state_nodes = variables(symbol.order)
-    for node in (*argument_nodes, *state_nodes):
-        if not is_known(inference.get(Value(node))):
-            raise ShapeError(
-                f"simple_bind: not all shapes follow from what is given; {missing_text(symbol, shapes)}"
-                + _about_zeros(shapes)
-            )
+    _require_different_names(self)
+    argument_nodes, state_nodes = variables(self.order)
+    names = [node.name for node in argument_nodes]
+    inputs = [*names, *(node.name for node in state_nodes)]
+    _warn_of_unknown("simple_bind", kwargs, inputs, 2)
+    shapes = {name: shape for name, shape in kwargs.items() if name in inputs}
+    known = _inferred(self, type_dict or {}, shapes)
     context = Context(ctx) if ctx is not None else current_context()
 
     def made(nodes: Sequence[Node]) -> list[NDArray]:
-        return [zeros(inference[Value(node)], context, known[Value(node)]) for node in nodes]
+        return [zeros(known.shapes[Value(node)], context, known.dtypes[Value(node)]) for node in nodes]
 
     requests = _requests(grad_req, names)
     arguments = made(argument_nodes)
@@ -225,4 +228,31 @@ def simple_bind(
         zeros(array.shape, context, array.dtype) if request != "null" else None
         for array, request in zip(arguments, requests, strict=True)
     ]
-    return Executor(symbol, context, arguments, gradients, requests, made(state_nodes))
+    return Executor(self, context, arguments, gradients, requests, made(state_nodes), known)
+
+
+def _inferred(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, Any]) -> Known:
+    """Return the shapes and dtypes of all values, float32 where nothing else is said or follows."""
+    dtypes = symbol._infer_type("simple_bind", (), types, default="float32").known
+    known = Known(symbol._infer_shape("simple_bind", (), shapes, dtypes).known, dtypes)
+    for node in symbol.order:
+        if node.operator is None and not is_known(known.shapes.get(Value(node))):
+            raise ShapeError(
+                f"simple_bind: not all shapes follow from what is given; {missing_text(symbol, shapes)}"
+                + _about_zeros(shapes)
+            )
+    return known
+
+
+@method
+def eval(self: Symbol, ctx: Any = None, **kwargs: Any) -> list[Any]:
+    """Compute the outputs from arrays given by name; return a list of NDArrays.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> x = mx.sym.var('x')
+    >>> (x + 1).eval(x=mx.nd.array([1, 2]))[0].asnumpy()
+    array([2., 3.], dtype=float32)
+    """
+    return bind(self, ctx, kwargs, grad_req="null").forward()

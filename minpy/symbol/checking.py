@@ -14,8 +14,9 @@ from minpy.core.array import new_array
 from minpy.core.errors import DTypeError, ShapeError
 from minpy.core.state import state
 from minpy.ndarray.ndarray import NDArray
-from minpy.symbol.composing import var
-from minpy.symbol.symbol import Symbol
+from minpy.ops.registry import OPERATORS
+from minpy.symbol.composing import compose, var
+from minpy.symbol.symbol import Group, Symbol
 
 __all__ = ["as_bound_symbol"]
 
@@ -23,7 +24,7 @@ _RUNS = 3  # step by step, compiled, and the compiled program again
 
 
 def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays | None]:
-    """Run the call as a graph of one node."""
+    """Run the call as a graph of one node, with copies of its outputs as heads: so it may compute in given memory."""
     operator = case.operator
     if operator.is_method:
         raise Unsupported("a method's instance cannot be part of a graph")
@@ -34,13 +35,13 @@ def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arra
     assert isinstance(symbol, Symbol)
     if len(symbol.list_outputs()) != len(upstream):
         raise Unsupported(f"a symbol of it has {len(symbol.list_outputs())} output(s): see {operator.__name__}.outputs")
+    symbol = Group([compose(OPERATORS["identity"], "identity", [output], {}) for output in symbol])
     given = {case.name(slot): new_array(NDArray, value.copy()) for slot, value in arrays.items()}
     gradients = {name: new_array(NDArray, numpy.zeros_like(given[name]._data)) for name in map(case.name, case.slots)}
     states = {name: given.pop(name) for name in symbol.list_auxiliary_states()}
     training = bool(gradients)
     if operator.uses_training and case.attributes.get("training") is None:
         training = state.training
-        gradients = gradients if training else {}  # executors differentiate in training mode
     executor = symbol.bind(CPU, given, gradients, dict.fromkeys(gradients, "write"), states)
     for _ in range(_RUNS):
         for slot in case.states:

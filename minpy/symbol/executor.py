@@ -11,20 +11,21 @@ import numpy
 from minpy.context import Context
 from minpy.core.array import as_raw, note_write
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe, nearest
-from minpy.graph.inference import infer_dtypes, infer_shapes
-from minpy.graph.ir import CONSTANT, Node, Value, variables
-from minpy.graph.program import Observer, Program, build_program
+from minpy.graph.compiled import Compiled, Known, infer_from_arrays, require_everything
+from minpy.graph.frame import Frame, start
+from minpy.graph.interpreting import Observer
+from minpy.graph.ir import CONSTANT, Node, Value
+from minpy.graph.program import Program
+from minpy.graph.timing import profile
 from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
-from minpy.ops.inference.partial_shapes import is_known, show_shape
+from minpy.ops.inference.partial_shapes import complete, show_shape
 from minpy.symbol.profiling import Profile
+from minpy.symbol.sharing import Shared
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["Executor", "missing_text"]
-
-# After so many programs that were made anew, because what users' functions refer to had changed, these are only called.
-_REMADE = 8
 
 
 class Executor:
@@ -58,6 +59,7 @@ class Executor:
         gradients: Sequence[NDArray | None],
         requests: Sequence[str],
         states: Sequence[NDArray],
+        known: Known | None = None,
     ) -> None:
         self._symbol = symbol
         self._context = context
@@ -65,26 +67,29 @@ class Executor:
         self.grad_arrays = list(gradients)
         self.aux_arrays = list(states)
         self._requests = list(requests)
-        argument_nodes, state_nodes = variables(symbol.order)
-        self._argument_nodes, self._state_nodes = argument_nodes, state_nodes
-        self._names = [node.name for node in argument_nodes]
-        self._state_names = [node.name for node in state_nodes]
+        self._compiled = compiled = Compiled(symbol.values)
+        self._argument_nodes, self._state_nodes = compiled.arguments, compiled.states
+        self._names = [node.name for node in compiled.arguments]
+        self._state_names = [node.name for node in compiled.states]
+        self._asked = {
+            node: request
+            for node, request, array in zip(compiled.arguments, self._requests, self.grad_arrays, strict=True)
+            if request != "null" and array is not None
+        }
         self._programs: dict[bool, Program] = {}
-        self._trained: Program | None = None
-        self._remade = 0
+        self._frame: Frame | None = None
         self._monitor: Callable[..., None] | None = None
         self._monitor_all = False
-        nodes = [*argument_nodes, *state_nodes]
-        arrays = [*self.arg_arrays, *self.aux_arrays]
-        dtypes = {Value(node): array.dtype for node, array in zip(nodes, arrays, strict=True)}
-        shapes = {Value(node): array.shape for node, array in zip(nodes, arrays, strict=True)}
-        self._dtypes = infer_dtypes(symbol.order, [(dtypes, "of the array that is bound")]).known
-        self._shapes = infer_shapes(symbol.order, [(shapes, "of the array that is bound")], self._dtypes).known
-        self._require_everything()
-        # The raw arrays that have been looked at, and what owns the memory of those that are not gradients.
+        if known is None:
+            arrays = [array._data for array in (*self.arg_arrays, *self.aux_arrays)]
+            known = infer_from_arrays(compiled.order, compiled.variables, arrays, "of the array that is bound")
+        require_everything(compiled.order, known)
+        self._inferred = known
+        self._shapes, self._dtypes = known
+        # The raw arrays that have been looked at; and gradients that share memory, see `Shared`.
         self._known: list[numpy.ndarray] = []
         self._known_gradients: list[numpy.ndarray] = []
-        self._owners: set[int] = set()
+        self._shared: Shared | None = None
         self._ones: dict[int, numpy.ndarray] = {}
         self.outputs: list[NDArray] = [
             self._new(numpy.zeros(self._shapes[value], self._dtypes.get(value, numpy.float32)))
@@ -140,52 +145,56 @@ class Executor:
         """
         for name, value in kwargs.items():
             self._assign(name, value)
-        is_train = bool(is_train)
-        program = self._programs.get(is_train)
-        if program is None or not program.is_current():
-            self._remade += program is not None
-            program = self._programs[is_train] = self._build(is_train)
-        self._trained = None
-        heads = program.run_forward(self._raws(), self._observer() if self._monitor is not None else None)
+        program = self._program(bool(is_train))
+        self._frame = None  # so that its memory may serve this call
+        heads, frame = start(program, self._raws(), self._observer() if self._monitor is not None else None)
         for output, head in zip(self.outputs, heads, strict=True):
-            data = numpy.asarray(head)
-            output._data = data.copy() if id(_owner(data)) in self._owners else data
-            note_write(output._data)
-        if is_train:
-            self._trained = program
+            output._data = numpy.asarray(head)
+        self._frame = frame
         return self.outputs
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Compute the gradients of the outputs with respect to the arguments, into `grad_arrays`.
 
+        They are those of the latest `forward`, in training or not, and may be computed again: with the random numbers
+        of that forward, and without moving states or calling users' forward functions once more.
+
         Parameters
         ----------
         out_grads : NDArray or list of NDArray or dict of str to NDArray, optional
-            The outputs' gradients; ones, if left out, which loss layers do not look at.
+            The outputs' gradients; ones, if left out, which loss layers do not look at. Of a list, what is beyond the
+            outputs is ignored, as in MXNet.
         is_train : bool
             Accepted for MXNet's sake.
 
         Raises
         ------
         MXNetError
-            If there was no `forward(is_train=True)` before.
+            If there was no `forward` before.
         ShapeError
             If a gradient does not have its output's shape.
+        MutationError
+            If an array that the gradients depend on was changed after `forward`.
         """
-        program = self._trained
-        if program is None:
+        frame = self._frame
+        if frame is None:
             raise MXNetError(
-                "Executor.backward: call forward(is_train=True) first. Each backward belongs to one forward, whose "
-                "memory it uses up: call forward again before a second one."
+                "Executor.backward: call forward(is_train=True) first: what it computes are the gradients of the "
+                "latest forward, unless that, or an earlier backward of it, failed."
             )
         heads = self._head_gradients(out_grads)
-        if not program.requests:
+        if not self._asked:
             return
-        buffers = self._buffers(program)
+        buffers = self._buffers()
         if out_grads is not None:  # what is given may be one of the gradients themselves
             heads = [_apart(head, buffers.values()) for head in heads]
-        self._trained = None
-        program.run_backward(self._raws(), heads, buffers)
+        if not frame.program.steps.requests:
+            frame.differentiate(self._with_gradients(frame.program))
+        self._frame = None  # if it fails, part of the gradients may have been added
+        frame.backward(heads, buffers)
+        self._frame = frame
+        if self._shared is not None:
+            self._shared.finish()
         for data in buffers.values():
             note_write(data)
 
@@ -234,8 +243,10 @@ class Executor:
         ShapeError
             If shapes change that may not.
         """
-        arguments, _, states = self._symbol.infer_shape(**kwargs)
-        if arguments is None:
+        shapes = self._symbol._infer_shape("infer_shape", (), kwargs, self._dtypes).known
+        arguments: list[Any] = [shapes.get(Value(node)) for node in self._argument_nodes]
+        states: list[Any] = [shapes.get(Value(node)) for node in self._state_nodes]
+        if not complete([*arguments, *states]):
             raise ShapeError(
                 f"Executor.reshape: {', '.join(kwargs) or 'nothing'} is not enough to infer all shapes; "
                 f"{missing_text(self._symbol, kwargs)}"
@@ -265,8 +276,9 @@ class Executor:
             again(name, array, shape, False)
             for name, array, shape in zip(self._state_names, self.aux_arrays, states, strict=True)
         ]
+        gradients, known = [gradient for _, gradient in made], Known(shapes, self._dtypes)
         return Executor(
-            self._symbol, self._context, [a for a, _ in made], [g for _, g in made], self._requests, auxiliary
+            self._symbol, self._context, [array for array, _ in made], gradients, self._requests, auxiliary, known
         )
 
     def set_monitor_callback(self, callback: Callable[[str, NDArray], None] | None, monitor_all: bool = False) -> None:
@@ -275,7 +287,7 @@ class Executor:
         With `monitor_all` it also sees the inputs, before each node that reads them. Arrays are copies.
         """
         if (self._monitor is None) is not (callback is None):
-            self._programs.clear()
+            self._programs.clear()  # a monitor sees users' operators as one step each
         self._monitor = callback
         self._monitor_all = monitor_all
 
@@ -291,47 +303,43 @@ class Executor:
         repeat : int
             How often; the times are medians.
         """
-        is_train = bool(is_train)
         saved = [array._data.copy() for array in self.aux_arrays]
         self.forward(is_train)
         heads = self._head_gradients(out_grads) if is_train else []
-        program = self._programs[is_train]
+        program = self._program(bool(is_train))
         spare = {
             node: numpy.zeros_like(array._data)
             for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)
             if array is not None
         }
-        runs = [program.profile(self._raws(), heads, spare) for _ in range(repeat)]
+        runs = [profile(program, self._raws(), heads, spare) for _ in range(repeat)]
         for array, before in zip(self.aux_arrays, saved, strict=True):
             numpy.copyto(array._data, before)
-        self._trained = None
+        self._frame = None
         return Profile(runs)
 
     def debug_str(self) -> str:
         """Return what runs: the program's plan as text, of training if that has run, else of prediction."""
         if not self._programs:
-            self._programs[False] = self._build(False)
+            self._program(False)
         return self._programs[max(self._programs)].text()
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    def _build(self, is_train: bool) -> Program:
-        requests = {
-            node: request
-            for node, request, array in zip(self._argument_nodes, self._requests, self.grad_arrays, strict=True)
-            if request != "null" and array is not None
-        }
-        nodes = [*self._argument_nodes, *self._state_nodes]
-        return build_program(
-            self._symbol.values,
-            nodes,
-            self._shapes,
-            self._dtypes,
-            is_train,
-            requests if is_train else None,
-            # A monitor sees users' operators as one step each; and what changes at each call is not worth a program.
-            traced=self._monitor is None and self._remade < _REMADE,
-        )
+    def _program(self, is_train: bool) -> Program:
+        program = self._programs.get(is_train)
+        if program is None or not program.steps.is_current():
+            asked = self._asked if is_train else None
+            repeatable = bool(self._asked)
+            program = self._programs[is_train] = self._compiled.program(
+                self._raws(), is_train, asked, repeatable=repeatable, known=self._inferred, traced=self._monitor is None
+            )
+        return program
+
+    def _with_gradients(self, program: Program) -> Program:
+        """Return the program of prediction with a backward part, which is used from now on."""
+        program = self._programs[False] = self._compiled.with_gradients(program, self._raws(), self._asked)
+        return program
 
     def _raws(self) -> list[numpy.ndarray]:
         raws = [array._data for array in self.arg_arrays] + [array._data for array in self.aux_arrays]
@@ -349,14 +357,13 @@ class Executor:
             value = Value(node)
             self._require_kind(f"the array of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
         self._known = list(raws)
-        self._owners = {id(_owner(raw)) for raw in raws}
 
-    def _buffers(self, program: Program) -> dict[Node, numpy.ndarray]:
+    def _buffers(self) -> dict[Node, numpy.ndarray]:
         """Return the raw arrays into which gradients are asked."""
         found = {
             node: array._data
             for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)
-            if array is not None and node in program.requests
+            if array is not None and node in self._asked
         }
         raws, known = list(found.values()), self._known_gradients
         if len(raws) != len(known) or not all(map(is_, raws, known)):
@@ -364,7 +371,8 @@ class Executor:
                 value = Value(node)
                 self._require_kind(f"the gradient of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
             self._known_gradients = raws
-        return found
+            self._shared = Shared.of(found, self._asked)
+        return found if self._shared is None else self._shared.buffers()
 
     def _require_kind(self, what: str, raw: numpy.ndarray, shape: Any, dtype: Any) -> None:
         if raw.shape != shape:
@@ -397,6 +405,7 @@ class Executor:
             given = [None] * len(names)
         elif not isinstance(given, (list, tuple)):
             given = [given]
+        given = list(given)[: max(len(names), 1)] if len(given) > len(names) else given
         if len(given) != len(names):
             raise ArgumentError(
                 f"Executor.backward: {len(given)} gradient(s) for {len(names)} output(s): {', '.join(names)}."
@@ -439,22 +448,6 @@ class Executor:
                     show(f"{node.name}_{name}", one)
 
         return observe
-
-    def _require_everything(self) -> None:
-        for node in self._symbol.order:
-            for index, _ in enumerate(node.output_names()):
-                if not is_known(self._shapes.get(Value(node, index))):
-                    raise ShapeError(
-                        f"bind: the shape of {node.described()} cannot be inferred from the arrays: "
-                        f"{show_shape(self._shapes.get(Value(node, index)))}."
-                    )
-
-
-def _owner(data: Any) -> Any:
-    """Return what owns the memory of an array."""
-    while getattr(data, "base", None) is not None:
-        data = data.base
-    return data
 
 
 def _apart(head: numpy.ndarray, buffers: Iterable[numpy.ndarray]) -> numpy.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 
 from minpy.graph.ir import Node, Value, topological
 from minpy.ops.registry import OPERATORS
-from minpy.symbol.symbol import Symbol
+from minpy.symbol.symbol import Symbol, method
 
 __all__ = ["graph_state", "rebuild"]
 
@@ -38,3 +38,9 @@ def rebuild(state: Any) -> Symbol:
         made = OPERATORS[operator] if isinstance(operator, str) else operator
         nodes.append(Node(made, [Value(nodes[position], index) for position, index in inputs], *rest))
     return Symbol([Value(nodes[position], index) for position, index in heads])
+
+
+@method
+def __reduce__(self: Symbol) -> Any:
+    """Return how a symbol is pickled."""
+    return rebuild, (graph_state(self.values),)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import CONSTANT
-from minpy.graph.program import Timing
+from minpy.graph.timing import Timing
 
 __all__ = ["Profile", "Row"]
 

@@ -28,7 +28,7 @@ from minpy.files import access_error, checked_path, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops.registry import OPERATORS
 from minpy.symbol.loading import Reader
-from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings
+from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings, method
 from minpy.symbol.upgrading import CURRENT
 
 __all__ = ["fromjson", "load", "load_json", "save", "to_json"]
@@ -39,8 +39,9 @@ _MOST_IN_A_LINE = 10
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
-def save(symbol: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
-    """Write a symbol to a file that MXNet reads too; see `Symbol.save`.
+@method
+def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
+    """Write `tojson()` to a file that MXNet reads too.
 
     The file is written under a temporary name and then renamed: it is there as a whole, or what was there before is.
 
@@ -56,16 +57,33 @@ def save(symbol: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = 
     >>> import os, tempfile
     >>> from minpy import sym
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save(sym.tanh(sym.var('x'), name='y'), os.path.join(folder, 'net-symbol.json'))
+    ...     sym.tanh(sym.var('x'), name='y').save(os.path.join(folder, 'net-symbol.json'))
     ...     load(os.path.join(folder, 'net-symbol.json'))
     <Symbol y>
     """
     path = checked_path("sym.save", fname)
-    content = to_json(symbol, remove_amp_cast).encode()
+    content = to_json(self, remove_amp_cast).encode()
     try:
         write_whole(path, iter([content]))
     except OSError as error:
         raise access_error("sym.save", "write", path, error) from error
+
+
+@method
+def tojson(self: Symbol, remove_amp_cast: bool = True) -> str:
+    """Return the graph in MXNet's JSON form, as MXNet 1.9.1 writes it.
+
+    Parameters
+    ----------
+    remove_amp_cast : bool
+        Leave out the casts of mixed precision.
+
+    Raises
+    ------
+    ArgumentError
+        If it has nodes that the form cannot hold, such as staged gradients.
+    """
+    return to_json(self, remove_amp_cast)
 
 
 def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:

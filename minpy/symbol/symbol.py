@@ -1,27 +1,32 @@
-"""`Symbol`: the front end of graphs. It names values of nodes, and has no values itself."""
+"""`Symbol`: the front end of graphs. It names values of nodes, and has no values itself.
+
+The class knows its graph, names, attributes and inference. What else it can do is made a `method` of it by the modules
+that know how: arithmetic, pickling, saving, binding, gradients.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
 from minpy.core.errors import ArgumentError, ShapeError, describe, nearest
 from minpy.graph.inference import Inference, infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
+from minpy.graph.text import graph_text
 from minpy.ops.dtypes import DTYPES
 from minpy.ops.inference.partial_shapes import UNKNOWN, complete, show_shape
-from minpy.ops.registry import OPERATORS, find_operator
 from minpy.symbol.naming import hidden_key, shown
 
-__all__ = ["Group", "Symbol"]
+__all__ = ["METHODS", "Group", "Symbol", "attribute_string", "attribute_strings", "method"]
 
 Shape = tuple[int, ...]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 if TYPE_CHECKING:
-    from minpy.symbol.members import SymbolMembers  # a stub: what `install` gives
+    from minpy.symbol.members import SymbolMembers  # a stub: what other modules make methods of it
 else:
     SymbolMembers = object
 
@@ -109,11 +114,6 @@ class Symbol(SymbolMembers):
 
     def __deepcopy__(self, memo: Any = None) -> Symbol:
         return self._rebuilt({})
-
-    def __reduce__(self) -> Any:
-        from minpy.symbol.pickling import graph_state, rebuild
-
-        return rebuild, (graph_state(self.values),)
 
     # -- lists -----------------------------------------------------------------------------------------------------
 
@@ -337,14 +337,16 @@ class Symbol(SymbolMembers):
         declared = {value: shape for value, shape in self._declared_shapes().items() if value not in facts}
         return infer_shapes(self.order, [(facts, f"given to {method}"), (declared, "declared by var")], dtypes)
 
-    def _infer_type(self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Inference:
+    def _infer_type(
+        self, method: str, args: Sequence[Any], kwargs: Mapping[str, Any], default: Any = None
+    ) -> Inference:
         given = self._given(method, args, kwargs)
         try:
             facts = {value: numpy.dtype(dtype) for value, dtype in given.items()}
         except TypeError as error:
             raise ArgumentError(f"{method}: expected dtypes, such as 'float32' ({error}).") from None
         declared = {value: dtype for value, dtype in self._declared_dtypes().items() if value not in facts}
-        return infer_dtypes(self.order, [(facts, f"given to {method}"), (declared, "declared by var")])
+        return infer_dtypes(self.order, [(facts, f"given to {method}"), (declared, "declared by var")], default)
 
     def _declared_shapes(self) -> dict[Value, Any]:
         found = {}
@@ -364,93 +366,27 @@ class Symbol(SymbolMembers):
                 found[Value(node)] = DTYPES[int(text)]
         return found
 
-    # -- files -----------------------------------------------------------------------------------------------------
-
-    def tojson(self, remove_amp_cast: bool = True) -> str:
-        """Return the graph in MXNet's JSON form.
-
-        Raises
-        ------
-        ArgumentError
-            If it has nodes that the form cannot hold, such as staged gradients.
-        """
-        from minpy.symbol.saving import to_json
-
-        return to_json(self, remove_amp_cast)
-
-    def save(self, fname: str, remove_amp_cast: bool = True) -> None:
-        """Write `tojson()` to a file, which appears whole or not at all."""
-        from minpy.symbol.saving import save
-
-        save(self, fname, remove_amp_cast)
-
-    # -- running -------------------------------------------------------------------------------------------------
-
-    def bind(
-        self,
-        ctx: Any = None,
-        args: Any = None,
-        args_grad: Any = None,
-        grad_req: Any = "write",
-        aux_states: Any = None,
-        group2ctx: Any = None,
-        shared_exec: Any = None,
-    ) -> Any:
-        """Return an executor that runs the graph on the given arrays; see `minpy.symbol.binding.bind`."""
-        from minpy.symbol.binding import bind
-
-        return bind(self, ctx, args, args_grad, grad_req, aux_states)
-
-    def simple_bind(
-        self,
-        ctx: Any = None,
-        grad_req: Any = "write",
-        type_dict: Any = None,
-        stype_dict: Any = None,
-        group2ctx: Any = None,
-        shared_arg_names: Any = None,
-        shared_exec: Any = None,
-        shared_buffer: Any = None,
-        **kwargs: Any,
-    ) -> Any:
-        """Return an executor with arrays of inferred shapes; see `minpy.symbol.binding.simple_bind`."""
-        from minpy.symbol.binding import simple_bind
-
-        return simple_bind(self, ctx, grad_req, type_dict, **kwargs)
-
-    def eval(self, ctx: Any = None, **kwargs: Any) -> list[Any]:
-        """Compute the outputs from arrays given by name; return a list of NDArrays.
-
-        Examples
-        --------
-        >>> import minpy as mx
-        >>> x = mx.sym.var('x')
-        >>> (x + 1).eval(x=mx.nd.array([1, 2]))[0].asnumpy()
-        array([2., 3.], dtype=float32)
-        """
-        return self.bind(ctx, kwargs, grad_req="null").forward()
-
-    def gradient(self, wrt: Sequence[str]) -> Symbol:
-        """Return the symbol of the gradients of the outputs' sum with respect to arguments, in the order of `wrt`."""
-        from minpy.symbol.gradients import gradient_symbol
-
-        return gradient_symbol(self, wrt)
-
     def debug_str(self) -> str:
         """Return the graph as text: one line a node, with inputs and attributes."""
-        from minpy.graph.text import graph_text
-
         return graph_text(self.values)
 
-    # -- operators -----------------------------------------------------------------------------------------------
-
-    def __neg__(self) -> Symbol:
-        return _scalar_call(self, "_mul_scalar", -1.0)
-
-    def __abs__(self) -> Symbol:
-        return _call("abs", [self])
-
     __hash__ = object.__hash__
+
+
+# What `method` has made: methods that need what is built on symbols, such as executors and files.
+METHODS: dict[str, Callable[..., Any]] = {}
+
+
+def method(function: Function) -> Function:
+    """Make a function of a symbol a method of `Symbol`; may be used as a decorator.
+
+    So what a symbol can do may stand beside what it needs for that, above the class that everything there knows.
+    """
+    name = function.__name__
+    function.__qualname__ = f"Symbol.{name}"
+    METHODS[name] = function
+    setattr(Symbol, name, function)
+    return function
 
 
 def Group(symbols: Sequence[Symbol], create_fn: Any = None) -> Symbol:
@@ -489,123 +425,3 @@ def attribute_string(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         value = tuple(one.item() if isinstance(one, numpy.generic) else one for one in value)
     return str(value)
-
-
-def _call(kind: str, symbols: list[Symbol], hint: str | None = None, **attributes: Any) -> Symbol:
-    from minpy.symbol.composing import compose
-
-    return compose(find_operator(kind), kind, symbols, attributes, hint)
-
-
-def _scalar_call(symbol: Symbol, kind: str, scalar: Any) -> Symbol:
-    return _call(kind, [symbol], kind.replace("_scalar", "scalar") if kind in _JOINED else None, scalar=scalar)
-
-
-# What MXNet calls the nodes: `_plusscalar0`, but `_greater_scalar0`.
-_JOINED = {
-    f"_{name}_scalar"
-    for name in ("plus", "minus", "rminus", "mul", "div", "rdiv", "mod", "rmod", "power")
-}  # fmt: skip
-_BINARY = {
-    "add": ("elemwise_add", "_plus", "_plus_scalar", "_plus_scalar"),
-    "sub": ("elemwise_sub", "_minus", "_minus_scalar", "_rminus_scalar"),
-    "mul": ("elemwise_mul", "_mul", "_mul_scalar", "_mul_scalar"),
-    "truediv": ("elemwise_div", "_div", "_div_scalar", "_rdiv_scalar"),
-    "mod": ("_mod", "_mod", "_mod_scalar", "_rmod_scalar"),
-    "pow": ("_power", "_power", "_power_scalar", "_rpower_scalar"),
-}
-_COMPARISONS = {
-    "eq": "equal",
-    "ne": "not_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "lt": "lesser",
-    "le": "lesser_equal",
-}
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, numpy.number)) and not isinstance(value, bool)
-
-
-def _binary(kind: str, hint: str, scalar_kind: str) -> Callable[[Symbol, Any], Any]:
-    def method(self: Symbol, other: Any) -> Any:
-        if isinstance(other, Symbol):
-            return _call(kind, [self, other], hint)
-        return _scalar_call(self, scalar_kind, other) if _is_number(other) else _refused(self, other, kind)
-
-    return method
-
-
-def _reflected(kind: str, scalar_kind: str) -> Callable[[Symbol, Any], Any]:
-    return lambda self, other: (
-        _scalar_call(self, scalar_kind, other) if _is_number(other) else _refused(self, other, kind)
-    )
-
-
-def _refused(symbol: Symbol, other: Any, kind: str) -> Any:
-    if isinstance(other, str) or other is None:
-        return NotImplemented
-    raise ArgumentError(
-        f"{kind} of {symbol!r} and {describe(other)}: symbols are combined with symbols and numbers. Make the array an "
-        "input: mx.sym.var(name), with its value given when the graph is bound."
-    )
-
-
-def _method(kind: str) -> Callable[..., Symbol]:
-    def method(self: Symbol, *arguments: Any, **attributes: Any) -> Symbol:
-        from minpy.symbol.composing import compose
-
-        return compose(find_operator(kind), kind, (self, *arguments), attributes)
-
-    method.__name__ = kind
-    method.__doc__ = f"Return `mx.sym.{kind}` of this symbol."
-    return method
-
-
-def install(methods: Sequence[str]) -> None:
-    """Give `Symbol` its arithmetic, and as methods the operators that arrays have as methods."""
-    for name, (kind, hint, scalar_kind, reflected_kind) in _BINARY.items():
-        setattr(Symbol, f"__{name}__", _binary(kind, hint, scalar_kind))
-        setattr(Symbol, f"__r{name}__", _reflected(kind, reflected_kind))
-    for name, relation in _COMPARISONS.items():
-        setattr(Symbol, f"__{name}__", _binary(f"_{relation}", f"_{relation}", f"_{relation}_scalar"))
-    for name in methods:
-        if name in OPERATORS and not hasattr(Symbol, name):
-            setattr(Symbol, name, _method(name))
-    for method in (_reshape, _astype, _transpose, _flatten, _expand_dims, _squeeze):
-        setattr(Symbol, method.__name__.removeprefix("_"), method)
-
-
-def _astype(self: Symbol, dtype: Any) -> Symbol:
-    """Return `mx.sym.Cast` of this symbol."""
-    return _call("Cast", [self], "cast", dtype=dtype)
-
-
-def _reshape(self: Symbol, *shape: Any, **attributes: Any) -> Symbol:
-    """Return `mx.sym.reshape` of this symbol; the lengths may be given one by one."""
-    if shape:
-        attributes["shape"] = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-    return _call("reshape", [self], **attributes)
-
-
-def _flatten(self: Symbol, inplace: bool = False, **attributes: Any) -> Symbol:
-    """Return `mx.sym.flatten` of this symbol; `inplace` is for arrays, and makes no difference."""
-    return _call("flatten", [self], **attributes)
-
-
-def _expand_dims(self: Symbol, axis: int, inplace: bool = False, **attributes: Any) -> Symbol:
-    """Return `mx.sym.expand_dims` of this symbol; `inplace` is for arrays, and makes no difference."""
-    return _call("expand_dims", [self], axis=axis, **attributes)
-
-
-def _squeeze(self: Symbol, axis: Any = None, inplace: bool = False, **attributes: Any) -> Symbol:
-    """Return `mx.sym.squeeze` of this symbol; `inplace` is for arrays, and makes no difference."""
-    return _call("squeeze", [self], **attributes, **({} if axis is None else {"axis": axis}))
-
-
-def _transpose(self: Symbol, *axes: Any, **attributes: Any) -> Symbol:
-    """Return `mx.sym.transpose` of this symbol; the axes may be given one by one."""
-    if axes:
-        attributes["axes"] = tuple(axes[0]) if len(axes) == 1 and isinstance(axes[0], (tuple, list)) else axes
-    return _call("transpose", [self], **attributes)

@@ -1,7 +1,7 @@
 """Writes the golden files: what MXNet 1.9.1 answers to every case. Run under MXNet 1.9.1, not under the library itself.
 
 Usage: ``python tests/golden/make_golden.py [ndarray] [autograd] [operator] [custom]
-[convolution] [scalar] [dtypes] [argument] [recorded] [naming] [visualization]``.
+[convolution] [scalar] [dtypes] [argument] [recorded] [writes] [naming] [visualization] [executor]``.
 """
 
 import importlib
@@ -23,8 +23,10 @@ GROUPS = (
     "dtypes",
     "argument",
     "recorded",
+    "writes",
     "naming",
     "visualization",
+    "executor",
 )
 
 

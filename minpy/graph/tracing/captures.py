@@ -6,7 +6,8 @@ as long as shape and dtype stay.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy
@@ -15,27 +16,17 @@ from minpy.core.array import raw_of
 from minpy.core.errors import MXNetError
 from minpy.graph.ir import Node, Value, variable
 
-__all__ = ["PLAIN", "Captures", "attribute", "cell", "item"]
+__all__ = ["PLAIN", "Captures", "attribute", "item", "keys", "length", "missing"]
 
 # Immutable values that are compared; what else is captured must stay the same object.
 PLAIN = (type(None), type(Ellipsis), bool, int, float, complex, str, bytes, numpy.generic, numpy.dtype, range)
 
 Fetch = Callable[[Any, Any], Any]
 
-
-def item(container: Any, key: Any) -> Any:
-    """Return what a dict, list or tuple holds."""
-    return container[key]
-
-
-def attribute(owner: Any, name: str) -> Any:
-    """Return an attribute."""
-    return getattr(owner, name)
-
-
-def cell(container: Any, _: Any) -> Any:
-    """Return the contents of a closure's cell."""
-    return container.cell_contents
+# Where a value was read, as functions of a container and a key: what a dict, list or tuple holds; an attribute, such as
+# the contents of a closure's cell.
+item: Fetch = operator.getitem
+attribute: Fetch = getattr
 
 
 def length(container: Any, _: Any) -> int:
@@ -59,9 +50,16 @@ class Captures:
     def __init__(self) -> None:
         self._expected: dict[str, dict[Any, tuple[Fetch, Any, Any, Any]]] = {"forward": {}, "backward": {}}
         self._arrays: dict[Any, tuple[Node, Fetch, Any, Any, _Kind]] = {}
+        self._checked: list[tuple[Fetch, Any, Any, Any]] | None = None
 
     def __bool__(self) -> bool:
         return bool(any(self._expected.values()) or self._arrays)
+
+    def copy(self) -> Captures:
+        """Return captures that go on from these."""
+        made = self.attempt()
+        made.adopt(self)
+        return made
 
     def attempt(self) -> Captures:
         """Return captures for a trace that may fail: what it read counts once it is adopted."""
@@ -71,12 +69,14 @@ class Captures:
 
     def adopt(self, made: Captures) -> None:
         """Take over what a trace that succeeded read."""
+        self._checked = None
         for part, expected in made._expected.items():
             self._expected[part] = {**expected, **self._expected[part]}
         self._arrays.update(made._arrays)
 
     def note(self, part: str, fetch: Fetch, container: Any, key: Any, value: Any) -> None:
         """Note that a part of the program ('forward', 'backward') read a value, which must stay what it is."""
+        self._checked = None
         self._expected[part].setdefault((fetch, id(container), key), (fetch, container, key, value))
 
     def array(self, fetch: Fetch, container: Any, key: Any, value: Any, part: str, name: str) -> Value:
@@ -92,14 +92,18 @@ class Captures:
         """The variables of the captured arrays."""
         return [row[0] for row in self._arrays.values()]
 
-    def hold(self, *parts: str) -> bool:
-        """Tell whether all that some parts of the program read is as it was."""
+    def hold(self) -> bool:
+        """Tell whether all that was read is as it was, and captured arrays are of the same kind."""
+        if self._checked is None:
+            self._checked = list({**self._expected["backward"], **self._expected["forward"]}.values())
+        return self._holds(self._checked)
+
+    def _holds(self, rows: Iterable[tuple[Fetch, Any, Any, Any]]) -> bool:
         try:
-            for part in parts:
-                for fetch, container, key, expected in self._expected[part].values():
-                    value = fetch(container, key)
-                    if value is not expected and not _same(value, expected):
-                        return False
+            for fetch, container, key, expected in rows:
+                value = fetch(container, key)
+                if value is not expected and not _same(value, expected):
+                    return False
             return all(_kind(fetch(container, key)) == kind for _, fetch, container, key, kind in self._arrays.values())
         except (AttributeError, KeyError, IndexError, ValueError):  # it is gone; an empty cell is a ValueError
             return False
@@ -111,7 +115,7 @@ class Captures:
         ------
         MXNetError
         """
-        if not self.hold("backward"):
+        if not self._holds(self._expected["backward"].values()):
             raise MXNetError(
                 "backward: a value that a gradient rule refers to (a global name, a closure's, an attribute) has "
                 "changed since forward. Call forward again before backward."

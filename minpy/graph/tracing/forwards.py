@@ -42,6 +42,8 @@ def given_value(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any
         if not isinstance(known, numpy.ndarray):  # a number; or an instance, `self`
             return known
         return StandIn.given(recorder, value, known.shape, known.dtype)
+    if shape is None or dtype is None:
+        raise recorder.refuse("the shape or the dtype of an input is not known")
     return StandIn.given(recorder, value, shape, dtype)
 
 
@@ -96,7 +98,8 @@ def traced_facts(node: Node, facts: Sequence[tuple[Any, Any]]) -> list[Fact] | N
         inputs = [
             given_value(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)
         ]
-        answers = trace_forward(recorder, Captures(), node.operator, inputs, node.attributes)
+        attributes = {**node.attributes, "training": False} if node.operator.uses_training else node.attributes
+        answers = trace_forward(recorder, Captures(), node.operator, inputs, attributes)
     except Untraceable:
         return None
     return [answer.fact for answer in answers]

@@ -18,7 +18,8 @@ import numpy
 
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
-from minpy.graph.tracing.captures import PLAIN, Captures, attribute, cell, item, keys, length, missing
+from minpy.graph.tracing import steps
+from minpy.graph.tracing.captures import PLAIN, Captures, attribute, item, keys, length, missing
 from minpy.graph.tracing.creation import CREATION
 from minpy.graph.tracing.noting import FUNCTION_HANDLERS
 from minpy.graph.tracing.reading import codes_of, forbidden, names_read
@@ -37,6 +38,8 @@ _BUILTIN_NAMES = (
 _SAFE_BUILTINS = {getattr(builtins, name) for name in _BUILTIN_NAMES.split()}
 _NUMPY_NAMES = "broadcast_shapes can_cast dtype finfo iinfo issubdtype ndarray ndindex promote_types"
 _SAFE_NUMPY = {getattr(numpy, name) for name in _NUMPY_NAMES.split()}
+# How many values a list or dict may have that is compared at each call.
+_LARGE = 64
 _LIBRARIES = ("numpy", "scipy", "math", "minpy", "autograd")
 
 
@@ -114,7 +117,9 @@ class Shadow:
                     contents = closure[name].cell_contents
                 except ValueError:
                     raise self._refuse(f"{name} is not defined yet") from None
-                value = cells[name].cell_contents = self.value(contents, cell, closure[name], None, name)
+                value = cells[name].cell_contents = self.value(
+                    contents, attribute, closure[name], "cell_contents", name
+                )
             elif name in scope:
                 value = namespace[name] = self.value(scope[name], item, scope, name, name)
             elif hasattr(builtins, name):
@@ -130,7 +135,9 @@ class Shadow:
                 value = getattr(value, one)
         for name, new in cells.items():  # those that only pass through
             if name in closure and not _is_filled(new):
-                new.cell_contents = self.value(closure[name].cell_contents, cell, closure[name], None, name)
+                new.cell_contents = self.value(
+                    closure[name].cell_contents, attribute, closure[name], "cell_contents", name
+                )
         self._place = before
 
     def _method(self, method: Any) -> Any:
@@ -234,6 +241,10 @@ class Shadow:
         if isinstance(value, slice):
             parts = (value.start, value.stop, value.step)
             return slice(*(self.value(one, None, None, None, name) for one in parts))
+        if type(value) is tuple and all(isinstance(one, PLAIN) for one in steps.leaves(value)):
+            return value
+        if len(value) > _LARGE:
+            raise self._refuse(f"{name} is a {type(value).__name__} of {len(value)} values, too many to compare")
         if isinstance(value, dict):
             self._note(keys, value, None, tuple(value))
             made = {key: self.value(one, item, value, key, f"{name}[{key!r}]") for key, one in value.items()}

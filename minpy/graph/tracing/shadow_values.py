@@ -40,7 +40,7 @@ class ShadowObject:
     def _refuse(self, *_: Any) -> NoReturn:
         raise self._shadow.recorder.refuse(f"what it does with {self._path} is not traced")
 
-    __setattr__ = __delattr__ = __eq__ = __bool__ = _refuse
+    __setattr__ = __delattr__ = __eq__ = __bool__ = __call__ = _refuse
     __hash__ = _refuse
 
 

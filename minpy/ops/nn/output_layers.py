@@ -613,9 +613,11 @@ for _operator in (
     _operator.def_infer_type(with_followers)
 for _operator in (make_loss, make_loss_of_ones):
     _operator.def_infer_shape(same_shape)
-
 for _operator in (
     *(softmax_output, linear_regression_output, logistic_regression_output, mae_regression_output),
     *(make_loss, make_loss_of_ones, svm_output),
 ):
     _operator.category = "loss"
+    _operator.starts_gradients = True
+# As in MXNet, where a graph that calls one of these twice gets its gradient twice.
+make_loss.mergeable = svm_output.mergeable = False

@@ -32,6 +32,7 @@ __all__ = [
     "index",
     "is_basic",
     "one_hot",
+    "overwrite",
     "pick",
     "put_along",
     "scatter_nd",
@@ -76,15 +77,47 @@ def assign(data: np.ndarray, value: Any, *, key: Any) -> np.ndarray:
     return result
 
 
+@operator(name="_overwrite", public=False)
+def overwrite(data: np.ndarray, value: Any, *, into: Any, of: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a copy of `data` whose elements at the flat positions `into` are those at `of` of `value`, as `shape`."""
+    result = data.copy()
+    result.reshape(-1)[into] = np.broadcast_to(_without_leading(value, len(shape)), shape).reshape(-1)[of]
+    return result
+
+
+def _without_leading(value: Any, ndim: int) -> Any:
+    """Return a value that is assigned to an array without its further axes of length 1 in front."""
+    shape = np.shape(value)
+    return np.reshape(value, shape[len(shape) - ndim :]) if len(shape) > ndim else value
+
+
+def _undo_broadcast(part: Any, shape: tuple[int, ...]) -> Any:
+    """Return the gradient of a value of a shape that was broadcast to `part`'s when it was assigned."""
+    core = shape[max(len(shape) - part.ndim, 0) :]
+    return np.reshape(sum_to(part, core), shape)
+
+
 index.def_grad(lambda ans, data, *, key: lambda g: unindex(g, key=key, shape=np.shape(data)))
+index.keep_shape_only(0)
 unindex.def_grad(lambda ans, data, *, key: lambda g: index(g, key=key))
 assign.def_grad(lambda ans, data, value, *, key: lambda g: assign(g, np.zeros((), g.dtype), key=key), 0)
+assign.def_grad(lambda ans, data, value, *, key: lambda g: _undo_broadcast(index(g, key=key), np.shape(value)), 1)
+assign.keep_shape_only(1)
+overwrite.def_grad(
+    lambda ans, data, value, *, into, of, shape: (
+        lambda g: overwrite(g, np.zeros((), g.dtype), into=into, of=of, shape=shape)
+    ),
+    0,
+)
+overwrite.keep_shape_only(1)
 
 
-@assign.def_grad(argnum=1)
-def _assigned_value_gradient(ans: Any, data: Any, value: Any, *, key: Any) -> Any:
+@overwrite.def_grad(argnum=1)
+def _overwriting_gradient(ans: Any, data: Any, value: Any, *, into: Any, of: Any, shape: tuple[int, ...]) -> Any:
     def gradient(g: Any) -> Any:
-        return sum_to(index(g, key=key), value.shape)
+        part = index(np.reshape(g, (math.prod(np.shape(g)),)), key=into)
+        whole = unindex(part, key=of, shape=(math.prod(shape),))
+        return _undo_broadcast(np.reshape(whole, shape), np.shape(value))
 
     return gradient
 

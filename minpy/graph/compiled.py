@@ -1,0 +1,152 @@
+"""`Compiled`: a graph and its programs, one for each combination of shapes, dtypes and mode."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from minpy.core.errors import ShapeError
+from minpy.graph.inference import infer_dtypes, infer_shapes
+from minpy.graph.ir import Node, Value, topological, variables
+from minpy.graph.locking import lock
+from minpy.graph.program import Program
+from minpy.graph.steps import lowered
+from minpy.ops.inference.partial_shapes import is_known, show_shape
+
+__all__ = ["Compiled", "Known", "infer_from_arrays", "require_everything"]
+
+_MOST_PROGRAMS = 32
+# After so many programs that were made anew, because what users' functions refer to had changed, these are only called.
+_REMADE = 8
+
+
+class Known(NamedTuple):
+    """The shapes and dtypes of all values of a graph."""
+
+    shapes: Mapping[Value, Any]
+    dtypes: Mapping[Value, Any]
+
+
+class Compiled:
+    """A graph that is run, and the programs that it has become.
+
+    Executors, gradients of symbols, and graphs that are called as operators each have one. Programs that have not been
+    used for long are forgotten; calls of them that are in flight keep them.
+
+    Parameters
+    ----------
+    heads : sequence of Value
+
+    Attributes
+    ----------
+    heads : list of Value
+    order : list of Node
+        The nodes of the graph, each after its inputs.
+    arguments, states : list of Node
+        The variables, in the order in which arrays are given for them: arguments, then auxiliary states.
+    """
+
+    def __init__(self, heads: Sequence[Value]) -> None:
+        self.heads = list(heads)
+        self.order = topological(self.heads)
+        self.arguments, self.states = variables(self.order)
+        self.variables = [*self.arguments, *self.states]
+        self._programs: OrderedDict[Any, Program] = OrderedDict()
+        self._remade = 0
+
+    def __len__(self) -> int:
+        return len(self._programs)
+
+    def program(
+        self,
+        arrays: Sequence[Any],
+        training: bool,
+        requests: Mapping[Node, str] | None = None,
+        *,
+        repeatable: bool = False,
+        known: Known | None = None,
+        traced: bool = True,
+    ) -> Program:
+        """Return the program for arrays of these shapes and dtypes.
+
+        Parameters
+        ----------
+        arrays : sequence of numpy.ndarray
+            For every variable; only shapes and dtypes are looked at.
+        training : bool
+        requests : mapping of Node to str, optional
+            Which gradients are wanted, 'write' or 'add'; without them the program has no backward part.
+        repeatable : bool
+            Whether a backward part may be added later: see `with_gradients`.
+        known : Known, optional
+            What has been inferred from these arrays, if it has been.
+        traced : bool
+            Whether users' operators become what they compute, where that can be told. A program whose functions refer
+            to something that has changed is made anew; after some of these, users' operators are only called.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If the arrays do not fit the graph.
+        NoGradientError
+            If a gradient is asked for through an operator that has none.
+        """
+        asked = tuple(requests.items()) if requests else ()
+        key = (training, asked, repeatable, traced, tuple([(array.shape, array.dtype) for array in arrays]))
+        with lock():
+            program = self._programs.get(key)
+            if program is not None and program.steps.is_current():
+                self._programs.move_to_end(key)
+                return program
+            if program is not None:
+                del self._programs[key]
+                self._remade += 1
+        if known is None:
+            known = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
+            require_everything(self.order, known)
+        steps = lowered(
+            self.heads, self.variables, *known, training, repeatable or bool(asked), traced and self._remade < _REMADE
+        )
+        return self._remembered(key, Program(steps.differentiated(requests) if requests else steps))
+
+    def with_gradients(self, program: Program, arrays: Sequence[Any], requests: Mapping[Node, str]) -> Program:
+        """Return a program with the same forward part as one that is `repeatable`, and a backward part.
+
+        It is found again by `program`, for further calls.
+        """
+        kinds = tuple([(array.shape, array.dtype) for array in arrays])
+        key = (program.steps.training, tuple(requests.items()), False, program.steps.traced, kinds)
+        return self._remembered(key, Program(program.steps.differentiated(requests)))
+
+    def _remembered(self, key: Any, program: Program) -> Program:
+        with lock():
+            program = self._programs.setdefault(key, program)  # another thread may have made one, too
+            while len(self._programs) > _MOST_PROGRAMS:
+                self._programs.popitem(last=False)
+            return program
+
+
+def infer_from_arrays(order: Sequence[Node], nodes: Sequence[Node], arrays: Sequence[Any], origin: str) -> Known:
+    """Return the shapes and dtypes of a graph's values, from arrays for its variables.
+
+    Raises
+    ------
+    ShapeError, DTypeError
+        If they contradict each other.
+    """
+    dtypes = {Value(node): array.dtype for node, array in zip(nodes, arrays, strict=True)}
+    shapes = {Value(node): array.shape for node, array in zip(nodes, arrays, strict=True)}
+    known_dtypes = infer_dtypes(order, [(dtypes, origin)]).known
+    return Known(infer_shapes(order, [(shapes, origin)], known_dtypes).known, known_dtypes)
+
+
+def require_everything(order: Sequence[Node], known: Known) -> None:
+    """Raise `ShapeError` for a value whose shape does not follow from what is known."""
+    for node in order:
+        for index, _ in enumerate(node.output_names()):
+            shape = known.shapes.get(Value(node, index))
+            if not is_known(shape):
+                raise ShapeError(
+                    f"bind: the shape of {node.described()} cannot be inferred from the arrays: {show_shape(shape)}."
+                )

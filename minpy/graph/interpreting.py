@@ -1,0 +1,111 @@
+"""Runs the steps of a graph one by one, and frees what nobody reads any more."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from minpy.core import dispatch
+from minpy.graph.gradient import PullBack
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
+from minpy.graph.locating import raise_at
+from minpy.graph.steps import Steps
+
+__all__ = ["Observer", "Releasing", "interpret", "place_of", "read", "step_call"]
+
+# Sees each step twice: with its inputs and None before it runs, and with its answer, too, afterwards.
+Observer = Callable[[Node, Sequence[Any], Any], None]
+
+
+def interpret(
+    part: Sequence[Node],
+    env: dict[Node, Any],
+    call_of: Callable[[Node], Callable[..., Any]],
+    observers: Sequence[Observer],
+    release: Callable[[int, Node], None] | None = None,
+) -> None:
+    """Run steps, and put their answers into `env`; those that are there already are not computed.
+
+    Parameters
+    ----------
+    part : sequence of Node
+    env : dict
+        Answers by node.
+    call_of : callable
+        Gives the function of a step.
+    observers : sequence of Observer
+    release : callable, optional
+        `release(number, node)` is called after each step.
+    """
+    for number, node in enumerate(part):
+        if node in env:
+            continue
+        arguments = [read(env, value) for value in node.inputs]
+        for observer in observers:
+            observer(node, arguments, None)
+        try:
+            answer = env[node] = call_of(node)(*arguments)
+        except Exception as error:
+            raise_at(place_of(node), error)
+        for observer in observers:
+            observer(node, arguments, answer)
+        if release is not None:
+            release(number, node)
+
+
+class Releasing:
+    """Forgets answers after the step that reads them last."""
+
+    def __init__(self, steps: Steps, env: dict[Node, Any], start: int) -> None:
+        self._steps = steps
+        self._env = env
+        self._start = start
+
+    def __call__(self, number: int, node: Node) -> None:
+        number += self._start
+        for source in dict.fromkeys(value.node for value in node.inputs):
+            if source.operator is not None:
+                self._release(source, number)
+        self._release(node, number)
+
+    def _release(self, node: Node, number: int) -> None:
+        env, last = self._env, self._steps.last_uses
+        answer = env.get(node)
+        if isinstance(answer, tuple):
+            ends = [self._steps.part_end(node, index, -1) for index in range(len(answer))]
+            env[node] = tuple(one if end > number else None for one, end in zip(answer, ends, strict=True))
+            if not any(end > number for end in ends):
+                del env[node]
+        elif max(last.get(Value(node, ANSWER), -1), last.get(Value(node), -1)) <= number:
+            env.pop(node, None)
+
+
+def read(env: Mapping[Node, Any], value: Value) -> Any:
+    """Return a value from the answers by node."""
+    answer = env[value.node]
+    return answer[value.index] if isinstance(answer, tuple) and value.index != ANSWER else answer
+
+
+def step_call(node: Node) -> Callable[..., Any]:
+    """Return the function from the raw inputs of a node to its raw answer."""
+    operator, attributes = node.operator, node.attributes
+    if operator is CONSTANT:
+        return lambda: attributes["value"]
+    if isinstance(operator, PullBack):
+        return operator.forward
+    if not operator.builtin:
+        return lambda *raws: dispatch.run(operator, raws, attributes)
+    if operator.keeps_dtype:
+        return lambda *raws: dispatch.run_keeping_dtype(operator, raws, attributes)
+    if attributes:
+        return functools.partial(operator.forward, **attributes)
+    forward: Callable[..., Any] = operator.forward
+    return forward
+
+
+def place_of(node: Node) -> str:
+    """Return which node of the user's graph a step belongs to, for use in a message."""
+    if isinstance(node.operator, PullBack):
+        return f"backward of {node.operator.node.described()}"
+    return node.described()

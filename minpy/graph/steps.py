@@ -1,0 +1,217 @@
+"""A graph as it is run: two flat lists of nodes, forward and backward, in the order in which they run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from minpy.graph.expanding import Expansion
+from minpy.graph.gradient import PullBack, differentiate
+from minpy.graph.ir import ANSWER, Node, Value
+from minpy.graph.lowering import Builder, lower, used
+from minpy.graph.tracing.captures import Captures
+
+__all__ = ["Steps", "is_trusted", "lowered"]
+
+
+@dataclass(eq=False)
+class Steps:
+    """A lowered graph.
+
+    Attributes
+    ----------
+    heads : list of Value
+        What it computes.
+    variables : list of Node
+        In the order in which their arrays are given; those of captured arrays come last.
+    given : int
+        How many variables are not captured.
+    captures : Captures
+        What users' traced functions refer to.
+    traced : bool
+        Whether users' functions are traced.
+    forward, backward : list of Node
+        The steps of both parts.
+    head_gradients : list of Value
+        Variables of the backward part, one for each head.
+    gradients : dict
+        Variable to the value that is its gradient; variables that no gradient reaches are absent.
+    requests : dict
+        Which gradients are wanted: variable to 'write' or 'add'. Without any there is no backward part.
+    last_uses : dict
+        Value to the number of the step that reads it last. Of nodes with several outputs, each is a value of its own;
+        where a step reads all of them together, that is the last use of `Value(node, ANSWER)`.
+    states : set of int
+        Positions of the variables that operators change.
+    repeatable : bool
+        Whether the forward part may have to be computed again for a further backward.
+    lasting : dict
+        The forward steps that give something else when they run again, random ones and those of users' operators:
+        what they gave is kept, if the graph is to be repeatable.
+    """
+
+    heads: list[Value]
+    variables: list[Node]
+    forward: list[Node]
+    backward: list[Node]
+    head_gradients: list[Value]
+    gradients: dict[Node, Value]
+    requests: dict[Node, str]
+    training: bool
+    repeatable: bool
+    given: int
+    captures: Captures
+    traced: bool
+    _written: list[Value]
+    _expansion: Expansion
+    _builder: Builder
+    _shapes: dict[Value, Any]
+    _dtypes: dict[Value, Any]
+    last_uses: dict[Value, int] = field(init=False)
+    states: set[int] = field(init=False)
+    lasting: dict[Node, None] = field(init=False)
+
+    def __post_init__(self) -> None:
+        steps = self.all
+        found: dict[Value, int] = {}
+        for number, node in enumerate(steps):
+            for value in node.inputs:
+                found[value] = number
+        for value in (*self.heads, *self.gradients.values()):
+            found[value] = len(steps)
+        self.last_uses = found
+        changed = {value.node for node in self.forward for value in node.auxiliary_inputs()}
+        self.states = {position for position, node in enumerate(self.variables) if node in changed}
+        lasting = [node for node in self.forward if node.operator.random or not is_trusted(node)]
+        self.lasting = dict.fromkeys(lasting if self.repeatable else ())
+
+    @property
+    def all(self) -> list[Node]:
+        """The steps of both parts."""
+        return [*self.forward, *self.backward]
+
+    def differentiated(self, requests: Mapping[Node, str]) -> Steps:
+        """Return the same forward part with a backward part that computes these gradients.
+
+        Raises
+        ------
+        NoGradientError
+            If a gradient is asked for through an operator that has none.
+        """
+        shapes, dtypes, builder = dict(self._shapes), dict(self._dtypes), self._builder
+        captures, expansion = self.captures.copy(), self._expansion
+        head_gradients = []
+        for index, head in enumerate(self._written):
+            value = Value(Node(None, (), {}, f"head_gradient{index}"))
+            shapes[value], dtypes[value] = shapes[head], dtypes[head]
+            head_gradients.append(value)
+        found = differentiate(
+            self._written, head_gradients, requests, shapes, dtypes, builder, captures if self.traced else None
+        )
+        expansion.go_on(builder.created, shapes, dtypes, None)
+        gradients = {node: expansion.value(value) for node, value in found.items()}
+        wanted, known = used([*self.heads, *gradients.values()]), set(self.forward)
+        backward = [node for node in expansion.nodes if node in wanted and node not in known]
+        return Steps(
+            self.heads,
+            [*self.variables[: self.given], *captures.nodes],
+            self.forward,
+            backward,
+            head_gradients,
+            {node: gradients[node] for node in requests if node in gradients},
+            dict(requests),
+            self.training,
+            True,
+            self.given,
+            captures,
+            self.traced,
+            self._written,
+            expansion,
+            builder,
+            shapes,
+            dtypes,
+        )
+
+    def is_current(self) -> bool:
+        """Tell whether what users' traced functions refer to is what it was; if not, steps are to be made anew."""
+        return not self.captures or self.captures.hold()
+
+    def with_captured(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Return the arrays of all variables: those that are given, and the captured ones as they are now."""
+        if len(self.variables) == self.given:
+            return arrays
+        return [*arrays[: self.given], *self.captures.arrays()]
+
+    def read_by_backward(self) -> dict[Value, None]:
+        """Return the values that the backward part reads of what is there before it."""
+        first = set(self.backward)
+        read = [value for node in self.backward for value in node.inputs]
+        return dict.fromkeys(value for value in (*read, *self.gradients.values()) if value.node not in first)
+
+    def values_of(self, step: Node) -> list[Node]:
+        """Return the nodes whose values the answer of a forward step depends on: labels of output layers are not."""
+        if step.operator.starts_gradients and step.operator.builtin:
+            return [step.inputs[0].node]
+        return [value.node for value in step.inputs]
+
+    def part_end(self, node: Node, index: int, number: int) -> int:
+        """Return the step that reads one of several outputs last; `number`, the node's own, if none does."""
+        whole = self.last_uses.get(Value(node, ANSWER), number)
+        return max(whole, self.last_uses.get(Value(node, index), number))
+
+
+def lowered(
+    heads: Sequence[Value],
+    variables: Sequence[Node],
+    shapes: Mapping[Value, Any],
+    dtypes: Mapping[Value, Any],
+    training: bool,
+    repeatable: bool,
+    traced: bool = True,
+) -> Steps:
+    """Lower a graph: the steps of its forward part.
+
+    Parameters
+    ----------
+    heads : sequence of Value
+        What it computes.
+    variables : sequence of Node
+        In the order in which their arrays will be given.
+    shapes, dtypes : mapping of Value
+        Of every value of the graph.
+    training, repeatable, traced : bool
+        As in `Steps`.
+    """
+    builder, expansion, captures = Builder(), Expansion(), Captures()
+    written, became = lower(heads, training, builder, shapes)
+    known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
+    known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
+    expansion.go_on(builder.created, known_shapes, known_dtypes, captures if traced else None)
+    run_heads = [expansion.value(head) for head in written]
+    needed = used(run_heads)
+    return Steps(
+        run_heads,
+        [*variables, *captures.nodes],
+        [node for node in expansion.nodes if node in needed],
+        [],
+        [],
+        {},
+        {},
+        training,
+        repeatable,
+        len(variables),
+        captures,
+        traced,
+        written,
+        expansion,
+        builder,
+        known_shapes,
+        known_dtypes,
+    )
+
+
+def is_trusted(node: Node) -> bool:
+    """Tell whether a step is one of our operators, or the gradient of one."""
+    operator = node.operator
+    return bool(operator.node.operator.builtin if isinstance(operator, PullBack) else operator.builtin)
