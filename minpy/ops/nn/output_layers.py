@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.array import Array
+from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, NoGradientError, ShapeError
 from minpy.core.operator import Operator
 from minpy.ops.dtypes import require_floats
@@ -195,7 +195,7 @@ def _softmax_output_gradient(
     out_grad: bool,
     smooth_alpha: float,
 ) -> Any:
-    label = getattr(label, "_data", label)
+    label = raw_of(label)
     shape = np.shape(ans)
     axis = 1 if multi_output else len(shape) - 1
     scale = grad_scale
@@ -476,7 +476,7 @@ def _make_loss_gradient(ans: Any, data: Any, *, grad_scale: float, valid_thresh:
     if normalization == "batch":
         scale /= shape[0] if shape else 1
     elif normalization == "valid":
-        scale /= max(int(np.count_nonzero(getattr(data, "_data", data) > valid_thresh)), 1)
+        scale /= max(int(np.count_nonzero(raw_of(data) > valid_thresh)), 1)
     return lambda g: np.full(shape, scale, dtype)
 
 
@@ -567,7 +567,7 @@ svm_output.def_grad_zero(1)
 def _svm_output_gradient(
     ans: Any, data: Any, label: Any, *, margin: float, regularization_coefficient: float, use_linear: bool
 ) -> Any:
-    signs = 1 - 2 * one_hot(getattr(label, "_data", label), depth=np.shape(data)[1])
+    signs = 1 - 2 * one_hot(raw_of(label), depth=np.shape(data)[1])
 
     def gradient(g: Any) -> Any:
         excess = np.maximum(margin + signs * data, 0)

@@ -35,6 +35,7 @@ __all__ = [
 
 Axis = int | tuple[int, ...] | None
 
+_scalar = np.generic
 _mean: Any = np.mean
 _multiply: Any = np.multiply.reduce
 _maximum: Any = np.maximum.reduce
@@ -122,7 +123,7 @@ def _shaped(result: Any) -> Any:
     """Return a reduction's result with at least one axis."""
     if result.ndim:
         return result
-    return np.array(result, ndmin=1) if isinstance(result, np.generic) else result.reshape((1,))
+    return np.array(result, ndmin=1) if isinstance(result, _scalar) else result.reshape((1,))
 
 
 def _kept(data: Any) -> Any:
