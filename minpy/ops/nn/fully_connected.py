@@ -124,6 +124,14 @@ def _fully_connected_into(out: Any, data: Any, weight: Any, bias: Any, *, num_hi
 def _data_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int) -> Any:
     shape = data.shape
     if len(shape) == 2:
+        return lambda g: np.dot(g, weight)
+    return lambda g: np.reshape(np.dot(np.reshape(g, (-1, num_hidden)), weight), shape)
+
+
+@fully_connected.def_grad_kernel(argnum=0)
+def _raw_data_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int) -> Any:
+    shape = data.shape
+    if len(shape) == 2:
         return lambda g: matrix_product(g, weight)
     return lambda g: np.reshape(matrix_product(np.reshape(g, (-1, num_hidden)), weight), shape)
 
@@ -138,6 +146,15 @@ def _data_gradient_into(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidd
 
 @fully_connected.def_grad(argnum=1)
 def _weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
+    shape = data.shape
+    if len(shape) == 2:
+        return lambda g: np.dot(np.transpose(g), data)
+    rows = _flat_rows(shape, flatten)
+    return lambda g: np.dot(np.transpose(np.reshape(g, (rows[0], num_hidden))), np.reshape(data, rows))
+
+
+@fully_connected.def_grad_kernel(argnum=1)
+def _raw_weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
     shape = data.shape
     if len(shape) == 2:
         return lambda g: matrix_product(g.T, data)
@@ -159,6 +176,11 @@ _EXACT = 1024
 
 @fully_connected.def_grad(argnum=2)
 def _bias_gradient(ans: Any, data: Any, weight: Any, bias: Any) -> Any:
+    return lambda g: sum_over(g, axis=tuple(range(np.ndim(g) - 1)))
+
+
+@fully_connected.def_grad_kernel(argnum=2)
+def _raw_bias_gradient(ans: Any, data: Any, weight: Any, bias: Any) -> Any:
     if len(data.shape) == 2 and data.shape[0] <= _EXACT:  # a product with ones: half the time of a sum over rows
         return lambda g: np.dot(ones(len(g), g.dtype), g)
     return lambda g: sum_over(g, axis=tuple(range(np.ndim(g) - 1)))
