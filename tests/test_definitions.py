@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from operator_table import ALL_ROWS
 from operator_table.row import Row
-from traces import Trace, traced_definition
+from traces import Trace, traced_definition, traced_rule
 
 from minpy.checking.forms import ulps_apart
 from minpy.core import Operator
@@ -210,3 +210,46 @@ def test_elementwise_steps_at_the_edges_of_dtypes(dtype: str) -> None:
             trace, answers = traced(row, arrays)
             for got, wanted in zip(computed(trace, answers), expected, strict=True):
                 np.testing.assert_array_equal(got, wanted, strict=True, err_msg=row.id)
+
+
+# Sizes at which kernels take other ways: products turned round, columns in place of short rows, sums in blocks.
+LARGE = [
+    ("FullyConnected", [(16, 600), (128, 600), (128,)], {"num_hidden": 128}),
+    ("FullyConnected", [(1100, 4), (150, 4), (150,)], {"num_hidden": 150}),
+    ("dot", [(150, 40), (40, 150)], {}),
+    ("softmax", [(100, 8)], {"axis": 1}),
+    ("log_softmax", [(100, 8)], {}),
+    ("softmin", [(3, 1100)], {}),
+    ("SoftmaxActivation", [(64, 4, 2)], {}),
+    ("sum", [(600, 3)], {"axis": 0}),
+    ("mean", [(600, 3)], {}),
+    ("LayerNorm", [(600, 3), (3,), (3,)], {}),
+    ("BatchNorm", [(600, 3), (3,), (3,), (3,), (3,)], {"training": False}),
+    ("moments", [(600, 3)], {"axes": (0,)}),
+]
+
+
+@pytest.mark.parametrize(("name", "shapes", "attributes"), LARGE)
+def test_definitions_at_sizes_where_kernels_go_other_ways(
+    name: str, shapes: list[tuple[int, ...]], attributes: dict[str, Any]
+) -> None:
+    operator = OPERATORS[name]
+    for dtype, tolerance in (("float64", 1e-12), ("float32", 3e-5)):
+        random = np.random.RandomState(5)
+        arrays = [random.uniform(0.5, 1.5, shape).astype(dtype) for shape in shapes]
+        expected = outputs(operator.definition(*arrays, **attributes))
+        trace, answers = traced_definition(operator, arrays, attributes)
+        for got, wanted in zip(computed(trace, answers), expected, strict=True):
+            np.testing.assert_array_equal(got, wanted, strict=True)
+        answer = operator.forward(*arrays, **attributes)
+        for got, wanted in zip(outputs(answer), expected, strict=True):
+            np.testing.assert_allclose(got, wanted, rtol=tolerance, atol=tolerance, strict=True)
+        gradient = outputs(answer)
+        g = tuple(gradient) if len(gradient) > 1 else gradient[0]
+        for index in range(len(arrays)):
+            if operator.is_zero(index) or index >= len(operator.rules) or operator.rules[index] is None:
+                continue
+            rule, raw = (rules[index](answer, *arrays, **attributes) for rules in (operator.rules, operator.raw_rules))
+            np.testing.assert_allclose(raw(g), rule(g), rtol=tolerance, atol=tolerance)
+            trace, part = traced_rule(operator, index, answer, arrays, attributes, g)
+            np.testing.assert_array_equal(trace.compute(part), rule(g), strict=True)
