@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator as python_operators
 from collections.abc import Callable
 from typing import Any
 
@@ -144,14 +145,9 @@ def batch_norm(
         min_calib_range=min_calib_range,
         max_calib_range=max_calib_range,
         training=training,
-        affine=lambda result, scale, shift: result * scale + shift,
+        multiply=python_operators.mul,
+        add=python_operators.add,
     )
-
-
-def _affine_in_place(result: np.ndarray, scale: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    result *= scale
-    result += shift
-    return result
 
 
 @batch_norm.def_kernel
@@ -172,7 +168,8 @@ def _batch_norm_by(
     min_calib_range: float | None,
     max_calib_range: float | None,
     training: bool | None,
-    affine: Callable[..., Any] = _affine_in_place,
+    multiply: Callable[[Any, Any], Any] = python_operators.imul,
+    add: Callable[[Any, Any], Any] = python_operators.iadd,
 ) -> Any:
     axis = one_axis("BatchNorm", axis, data.ndim)
     _require_vectors(data, axis, {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var})
@@ -191,7 +188,7 @@ def _batch_norm_by(
         result = values - mean.reshape(shape)
     inverse = 1 / np.sqrt(variance + variance.dtype.type(eps))
     scale = (inverse if fix_gamma else inverse * gamma.astype(values.dtype, copy=False)).reshape(shape)
-    result = affine(result, scale, beta.astype(values.dtype, copy=False).reshape(shape))
+    result = add(multiply(result, scale), beta.astype(values.dtype, copy=False).reshape(shape))
     dtype = gamma.dtype
     return result.astype(data.dtype, copy=False), mean.astype(dtype, copy=False), inverse.astype(dtype, copy=False)
 
