@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy
 from minpy.core.array import Shaped
 from minpy.core.base import BaseOperator
 from minpy.core.errors import NoGradientError
+from minpy.core.filling import with_attributes
 from minpy.core.tape import conform
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
 from minpy.graph.lowering import Builder
@@ -98,14 +98,11 @@ class PullBack(BaseOperator):
 
     def rule(self) -> Any:
         """Return that rule, with the attributes of the node."""
-        return self._with_attributes(self.node.operator.raw_rules[self.needed[0]])
+        return with_attributes(self.node.operator.raw_rules[self.needed[0]], self.node.attributes)
 
     def rule_into(self) -> Any:
         """Return the form of that rule which computes in given memory."""
-        return self._with_attributes(self.node.operator.into_rules[self.needed[0]])
-
-    def _with_attributes(self, rule: Any) -> Any:
-        return functools.partial(rule, **self.node.attributes) if self.node.attributes else rule
+        return with_attributes(self.node.operator.into_rules[self.needed[0]], self.node.attributes)
 
     @property
     def into(self) -> Any:

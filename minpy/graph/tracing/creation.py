@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.graph.tracing import steps
+from minpy.differentiation.trees import leaves_of
 from minpy.graph.tracing.functions import full_like
 from minpy.graph.tracing.noting import as_array, constant, is_known, known_of, operand
 from minpy.graph.tracing.recorder import Recorder
@@ -20,7 +20,7 @@ CREATION: dict[Any, Callable[..., Any]] = {}
 
 
 def _plain(recorder: Recorder, value: Any) -> Any:
-    if not all(map(is_known, steps.leaves(value))):
+    if not all(map(is_known, leaves_of(value))):
         raise recorder.refuse("a shape or a range depends on values")
     if isinstance(value, (list, tuple)):
         return tuple(_plain(recorder, one) for one in value)

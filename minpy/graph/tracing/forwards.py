@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.core.operator import Operator
+from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.lowering import Builder
 from minpy.graph.tracing import steps
@@ -56,7 +57,7 @@ def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str
         If one is an array, or something else that is not compared.
     """
     for name, value in attributes.items():
-        if not all(isinstance(one, (*PLAIN, type)) for one in steps.leaves(value)):
+        if not all(isinstance(one, (*PLAIN, type)) for one in leaves_of(value)):
             raise recorder.refuse(f"the attribute {name} is a {type(value).__name__}")
     copied: dict[str, Any] = steps.fill(attributes, ())
     return copied

@@ -14,7 +14,7 @@ from typing import Any
 import numpy
 
 from minpy.core.operator import Operator
-from minpy.graph.tracing import steps
+from minpy.differentiation.trees import leaves_of
 from minpy.graph.tracing.facts import VALUE_BASED, Fact, fact_of, tiny
 from minpy.graph.tracing.noting import FUNCTION_HANDLERS, constant, is_known, known_of, operand, steps_of
 from minpy.graph.tracing.recorder import Recorder
@@ -108,7 +108,7 @@ def _prepared(
         raise recorder.refuse(f"{function.__name__} changes an array in place")
     for position, name in enumerate(_signature(function).parameters):
         if name in named and position >= traced:
-            for value in steps.leaves(named[name]):
+            for value in leaves_of(named[name]):
                 if not is_known(value):
                     raise recorder.refuse(f"{function.__name__} with an array as {name}= is not traced")
             named[name] = _plain(named[name])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from minpy.differentiation.trees import leaves_of
 from minpy.graph.ir import Node, Value
 from minpy.graph.tracing import steps
 from minpy.graph.tracing.facts import VALUE_BASED, Fact, fact_of, large, reduced, regular, shrunken, tiny
@@ -53,7 +54,7 @@ def operand(recorder: Recorder, value: Any) -> Any:
     if isinstance(value, (Traced, *_NUMBERS)):
         return value
     if isinstance(value, (list, tuple)):
-        if any(isinstance(one, Traced) for one in steps.leaves(value)):
+        if any(isinstance(one, Traced) for one in leaves_of(value)):
             return stacked(recorder, value)
         value = numpy.array(value)
     if type(value) is numpy.ndarray:

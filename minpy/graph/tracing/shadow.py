@@ -18,7 +18,7 @@ import numpy
 
 from minpy.core.array import FRONT_ENDS, Array, raw_of
 from minpy.core.operator import Operator
-from minpy.graph.tracing import steps
+from minpy.differentiation.trees import leaves_of
 from minpy.graph.tracing.captures import PLAIN, Captures, attribute, item, keys, length, missing
 from minpy.graph.tracing.creation import CREATION
 from minpy.graph.tracing.noting import FUNCTION_HANDLERS
@@ -241,7 +241,7 @@ class Shadow:
         if isinstance(value, slice):
             parts = (value.start, value.stop, value.step)
             return slice(*(self.value(one, None, None, None, name) for one in parts))
-        if type(value) is tuple and all(isinstance(one, PLAIN) for one in steps.leaves(value)):
+        if type(value) is tuple and all(isinstance(one, PLAIN) for one in leaves_of(value)):
             return value
         if len(value) > _LARGE:
             raise self._refuse(f"{name} is a {type(value).__name__} of {len(value)} values, too many to compare")

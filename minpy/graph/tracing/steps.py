@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import operator as python_operators
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +23,6 @@ __all__ = [
     "Step",
     "fill",
     "frozen",
-    "leaves",
     "make_step",
     "power",
     "power_of_array",
@@ -172,15 +171,3 @@ def power(base: Any, exponent: Any) -> Any:
 def power_of_array(base: Any, exponent: Any) -> Any:
     """Return the power of an array without axes, which may come as a scalar."""
     return numpy.asarray(base) ** exponent
-
-
-def leaves(value: Any) -> Iterator[Any]:
-    """Yield what lists, tuples and dicts hold, however deep."""
-    if isinstance(value, (list, tuple)):
-        for one in value:
-            yield from leaves(one)
-    elif isinstance(value, dict):
-        for one in value.values():
-            yield from leaves(one)
-    else:
-        yield value

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy
 
-from minpy.graph.tracing import steps
+from minpy.differentiation.trees import leaves_of
 from minpy.graph.tracing.noting import as_array, constant, known_of, operand, steps_of
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.values import Traced
@@ -31,7 +31,7 @@ def require_own(target: Traced) -> None:
 
 def require_apart(target: Traced, values: Any) -> None:
     """Refuse to store by an index what may lie in the same memory: not every NumPy copies it first."""
-    if any(isinstance(value, Traced) and value.memory is target.memory for value in steps.leaves(values)):
+    if any(isinstance(value, Traced) and value.memory is target.memory for value in leaves_of(values)):
         raise target.recorder.refuse("it stores parts of an array into the same array, by an index")
 
 
@@ -143,9 +143,7 @@ def _length(value: Any) -> Any:
 
 
 def _has_unknown_mask(index: Any) -> bool:
-    return any(
-        isinstance(part, Traced) and part.dtype.kind == "b" and part.known is None for part in steps.leaves(index)
-    )
+    return any(isinstance(part, Traced) and part.dtype.kind == "b" and part.known is None for part in leaves_of(index))
 
 
 def _is_all(index: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.graph.tracing import steps
+from minpy.differentiation.trees import leaves_of
 from minpy.graph.tracing.facts import Fact, fact_of, tiny
 from minpy.graph.tracing.noting import call_function, elementwise, operand, steps_of
 from minpy.graph.tracing.recorder import Recorder
@@ -47,7 +47,7 @@ def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any
         return elementwise(recorder, ufunc, (call_function(recorder, numpy.reshape, (first, lengths), {}), second))
     array, *rest = inputs
     named = dict(zip(("axis", "dtype"), rest[: 2 if method != "reduceat" else 0], strict=False)) | options
-    if any(isinstance(value, Traced) for value in steps.leaves(named)) or len(rest) > 2:
+    if any(isinstance(value, Traced) for value in leaves_of(named)) or len(rest) > 2:
         raise recorder.refuse(f"{name} with an array as an option is not traced")
     function = getattr(ufunc, method)
     if method == "reduce":
