@@ -19,9 +19,7 @@ from minpy.ops.registry import OPERATORS
 
 # Rules that look at values, which is what makes them right: they are called.
 CALLED = {
-    ("batch_take", 0): "refuses indices that are out of range",
     ("gather_nd", 0): "refuses indices that are out of range",
-    ("pick", 0): "refuses indices of the wrong kind",
     # Only where lengths are given:
     ("SequenceLast", 0): "refuses lengths that are longer than the time",
     ("SequenceMask", 0): "refuses lengths that are longer than the time",

@@ -12,12 +12,13 @@ from minpy.graph.interpreting import step_call
 from minpy.graph.ir import Node, Value, topological, variable
 from minpy.graph.lowering import Builder
 from minpy.graph.tracing.captures import Captures
-from minpy.graph.tracing.forwards import trace_forward
+from minpy.graph.tracing.forwards import definition_of, trace_forward
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.rules import RuleCall, trace_rule
 from minpy.graph.tracing.standin import StandIn
+from minpy.graph.tracing.tracer import run_traced
 
-__all__ = ["Trace", "traced_forward", "traced_rule"]
+__all__ = ["Trace", "traced_definition", "traced_forward", "traced_rule"]
 
 
 class Trace:
@@ -71,3 +72,10 @@ def traced_rule(
     arguments = [trace.given(array) for array in arrays]
     call = RuleCall(operator, trace.given(answer), arguments, attributes, trace.given(gradient))
     return trace, trace_rule(trace.recorder, trace.captures, call, index, [index])[index]
+
+
+def traced_definition(operator: Operator, arrays: Sequence[Any], attributes: dict[str, Any]) -> tuple[Trace, list[Any]]:
+    """Return the trace of a built-in operator's definition, and its outputs; `Untraceable` if there is none."""
+    trace = Trace()
+    answer = run_traced(trace.recorder, definition_of(operator), *map(trace.given, arrays), **attributes)
+    return trace, list(answer) if isinstance(answer, (tuple, list)) else [answer]

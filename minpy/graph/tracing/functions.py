@@ -82,11 +82,15 @@ def _signature(function: Any) -> inspect.Signature:
 def _bound(function: Any, arguments: Any, keywords: dict[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call by name, without those that are not given or given as their default."""
     signature = _signature(function)
-    given = signature.bind(*arguments, **keywords).arguments
+    given = dict(signature.bind(*arguments, **keywords).arguments)
+    for name, parameter in signature.parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            given.update(given.pop(name, {}))
     return {
         name: value
         for name, value in given.items()
-        if value is not _NO_VALUE and not (_is_default(value, signature.parameters[name].default))
+        if value is not _NO_VALUE
+        and not (name in signature.parameters and _is_default(value, signature.parameters[name].default))
     }
 
 
@@ -170,7 +174,7 @@ def _copy(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str,
     """A copy of what is no view needs no step: nothing is ever written to."""
     array = arguments[0]
     if not isinstance(array, Traced) or array.is_view or array.scalar or array.known is not None:
-        return _handler("call", 1)(recorder, function, arguments, keywords)
+        return _handler("elementwise", 1)(recorder, function, arguments, keywords)
     return recorder.stand_in(recorder, array.value, array.fact)
 
 
