@@ -301,6 +301,51 @@ def test_frames_that_are_dropped_leave_nothing() -> None:
     assert len(program._idle) == 1
 
 
+@pytest.mark.parametrize("calls_before", [0, 2], ids=["step by step", "compiled"])
+@pytest.mark.parametrize("part", ["forward", "backward"])
+def test_calls_that_fail_leave_nothing(calls_before: int, part: str) -> None:
+    """Without the garbage collector: the error that is gone held the call's arrays."""
+    failing: list[str] = []
+
+    @customop("numpy")
+    def touchy(value):
+        if "forward" in failing:
+            raise LookupError("not now")
+        return value * 2
+
+    @touchy.def_grad
+    def _(ans, value):
+        def pull_back(g):
+            if "backward" in failing:
+                raise LookupError("not now")
+            return g * 2
+
+        return pull_back
+
+    compiled = Compiled(touchy(sym.exp(x) * 2).values)
+    array = variable(A)
+    head = np.ones_like(A)
+
+    def call() -> None:
+        program = compiled.program([array._data], True, dict.fromkeys(compiled.arguments, "write"))
+        _, frame = start(program, [array._data])
+        frame.backward([head], {node: np.empty_like(A) for node in compiled.arguments})
+
+    for _ in range(calls_before):
+        call()
+    failing.append(part)
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            with pytest.raises(LookupError, match="not now") as caught:
+                call()
+            del caught
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
 def test_a_frame_dies_with_the_tape() -> None:
     compiled = Compiled(CELL.values)
     inputs = [variable(A), variable(W), variable(A)]
