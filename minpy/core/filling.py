@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from minpy.core.attributes import REQUIRED, Signature
 from minpy.core.errors import ArgumentError, nearest
 
-__all__ = ["adapted"]
+__all__ = ["adapted", "with_attributes"]
 
 
 def adapted(function: Callable[..., Any], signature: Signature, what: str) -> Any:
@@ -87,6 +87,23 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str) -> An
     return _narrowed(whole, frozenset(names), function)
 
 
+def with_attributes(function: Callable[..., Any], attributes: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return a rule, kernel or form that an operator holds with the attributes of a call: what is called many times.
+
+    Examples
+    --------
+    >>> from minpy.core.attributes import read_signature
+    >>> def scale(data, *, factor=2.0, verbose=False): ...
+    >>> kernel = adapted(lambda data, *, factor: data * factor, read_signature(scale), 'the kernel of scale')
+    >>> with_attributes(kernel, {'factor': 3.0, 'verbose': True})(2.0)
+    6.0
+    """
+    whole, names = getattr(function, "narrowed", (function, None))
+    if names is not None:
+        attributes = {name: value for name, value in attributes.items() if name in names}
+    return functools.partial(whole, **attributes) if attributes else whole
+
+
 def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple[Any, ...]:
     """Return the defaults of a function's last positional parameters: the signature's where it has them."""
     code, own = function.__code__, function.__defaults__ or ()
@@ -117,12 +134,14 @@ def _narrowed(whole: Callable[..., Any], names: frozenset[str], function: Callab
     else:
 
         def call(*arguments: Any, **attributes: Any) -> Any:
-            for name in attributes.keys() - names:
-                del attributes[name]
+            if not attributes.keys() <= names:
+                for name in attributes.keys() - names:
+                    del attributes[name]
             return whole(*arguments, **attributes)
 
     functools.update_wrapper(call, function)
     call.adapted_from = function  # type: ignore[attr-defined]
+    call.narrowed = (whole, names)  # type: ignore[attr-defined]
     return call
 
 

@@ -125,6 +125,9 @@ class Frame:
         """
         program, runner = self._program, self._runner
         steps = program.steps
+        if steps.captures:
+            steps.captures.require()
+            self._arrays = as_contiguous(steps.with_captured(self._arrays), steps.states)
         if last_write() > self._time:
             self._require_unchanged()
         head_gradients = as_contiguous(head_gradients)
@@ -168,6 +171,7 @@ class Frame:
             env = dict(self._computed_again(runner))
         else:
             release = Releasing(steps, env, len(steps.forward))
+            env.update(zip(steps.variables[steps.given :], self._arrays[steps.given :], strict=True))
         given = {value.node: array for value, array in zip(steps.head_gradients, head_gradients, strict=True)}
         env.update(given)
         observers = [] if observer is None else [observer]
@@ -230,7 +234,7 @@ def start(
     program: Program, arrays: Sequence[numpy.ndarray], observer: Observer | None = None
 ) -> tuple[Sequence[Any], Frame]:
     """Call a program: return the heads, which share memory with nothing else, and the frame for its backward."""
-    frame = Frame(program, as_contiguous(arrays, program.steps.states))
+    frame = Frame(program, as_contiguous(program.steps.with_captured(arrays), program.steps.states))
     return frame._forward(observer), frame
 
 

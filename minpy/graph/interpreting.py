@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from minpy.core import dispatch
+from minpy.core.filling import with_attributes
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.locating import located
@@ -99,7 +99,7 @@ def step_call(node: Node) -> Callable[..., Any]:
     if operator.keeps_dtype:
         return lambda *raws: dispatch.run_keeping_dtype(operator, raws, attributes)
     if attributes:
-        return functools.partial(operator.forward, **attributes)
+        return with_attributes(operator.forward, attributes)
     forward: Callable[..., Any] = operator.forward
     return forward
 
