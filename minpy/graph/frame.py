@@ -81,8 +81,7 @@ class Frame:
             try:
                 heads, self._kept, self._lasting = function(self._arrays)
             except Exception as error:
-                self._program.locate(error)
-                raise
+                raise self._program.located(error)  # noqa: B904 - it has its cause
         self._time = now()
         return heads
 
@@ -141,8 +140,7 @@ class Frame:
             try:
                 function(self._arrays, head_gradients, given, kept)
             except Exception as error:
-                program.locate(error)
-                raise
+                raise program.located(error)  # noqa: B904 - it has its cause
             if given is not targets:
                 for target, array in zip(targets, given, strict=True):
                     if array is not target:

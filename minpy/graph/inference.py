@@ -13,7 +13,7 @@ import numpy
 
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError
 from minpy.graph.ir import CONSTANT, Node, Value
-from minpy.graph.locating import raise_at
+from minpy.graph.locating import located
 from minpy.graph.tracing.forwards import is_customop, traced_facts
 from minpy.ops.inference.partial_shapes import complete, is_known, merge_dtypes, merge_shapes, same_dtype, show_shape
 
@@ -86,7 +86,7 @@ class Inference:
         except (ShapeError, DTypeError) as error:
             raise self._failure(node, error) from error
         except Exception as error:
-            raise_at(f"infer_{'shape' if self._what == 'shape' else 'type'}: {node.described()}", error)
+            raise located(f"infer_{'shape' if self._what == 'shape' else 'type'}: {node.described()}", error)  # noqa: B904
         origin = f"inferred at {node.described()}"
         changed = False
         for values, facts, known in ((node.inputs, after[0], before[0]), (outputs, after[1], before[1])):

@@ -99,6 +99,11 @@ class Executor:
     def __repr__(self) -> str:
         return f"<Executor of {self._symbol!r}: {', '.join(self._names)}>"
 
+    def __reduce__(self) -> Any:
+        """Return how executors are pickled and copied: bound anew, as what runs belongs to this one."""
+        arrays = self.arg_arrays, self.grad_arrays, self._requests, self.aux_arrays
+        return Executor, (self._symbol, self._context, *arrays)
+
     # -- arrays by name ------------------------------------------------------------------------------------------
 
     @property
