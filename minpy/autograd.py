@@ -55,6 +55,10 @@ __all__ = [
 __dir__ = listing(__all__)
 
 
+# Scopes keep nothing of those that have entered them: all threads may use the same ones.
+_RECORDING, _PAUSED = Scope(True, True), Scope(False, False)
+
+
 def is_recording() -> bool:
     """Tell whether this thread records operations.
 
@@ -157,7 +161,7 @@ def record(train_mode: bool = True) -> Scope:
     >>> x.grad.asnumpy()
     array([2., 4.], dtype=float32)
     """
-    return Scope(True, train_mode)
+    return _RECORDING if train_mode is True else Scope(True, train_mode)
 
 
 def pause(train_mode: bool = False) -> Scope:
@@ -181,7 +185,7 @@ def pause(train_mode: bool = False) -> Scope:
     ...         autograd.is_recording()
     False
     """
-    return Scope(False, train_mode)
+    return _PAUSED if train_mode is False else Scope(False, train_mode)
 
 
 def train_mode() -> Scope:

@@ -47,6 +47,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         TypeError,
         "sample_normal has no argument 'loc'; it takes mu, sigma, shape, dtype, out, name.",
     ),
+    "an argument by position and by another name": (
+        lambda: nd.power(nd.ones(1), base=nd.ones(1)),
+        ArgumentError,
+        "broadcast_power: argument 'lhs' is given twice, by position and by keyword.",
+    ),
+    "an argument by position and by name": (
+        lambda: nd.exp(nd.ones(1), data=nd.ones(1)),
+        ArgumentError,
+        "exp: argument 'data' is given twice, by position and by keyword.",
+    ),
     "integers of more than 64 bits": (
         lambda: nd.array([2**70], dtype="int64"),
         DTypeError,
@@ -93,12 +103,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "an argument by two names": (
         lambda: nd.power(nd.ones(1), rhs=2, exp=3),
         TypeError,
-        "broadcast_power: argument 'rhs' is given twice, the second time as 'exp'.",
+        "broadcast_power: one argument is given twice, as 'rhs' and as 'exp'.",
     ),
     "a symbol's argument by two names": (
         lambda: sym.maximum(X, right=2, rhs=3),
         TypeError,
-        "sym.maximum: argument 'rhs' is given twice, the second time as 'rhs'.",
+        "sym.maximum: one argument is given twice, as 'right' and as 'rhs'.",
     ),
     "no shape at all": (
         lambda: nd.reshape(nd.ones(4)),
@@ -330,3 +340,26 @@ def test_rules_that_are_wrapped(decorate: Callable[..., Any]) -> None:
     executor.forward(is_train=True)
     executor.backward(nd.ones(2))
     assert [gradient.asnumpy().tolist() for gradient in executor.grad_arrays] == [[5, 7], [2, 3]]
+
+
+# -- out= --------------------------------------------------------------------------------------------------------------
+
+
+def test_out_takes_one_array_for_each_output():
+    x, first, second = nd.array([1.0, 2.0]), nd.zeros(1), nd.zeros(1)
+    assert nd.split(x, num_outputs=2, axis=0, out=[first, second])[1] is second
+    assert (first.asscalar(), second.asscalar()) == (1, 2)
+    one = [nd.zeros(2)]
+    assert nd.square(x, out=one) is one
+    np.testing.assert_array_equal(one[0].asnumpy(), [1, 4])
+
+
+@pytest.mark.parametrize("wrong", [nd.zeros(2), [nd.zeros(1)], [nd.zeros(1)] * 3], ids=["one", "few", "many"])
+def test_out_of_a_wrong_number_of_arrays(wrong):
+    count = len(wrong) if isinstance(wrong, list) else 1
+    text = rf"SliceChannel: out= is {count} array\(s\), the call returns 2; give a list with one for each\."
+    with pytest.raises(ArgumentError, match=text):
+        nd.split(nd.array([1.0, 2.0]), num_outputs=2, axis=0, out=wrong)
+    assert not any(array.asnumpy().any() for array in (wrong if isinstance(wrong, list) else [wrong]))
+    with pytest.raises(ArgumentError, match=r"square: out= is 2 array\(s\), the call returns 1; give one\."):
+        nd.square(nd.ones(1), out=(nd.zeros(1), nd.zeros(1)))

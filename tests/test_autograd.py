@@ -86,6 +86,18 @@ def test_exceptions_restore_the_flags(scope: object) -> None:
     assert flags() == (False, False)
 
 
+def test_scopes_restore_what_they_set_and_nothing_else() -> None:
+    with autograd.train_mode():
+        autograd.set_recording(True)
+    assert (autograd.is_recording(), autograd.is_training()) == (True, False)
+    with autograd.pause():
+        autograd.set_training(True)
+    assert (autograd.is_recording(), autograd.is_training()) == (True, False)
+    with autograd.predict_mode():
+        autograd.set_recording(False)
+    assert (autograd.is_recording(), autograd.is_training()) == (False, False)
+
+
 def test_setters_return_what_was() -> None:
     assert autograd.set_recording(True) is False
     assert autograd.set_training(True) is False

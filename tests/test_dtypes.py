@@ -249,3 +249,15 @@ def test_updates_refuse_integers(name: str, dtype: str) -> None:
     states = [x] if "mom" in name else []
     with pytest.raises(DTypeError, match=rf"{name}: weight has dtype {dtype}; expected a floating-point dtype\. Use "):
         getattr(nd, name)(x, x, *states, lr=0.1)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "float16", "float32", "float64"])
+@pytest.mark.parametrize("number", [np.float32(2.5), np.float64(1), np.int64(2), np.bool_(True)], ids=repr)
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_scalars_of_numpy_compare_from_the_left_as_from_the_right(name, number, dtype):
+    reflected = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(name, name)
+    array = nd.array([0, 1, 2, 3], dtype=dtype)
+    found, expected = getattr(signs, name)(number, array), getattr(signs, reflected)(array, number)
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.asnumpy(), expected.asnumpy())
+    assert getattr(signs, name)(number, mx.np.array([1.0, 2.0])).dtype == np.bool_

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
+import pickle
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -835,6 +837,20 @@ def test_threads() -> None:
     for thread in threads:
         thread.join()
     assert not problems
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))], ids=["copy", "pickle"])
+def test_copies_share_nothing_that_runs(copied: Any) -> None:
+    executor = bound(sym.sin(sym.exp(x) * sym.cos(x)), x=A)
+    for _ in range(3):
+        expected = run(executor)
+    executor.forward(is_train=True)
+    other = copied(executor)
+    for _ in range(3):
+        other.forward(is_train=True, x=A * 2)
+        other.backward(nd.ones(A.shape))
+    executor.backward(nd.ones(A.shape))
+    assert_close([executor.outputs[0].asnumpy(), executor.grad_dict["x"].asnumpy()], [*expected[0], *expected[1]])
 
 
 def test_failures_of_monitors_leave_the_executor_usable() -> None:

@@ -301,6 +301,40 @@ def test_frames_that_are_dropped_leave_nothing() -> None:
     assert len(program._idle) == 1
 
 
+@pytest.mark.parametrize("calls_before", [0, 2], ids=["step by step", "compiled"])
+@pytest.mark.parametrize("part", ["forward", "backward"])
+def test_calls_that_fail_leave_nothing(calls_before: int, part: str) -> None:
+    """Without the garbage collector: an error that knew itself by its traceback kept the call's arrays."""
+
+    def checked(values):
+        if np.isnan(values).any():
+            raise LookupError("not a number")
+        return values * 2
+
+    touchy = customop("numpy")(lambda value: checked(value))
+    touchy.def_grad(lambda ans, value: lambda g: checked(g))
+    compiled = Compiled(touchy(sym.exp(x) * 2).values)
+    program = compiled.program([A], True, dict.fromkeys(compiled.arguments, "write"))
+
+    def call(value: np.ndarray, head: np.ndarray) -> None:
+        _, frame = start(program, [value])
+        frame.backward([head], {node: np.empty_like(A) for node in compiled.arguments})
+
+    for _ in range(calls_before):
+        call(A, A)
+    bad = A * np.nan
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(3):
+            with pytest.raises(LookupError, match="not a number") as caught:
+                call(bad if part == "forward" else A, bad)
+            del caught
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
 def test_a_frame_dies_with_the_tape() -> None:
     compiled = Compiled(CELL.values)
     inputs = [variable(A), variable(W), variable(A)]

@@ -30,8 +30,8 @@ LAYERS = [
 HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in groups}
 
 
-# What a method imports once it is called: `op.check`, which most programs never call.
-LATE = {("minpy.core.base", "minpy.checking")}
+# What a method imports once it is called: `op.check` and `op.trace_report`, which most programs never call.
+LATE = {("minpy.core.base", "minpy.checking"), ("minpy.core.base", "minpy.graph.tracing.report")}
 
 
 def module_name(path: Path) -> str:

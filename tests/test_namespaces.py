@@ -11,6 +11,7 @@ import multiprocessing
 import pickle
 import subprocess
 import sys
+import types
 from types import ModuleType
 
 import numpy as np
@@ -157,6 +158,15 @@ def test_public_callables_pickle_by_reference(module):
             assert pickle.loads(pickle.dumps(value, protocol)) is value, name
         assert copy.copy(value) is value, name
         assert copy.deepcopy([value])[0] is value, name
+
+
+@pytest.mark.parametrize("cls", [mx.nd.NDArray, mx.np.ndarray, mx.sym.Symbol])
+def test_methods_pickle_by_reference_and_know_their_names(cls):
+    for name in dir(cls):
+        method = getattr(cls, name)
+        if isinstance(method, types.FunctionType):
+            assert pickle.loads(pickle.dumps(method)) is method, name
+            assert "<" not in method.__qualname__
 
 
 @pytest.mark.parametrize("name", sorted({operator.__name__ for operator in OPERATORS.values()}))

@@ -300,3 +300,13 @@ def test_out_is_written() -> None:
     out = nd.zeros((2, 3))
     assert np.exp(nd.array(X), out=out) is out
     np.testing.assert_allclose(out.asnumpy(), np.exp(X), rtol=1e-6)
+
+
+def test_flatten_copies_and_ravel_does_not() -> None:
+    array = mx.np.ones((2, 2))
+    array.flatten()[0] = 5
+    assert array[0, 0] == 1
+    array.ravel()[0] = 5
+    assert array[0, 0] == 5
+    np.testing.assert_array_equal(mx.np.array([[1.0, 2.0], [3.0, 4.0]]).flatten("F"), [1, 3, 2, 4])
+    np.testing.assert_array_equal(mx.grad(lambda x: np.sum(x.flatten() ** 2))(np.array([[1.0, 2.0]])), [[2, 4]])

@@ -127,9 +127,9 @@ def plain_parameters(function: Any) -> str:
 
 def result(operator: Operator) -> str:
     """Return the type of a method's result: an array of the same class, unless there may be several."""
-    forward = operator.forward
-    single = isinstance(operator, UnaryUfunc) or isinstance(forward, numpy.ufunc)
-    single = single or forward.__annotations__.get("return") in ("np.ndarray", "numpy.ndarray")
+    definition = operator.definition
+    single = isinstance(operator, UnaryUfunc) or isinstance(definition, numpy.ufunc)
+    single = single or definition.__annotations__.get("return") in ("np.ndarray", "numpy.ndarray")
     return "Self" if single else "Any"
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import operator
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ from minpy.bridge.hips import call_through_autograd, no_gradient, register_array
 from minpy.core.array import Array, memory_of, note_write
 from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.state import state
+from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.ops.registry import FUNCTIONS
 
 __all__ = ["NumPyProtocols", "autograd_version", "call_function"]
@@ -61,6 +63,17 @@ _DEFAULTS = {
 }
 
 
+# `numpy.float32(2) > x` does not ask for the array's method: it calls the ufunc, with an array without axes.
+_REFLECTED: dict[Any, Callable[[Any, Any], Any]] = {
+    numpy.equal: operator.eq,
+    numpy.not_equal: operator.ne,
+    numpy.greater: operator.lt,
+    numpy.greater_equal: operator.le,
+    numpy.less: operator.gt,
+    numpy.less_equal: operator.ge,
+}
+
+
 class NumPyProtocols(Array):
     """`Array` with `__array_ufunc__`, `__array_function__`, `__array__` and DLPack."""
 
@@ -81,6 +94,9 @@ class NumPyProtocols(Array):
         elif keywords:
             keywords = _without_defaults(name, keywords)
         if method == "__call__":
+            is_scalar = type(inputs[0]) is numpy.ndarray and not inputs[0].ndim
+            if is_scalar and ufunc in _REFLECTED and not keywords and outs is None:
+                return _REFLECTED[ufunc](inputs[1], inputs[0][()])
             if "dtype" in keywords and _is_recorded(inputs):
                 dtype = keywords.pop("dtype")
                 inputs = tuple(value.astype(dtype) if isinstance(value, Array) else value for value in inputs)
@@ -159,9 +175,7 @@ def _is_recorded(values: Any) -> bool:
     """Tell whether the thread records, and something in a nest needs a gradient."""
     if not state.recording:
         return False
-    arrays: list[Array] = []
-    _collect(values, arrays)
-    return any(array._node is not None for array in arrays)
+    return any(array._node is not None for array in _arrays_in(values))
 
 
 def _complex_absolute(ufunc: numpy.ufunc, inputs: Any) -> bool:
@@ -233,49 +247,24 @@ def _accepted(known: Any) -> Any:
 
 def _unwrapped(value: Any) -> Any:
     """Return a value, or a nest of lists, tuples and dicts of them, with buffers in place of arrays."""
-    if isinstance(value, Array):
-        return value._data
-    if type(value) in (list, tuple):
-        return type(value)(_unwrapped(item) for item in value)
-    if type(value) is dict:
-        return {key: _unwrapped(item) for key, item in value.items()}
-    return value
+    return map_tree(lambda leaf, _: leaf._data if isinstance(leaf, Array) else leaf, value)
 
 
 def _copied(value: Any) -> Any:
     """Return a nest with copies of its NumPy arrays, which their owner may write to before the gradient is taken."""
-    if type(value) is numpy.ndarray:
-        return value.copy()
-    if type(value) in (list, tuple):
-        return type(value)(map(_copied, value))
-    return {key: _copied(item) for key, item in value.items()} if type(value) is dict else value
+    return map_tree(lambda leaf, _: leaf.copy() if type(leaf) is numpy.ndarray else leaf, value)
 
 
-def _collect(value: Any, found: list[Array]) -> None:
-    if isinstance(value, Array):
-        found.append(value)
-    elif type(value) in (list, tuple):
-        for item in value:
-            _collect(item, found)
-    elif type(value) is dict:
-        for item in value.values():
-            _collect(item, found)
+def _arrays_in(*values: Any) -> list[Array]:
+    return [leaf for leaf in leaves_of(values) if isinstance(leaf, Array)]
 
 
 def _has_box(value: Any) -> bool:
-    if type(value) in (list, tuple):
-        return any(map(_has_box, value))
-    return any(map(_has_box, value.values())) if type(value) is dict else isbox(value)
+    return any(map(isbox, leaves_of(value)))
 
 
 def _replaced(value: Any, replacements: Any) -> Any:
-    if isinstance(value, Array):
-        return next(replacements)
-    if type(value) in (list, tuple):
-        return type(value)(_replaced(item, replacements) for item in value)
-    if type(value) is dict:
-        return {key: _replaced(item, replacements) for key, item in value.items()}
-    return value
+    return map_tree(lambda leaf, _: next(replacements) if isinstance(leaf, Array) else leaf, value)
 
 
 def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name: str | None = None) -> Any:
@@ -287,9 +276,7 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
         If the call is recorded, and autograd has no version of the function.
     """
     name = name or _full_name(function)
-    arrays: list[Array] = []
-    _collect(arguments, arrays)
-    _collect(keywords, arrays)
+    arrays = _arrays_in(arguments, keywords)
     recorded = state.recording and any(array._node is not None for array in arrays)
     boxed = _has_box((tuple(arguments), keywords))
     if function in _STRUCTURAL:
@@ -306,8 +293,7 @@ def call_function(function: Any, arguments: Any, keywords: dict[str, Any], name:
             raise no_gradient(name)
         if getattr(target, "_is_autograd_primitive", False):
             arguments, keywords = _by_position(name, function, arguments, keywords)
-            arrays.clear()
-            _collect(arguments, arrays)
+            arrays = _arrays_in(arguments)
         if recorded:
             arguments, keywords = _copied(tuple(arguments)), _copied(keywords)
         if boxed:
@@ -349,10 +335,7 @@ def _by_position(name: str, function: Any, arguments: Any, keywords: dict[str, A
 
 
 def _nested(value: Any) -> bool:
-    found: list[Array] = []
-    if type(value) in (list, tuple, dict):
-        _collect(value, found)
-    return bool(found) or (type(value) in (list, tuple, dict) and _has_box(value))
+    return isinstance(value, (list, tuple, dict)) and (bool(_arrays_in(value)) or _has_box(value))
 
 
 def _full_name(function: Any) -> str:

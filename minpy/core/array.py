@@ -236,7 +236,9 @@ def share_with(array: Array, others: Iterable[Any]) -> None:
 def note_write(data: numpy.ndarray) -> Memory:
     """Log that the memory behind `data` has been changed in place, and return what is known of it."""
     global _last_write
-    memory = memory_of(data)
+    memory = _memories.get(id(data if data.base is None else _owner(data)))
+    if memory is None:
+        memory = memory_of(data)
     _last_write = memory.written = now()
     return memory
 

@@ -202,7 +202,8 @@ def by_own_names(operator_name: str, signature: Signature, keywords: Mapping[str
     for key, value in keywords.items():
         name = signature.synonyms.get(key, key)
         if name in result:
-            raise ArgumentError(f"{operator_name}: argument {name!r} is given twice, the second time as {key!r}.")
+            first = next(other for other in keywords if signature.synonyms.get(other, other) == name)
+            raise ArgumentError(f"{operator_name}: one argument is given twice, as {first!r} and as {key!r}.")
         result[name] = value
     return result
 
@@ -244,6 +245,9 @@ def bind(
         elif name in signature.defaults:
             inputs.append(signature.defaults[name])
         else:
+            for key in keywords:
+                if key in names[: len(arguments)]:
+                    raise _given_twice(operator_name, "argument", key)
             raise ArgumentError(
                 f"{operator_name}: argument {name!r} is missing; its inputs are {', '.join(names)}."
                 + (f" Unknown keyword(s): {', '.join(map(repr, keywords))}." if keywords else "")
@@ -252,10 +256,10 @@ def bind(
         attribute = signature.attributes.get(name)
         if attribute is not None:
             if name in attributes:
-                raise ArgumentError(f"{operator_name}: attribute {name!r} is given twice, by position and by keyword.")
+                raise _given_twice(operator_name, "attribute", name)
             attributes[name] = parse_attribute(value, attribute, operator_name) if type(value) is str else value
         elif name in names:
-            raise ArgumentError(f"{operator_name}: argument {name!r} is given twice, by position and by keyword.")
+            raise _given_twice(operator_name, "argument", name)
         elif signature.open_ended:
             attributes[name] = value
         elif name != "num_args" or signature.variadic is None:  # which MXNet takes beside any number of inputs
@@ -267,3 +271,7 @@ def bind(
         if attribute.default is REQUIRED and name not in attributes:
             raise ArgumentError(f"{operator_name}: attribute {name!r} is missing; pass {name}=... .")
     return inputs, attributes
+
+
+def _given_twice(operator_name: str, what: str, name: str) -> ArgumentError:
+    return ArgumentError(f"{operator_name}: {what} {name!r} is given twice, by position and by keyword.")

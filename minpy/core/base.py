@@ -21,6 +21,7 @@ from minpy.core.rules import Plan
 
 if TYPE_CHECKING:
     from minpy.checking import Report
+    from minpy.graph.tracing.report import TraceReport
 
 __all__ = ["BaseOperator", "DTypes", "PartialShape", "Shapes"]
 
@@ -269,6 +270,44 @@ class BaseOperator:
         from minpy.checking import check_operator  # it is large, and most programs check nothing
 
         return check_operator(self, arguments, attributes)
+
+    def trace_report(self, *arguments: Any, **attributes: Any) -> TraceReport:
+        """Tell what graphs make of the operator: the steps of its forward function and of its rules.
+
+        A program runs these steps in place of the function, merged with what surrounds them. A function that cannot be
+        traced is called as it is; the report says which of its lines is in the way, and why.
+
+        Parameters
+        ----------
+        *arguments : array_like
+            As for a call. Their values are not looked at, unless the forward function has to be run.
+        **attributes
+            As for a call.
+
+        Returns
+        -------
+        TraceReport
+            Prints as text. `report["forward"]` and `report["gradient of x"]` are its parts, each with `traced`,
+            `steps`, `reason` and `place`; `report.traced` says whether all are traced.
+
+        Raises
+        ------
+        ArgumentError
+            For missing or unknown arguments.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from minpy import customop
+        >>> @customop('numpy')
+        ... def scale(x):
+        ...     return 2 * x if x.max() > 1 else x
+        >>> print(scale.trace_report(np.ones(3))['forward'].reason)
+        it chooses by values: `if`, `while`, `and` or `assert` of an array
+        """
+        from minpy.graph.tracing.report import trace_report  # graphs know operators, and most programs make none
+
+        return trace_report(self, arguments, attributes)
 
     def def_grad(self, *_: Any, **__: Any) -> Any:
         """Refuse: the gradient of this kind of operator is part of it."""

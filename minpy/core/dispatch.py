@@ -276,14 +276,15 @@ def _wrap_outputs(
     if operator.may_alias and like._copies_views:
         answer = tuple(_unaliased(value, raws) for value in answer)
     node = None
-    if parents is not None and state.recording and any(value.dtype.kind in "fc" for value in answer):
+    of_integers = like._data.dtype.kind in "iub"
+    if parents is not None and state.recording and (of_integers or any(value.dtype.kind in "fc" for value in answer)):
         node = record(operator, loose, raws, answer, attributes, parents)
     if node is None:
         result = visible(operator, tuple(like._like(value) for value in answer), attributes)
     else:
         outputs = attach_outputs(node, answer)
         arrays = tuple(
-            like._like(value, output if value.dtype.kind in "fc" else None)
+            like._like(value, output if of_integers or value.dtype.kind in "fc" else None)
             for value, output in zip(answer, outputs, strict=True)
         )
         result = visible(operator, arrays, attributes)
@@ -321,20 +322,27 @@ def _meet(operator: Any, first: Any, second: Any) -> Any:
 
 def write_out(operator: Any, result: Any, out: Any) -> Any:
     """Write the result of a call into the array(s) given as `out`."""
-    if isinstance(out, (tuple, list)):
-        for value, target in zip(result, out, strict=True):
+    is_several = isinstance(out, (tuple, list))
+    targets = out if is_several else (out,)
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    if len(results) != len(targets):
+        raise ArgumentError(
+            f"{operator.__name__}: out= is {len(targets)} array(s), the call returns {len(results)}; give "
+            f"{'a list with one for each' if len(results) > 1 else 'one'}."
+        )
+    if is_several:
+        for value, target in zip(results, targets, strict=True):
             write_out(operator, value, target)
         return out
-    if isinstance(result, tuple):
-        result = result[0]
-    data, target = raw_of(result), target_of(operator, out)
+    value = results[0]
+    data, target = raw_of(value), target_of(operator, out)
     if numpy.shape(data) != target.shape:
         raise ArgumentError(
             f"{operator.__name__}: out has shape {target.shape}, the result has {numpy.shape(data)}; "
             "they must be equal."
         )
     if isinstance(out, Array):
-        out._receive(data, result._node if isinstance(result, Array) else None)
+        out._receive(data, value._node if isinstance(value, Array) else None)
     else:
         numpy.copyto(target, data, casting="unsafe")
     return out

@@ -9,16 +9,16 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from minpy.core.attributes import REQUIRED, Signature
 from minpy.core.errors import ArgumentError, nearest
 
-__all__ = ["adapted"]
+__all__ = ["adapted", "with_attributes"]
 
 
-def adapted(function: Callable[..., Any], signature: Signature, what: str) -> Any:
+def adapted(function: Callable[..., Any], signature: Signature, what: str, leading: int) -> Any:
     """Return a function that may be called with the attributes given in a call of the operator, whichever these are.
 
     Parameters
@@ -29,6 +29,8 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str) -> An
         The operator's.
     what : str
         What messages call the function.
+    leading : int
+        How many of its parameters are no attributes: the answer and the inputs, say.
 
     Returns
     -------
@@ -45,46 +47,106 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str) -> An
     --------
     >>> from minpy.core.attributes import read_signature
     >>> def scale(data, *, factor=2.0, verbose=False): ...
-    >>> rule = adapted(lambda ans, data, *, factor: lambda g: g * factor, read_signature(scale), 'the rule of scale')
+    >>> rule = adapted(lambda ans, data, *, factor: lambda g: g * factor, read_signature(scale), 'the rule of scale', 2)
     >>> rule(None, 1.0)(10.0), rule(None, 1.0, factor=3.0, verbose=True)(10.0)
     (20.0, 30.0)
     """
     attributes = signature.attributes
     if not attributes and not signature.defaults:
         return function
-    if not isinstance(function, types.FunctionType):
-        return _adapted_callable(function, signature)
-    code = function.__code__
-    names = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    open_ended = bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    if open_ended and not names:  # a decorator's wrapper, say: whatever it calls finds all attributes
+    form = _form(function)
+    if form is None:  # a built-in function: it is called with what is given
+        return function
+    if form.open_ended:
         return _filled(function, _defaults(signature))
-    defaults = dict(function.__kwdefaults__ or {})
-    missing = []
-    for name in names:
-        if name in attributes:
-            if attributes[name].default is not REQUIRED:
-                defaults[name] = attributes[name].default
-        elif name not in defaults and not signature.open_ended:
-            missing.append(name)
-    if missing:
+    missing = [name for name in form.required if name not in attributes]
+    if missing and not signature.open_ended:
         raise ArgumentError(
-            f"{what} names {', '.join(map(repr, missing))}, which the operator does not have; its attributes are "
-            f"{', '.join(attributes)}.{nearest(missing[0], attributes)}"
+            f"{what} names {', '.join(map(repr, missing))}, which is no attribute of the operator; its attributes are "
+            f"{', '.join(attributes) or 'none'}.{nearest(missing[0], attributes)}"
+            + (" Inputs are given to it by position." if missing[0] in signature.inputs else "")
         )
-    whole, inputs = function, _input_defaults(function, signature)
-    if defaults != (function.__kwdefaults__ or {}) or inputs != (function.__defaults__ or ()):
-        whole = types.FunctionType(code, function.__globals__, function.__name__, inputs, function.__closure__)
-        whole.__kwdefaults__ = defaults
-        whole.__qualname__, whole.__module__, whole.__doc__ = (
-            function.__qualname__,
-            function.__module__,
-            function.__doc__,
-        )
-        whole.adapted_from = function  # type: ignore[attr-defined]
-    if open_ended or (len(names) >= len(attributes) and not signature.open_ended):
+    defaults = {name: value for name, value in _defaults(signature).items() if name in form.named}
+    by_position = [name for name in form.positions[leading:] if name in attributes]
+    names = frozenset((*form.named, *by_position))
+    if by_position or not form.is_plain:
+        defaults.update((name, value) for name, value in _defaults(signature).items() if name in by_position)
+        return _narrowed(_filled(function, defaults) if defaults else function, names, function)
+    whole: Any = function
+    own, inputs = whole.__kwdefaults__ or {}, _input_defaults(whole, signature)
+    if {**own, **defaults} != own or inputs != (function.__defaults__ or ()):
+        code, scope, closure = function.__code__, function.__globals__, function.__closure__
+        whole = types.FunctionType(code, scope, function.__name__, inputs, closure)
+        whole.__kwdefaults__ = {**own, **defaults}
+        whole.__qualname__, whole.__module__ = function.__qualname__, function.__module__
+        whole.__doc__ = function.__doc__
+        whole.adapted_from = function
+    if len(names) >= len(attributes) and not signature.open_ended:
         return whole
-    return _narrowed(whole, frozenset(names), function)
+    return _narrowed(whole, names, function)
+
+
+def with_attributes(function: Callable[..., Any], attributes: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return a rule, kernel or form that an operator holds with the attributes of a call: what is called many times.
+
+    Examples
+    --------
+    >>> from minpy.core.attributes import read_signature
+    >>> def scale(data, *, factor=2.0, verbose=False): ...
+    >>> kernel = adapted(lambda data, *, factor: data * factor, read_signature(scale), 'the kernel of scale', 1)
+    >>> with_attributes(kernel, {'factor': 3.0, 'verbose': True})(2.0)
+    6.0
+    """
+    whole, names = getattr(function, "narrowed", (function, None))
+    if names is not None:
+        attributes = {name: value for name, value in attributes.items() if name in names}
+    return functools.partial(whole, **attributes) if attributes else whole
+
+
+class _Form(NamedTuple):
+    """The parameters of a function: those by position, the keyword-only ones, and those of them without a default."""
+
+    positions: Sequence[str]
+    named: Sequence[str]
+    required: Sequence[str]
+    open_ended: bool
+    is_plain: bool
+
+
+def _form(function: Any) -> _Form | None:
+    """Return the parameters of a function; None if they cannot be read."""
+    if type(function) is types.FunctionType and not hasattr(function, "__wrapped__"):  # nearly all: `inspect` is slow
+        code, own = function.__code__, function.__kwdefaults__ or {}
+        named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        required = [name for name in named if name not in own]
+        open_ended = bool(code.co_flags & inspect.CO_VARKEYWORDS)
+        return _Form(code.co_varnames[: code.co_argcount], named, required, open_ended, True)
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        return None
+    kept = [parameter for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY]
+    return _Form(
+        [
+            parameter.name
+            for parameter in parameters
+            if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        ],
+        [parameter.name for parameter in kept] + sorted(_mentioned(function)),
+        [parameter.name for parameter in kept if parameter.default is REQUIRED],
+        any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters),
+        False,
+    )
+
+
+def _mentioned(function: Any) -> set[str]:
+    """Return the strings in the code of a decorator's wrappers: what they take out of their keywords themselves."""
+    found: set[str] = set()
+    while hasattr(function, "__wrapped__"):
+        code = getattr(function, "__code__", None)
+        found.update(constant for constant in getattr(code, "co_consts", ()) if isinstance(constant, str))
+        function = function.__wrapped__
+    return found
 
 
 def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple[Any, ...]:
@@ -117,12 +179,14 @@ def _narrowed(whole: Callable[..., Any], names: frozenset[str], function: Callab
     else:
 
         def call(*arguments: Any, **attributes: Any) -> Any:
-            for name in attributes.keys() - names:
-                del attributes[name]
+            if not attributes.keys() <= names:
+                for name in attributes.keys() - names:
+                    del attributes[name]
             return whole(*arguments, **attributes)
 
     functools.update_wrapper(call, function)
     call.adapted_from = function  # type: ignore[attr-defined]
+    call.narrowed = (whole, names)  # type: ignore[attr-defined]
     return call
 
 
@@ -134,17 +198,5 @@ def _filled(function: Callable[..., Any], defaults: dict[str, Any]) -> Any:
 
     functools.update_wrapper(call, function)
     call.adapted_from = function  # type: ignore[attr-defined]
+    vars(call).pop("narrowed", None)  # that of a `function` which is adapted already
     return call
-
-
-def _adapted_callable(function: Any, signature: Signature) -> Any:
-    """Adapt what is no plain function: a partial, an instance with `__call__`, a built-in."""
-    try:
-        parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
-    except (TypeError, ValueError):
-        return function
-    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
-        return _filled(function, _defaults(signature))
-    names = frozenset(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)
-    defaults = {name: value for name, value in _defaults(signature).items() if name in names}
-    return _narrowed(_filled(function, defaults) if defaults else function, names, function)

@@ -6,9 +6,9 @@ Built-in operators are trusted, and run without.
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Sequence
 from typing import Any
+from weakref import getweakrefcount
 
 import numpy
 
@@ -19,11 +19,14 @@ from minpy.core.state import state
 __all__ = ["call_line", "given", "read_only", "run_guarded", "user_error"]
 
 
+_OWN = 0x004 | 0x400  # NumPy's flags OWNDATA and WRITEABLE, asked for at once
+
+
 def read_only(value: Any) -> Any:
     """Return an array around a buffer that cannot be written; anything else as it is."""
     if type(value) is numpy.ndarray:
         value = value.view()
-        value.setflags(write=False)
+        value.setflags(False)  # write: by position it costs less
     elif isinstance(value, Array):
         value = value._like(read_only(value._data), value._node)
     return value
@@ -65,9 +68,8 @@ def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any])
 
 def _is_fresh(operator: Any, value: numpy.ndarray) -> bool:
     """Tell whether an array which nobody else refers to is one that nobody else can come to refer to, either."""
-    flags = value.flags
     # An 'mxnet' function has no buffers, and cannot have weak references to them: the log of writes has those.
-    return flags.owndata and flags.writeable and (operator.kind == "mxnet" or not weakref.getweakrefcount(value))
+    return value.flags.num & _OWN == _OWN and (operator.kind == "mxnet" or not getweakrefcount(value))
 
 
 def _checked_output(operator: Any, value: Any, index: int | None, sole: bool) -> Any:

@@ -193,7 +193,7 @@ class Operator(BaseOperator):
             return self._decorator(self.def_grad, argnum)
         index = self._index(argnum)
         self._require_callable(rule, "def_grad")
-        self.gradients.define(index, self._adapted(rule, index))
+        self.gradients.define(index, self._adapted(rule, self.describe_rule(index)))
         self._rules_changed()
         return self
 
@@ -226,7 +226,7 @@ class Operator(BaseOperator):
         if key not in self.signature.attributes and not self.signature.open_ended:
             known = [*self.signature.inputs, *self.signature.attributes]
             raise ArgumentError(f"{self.__name__}.def_grad_kw: no parameter {key!r}; it has {', '.join(known)}.")
-        self.keyword_rules[key] = rule
+        self.keyword_rules[key] = self._adapted(rule, f"{self.__name__}: the gradient rule of {key}")
         self._rules_changed()
         return self
 
@@ -246,7 +246,7 @@ class Operator(BaseOperator):
         self._require_callable(rule, "def_multiple_grad")
         argnums = (argnums,) if isinstance(argnums, int) else argnums
         indices = None if argnums is None else tuple(self._index(argnum) for argnum in argnums)
-        self.gradients.define_several(indices, adapted(rule, self.signature, f"{self.__name__}: the rule"))
+        self.gradients.define_several(indices, self._adapted(rule, f"{self.__name__}: the rule"))
         self._rules_changed()
         return self
 
@@ -258,7 +258,7 @@ class Operator(BaseOperator):
         recorded, traced, and compared with by `check`.
         """
         self._require_callable(function, "def_kernel")
-        self.forward = adapted(function, self.signature, f"{self.__name__}: the kernel")
+        self.forward = self._adapted(function, f"{self.__name__}: the kernel", 0)
         return function
 
     def def_grad_kernel(self, rule: Rule | None = None, argnum: int = 0) -> Any:
@@ -276,7 +276,7 @@ class Operator(BaseOperator):
                 f"{self.__name__}.def_grad_kernel: argument {argnum} has no rule yet; give its definition first, with "
                 f"{self.__name__}.def_grad(rule, argnum={argnum})."
             )
-        self.raw_rules[index] = self._adapted(rule, index)
+        self.raw_rules[index] = self._adapted(rule, self.describe_rule(index))
         self._rules_changed()
         return self
 
@@ -291,7 +291,7 @@ class Operator(BaseOperator):
             return self._decorator(self.def_grad_into, argnum)
         self._require_callable(rule, "def_grad_into")
         index = self._index(argnum)
-        self.into_rules[index] = self._adapted(rule, index)
+        self.into_rules[index] = self._adapted(rule, self.describe_rule(index))
         self._rules_changed()
         return self
 
@@ -302,7 +302,7 @@ class Operator(BaseOperator):
         it on raw arrays; the forward function stays the definition. May be used as a decorator.
         """
         self._require_callable(function, "def_into")
-        self.into = adapted(function, self.signature, f"{self.__name__}: the form for given memory")
+        self.into = self._adapted(function, f"{self.__name__}: the form for given memory")
         return function
 
     def def_jvp(self, rule: Rule | None = None, argnum: int = 0) -> Any:
@@ -315,14 +315,14 @@ class Operator(BaseOperator):
             return self._decorator(self.def_jvp, argnum)
         self._require_callable(rule, "def_jvp")
         index = self._index(argnum)
-        self.jvp_rules[index] = self._adapted(rule, index)
+        self.jvp_rules[index] = self._adapted(rule, self.describe_rule(index))
         self._rules_changed()
         return self
 
     def def_shape(self, rule: Callable[..., Any]) -> Operator:
         """Register the shape rule: `rule(*input_shapes, **attributes)` returns the output's shape (or several)."""
         self._require_callable(rule, "def_shape")
-        self.shape_rule = adapted(rule, self.signature, f"{self.__name__}: the shape rule")
+        self.shape_rule = self._adapted(rule, f"{self.__name__}: the shape rule", 0)
         return self
 
     def def_infer_shape(self, rule: ShapeInference) -> ShapeInference:
@@ -342,7 +342,7 @@ class Operator(BaseOperator):
         ... def shapes(inputs, outputs):
         ...     return outputs, inputs
         """
-        self.shape_inference = adapted(rule, self.signature, f"{self.__name__}: the rule that infers shapes")
+        self.shape_inference = adapted(rule, self.signature, f"{self.__name__}: the rule that infers shapes", 2)
         return rule
 
     def def_infer_type(self, rule: TypeInference) -> TypeInference:
@@ -350,7 +350,7 @@ class Operator(BaseOperator):
 
         As with `def_infer_shape`, with dtypes (None: unknown) in place of shapes.
         """
-        self.type_inference = adapted(rule, self.signature, f"{self.__name__}: the rule that infers dtypes")
+        self.type_inference = adapted(rule, self.signature, f"{self.__name__}: the rule that infers dtypes", 2)
         return rule
 
     # -- what the modes ask --------------------------------------------------------------------------------------
@@ -505,9 +505,12 @@ class Operator(BaseOperator):
                 f"{self.__name__}.def_grad_zero(argnum)."
             )
 
-    def _adapted(self, rule: Rule, index: int) -> Rule:
-        """Return a rule that may be called with any of the attributes: see `filling.adapted`."""
-        found: Rule = adapted(rule, self.signature, self.describe_rule(index))
+    def _adapted(self, function: Callable[..., Any], what: str, before: int = 1) -> Callable[..., Any]:
+        """Return a function that may be called with any of the attributes, and that takes `before` arguments more.
+
+        These come before the inputs: the answer, say. See `filling.adapted`.
+        """
+        found: Callable[..., Any] = adapted(function, self.signature, what, before + len(self.signature.inputs))
         return found
 
     def _rules_changed(self) -> None:

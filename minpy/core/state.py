@@ -63,7 +63,7 @@ class Scope:
     Parameters
     ----------
     recording, training : bool or None
-        The value inside the scope; None leaves the flag as it is.
+        The value inside the scope; None leaves the flag as it is, and restores nothing.
     """
 
     __slots__ = ("_recording", "_training")
@@ -75,11 +75,12 @@ class Scope:
     def __enter__(self) -> None:
         values = state.__dict__
         recording, training = self._recording, self._training
+        before = values.copy()
         if recording is None:
-            recording = values["recording"]
+            recording = before.pop("recording")
         if training is None:
-            training = values["training"]
-        leave = partial(values.update, values.copy())
+            training = before.pop("training")
+        leave = partial(values.update, before)
         values["recording"], values["training"], values["leave"] = recording, training, leave
 
     __exit__ = leaving(state)

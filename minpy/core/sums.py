@@ -51,7 +51,7 @@ def sum_over(data: Any, axis: int | tuple[int, ...] | None = None, keepdims: boo
     """
     if type(data) is not numpy_array:
         return numpy.sum(data, axis=axis, keepdims=keepdims)
-    if data.size <= _FEW and data.dtype.char in "fd":
+    if _is_pairwise(data, axis):
         return _add(data, axis, None, None, keepdims)
     total = _wide_sum(data, axis, keepdims)
     return total if total.dtype is data.dtype else total.astype(data.dtype)
@@ -67,10 +67,16 @@ def mean_over(data: Any, axis: int | tuple[int, ...] | None = None, keepdims: bo
     """
     if type(data) is not numpy_array:
         return numpy.mean(data, axis=axis, keepdims=keepdims)
-    small = data.size <= _FEW and data.dtype.char in "fd"
-    total = _add(data, axis, None, None, keepdims) if small else _wide_sum(data, axis, keepdims)
+    total = _add(data, axis, None, None, keepdims) if _is_pairwise(data, axis) else _wide_sum(data, axis, keepdims)
     mean = total / total.dtype.type(data.size // max(total.size, 1))
     return mean if mean.dtype is data.dtype else mean.astype(data.dtype)
+
+
+def _is_pairwise(data: numpy.ndarray, axis: Any) -> bool:
+    """Tell whether NumPy's sum keeps its digits: of few elements, or along what is last in memory."""
+    if data.dtype.char not in "fd":
+        return False
+    return data.size <= _FEW or ((axis is None or axis == -1 or axis == data.ndim - 1) and data.flags.c_contiguous)
 
 
 def _wide_sum(data: numpy.ndarray, axis: Any, keepdims: bool) -> Any:

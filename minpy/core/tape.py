@@ -72,6 +72,8 @@ def gradients(
     for node in reversed(order):  # oldest first: what was recorded after the last write cannot be stale
         if node.sequence > newest_write:
             break
+        if type(node) is Leaf:
+            continue
         if node.operator is not None:
             _refuse_overwritten(node)
         if getattr(node, "changed", 0) and _is_used_since(node, order, heads):

@@ -17,6 +17,8 @@ from minpy.ops.inference.partial_shapes import is_known, show_shape
 __all__ = ["Compiled", "Known", "infer_from_arrays", "require_everything"]
 
 _MOST_PROGRAMS = 32
+# After so many programs that were made anew, because what users' functions refer to had changed, these are only called.
+_REMADE = 8
 
 
 class Known(NamedTuple):
@@ -51,6 +53,7 @@ class Compiled:
         self.arguments, self.states = variables(self.order)
         self.variables = [*self.arguments, *self.states]
         self._programs: OrderedDict[Any, Program] = OrderedDict()
+        self._remade = 0
 
     def __len__(self) -> int:
         return len(self._programs)
@@ -63,6 +66,7 @@ class Compiled:
         *,
         repeatable: bool = False,
         known: Known | None = None,
+        traced: bool = True,
     ) -> Program:
         """Return the program for arrays of these shapes and dtypes.
 
@@ -77,6 +81,9 @@ class Compiled:
             Whether a backward part may be added later: see `with_gradients`.
         known : Known, optional
             What has been inferred from these arrays, if it has been.
+        traced : bool
+            Whether users' operators become what they compute, where that can be told. A program whose functions refer
+            to something that has changed is made anew; after some of these, users' operators are only called.
 
         Raises
         ------
@@ -86,16 +93,21 @@ class Compiled:
             If a gradient is asked for through an operator that has none.
         """
         asked = tuple(requests.items()) if requests else ()
-        key = (training, asked, repeatable, tuple([(array.shape, array.dtype) for array in arrays]))
+        key = (training, asked, repeatable, traced, tuple([(array.shape, array.dtype) for array in arrays]))
         with lock():
             program = self._programs.get(key)
-            if program is not None:
+            if program is not None and program.steps.is_current():
                 self._programs.move_to_end(key)
                 return program
+            if program is not None:
+                del self._programs[key]
+                self._remade += 1
         if known is None:
             known = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
             require_everything(self.order, known)
-        steps = lowered(self.heads, self.variables, *known, training, repeatable or bool(asked))
+        steps = lowered(
+            self.heads, self.variables, *known, training, repeatable or bool(asked), traced and self._remade < _REMADE
+        )
         return self._remembered(key, Program(steps.differentiated(requests) if requests else steps))
 
     def with_gradients(self, program: Program, arrays: Sequence[Any], requests: Mapping[Node, str]) -> Program:
@@ -103,7 +115,8 @@ class Compiled:
 
         It is found again by `program`, for further calls.
         """
-        key = (program.steps.training, tuple(requests.items()), False, tuple([(a.shape, a.dtype) for a in arrays]))
+        kinds = tuple([(array.shape, array.dtype) for array in arrays])
+        key = (program.steps.training, tuple(requests.items()), False, program.steps.traced, kinds)
         return self._remembered(key, Program(program.steps.differentiated(requests)))
 
     def _remembered(self, key: Any, program: Program) -> Program:

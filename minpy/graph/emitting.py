@@ -6,7 +6,6 @@ blocks of a frame's buffers. So each frame has a function with memory of its own
 
 from __future__ import annotations
 
-import functools
 import keyword
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core.filling import with_attributes
 from minpy.graph.gradient import PullBack
 from minpy.graph.heads import apart, how_returned
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
@@ -234,7 +234,7 @@ class Emitter:
             if isinstance(into, numpy.ufunc):
                 target = f"out={out}" if into in _KEYWORD_OUT else out
                 return f"{self._constant(into.__name__, into)}({', '.join([*arguments, target])})"
-            function = functools.partial(into, **node.attributes) if node.attributes else into
+            function = with_attributes(into, node.attributes)
             return f"{self._constant(f'k{number}', function)}({', '.join([out, *arguments])})"
         return f"{out} = {self._constant(f'f{number}', StepCall(node))}({', '.join(arguments)})"
 

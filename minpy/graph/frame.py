@@ -81,8 +81,7 @@ class Frame:
             try:
                 heads, self._kept, self._lasting = function(self._arrays)
             except Exception as error:
-                self._program.locate(error)
-                raise
+                raise self._program.located(error)  # noqa: B904 - it has its cause
         self._time = now()
         return heads
 
@@ -126,6 +125,9 @@ class Frame:
         """
         program, runner = self._program, self._runner
         steps = program.steps
+        if steps.captures:
+            steps.captures.require()
+            self._arrays = as_contiguous(steps.with_captured(self._arrays), steps.states)
         if last_write() > self._time:
             self._require_unchanged()
         head_gradients = as_contiguous(head_gradients)
@@ -138,8 +140,7 @@ class Frame:
             try:
                 function(self._arrays, head_gradients, given, kept)
             except Exception as error:
-                program.locate(error)
-                raise
+                raise program.located(error)  # noqa: B904 - it has its cause
             if given is not targets:
                 for target, array in zip(targets, given, strict=True):
                     if array is not target:
@@ -170,6 +171,7 @@ class Frame:
             env = dict(self._computed_again(runner))
         else:
             release = Releasing(steps, env, len(steps.forward))
+            env.update(zip(steps.variables[steps.given :], self._arrays[steps.given :], strict=True))
         given = {value.node: array for value, array in zip(steps.head_gradients, head_gradients, strict=True)}
         env.update(given)
         observers = [] if observer is None else [observer]
@@ -232,7 +234,7 @@ def start(
     program: Program, arrays: Sequence[numpy.ndarray], observer: Observer | None = None
 ) -> tuple[Sequence[Any], Frame]:
     """Call a program: return the heads, which share memory with nothing else, and the frame for its backward."""
-    frame = Frame(program, as_contiguous(arrays, program.steps.states))
+    frame = Frame(program, as_contiguous(program.steps.with_captured(arrays), program.steps.states))
     return frame._forward(observer), frame
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,12 +10,17 @@ import numpy
 from minpy.core.array import Shaped
 from minpy.core.base import BaseOperator
 from minpy.core.errors import NoGradientError
-from minpy.core.operator import Operator
-from minpy.core.sums import sum_to
+from minpy.core.filling import with_attributes
 from minpy.core.tape import conform
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
 from minpy.graph.lowering import Builder
-from minpy.graph.staging import Opaque, Staged, stage
+from minpy.graph.tracing.captures import Captures
+from minpy.graph.tracing.forwards import given_value, is_customop
+from minpy.graph.tracing.noting import constant
+from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.rules import RuleCall, has_kernel, trace_rule
+from minpy.graph.tracing.standin import StandIn
+from minpy.graph.tracing.untraceable import Untraceable
 from minpy.ops.registry import FUNCTIONS
 
 __all__ = ["PullBack", "differentiate"]
@@ -93,8 +97,7 @@ class PullBack(BaseOperator):
 
     def rule_into(self) -> Any:
         """Return the form of that rule which computes in given memory, with the attributes of the node."""
-        rule = self.node.operator.into_rules[self.needed[0]]
-        return functools.partial(rule, **self.node.attributes) if self.node.attributes else rule
+        return with_attributes(self.node.operator.into_rules[self.needed[0]], self.node.attributes)
 
     @property
     def into(self) -> Any:
@@ -149,18 +152,6 @@ def _zeros(like: Any) -> numpy.ndarray:
     return numpy.zeros(numpy.shape(like), like.dtype)
 
 
-def _sum_to(data: Any, *, shape: tuple[int, ...]) -> Any:
-    return sum_to(data, shape)
-
-
-def _to_dtype(data: Any, *, dtype: Any) -> Any:
-    return data.astype(dtype)
-
-
-_SUM_TO = Operator(_sum_to, name="_sum_to", builtin=True)
-_TO_DTYPE = Operator(_to_dtype, name="_to_dtype", builtin=True)
-
-
 def differentiate(
     heads: Sequence[Value],
     head_gradients: Sequence[Value],
@@ -168,10 +159,12 @@ def differentiate(
     shapes: dict[Value, Any],
     dtypes: dict[Value, Any],
     builder: Builder,
+    captures: Captures | None = None,
 ) -> dict[Node, Value]:
     """Return the gradients of the heads with respect to variables; those that no gradient reaches are absent.
 
-    Shapes and dtypes of new values are added to `shapes` and `dtypes`.
+    Shapes and dtypes of new values are added to `shapes` and `dtypes`. Rules of users' operators are traced if there
+    are `captures`, which note what they refer to.
 
     Raises
     ------
@@ -184,7 +177,7 @@ def differentiate(
         if any(value.node in leading for value in node.inputs):
             leading.add(node)
     pending: dict[Value, Value] = {}
-    walk = _Walk(shapes, dtypes, builder)
+    walk = _Walk(shapes, dtypes, builder, captures)
     for head, gradient in zip(heads, head_gradients, strict=True):
         walk.add(pending, head, gradient)
     for node in reversed(order):
@@ -211,12 +204,15 @@ def differentiate(
 
 
 class _Walk:
-    """The gradients of nodes as new nodes: staged where the rule allows it, else opaque."""
+    """The gradients of nodes as new nodes: traced where the rule allows it, else calls of the rule."""
 
-    def __init__(self, shapes: dict[Value, Any], dtypes: dict[Value, Any], builder: Builder) -> None:
+    def __init__(
+        self, shapes: dict[Value, Any], dtypes: dict[Value, Any], builder: Builder, captures: Captures | None
+    ) -> None:
         self.shapes = shapes
         self.dtypes = dtypes
         self.builder = builder
+        self.captures = captures
 
     def add(self, pending: dict[Value, Value], value: Value, gradient: Value) -> None:
         """Add to the gradient of a value."""
@@ -242,55 +238,69 @@ class _Walk:
 
     def pull_back(self, node: Node, needed: Sequence[int], upstream: dict[int, Value]) -> list[tuple[int, Value]]:
         """Return (index, gradient) for the inputs of a node at the positions `needed`."""
-        found, opaque = [], []
+        found: dict[int, Value] = {}
+        called = []
         for index in needed:
-            staged = self.staged(node, index, upstream)
-            if staged is None:
-                opaque.append(index)
-            else:
-                found.append((index, staged))
+            if index not in found:
+                traced = self.traced(node, index, needed, upstream)
+                if traced is None:
+                    called.append(index)
+                else:
+                    found.update(traced)
+        result = list(found.items())
         # One rule for several arguments runs once; separate rules run as separate nodes, each freeing what it read.
-        together = [opaque] if not node.operator.direct else [[index] for index in opaque]
+        together = [called] if not node.operator.direct else [[index] for index in called]
         for indices in filter(None, together):
             operator = PullBack(node, indices, sorted(upstream), self.shapes, self.dtypes)
             made = Node(operator, operator.values(upstream), {}, operator.__name__)
             self.builder.created.append(made)
             for position, index in enumerate(indices):
                 value = node.inputs[index]
-                found.append((index, self.know(Value(made, position), self.shapes[value], self.dtypes[value])))
-        return found
+                result.append((index, self.know(Value(made, position), self.shapes[value], self.dtypes[value])))
+        return result
 
-    def staged(self, node: Node, index: int, upstream: dict[int, Value]) -> Value | None:
-        """Return the gradient of one input as a staged value; None if the rule is opaque."""
+    def traced(
+        self, node: Node, index: int, needed: Sequence[int], upstream: dict[int, Value]
+    ) -> dict[int, Value] | None:
+        """Return the gradient of an input, and of others that come with it, as traced values; None: call the rule."""
         operator = node.operator
-        if not (operator.builtin and operator.direct and operator.rules[index] is not None):
+        if operator.visible_outputs is not None or not (operator.builtin or is_customop(operator)):
             return None
-        if operator.visible_outputs is not None or len(node.output_names()) > 1:
-            return None
-        first = len(self.builder.created)
+        recorder = Recorder(self.builder, f"gradient of {node.name}", StandIn)
+        attempt = None if self.captures is None else self.captures.attempt()
         try:
-            result = stage(
-                operator.rules[index],
-                self.stand_in(Value(node)),
-                [self.stand_in(value) for value in node.inputs],
-                node.attributes,
-                self.stand_in(upstream[0]),
-            )
-        except Opaque:
+            call = self.rule_call(recorder, node, upstream)
+            found = trace_rule(recorder, attempt, call, index, needed)
+        except Untraceable:
             return None
-        for made in self.builder.created[first:]:
-            made.name = f"gradient of {node.name}"
-        target = node.inputs[index]
-        value, shape = self.know(result.value, result.shape, result.dtype), self.shapes[target]
-        if result.shape != shape:
-            made = self.builder.node(_SUM_TO, [value], {"shape": shape}, f"gradient of {node.name}")
-            value = self.know(Value(made), shape, result.dtype)
-        if result.dtype != self.dtypes[target]:
-            dtype = self.dtypes[target]
-            made = self.builder.node(_TO_DTYPE, [value], {"dtype": dtype}, f"gradient of {node.name}")
-            value = self.know(Value(made), shape, dtype)
-        return value
+        if has_kernel(operator, index) and set(recorder.kinds.values()) - {"elementwise"}:
+            return None  # there is a form of the rule that is faster than its parts
+        if self.captures is not None and attempt is not None:
+            self.captures.adopt(attempt)
+        return {
+            position: self.know(part.value, self.shapes[node.inputs[position]], self.dtypes[node.inputs[position]])
+            for position, part in found.items()
+        }
 
-    def stand_in(self, value: Value) -> Staged:
-        """Return what stands for a value while a rule is staged."""
-        return Staged(self.builder, value, self.shapes[value], self.dtypes[value])
+    def rule_call(self, recorder: Recorder, node: Node, upstream: dict[int, Value]) -> RuleCall:
+        """Return what the rules of a node are called with: stand-ins for all arrays."""
+        outputs = [Value(node, index) for index in range(len(node.output_names()))]
+
+        def gradient_of(index: int) -> Any:
+            if index in upstream:
+                return self.stand_in(recorder, upstream[index])
+            zeros = numpy.zeros(self.shapes[outputs[index]], self.dtypes[outputs[index]])
+            return constant(recorder, zeros)
+
+        answer: Any = tuple(self.stand_in(recorder, value) for value in outputs)
+        gradient: Any = tuple(map(gradient_of, range(len(outputs))))
+        if len(outputs) == 1:
+            (answer,), (gradient,) = answer, gradient
+        arguments = [
+            given_value(recorder, value, self.shapes.get(value), self.dtypes.get(value)) for value in node.inputs
+        ]
+        return RuleCall(node.operator, answer, arguments, node.attributes, gradient)
+
+    def stand_in(self, recorder: Recorder, value: Value) -> StandIn:
+        """Return what stands for a value while a rule is traced."""
+        return StandIn.given(recorder, value, self.shapes[value], self.dtypes[value])

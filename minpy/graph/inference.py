@@ -13,7 +13,8 @@ import numpy
 
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError
 from minpy.graph.ir import CONSTANT, Node, Value
-from minpy.graph.locating import raise_at
+from minpy.graph.locating import located
+from minpy.graph.tracing.forwards import is_customop, traced_facts
 from minpy.ops.inference.partial_shapes import complete, is_known, merge_dtypes, merge_shapes, same_dtype, show_shape
 
 __all__ = ["Inference", "infer_dtypes", "infer_shapes"]
@@ -85,7 +86,7 @@ class Inference:
         except (ShapeError, DTypeError) as error:
             raise self._failure(node, error) from error
         except Exception as error:
-            raise_at(f"infer_{'shape' if self._what == 'shape' else 'type'}: {node.described()}", error)
+            raise located(f"infer_{'shape' if self._what == 'shape' else 'type'}: {node.described()}", error)  # noqa: B904
         origin = f"inferred at {node.described()}"
         changed = False
         for values, facts, known in ((node.inputs, after[0], before[0]), (outputs, after[1], before[1])):
@@ -163,9 +164,9 @@ def infer_dtypes(order: Sequence[Node], given: Facts, default: Any = None) -> In
 def infer_shapes(order: Sequence[Node], given: Facts, dtypes: Mapping[Value, Any] | None = None) -> Inference:
     """Infer the shapes of a graph's values from some.
 
-    An operator without a rule for partly known shapes is asked once all its inputs are known: its `def_shape` rule, or
-    else its forward function, on arrays of ones of these shapes and of `dtypes`; where that fails (a matrix of ones
-    has no inverse), on positive definite matrices.
+    An operator without a rule for partly known shapes is asked once all its inputs are known: its `def_shape` rule; a
+    user's function by tracing it; or else its forward function, on arrays of ones of these shapes and of `dtypes`;
+    where that fails (a matrix of ones has no inverse), on positive definite matrices.
     """
     dtypes = dtypes or {}
 
@@ -192,6 +193,10 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
         found = operator.shape_rule(*inputs, **node.attributes)
         return inputs, found if isinstance(found, list) else [found] * len(outputs)
     given = [(shape, dtypes.get(value) or numpy.float32) for shape, value in zip(inputs, node.inputs, strict=True)]
+    if is_customop(operator):
+        facts = traced_facts(node, given)
+        if facts is not None and len(facts) == len(outputs):
+            return inputs, [fact.shape for fact in facts]
     try:
         answer = _answer_on(node, [numpy.ones(shape, dtype) for shape, dtype in given])
     except Exception:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from minpy.core import dispatch
+from minpy.core.filling import with_attributes
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.graph.locating import raise_at
+from minpy.graph.locating import located
 from minpy.graph.steps import Steps
 
 __all__ = ["Observer", "Releasing", "interpret", "place_of", "read", "step_call"]
@@ -47,7 +47,7 @@ def interpret(
         try:
             answer = env[node] = call_of(node)(*arguments)
         except Exception as error:
-            raise_at(place_of(node), error)
+            raise located(place_of(node), error)  # noqa: B904 - it has its cause
         for observer in observers:
             observer(node, arguments, answer)
         if release is not None:
@@ -99,7 +99,7 @@ def step_call(node: Node) -> Callable[..., Any]:
     if operator.keeps_dtype:
         return lambda *raws: dispatch.run_keeping_dtype(operator, raws, attributes)
     if attributes:
-        return functools.partial(operator.forward, **attributes)
+        return with_attributes(operator.forward, attributes)
     forward: Callable[..., Any] = operator.forward
     return forward
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
-
 from minpy.core.errors import MXNetError, operator_error
 
-__all__ = ["raise_at"]
+__all__ = ["located"]
 
 
-def raise_at(where: str, error: Exception) -> NoReturn:
-    """Raise an error again with the place where it happened in front of its text; the first place is kept."""
+def located(where: str, error: Exception) -> Exception:
+    """Return the error to raise, with the place where it happened in front of its text; the first place is kept.
+
+    It is returned, and not raised here, as an error whose traceback leads to a call that knows it is a cycle: arrays
+    of the failed call would stay until the garbage collector comes.
+    """
     if getattr(error, "node", None) is not None:
-        raise error
+        return error
     if not isinstance(error, MXNetError):
         found: Exception = operator_error(error, f"{where}: failed")
         found.node = where  # type: ignore[attr-defined]
-        raise found from error
+        found.__cause__ = error
+        return found
     if "text" in vars(error):
         error.text = f"{where}: {error}"  # type: ignore[attr-defined]
     else:
         error.args = (f"{where}: {error}",)
     error.node = where  # type: ignore[attr-defined]
-    raise error
+    return error

@@ -39,6 +39,17 @@ class Builder:
                 self._known[key] = known
         return known
 
+    def add(self, node: Node) -> Node:
+        """Return a node that is there already, or the one known here that computes the same."""
+        key = _key(node.operator, node.inputs, node.attributes)
+        known = self._known.get(key) if key is not None else None
+        if known is None:
+            known = node
+            self.created.append(node)
+            if key is not None:
+                self._known[key] = node
+        return known
+
 
 def _key(operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any]) -> Any:
     """Return what tells nodes apart that compute different things; None if two calls may differ in any case."""
@@ -58,7 +69,7 @@ def _frozen(value: Any) -> Any:
     if isinstance(value, numpy.ndarray):
         raise TypeError
     if isinstance(value, (float, numpy.floating)):  # 0.0 and -0.0 are equal, and not the same
-        return repr(value)
+        return (type(value), repr(value))
     if isinstance(value, (list, tuple)):
         return tuple(map(_frozen, value))
     return (type(value), value)  # numbers of different types may be equal, as 2 and 2.0 are

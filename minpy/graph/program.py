@@ -19,7 +19,7 @@ from minpy.graph.emitting import Emitter, Part
 from minpy.graph.gradient import PullBack
 from minpy.graph.interpreting import place_of, step_call
 from minpy.graph.ir import Node
-from minpy.graph.locating import raise_at
+from minpy.graph.locating import located
 from minpy.graph.locking import lock
 from minpy.graph.memory import Fact, Plan, Planner
 from minpy.graph.steps import Steps
@@ -177,12 +177,13 @@ class Program:
                 planner.place_backward(facts, into_gradient)
                 self._backward = self.emitter.backward(into_gradient)
 
-    def locate(self, error: Exception) -> None:
-        """Raise an error of a compiled part again, with the node where it happened; return if that is not known."""
+    def located(self, error: Exception) -> Exception:
+        """Return the error to raise for one of a compiled part: with the node where it happened, if that is known."""
         for part in (self._forward, self._backward):
             node = part.step_of(error) if part is not None else None
             if node is not None:
-                raise_at(place_of(node), error)
+                return located(place_of(node), error)
+        return error
 
     def text(self) -> str:
         """Return the program as text: the source that runs, or the steps, as long as nothing has run."""

@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from minpy.graph.expanding import Expansion
 from minpy.graph.gradient import PullBack, differentiate
 from minpy.graph.ir import ANSWER, Node, Value
 from minpy.graph.lowering import Builder, lower, used
+from minpy.graph.tracing.captures import Captures
 
 __all__ = ["Steps", "is_trusted", "lowered"]
 
@@ -22,7 +24,13 @@ class Steps:
     heads : list of Value
         What it computes.
     variables : list of Node
-        In the order in which their arrays are given.
+        In the order in which their arrays are given; those of captured arrays come last.
+    given : int
+        How many variables are not captured.
+    captures : Captures
+        What users' traced functions refer to.
+    traced : bool
+        Whether users' functions are traced.
     forward, backward : list of Node
         The steps of both parts.
     head_gradients : list of Value
@@ -52,6 +60,11 @@ class Steps:
     requests: dict[Node, str]
     training: bool
     repeatable: bool
+    given: int
+    captures: Captures
+    traced: bool
+    _written: list[Value]
+    _expansion: Expansion
     _builder: Builder
     _shapes: dict[Value, Any]
     _dtypes: dict[Value, Any]
@@ -87,17 +100,22 @@ class Steps:
             If a gradient is asked for through an operator that has none.
         """
         shapes, dtypes, builder = dict(self._shapes), dict(self._dtypes), self._builder
+        captures, expansion = self.captures.copy(), self._expansion
         head_gradients = []
-        for index, head in enumerate(self.heads):
+        for index, head in enumerate(self._written):
             value = Value(Node(None, (), {}, f"head_gradient{index}"))
             shapes[value], dtypes[value] = shapes[head], dtypes[head]
             head_gradients.append(value)
-        gradients = differentiate(self.heads, head_gradients, requests, shapes, dtypes, builder)
+        found = differentiate(
+            self._written, head_gradients, requests, shapes, dtypes, builder, captures if self.traced else None
+        )
+        expansion.go_on(builder.created, shapes, dtypes, None)
+        gradients = {node: expansion.value(value) for node, value in found.items()}
         wanted, known = used([*self.heads, *gradients.values()]), set(self.forward)
-        backward = [node for node in builder.created if node in wanted and node not in known]
+        backward = [node for node in expansion.nodes if node in wanted and node not in known]
         return Steps(
             self.heads,
-            self.variables,
+            [*self.variables[: self.given], *captures.nodes],
             self.forward,
             backward,
             head_gradients,
@@ -105,10 +123,25 @@ class Steps:
             dict(requests),
             self.training,
             True,
+            self.given,
+            captures,
+            self.traced,
+            self._written,
+            expansion,
             builder,
             shapes,
             dtypes,
         )
+
+    def is_current(self) -> bool:
+        """Tell whether what users' traced functions refer to is what it was; if not, steps are to be made anew."""
+        return not self.captures or self.captures.hold()
+
+    def with_captured(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """Return the arrays of all variables: those that are given, and the captured ones as they are now."""
+        if len(self.variables) == self.given:
+            return arrays
+        return [*arrays[: self.given], *self.captures.arrays()]
 
     def read_by_backward(self) -> dict[Value, None]:
         """Return the values that the backward part reads of what is there before it."""
@@ -135,6 +168,7 @@ def lowered(
     dtypes: Mapping[Value, Any],
     training: bool,
     repeatable: bool,
+    traced: bool = True,
 ) -> Steps:
     """Lower a graph: the steps of its forward part.
 
@@ -146,25 +180,34 @@ def lowered(
         In the order in which their arrays will be given.
     shapes, dtypes : mapping of Value
         Of every value of the graph.
-    training, repeatable : bool
+    training, repeatable, traced : bool
         As in `Steps`.
     """
-    builder = Builder()
-    run_heads, became = lower(heads, training, builder, shapes)
+    builder, expansion, captures = Builder(), Expansion(), Captures()
+    written, became = lower(heads, training, builder, shapes)
+    known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
+    known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
+    expansion.go_on(builder.created, known_shapes, known_dtypes, captures if traced else None)
+    run_heads = [expansion.value(head) for head in written]
     needed = used(run_heads)
     return Steps(
         run_heads,
-        list(variables),
-        [node for node in builder.created if node in needed],
+        [*variables, *captures.nodes],
+        [node for node in expansion.nodes if node in needed],
         [],
         [],
         {},
         {},
         training,
         repeatable,
+        len(variables),
+        captures,
+        traced,
+        written,
+        expansion,
         builder,
-        {became[value]: shape for value, shape in shapes.items() if value in became},
-        {became[value]: dtype for value, dtype in dtypes.items() if value in became},
+        known_shapes,
+        known_dtypes,
     )
 
 

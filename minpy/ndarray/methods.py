@@ -107,6 +107,7 @@ def _method(operator: Operator) -> Callable[..., Any]:
 def _set(cls: Any, name: str, function: Callable[..., Any]) -> None:
     function.__name__ = name
     function.__qualname__ = f"{cls.__name__}.{name}"
+    function.__module__ = cls.__module__  # where pickle finds it
     setattr(cls, name, function)
 
 

@@ -6,6 +6,7 @@ slices write through, and in-place changes of a recorded array are errors.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,7 +32,7 @@ from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import numeric_array, wrapped
-from minpy.ndarray.operands import NUMBERS, as_dtype_of, kept_key, key_text, operand, raw_key
+from minpy.ndarray.operands import BASIC, NUMBERS, as_dtype_of, kept_key, key_text, operand, raw_key
 from minpy.ndarray.placement import place, rebuild, require_dense
 from minpy.ndarray.variables import mark_variable
 from minpy.ndarray.writing import receive, record_store, require_writable, unrecorded_write, view_of
@@ -365,6 +366,8 @@ class NDArray(Members):
         elif kind is int:
             self._require_in_range(key)
             parts = (key, ...)
+        elif kind is tuple and BASIC.issuperset(map(type, key)):
+            parts = key if ... in key else (*key, ...)
         else:
             key = raw_key(key)
             if isinstance(key, numpy.integer):
@@ -550,9 +553,12 @@ class NDArray(Members):
             raise ArgumentError(f"reshape has no argument {next(iter(options))!r}; it takes shape and reverse.")
         if target is None:
             target = new_shape[0] if len(new_shape) == 1 and not isinstance(new_shape[0], int) else new_shape
-        if isinstance(target, str) or not all(isinstance(length, (int, numpy.integer)) for length in target):
-            raise ArgumentError(f"reshape: the shape must be a tuple of int, got {describe(target)}.")
-        exact = resolve_shape(self.shape, tuple(target), reverse)
+        lengths = tuple(target)
+        exact = lengths
+        if {*map(type, lengths)} != {int} or min(lengths) <= 0 or math.prod(lengths) != self._data.size:
+            if isinstance(target, str) or not all(isinstance(length, (int, numpy.integer)) for length in lengths):
+                raise ArgumentError(f"reshape: the shape must be a tuple of int, got {describe(target)}.")
+            exact = resolve_shape(self.shape, lengths, reverse)
         base = self._data.base
         data = self._data.reshape(exact)
         if data.base is not (self._data if base is None else base) and not numpy.may_share_memory(data, self._data):

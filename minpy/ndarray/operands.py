@@ -10,9 +10,11 @@ import numpy
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, describe
 
-__all__ = ["NUMBERS", "SCALARS", "as_dtype_of", "kept_key", "key_text", "operand", "raw_key"]
+__all__ = ["BASIC", "NUMBERS", "SCALARS", "as_dtype_of", "kept_key", "key_text", "operand", "raw_key"]
 
 SCALARS = (int, float, bool)
+# The types of what a key that selects a view is mostly made of; see `indexing.is_basic`.
+BASIC = frozenset((int, slice, type(None), type(...)))
 # What may stand beside an array of integers as an attribute, too.
 NUMBERS = frozenset((int, float, *(numpy.dtype(code).type for code in "bBhHiIlLqQefd")))
 

@@ -142,7 +142,7 @@ def record_store(array: Any, key: Any, value: Any, raw: Any, what: str) -> None:
         note_part(region.view)
     memory.filled = memory.taped = True
     value_node = value._node if isinstance(value, Array) else None
-    value_shape = numpy.shape(raw)
+    value_shape = value._data.shape if isinstance(value, Array) else ()
     for other, positions in others:
         other._node = _overwritten(other, region, positions, value_node, value_shape)
     if region.basic:

@@ -105,6 +105,11 @@ class ndarray(NumPyMembers):
         """Return a copy; recorded."""
         return numpy.copy(self)
 
+    def flatten(self, order: str = "C") -> Any:  # type: ignore[override]
+        """Return a copy with one dimension; recorded."""
+        flat: Any = numpy.ravel
+        return flat(self, order=order).copy()
+
     def reshape(self, *shape: Any, **options: Any) -> Any:
         """Return the array in another shape, as `numpy.reshape` does."""
         target = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
@@ -145,8 +150,6 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
         return function(self, *arguments, **keywords)
 
-    method.__name__ = function.__name__
-    method.__qualname__ = f"ndarray.{function.__name__}"
     method.__doc__ = f"Return `numpy.{function.__name__}` of the array."
     return method
 
@@ -156,6 +159,12 @@ def _sign(ufunc: numpy.ufunc, reflected: bool = False) -> Callable[..., Any]:
     if ufunc.nin == 1:
         return lambda self: ufunc(self)
     return (lambda self, other: ufunc(other, self)) if reflected else (lambda self, other: ufunc(self, other))
+
+
+def _set(name: str, method: Callable[..., Any]) -> None:
+    """Make a function a method, under the name by which help shows it and pickle finds it."""
+    method.__name__, method.__qualname__ = name, f"ndarray.{name}"
+    setattr(ndarray, name, method)
 
 
 SIGNS: dict[str, Any] = {
@@ -168,9 +177,9 @@ SIGNS: dict[str, Any] = {
 }
 
 for _name, _ufunc in SIGNS.items():
-    setattr(ndarray, f"__{_name}__", _sign(_ufunc))
+    _set(f"__{_name}__", _sign(_ufunc))
     if _ufunc.nin == 2:
-        setattr(ndarray, f"__r{_name}__", _sign(_ufunc, reflected=True))
+        _set(f"__r{_name}__", _sign(_ufunc, reflected=True))
 
 METHODS = {
     name: getattr(numpy, name)
@@ -205,10 +214,9 @@ METHODS = {
         "var",
     ]
 }
-METHODS["flatten"] = numpy.ravel
 
 for _name, _function in METHODS.items():
-    setattr(ndarray, _name, _method(_function))
+    _set(_name, _method(_function))
 
 register_front_end("numpy", ndarray)
 install_arithmetic(ndarray, {**ARITHMETIC})

@@ -108,7 +108,7 @@ def operator(
     made.random = random
     if is_ufunc or elementwise:
         made.shape_inference = same_shape if arity in (None, 1) else broadcasting
-        made.may_alias = False
+        made.may_alias, made.elementwise = False, True
         made.keeps_dtype = public
         if public:
             made.type_inference = computed(made)

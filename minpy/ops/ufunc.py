@@ -56,7 +56,9 @@ class UnaryUfunc(Operator):
             plan = self._plan
             if plan is None:
                 plan = self.plan()
-            if data.dtype.kind not in "fc":
+            if (
+                data.dtype.kind not in "fc" and raw.dtype.kind not in "iub"
+            ):  # integers have gradients if they are variables
                 array._node = None
                 return array
             node = create(Node)

@@ -78,7 +78,6 @@ def _method(kind: str) -> Callable[..., Symbol]:
     def method(self: Symbol, *arguments: Any, **attributes: Any) -> Symbol:
         return compose(find_operator(kind), kind, (self, *arguments), attributes)
 
-    method.__name__ = kind
     method.__doc__ = f"Return `mx.sym.{kind}` of this symbol."
     return method
 
@@ -128,14 +127,20 @@ def _transpose(self: Symbol, *axes: Any, **attributes: Any) -> Symbol:
 def install(methods: Sequence[str]) -> None:
     """Give `Symbol` its arithmetic, and as methods the operators that arrays have as methods."""
     for name, (kind, hint, scalar_kind, reflected_kind) in _BINARY.items():
-        setattr(Symbol, f"__{name}__", _binary(kind, hint, scalar_kind))
-        setattr(Symbol, f"__r{name}__", _reflected(kind, reflected_kind))
+        _set(f"__{name}__", _binary(kind, hint, scalar_kind))
+        _set(f"__r{name}__", _reflected(kind, reflected_kind))
     for name, relation in _COMPARISONS.items():
-        setattr(Symbol, f"__{name}__", _binary(f"_{relation}", f"_{relation}", f"_{relation}_scalar"))
+        _set(f"__{name}__", _binary(f"_{relation}", f"_{relation}", f"_{relation}_scalar"))
     for name in methods:
         if name in OPERATORS and not hasattr(Symbol, name):
-            setattr(Symbol, name, _method(name))
+            _set(name, _method(name))
     for method in (_reshape, _astype, _transpose, _flatten, _expand_dims, _squeeze):
-        setattr(Symbol, method.__name__.removeprefix("_"), method)
-    setattr(Symbol, "__neg__", _negative)  # noqa: B010
-    setattr(Symbol, "__abs__", _absolute)  # noqa: B010
+        _set(method.__name__.removeprefix("_"), method)
+    _set("__neg__", _negative)
+    _set("__abs__", _absolute)
+
+
+def _set(name: str, method: Callable[..., Any]) -> None:
+    """Make a function a method, under the name by which help shows it and pickle finds it."""
+    method.__name__, method.__qualname__, method.__module__ = name, f"Symbol.{name}", Symbol.__module__
+    setattr(Symbol, name, method)

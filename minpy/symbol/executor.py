@@ -99,6 +99,11 @@ class Executor:
     def __repr__(self) -> str:
         return f"<Executor of {self._symbol!r}: {', '.join(self._names)}>"
 
+    def __reduce__(self) -> Any:
+        """Return how executors are pickled and copied: bound anew, as what runs belongs to this one."""
+        arrays = self.arg_arrays, self.grad_arrays, self._requests, self.aux_arrays
+        return Executor, (self._symbol, self._context, *arrays)
+
     # -- arrays by name ------------------------------------------------------------------------------------------
 
     @property
@@ -286,6 +291,8 @@ class Executor:
 
         With `monitor_all` it also sees the inputs, before each node that reads them. Arrays are copies.
         """
+        if (self._monitor is None) is not (callback is None):
+            self._programs.clear()  # a monitor sees users' operators as one step each
         self._monitor = callback
         self._monitor_all = monitor_all
 
@@ -326,11 +333,11 @@ class Executor:
 
     def _program(self, is_train: bool) -> Program:
         program = self._programs.get(is_train)
-        if program is None:
+        if program is None or not program.steps.is_current():
             asked = self._asked if is_train else None
             repeatable = bool(self._asked)
             program = self._programs[is_train] = self._compiled.program(
-                self._raws(), is_train, asked, repeatable=repeatable, known=self._inferred
+                self._raws(), is_train, asked, repeatable=repeatable, known=self._inferred, traced=self._monitor is None
             )
         return program
 

@@ -211,6 +211,10 @@ INTEGERS = [
             "of_pick": "nd.pick(w[0:2], x, mode='clip')",
             "mixed": "w[0] * (x * 2).astype('float32')",
             "untouched": "w * 2",
+            "of_square": "nd.square(x)",
+            "of_negative": "-x",
+            "of_integer_exp": "nd.exp(x)",
+            "of_part": "nd.split(x, num_outputs=2, axis=0)[1]",
         }.items()
     ),
     (

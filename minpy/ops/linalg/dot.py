@@ -7,6 +7,7 @@ for C = A B with upstream gradient G it is G Bᵀ for A, and Aᵀ G for B.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,21 @@ def dot(
     >>> nd.dot(nd.array([[1, 2]]), nd.array([[3, 4]]), transpose_b=True).asnumpy()
     array([[11.]], dtype=float32)
     """
+    return _dot_by(
+        lhs, rhs, transpose_a=transpose_a, transpose_b=transpose_b, forward_stype=forward_stype, product=np.dot
+    )
+
+
+@dot.def_kernel
+def _dot_by(
+    lhs: Any,
+    rhs: Any,
+    *,
+    transpose_a: bool,
+    transpose_b: bool,
+    forward_stype: str | None,
+    product: Callable[..., Any] = matrix_product,
+) -> Any:
     if not lhs.ndim or not rhs.ndim:
         raise ShapeError(
             f"dot: lhs {lhs.shape} and rhs {rhs.shape} need at least one axis each; multiply numbers with *."
@@ -79,7 +95,7 @@ def dot(
             f"(transpose_a={transpose_a}, transpose_b={transpose_b})."
         )
     outer = (lhs.shape[1:] if transpose_a else lhs.shape[:-1]) + (rhs.shape[:-1] if transpose_b else rhs.shape[1:])
-    result = matrix_product(_matrix(lhs, transpose_a), _matrix(rhs, not transpose_b).T)
+    result = product(_matrix(lhs, transpose_a), _matrix(rhs, not transpose_b).T)
     return result.reshape(outer or (1,))
 
 

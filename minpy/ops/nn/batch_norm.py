@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import operator as python_operators
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -127,6 +129,48 @@ def batch_norm(
     >>> mean.asnumpy()
     array([0.2], dtype=float32)
     """
+    return _batch_norm_by(
+        data,
+        gamma,
+        beta,
+        moving_mean,
+        moving_var,
+        eps=eps,
+        momentum=momentum,
+        fix_gamma=fix_gamma,
+        use_global_stats=use_global_stats,
+        output_mean_var=output_mean_var,
+        axis=axis,
+        cudnn_off=cudnn_off,
+        min_calib_range=min_calib_range,
+        max_calib_range=max_calib_range,
+        training=training,
+        multiply=python_operators.mul,
+        add=python_operators.add,
+    )
+
+
+@batch_norm.def_kernel
+def _batch_norm_by(
+    data: Any,
+    gamma: Any,
+    beta: Any,
+    moving_mean: Any,
+    moving_var: Any,
+    *,
+    eps: float,
+    momentum: float,
+    fix_gamma: bool,
+    use_global_stats: bool,
+    output_mean_var: bool,
+    axis: int,
+    cudnn_off: bool,
+    min_calib_range: float | None,
+    max_calib_range: float | None,
+    training: bool | None,
+    multiply: Callable[[Any, Any], Any] = python_operators.imul,
+    add: Callable[[Any, Any], Any] = python_operators.iadd,
+) -> Any:
     axis = one_axis("BatchNorm", axis, data.ndim)
     _require_vectors(data, axis, {"gamma": gamma, "beta": beta, "moving_mean": moving_mean, "moving_var": moving_var})
     shape, others = _around(axis, data.ndim)
@@ -143,8 +187,8 @@ def batch_norm(
         mean, variance = moving_mean.astype(values.dtype), moving_var.astype(values.dtype)
         result = values - mean.reshape(shape)
     inverse = 1 / np.sqrt(variance + variance.dtype.type(eps))
-    result *= (inverse if fix_gamma else inverse * gamma.astype(values.dtype, copy=False)).reshape(shape)
-    result += beta.astype(values.dtype, copy=False).reshape(shape)
+    scale = (inverse if fix_gamma else inverse * gamma.astype(values.dtype, copy=False)).reshape(shape)
+    result = add(multiply(result, scale), beta.astype(values.dtype, copy=False).reshape(shape))
     dtype = gamma.dtype
     return result.astype(data.dtype, copy=False), mean.astype(dtype, copy=False), inverse.astype(dtype, copy=False)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,6 +72,28 @@ def fully_connected(
     >>> nd.FullyConnected(x, w, b, num_hidden=3).asnumpy()
     array([[11., 17., 12.]], dtype=float32)
     """
+    return _fully_connected_by(
+        data, weight, bias, num_hidden=num_hidden, no_bias=no_bias, flatten=flatten, product=_affine
+    )
+
+
+def _affine(rows: Any, weight: Any, bias: Any) -> Any:
+    """Return what `linear` does: the definition."""
+    product = np.dot(rows, np.transpose(weight))
+    return product if bias is None else product + bias
+
+
+@fully_connected.def_kernel
+def _fully_connected_by(
+    data: Any,
+    weight: Any,
+    bias: Any,
+    *,
+    num_hidden: int,
+    no_bias: bool,
+    flatten: bool,
+    product: Callable[..., Any] = linear,
+) -> Any:
     shape = data.shape
     if not shape:
         raise ShapeError("FullyConnected: data has shape (); expected at least one axis, the batch.")
@@ -86,7 +109,7 @@ def fully_connected(
         raise ArgumentError("FullyConnected: bias is missing; give it, or pass no_bias=True.")
     if bias is not None and bias.shape != (num_hidden,):
         raise ShapeError(f"FullyConnected: bias has shape {bias.shape}; expected {(num_hidden,)}, (num_hidden,).")
-    result = linear(rows, weight, bias)
+    result = product(rows, weight, bias)
     return result if len(shape) == 2 or flatten else result.reshape((*shape[:-1], num_hidden))
 
 
@@ -99,6 +122,14 @@ def _fully_connected_into(out: Any, data: Any, weight: Any, bias: Any, *, num_hi
 
 @fully_connected.def_grad(argnum=0)
 def _data_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int) -> Any:
+    shape = data.shape
+    if len(shape) == 2:
+        return lambda g: np.dot(g, weight)
+    return lambda g: np.reshape(np.dot(np.reshape(g, (-1, num_hidden)), weight), shape)
+
+
+@fully_connected.def_grad_kernel(argnum=0)
+def _raw_data_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int) -> Any:
     shape = data.shape
     if len(shape) == 2:
         return lambda g: matrix_product(g, weight)
@@ -115,6 +146,15 @@ def _data_gradient_into(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidd
 
 @fully_connected.def_grad(argnum=1)
 def _weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
+    shape = data.shape
+    if len(shape) == 2:
+        return lambda g: np.dot(np.transpose(g), data)
+    rows = _flat_rows(shape, flatten)
+    return lambda g: np.dot(np.transpose(np.reshape(g, (rows[0], num_hidden))), np.reshape(data, rows))
+
+
+@fully_connected.def_grad_kernel(argnum=1)
+def _raw_weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
     shape = data.shape
     if len(shape) == 2:
         return lambda g: matrix_product(g.T, data)
@@ -136,6 +176,11 @@ _EXACT = 1024
 
 @fully_connected.def_grad(argnum=2)
 def _bias_gradient(ans: Any, data: Any, weight: Any, bias: Any) -> Any:
+    return lambda g: sum_over(g, axis=tuple(range(np.ndim(g) - 1)))
+
+
+@fully_connected.def_grad_kernel(argnum=2)
+def _raw_bias_gradient(ans: Any, data: Any, weight: Any, bias: Any) -> Any:
     if len(data.shape) == 2 and data.shape[0] <= _EXACT:  # a product with ones: half the time of a sum over rows
         return lambda g: np.dot(ones(len(g), g.dtype), g)
     return lambda g: sum_over(g, axis=tuple(range(np.ndim(g) - 1)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator as python_operators
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,6 +68,25 @@ def layer_norm(
     >>> nd.LayerNorm(nd.array([[1, 2, 6]]), nd.ones((3,)), nd.zeros((3,))).asnumpy().round(3)
     array([[-0.926, -0.463,  1.389]], dtype=float32)
     """
+    return _layer_norm_by(data, gamma, beta, axis=axis, eps=eps, output_mean_var=output_mean_var, shift=_shifted)
+
+
+def _shifted(data: Any, by: Any) -> Any:
+    """Return the sum in the dtype of the data: the definition of `+=`."""
+    return (data + by).astype(data.dtype, copy=False)
+
+
+@layer_norm.def_kernel
+def _layer_norm_by(
+    data: Any,
+    gamma: Any,
+    beta: Any,
+    *,
+    axis: int,
+    eps: float,
+    output_mean_var: bool,
+    shift: Callable[[Any, Any], Any] = python_operators.iadd,
+) -> Any:
     require_floats("LayerNorm", data)
     axis = one_axis("LayerNorm", axis, data.ndim)
     for name, value in (("gamma", gamma), ("beta", beta)):
@@ -76,8 +97,7 @@ def layer_norm(
             )
     normal, mean, deviation = _normalized(data, axis, eps)
     shape = _along(axis, data.ndim)
-    result = normal * gamma.reshape(shape)
-    result += beta.reshape(shape)
+    result = shift(normal * gamma.reshape(shape), beta.reshape(shape))
     return (result, mean, deviation) if output_mean_var else result
 
 

@@ -10,7 +10,8 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import with_axes, with_followers
-from minpy.ops.nn.softmax import raw_softmax, shifted_exp, softmax
+from minpy.ops.kernels.rows import maximum_along, sum_along
+from minpy.ops.nn.softmax import raw_softmax, softmax, softmax_along
 from minpy.ops.registry import operator
 
 __all__ = ["softmax_cross_entropy"]
@@ -64,7 +65,8 @@ def softmax_cross_entropy(data: np.ndarray, label: np.ndarray) -> np.ndarray:
     """
     require_floats("softmax_cross_entropy", data)
     columns = _checked_labels(data, label)
-    shifted, _, total = shifted_exp(data, 1)
+    shifted = data - maximum_along(data, 1)
+    total = sum_along(np.exp(shifted), 1)
     return (np.log(total).sum() - shifted[np.arange(len(data)), columns].sum()).reshape(1)
 
 
@@ -83,6 +85,11 @@ def _softmax_cross_entropy_shapes(inputs: Any, outputs: Any) -> Any:
 @operator(name="_softmax_error", public=False)
 def softmax_error(data: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return softmax(data) - one_hot(label): the gradient of the cross-entropy."""
+    return softmax_along(data) - (np.expand_dims(label.astype(np.intp), 1) == np.arange(data.shape[1]))
+
+
+@softmax_error.def_kernel
+def _softmax_error_kernel(data: Any, label: Any) -> Any:
     result = raw_softmax(data)
     result[np.arange(len(data)), label.astype(np.intp, copy=False)] -= 1
     return result

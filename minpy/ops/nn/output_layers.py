@@ -7,18 +7,19 @@ network, so it does not read the upstream gradient.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from minpy.core.array import Array
+from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, NoGradientError, ShapeError
 from minpy.core.operator import Operator
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_shape
 from minpy.ops.inference.rules import by_default, like_data, product, with_followers
-from minpy.ops.nn.softmax import raw_softmax
+from minpy.ops.nn.softmax import raw_softmax, softmax_along
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import one_hot
 
@@ -126,6 +127,36 @@ def softmax_output(
     >>> x.grad.asnumpy()
     array([[ 0.25,  0.25,  0.25, -0.75]], dtype=float32)
     """
+    return _softmax_output_by(
+        data,
+        label,
+        grad_scale=grad_scale,
+        ignore_label=ignore_label,
+        multi_output=multi_output,
+        use_ignore=use_ignore,
+        preserve_shape=preserve_shape,
+        normalization=normalization,
+        out_grad=out_grad,
+        smooth_alpha=smooth_alpha,
+        normalized=softmax_along,
+    )
+
+
+@softmax_output.def_kernel
+def _softmax_output_by(
+    data: Any,
+    label: Any,
+    *,
+    grad_scale: float,
+    ignore_label: float,
+    multi_output: bool,
+    use_ignore: bool,
+    preserve_shape: bool,
+    normalization: str,
+    out_grad: bool,
+    smooth_alpha: float,
+    normalized: Callable[..., Any] = raw_softmax,
+) -> Any:
     _check_normalization("SoftmaxOutput", normalization)
     require_floats("SoftmaxOutput", data)
     axis = 1 if multi_output else data.ndim - 1
@@ -144,7 +175,7 @@ def softmax_output(
             f"SoftmaxOutput: label has shape {label.shape}; expected {expected} for class numbers, or {data.shape} for "
             "probabilities."
         )
-    return raw_softmax(data, axis)
+    return normalized(data, axis)
 
 
 softmax_output.def_grad_zero(1)
@@ -164,7 +195,7 @@ def _softmax_output_gradient(
     out_grad: bool,
     smooth_alpha: float,
 ) -> Any:
-    label = getattr(label, "_data", label)
+    label = raw_of(label)
     shape = np.shape(ans)
     axis = 1 if multi_output else len(shape) - 1
     scale = grad_scale
@@ -445,7 +476,7 @@ def _make_loss_gradient(ans: Any, data: Any, *, grad_scale: float, valid_thresh:
     if normalization == "batch":
         scale /= shape[0] if shape else 1
     elif normalization == "valid":
-        scale /= max(int(np.count_nonzero(getattr(data, "_data", data) > valid_thresh)), 1)
+        scale /= max(int(np.count_nonzero(raw_of(data) > valid_thresh)), 1)
     return lambda g: np.full(shape, scale, dtype)
 
 
@@ -536,7 +567,7 @@ svm_output.def_grad_zero(1)
 def _svm_output_gradient(
     ans: Any, data: Any, label: Any, *, margin: float, regularization_coefficient: float, use_linear: bool
 ) -> Any:
-    signs = 1 - 2 * one_hot(getattr(label, "_data", label), depth=np.shape(data)[1])
+    signs = 1 - 2 * one_hot(raw_of(label), depth=np.shape(data)[1])
 
     def gradient(g: Any) -> Any:
         excess = np.maximum(margin + signs * data, 0)

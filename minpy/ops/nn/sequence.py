@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import like_data, replace_length, with_followers, without_axis
@@ -27,7 +28,7 @@ def _lengths(name: str, data: Any, sequence_length: Any, use: bool, axis: int) -
         return None
     if sequence_length is None:
         raise ArgumentError(f"{name}: use_sequence_length=True, but sequence_length is missing.")
-    lengths = truncated(getattr(sequence_length, "_data", sequence_length))
+    lengths = truncated(raw_of(sequence_length))
     batch, time = np.shape(data)[1 - axis], np.shape(data)[axis]
     if lengths.shape != (batch,):
         raise ShapeError(f"{name}: sequence_length has shape {lengths.shape}; expected {(batch,)}, the batch.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,18 +29,53 @@ def _prepared(name: str, data: np.ndarray, temperature: float | None, dtype: Any
     return (data if temperature in (None, 1) else data / data.dtype.type(temperature)), result
 
 
-def shifted_exp(data: np.ndarray, axis: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (x - max, exp(x - max), its sum), with the axis kept."""
-    shifted = data - maximum_along(data, axis)
-    powers = np.exp(shifted)
-    return shifted, powers, sum_along(powers, axis)
+def shifted(data: Any, axis: int) -> Any:
+    """Return x - max, with the axis kept."""
+    return data - np.max(data, axis=axis, keepdims=True, initial=-np.inf)
+
+
+def softmax_along(data: Any, axis: int = -1) -> Any:
+    """Return the softmax of an array: the definition."""
+    powers = np.exp(shifted(data, axis))
+    return powers / sum_over(powers, axis, keepdims=True)
+
+
+def _log_softmax_along(data: Any, axis: int) -> Any:
+    rest = shifted(data, axis)
+    return rest - np.log(sum_over(np.exp(rest), axis, keepdims=True))
+
+
+def _raw_log_softmax(data: np.ndarray, axis: int) -> np.ndarray:
+    result: np.ndarray = data - maximum_along(data, axis)
+    result -= np.log(sum_along(np.exp(result), axis))
+    return result
 
 
 def raw_softmax(data: np.ndarray, axis: int = -1, out: np.ndarray | None = None) -> np.ndarray:
-    """Return the softmax of a NumPy array, in `out` or a fresh array."""
+    """Return the softmax of a NumPy array, in `out` or a fresh array: the kernel."""
     result: np.ndarray = np.subtract(data, maximum_along(data, axis), out=out)
     np.exp(result, out=result)
     result /= sum_along(result, axis)
+    return result
+
+
+def _masked_softmax(logits: Any, mask: Any, axis: int) -> Any:
+    """Return the softmax of the elements where a mask is True, 0 elsewhere: the definition."""
+    kept = np.where(mask, logits, -np.inf)
+    highest = np.max(kept, axis=axis, keepdims=True, initial=-np.inf)
+    powers = np.exp(kept - np.where(np.isneginf(highest), 0, highest))  # nothing counts: all results are 0
+    total = sum_over(powers, axis, keepdims=True)
+    return powers / np.where(total == 0, 1, total)
+
+
+def raw_masked_softmax(logits: np.ndarray, mask: np.ndarray, axis: int) -> np.ndarray:
+    """Return the same of NumPy arrays: the kernel."""
+    result = np.where(mask, logits, -np.inf)
+    highest = result.max(axis=axis, keepdims=True, initial=-np.inf)
+    result -= np.where(np.isneginf(highest), 0, highest)
+    np.exp(result, out=result)
+    total = sum_over(result, axis, keepdims=True)
+    result /= np.where(total == 0, 1, total)
     return result
 
 
@@ -89,15 +125,39 @@ def softmax(
     array([[0.5, 0.5],
            [1. , 0. ]], dtype=float32)
     """
+    return _softmax_by(
+        data,
+        length,
+        axis=axis,
+        temperature=temperature,
+        dtype=dtype,
+        use_length=use_length,
+        normalized=softmax_along,
+        masked=_masked_softmax,
+    )
+
+
+@softmax.def_kernel
+def _softmax_by(
+    data: Any,
+    length: Any,
+    *,
+    axis: int,
+    temperature: float | None,
+    dtype: Any,
+    use_length: bool,
+    normalized: Callable[..., Any] = raw_softmax,
+    masked: Callable[..., Any] = raw_masked_softmax,
+) -> Any:
     axis = one_axis("softmax", axis, data.ndim)
     logits, dtype = _prepared("softmax", data, temperature, dtype)
     if use_length:
-        return _masked_softmax(logits, _length_mask(data, length, axis), axis).astype(dtype, copy=False)
+        return masked(logits, _length_mask(data, length, axis), axis).astype(dtype, copy=False)
     if length is not None:
         raise ArgumentError(
             "softmax: length is given, but use_length is False; pass use_length=True (axis is a keyword)."
         )
-    return raw_softmax(logits, axis).astype(dtype, copy=False)
+    return normalized(logits, axis).astype(dtype, copy=False)
 
 
 def _length_mask(data: np.ndarray, length: np.ndarray | None, axis: int) -> np.ndarray:
@@ -110,16 +170,6 @@ def _length_mask(data: np.ndarray, length: np.ndarray | None, axis: int) -> np.n
         raise ShapeError(f"softmax: length has shape {length.shape}; expected {shape}, the data's without axis {axis}.")
     positions = np.arange(data.shape[axis]).reshape((-1,) + (1,) * (data.ndim - axis - 1))
     return positions < np.expand_dims(length, axis)
-
-
-def _masked_softmax(logits: np.ndarray, mask: np.ndarray, axis: int) -> np.ndarray:
-    result = np.where(mask, logits, -np.inf)
-    highest = result.max(axis=axis, keepdims=True, initial=-np.inf)
-    result -= np.where(np.isneginf(highest), 0, highest)  # nothing counts: all results are 0
-    np.exp(result, out=result)
-    total = sum_over(result, axis, keepdims=True)
-    result /= np.where(total == 0, 1, total)
-    return result
 
 
 @softmax.def_grad()
@@ -186,13 +236,26 @@ def log_softmax(
     >>> nd.log_softmax(nd.array([1000, 0])).asnumpy()
     array([    0., -1000.], dtype=float32)
     """
+    return _log_softmax_by(
+        data, axis=axis, temperature=temperature, dtype=dtype, use_length=use_length, normalized=_log_softmax_along
+    )
+
+
+@log_softmax.def_kernel
+def _log_softmax_by(
+    data: Any,
+    *,
+    axis: int,
+    temperature: float | None,
+    dtype: Any,
+    use_length: bool,
+    normalized: Callable[..., Any] = _raw_log_softmax,
+) -> Any:
     if use_length:
         raise ArgumentError("log_softmax: use_length=True is not supported; take the logarithm of softmax.")
     axis = one_axis("log_softmax", axis, data.ndim)
     logits, dtype = _prepared("log_softmax", data, temperature, dtype)
-    shifted, _, total = shifted_exp(logits, axis)
-    shifted -= np.log(total)
-    return shifted.astype(dtype, copy=False)
+    return normalized(logits, axis).astype(dtype, copy=False)
 
 
 @log_softmax.def_grad()
@@ -245,11 +308,26 @@ def softmin(
     >>> nd.softmin(nd.array([0, 0, 1000])).asnumpy()
     array([0.5, 0.5, 0. ], dtype=float32)
     """
+    return _softmin_by(
+        data, axis=axis, temperature=temperature, dtype=dtype, use_length=use_length, normalized=softmax_along
+    )
+
+
+@softmin.def_kernel
+def _softmin_by(
+    data: Any,
+    *,
+    axis: int,
+    temperature: float | None,
+    dtype: Any,
+    use_length: bool,
+    normalized: Callable[..., Any] = raw_softmax,
+) -> Any:
     if use_length:
         raise ArgumentError("softmin: use_length=True is not supported; use softmax of the negative data.")
     axis = one_axis("softmin", axis, data.ndim)
     logits, dtype = _prepared("softmin", data, temperature, dtype)
-    return raw_softmax(-logits, axis).astype(dtype, copy=False)
+    return normalized(-logits, axis).astype(dtype, copy=False)
 
 
 @softmin.def_grad()
@@ -290,13 +368,18 @@ def softmax_activation(data: np.ndarray, *, mode: str = "instance") -> np.ndarra
     array([[[0.25, 0.25],
             [0.25, 0.25]]], dtype=float32)
     """
+    return _softmax_activation_by(data, mode=mode, normalized=softmax_along)
+
+
+@softmax_activation.def_kernel
+def _softmax_activation_by(data: Any, *, mode: str, normalized: Callable[..., Any] = raw_softmax) -> Any:
     if mode not in ("instance", "channel"):
         raise ArgumentError(f"SoftmaxActivation: unknown mode {mode!r}; expected 'instance' or 'channel'.")
     logits, dtype = _prepared("SoftmaxActivation", data, None, None)
     if mode == "channel":
-        return raw_softmax(logits, one_axis("SoftmaxActivation", 1, data.ndim)).astype(dtype, copy=False)
+        return normalized(logits, one_axis("SoftmaxActivation", 1, data.ndim)).astype(dtype, copy=False)
     rows = logits.reshape(len(data), math.prod(data.shape[1:]))
-    return raw_softmax(rows).reshape(data.shape).astype(dtype, copy=False)
+    return normalized(rows).reshape(data.shape).astype(dtype, copy=False)
 
 
 @softmax_activation.def_grad()

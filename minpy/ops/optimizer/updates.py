@@ -222,12 +222,21 @@ def _sgd_update(
     array([0.5, 2.5], dtype=float32)
     """
     require_floats("sgd_update", weight, argument="weight")
+    in_one = clip_gradient < 0 and not wd
+    step = (grad * (lr * rescale_grad if in_one else rescale_grad)).astype(weight.dtype, copy=False)
+    if clip_gradient >= 0:
+        step = np.clip(step, -clip_gradient, clip_gradient)
+    if not in_one:
+        step = step * lr
+    if wd:
+        step = step + weight * weight.dtype.type(lr * wd)
+    return weight - step
+
+
+def _sgd_update_kernel(weight: Any, grad: Any, **attributes: Any) -> np.ndarray:
+    require_floats("sgd_update", weight, argument="weight")
     out = np.empty_like(weight)
-    sgd_update.apply(
-        out,
-        [weight, grad],
-        {"lr": lr, "wd": wd, "rescale_grad": rescale_grad, "clip_gradient": clip_gradient, "lazy_update": lazy_update},
-    )
+    sgd_update.apply(out, [weight, grad], attributes)
     return out
 
 
@@ -304,4 +313,5 @@ def _sgd_mom_update(
 _sgd_update.__name__ = _sgd_update.__qualname__ = "sgd_update"
 _sgd_mom_update.__name__ = _sgd_mom_update.__qualname__ = "sgd_mom_update"
 sgd_update = Update(_sgd_update, _sgd_step)
+sgd_update.def_kernel(_sgd_update_kernel)
 sgd_mom_update = Update(_sgd_mom_update, _sgd_mom_step)

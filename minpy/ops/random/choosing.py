@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.inference.partial_shapes import as_dtype, same_dtype, same_shape
 from minpy.ops.inference.rules import forwards, numbered
@@ -100,7 +101,7 @@ def _multinomial_gradient(ans: Any, data: Any, *, get_prob: bool) -> Any:
     size = np.shape(data)
     if not get_prob:
         return lambda g: np.zeros(size)
-    drawn, logarithms = (getattr(value, "_data", value) for value in ans)
+    drawn, logarithms = map(raw_of, ans)
     rows = (-1, size[-1])
 
     def gradient(g: Any) -> Any:

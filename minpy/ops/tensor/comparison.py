@@ -33,23 +33,31 @@ def _common_dtype(lhs: Any, rhs: Any) -> Any:
     """Return the dtype of the arrays among two operands; numbers have no say."""
     if type(lhs) is np.ndarray and type(rhs) is np.ndarray and lhs.dtype is rhs.dtype:
         return lhs.dtype
-    if not isinstance(rhs, np.ndarray):
-        return lhs.dtype if isinstance(lhs, np.ndarray) else np.result_type(lhs, rhs)
-    if not isinstance(lhs, np.ndarray):
+    if not _is_array(rhs):
+        return lhs.dtype if _is_array(lhs) else np.result_type(lhs, rhs)
+    if not _is_array(lhs):
         return rhs.dtype
     return np.result_type(lhs, rhs)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__array_ufunc__") and not isinstance(value, np.generic)
+
+
+def _as_dtype(value: Any, dtype: np.dtype) -> Any:
+    return value.astype(dtype, copy=False) if _is_array(value) else np.asarray(value).astype(dtype)
 
 
 def _relation(ufunc: np.ufunc, name: str, sentence: str, lhs: str, rhs: str, result: str) -> Operator:
     def forward(lhs: Any, rhs: Any) -> Any:
         dtype = _common_dtype(lhs, rhs)
         if dtype.kind in "iu":  # a number is cast first, as in arithmetic
-            lhs, rhs = np.asarray(lhs).astype(dtype, copy=False), np.asarray(rhs).astype(dtype, copy=False)
+            lhs, rhs = _as_dtype(lhs, dtype), _as_dtype(rhs, dtype)
         return ufunc(lhs, rhs).astype(dtype)
 
     doc = binary_doc(name, sentence, lhs, rhs, result, "Its gradient is zero.")
     made: Operator = operator(forward, name=f"broadcast_{name}", aliases=(name,), doc=doc)
-    made.may_alias = False
+    made.may_alias, made.elementwise = False, True
     made.def_infer_shape(broadcasting)
     made.def_infer_type(promoted)
     return made.def_grad_zero()

@@ -145,7 +145,7 @@ def add_n(*args: np.ndarray) -> np.ndarray:
         raise ShapeError("add_n: no array given; pass at least one.")
     _require_equal_shapes("add_n", {f"args[{index}]": array for index, array in enumerate(args)})
     if len(args) == 1:
-        return np.array(args[0])
+        return np.copy(args[0])
     total = args[0] + args[1]
     for array in args[2:]:
         total = total + array
@@ -153,6 +153,7 @@ def add_n(*args: np.ndarray) -> np.ndarray:
 
 
 add_n.def_multiple_grad(lambda ans, *args: lambda g: (g,) * len(args))
+add_n.elementwise = True
 add_n.def_infer_shape(same_shape)
 add_n.def_infer_type(promoted)
 
@@ -187,6 +188,7 @@ def identity_with_attr_like_rhs(lhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
 
 identity_with_attr_like_rhs.def_grad(lambda ans, lhs, rhs: lambda g: g)
 identity_with_attr_like_rhs.def_grad_zero(1)
+identity_with_attr_like_rhs.elementwise = True
 identity_with_attr_like_rhs.def_infer_shape(same_shape)
 
 ELEMENTWISE_OPERATORS["elemwise_add"].saved_aliases = frozenset({"_grad_add"})

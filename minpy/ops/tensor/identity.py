@@ -157,6 +157,7 @@ for _operator in (zeros_like, ones_like, shape_array, size_array):
 # -- inference, and files ---
 
 for _operator in (identity, cast, zeros_like, ones_like):
+    _operator.elementwise = True
     _operator.def_infer_shape(same_shape)
 cast.def_infer_type(dtype_attribute())
 shape_array.def_infer_shape(forwards(lambda data, **_: (len(data),)))

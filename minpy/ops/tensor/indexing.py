@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, OutOfRangeError, ShapeError
 from minpy.core.sums import sum_to
 from minpy.ops.axes import one_axis
@@ -125,10 +126,10 @@ def _overwriting_gradient(ans: Any, data: Any, value: Any, *, into: Any, of: Any
 # -- taking along an axis ----------------------------------------------------------------------------------------------
 
 
-def truncated(indices: Any) -> np.ndarray:
-    """Return indices of any dtype as integers, fractions cut off."""
+def truncated(indices: Any) -> Any:
+    """Return an array of indices of any dtype as integers, fractions cut off."""
     with np.errstate(invalid="ignore"):  # NaN and infinity become numbers that are out of range
-        return np.asarray(indices).astype(np.intp, copy=False)
+        return indices.astype(np.intp, copy=False)
 
 
 def _in_range(name: str, indices: np.ndarray, length: int, mode: str) -> np.ndarray:
@@ -304,7 +305,7 @@ def _positions(shape: tuple[int, ...], index: np.ndarray, axis: int, mode: str) 
 def _pick_gradient(ans: Any, data: Any, index: Any, *, axis: int, mode: str) -> Any:
     shape = np.shape(data)
     axis %= len(shape)
-    positions = _positions(shape, getattr(index, "_data", index), axis, mode)
+    positions = _positions(shape, raw_of(index), axis, mode)
     return lambda g: put_along(np.reshape(g, positions.shape), positions, axis=axis, length=shape[axis])
 
 
@@ -464,7 +465,7 @@ def gather_nd(data: np.ndarray, indices: np.ndarray) -> np.ndarray:
 @gather_nd.def_grad()
 def _gather_nd_gradient(ans: Any, data: Any, indices: Any) -> Any:
     shape = np.shape(data)
-    key = _coordinates("gather_nd", getattr(indices, "_data", indices), shape)
+    key = _coordinates("gather_nd", raw_of(indices), shape)
     return lambda g: unindex(g, key=key, shape=shape)
 
 

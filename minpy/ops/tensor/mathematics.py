@@ -175,8 +175,6 @@ def _sigmoid_into(out: np.ndarray, data: np.ndarray) -> None:
     np.reciprocal(out, out)
 
 
-sigmoid.elementwise = True
-
 relu = _function(
     lambda data: np.maximum(data, 0),
     "relu",
@@ -187,7 +185,6 @@ relu = _function(
 )
 relu.def_grad(lambda ans, data: lambda g: g * (ans > 0))
 relu.def_into(lambda out, data: np.maximum(data, 0, out=out))
-relu.elementwise = True
 
 softrelu = operator(
     lambda data: np.logaddexp(data, 0),
@@ -287,6 +284,7 @@ def _smooth_l1_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any]
 
 
 for _operator in (hard_sigmoid, smooth_l1):
+    _operator.elementwise = True
     _operator.def_infer_shape(same_shape)
 
 for _operator in (relu, sigmoid, tanh):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.axes import one_axis
 from minpy.ops.dtypes import dtype_or
@@ -31,7 +32,7 @@ def _order(data: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
 
 def _laid_out(name: str, data: Any, axis: int | None) -> tuple[np.ndarray, int]:
     """Return (the raw data, flat if `axis` is None; the axis counted from the left)."""
-    raw = getattr(data, "_data", data)
+    raw = raw_of(data)
     if axis is None:
         return raw.reshape(-1), 0
     return raw, one_axis(name, axis, raw.ndim)

@@ -35,6 +35,7 @@ __all__ = [
 
 Axis = int | tuple[int, ...] | None
 
+_scalar = np.generic
 _mean: Any = np.mean
 _multiply: Any = np.multiply.reduce
 _maximum: Any = np.maximum.reduce
@@ -119,7 +120,10 @@ def _reduced(name: str, data: Any, axis: Any, exclude: bool) -> Any:
 
 
 def _shaped(result: Any) -> Any:
-    return result if result.ndim else np.array(result, ndmin=1)
+    """Return a reduction's result with at least one axis."""
+    if result.ndim:
+        return result
+    return np.array(result, ndmin=1) if isinstance(result, _scalar) else result.reshape((1,))
 
 
 def _kept(data: Any) -> Any:
@@ -349,7 +353,7 @@ def _position(name: str, function: Callable[..., Any], data: Any, axis: Any, kee
         raise ArgumentError(f"{name}: axis must be one int or None, got {axis!r}.")
     axes = resolve_axes(name, axis, data.shape)
     position = function(data, axis=None if axis is None else axes[0], keepdims=keepdims)
-    return _shaped(np.asarray(position).astype(np.int64 if data.dtype.kind == "b" else data.dtype))
+    return _shaped(position.astype(np.int64 if data.dtype.kind == "b" else data.dtype))
 
 
 @operator(name="argmax", doc=_POSITION_DOC.format(name="argmax", which="largest", result="[1., 0.]"))
@@ -430,7 +434,7 @@ def moments(data: np.ndarray, *, axes: int | tuple[int, ...], keepdims: bool = F
     average = mean_over(values, over, keepdims=True)
     variance = mean_over(np.square(values - average), over, keepdims)
     average = average if keepdims else average.reshape(np.shape(variance))
-    return tuple(_shaped(np.asarray(value).astype(data.dtype, copy=False)) for value in (average, variance))
+    return tuple(_shaped(value.astype(data.dtype, copy=False)) for value in (average, variance))
 
 
 @moments.def_grad()

@@ -114,6 +114,7 @@ def _clip_gradient(ans: Any, data: Any) -> Callable[[Any], Any]:
     return lambda g: g * (ans == data)
 
 
+clip.elementwise = True
 clip.def_infer_shape(same_shape)
 clip.def_infer_type(booleans_give(np.float32))
 

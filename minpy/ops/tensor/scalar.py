@@ -8,6 +8,7 @@ booleans are computed here too, so that `nd` and `sym` agree.
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -92,10 +93,28 @@ def _define(
     sentence: str = ", elementwise.",
     example: str = "[1, 2, 4]",
     cast: Callable[[Any, np.dtype], Any] = _cast,
+    kernel: Callable[[Any, Any], Any] | None = None,
 ) -> Operator:
     """Define one operator; without a rule its gradient is zero."""
+    forward = _forward(compute, cast)
+    forward.__kwdefaults__ = {"scalar": 1.0, "is_int": True}
+    forward.__doc__ = _DOC.format(name=name, formula=formula, sentence=sentence, example=example, result=result)
+    made: Operator = operator(forward, name=name, aliases=(alias,))
+    made.may_alias = False
+    made.elementwise = True
+    made.def_infer_shape(same_shape)
+    made.def_infer_type(_infer_dtypes)
+    if kernel is not None:
+        made.def_kernel(_forward(kernel, cast))
+    if isinstance(compute, np.ufunc):
+        made.def_into(_into(compute, forward))
+    return made.def_grad_zero() if rule is None else made.def_grad(rule)
 
-    def forward(data: Any, *, scalar: float = 1.0, is_int: bool = True) -> Any:
+
+def _forward(compute: Callable[[Any, Any], Any], cast: Callable[[Any, np.dtype], Any]) -> FunctionType:
+    """Return the function of an array and a number that computes in the dtype which MXNet chooses."""
+
+    def forward(data: Any, *, scalar: float, is_int: bool) -> Any:
         dtype = _result_dtype(data.dtype, scalar, is_int)
         number = cast(scalar, dtype)
         answer = compute(data if data.dtype is dtype else data.astype(dtype, copy=False), number)
@@ -103,20 +122,22 @@ def _define(
             answer = compute(data.astype(np.float32), number)
         return answer if answer.dtype is dtype else answer.astype(dtype, copy=False)
 
-    forward.__doc__ = _DOC.format(name=name, formula=formula, sentence=sentence, example=example, result=result)
-    made: Operator = operator(forward, name=name, aliases=(alias,))
-    made.may_alias = False
-    made.def_infer_shape(same_shape)
-    made.def_infer_type(_infer_dtypes)
-    if isinstance(compute, np.ufunc):
-        made.elementwise = True
-        made.def_into(_into(compute, forward))
-    return made.def_grad_zero() if rule is None else made.def_grad(rule)
+    return forward  # type: ignore[return-value]
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    if np.asarray(base).dtype.kind in "iu" and np.any(exponent < 0):  # which NumPy refuses; the result is truncated
-        base = np.asarray(base).astype(np.float64)
+    if base.dtype.kind not in "iu" or exponent.dtype.kind != "i":
+        return np.power(base, exponent)
+    # NumPy refuses negative exponents of integers; the result is truncated.
+    whole = np.power(base, np.maximum(exponent, 0))
+    fraction = np.power(base.astype(np.float64), np.minimum(exponent, 0))
+    return np.where(exponent < 0, fraction.astype(whole.dtype), whole)
+
+
+def _raw_power(base: Any, exponent: Any) -> Any:
+    """Compute the same, where no exponent is negative without looking at each."""
+    if base.dtype.kind in "iu" and exponent.dtype.kind == "i" and np.any(exponent < 0):
+        return _power(base, exponent)
     return np.power(base, exponent)
 
 
@@ -198,6 +219,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             "[ 1.,  4., 16.]",
             _power_gradient,
             cast=_exponent,
+            kernel=_raw_power,
         ),
         _define(
             "_rpower_scalar",
@@ -206,6 +228,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             "scalar ** data",
             "[ 2.,  4., 16.]",
             _rpower_gradient,
+            kernel=lambda data, scalar: _raw_power(scalar, data),
         ),
         _define(
             "_maximum_scalar",

@@ -105,4 +105,5 @@ def polygamma(data: np.ndarray, *, n: int) -> np.ndarray:
     return answer.astype(data.dtype, copy=False)
 
 
+polygamma.elementwise = True
 polygamma.def_grad(lambda ans, data, *, n: lambda g: g * polygamma(data, n=n + 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,11 @@ from minpy.ops.inference.rules import derived, known_ndim, merge_lengths, number
 from minpy.ops.registry import operator
 
 __all__ = ["split", "split_at", "split_v2"]
+
+
+def _as_it_is(part: Any) -> Any:
+    """Return a part of an array: definitions do not say how it lies in memory, kernels make it dense."""
+    return part
 
 
 @operator(name="SliceChannel", aliases=("split",), outputs=lambda attributes: numbered(int(attributes["num_outputs"])))
@@ -46,6 +51,13 @@ def split(data: np.ndarray, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
     >>> [part.asnumpy().tolist() for part in nd.split(nd.array([[1, 2, 3, 4]]), num_outputs=2)]
     [[[1.0, 2.0]], [[3.0, 4.0]]]
     """
+    return _split_by(data, num_outputs=num_outputs, axis=axis, squeeze_axis=squeeze_axis, dense=_as_it_is)
+
+
+@split.def_kernel
+def _split_by(
+    data: Any, *, num_outputs: int, axis: int, squeeze_axis: bool, dense: Callable[[Any], Any] = np.ascontiguousarray
+) -> Any:
     axis = one_axis("split", axis, data.ndim)
     length = data.shape[axis]
     if num_outputs < 1 or length % num_outputs:
@@ -58,7 +70,7 @@ def split(data: np.ndarray, *, num_outputs: int, axis: int = 1, squeeze_axis: bo
             f"split: squeeze_axis=True needs parts of length 1, but axis {axis} of data {data.shape} gives "
             f"{num_outputs} parts of length {length // num_outputs}."
         )
-    parts = tuple(np.ascontiguousarray(part) for part in np.split(data, num_outputs, axis))
+    parts = tuple(map(dense, np.split(data, num_outputs, axis)))
     if squeeze_axis:
         parts = tuple(part.squeeze(axis) for part in parts)
     return parts[0] if num_outputs == 1 else parts
@@ -128,6 +140,20 @@ def split_v2(
     >>> [part.asnumpy().tolist() for part in nd.split_v2(nd.array([1, 2, 3, 4]), (1, 2))]
     [[1.0], [2.0], [3.0, 4.0]]
     """
+    return _split_v2_by(
+        data, indices_or_sections=indices_or_sections, axis=axis, squeeze_axis=squeeze_axis, dense=_as_it_is
+    )
+
+
+@split_v2.def_kernel
+def _split_v2_by(
+    data: Any,
+    *,
+    indices_or_sections: Any,
+    axis: int,
+    squeeze_axis: bool,
+    dense: Callable[[Any], Any] = np.ascontiguousarray,
+) -> Any:
     axis = one_axis("split_v2", axis, data.ndim)
     length = data.shape[axis]
     if isinstance(indices_or_sections, int) and (indices_or_sections < 1 or length % indices_or_sections):
@@ -135,7 +161,7 @@ def split_v2(
             f"split_v2: axis {axis} of data {data.shape} has length {length}, which cannot be cut into "
             f"{indices_or_sections} equal parts."
         )
-    parts = tuple(np.ascontiguousarray(part) for part in np.split(data, indices_or_sections, axis))
+    parts = tuple(map(dense, np.split(data, indices_or_sections, axis)))
     if squeeze_axis:
         if any(part.shape[axis] != 1 for part in parts):
             raise ShapeError(
@@ -234,6 +260,12 @@ def split_at(
     >>> [part.asnumpy().tolist() for part in nd._split_v2(nd.array([1, 2, 3, 4]), indices=(0, 1, 2), axis=0)]
     [[1.0], [2.0], [3.0, 4.0]]
     """
+    cuts = _cuts(indices, sections)
+    return split_v2.definition(data, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis)
+
+
+@split_at.def_kernel
+def _split_at_kernel(data: Any, *, indices: Any, axis: int, squeeze_axis: bool, sections: int) -> Any:
     return split_v2.forward(data, indices_or_sections=_cuts(indices, sections), axis=axis, squeeze_axis=squeeze_axis)
 
 

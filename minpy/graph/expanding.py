@@ -1,0 +1,102 @@
+"""Users' operators replaced by what their forward functions compute, in the graph that is run.
+
+Users see, name and save one node; a program runs its inside, merged with what surrounds it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minpy.graph.gradient import PullBack
+from minpy.graph.ir import Node, Value
+from minpy.graph.lowering import Builder
+from minpy.graph.tracing.captures import Captures
+from minpy.graph.tracing.forwards import given_value, is_customop, trace_forward
+from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.standin import StandIn
+from minpy.graph.tracing.untraceable import Untraceable
+
+__all__ = ["Expansion"]
+
+
+class Expansion:
+    """A graph with users' operators replaced, as far as it has been gone through.
+
+    Attributes
+    ----------
+    nodes : list of Node
+        In an order in which they can be run.
+    """
+
+    def __init__(self) -> None:
+        self._builder = Builder()
+        self._became: dict[Value, Value] = {}  # outputs of operators that were replaced
+        self._nodes: dict[Node, Node] = {}  # all others
+        self._count = 0
+
+    @property
+    def nodes(self) -> list[Node]:
+        """The nodes, in an order in which they can be run."""
+        return self._builder.created
+
+    def value(self, value: Value) -> Value:
+        """Return what a value became."""
+        found = self._became.get(value)
+        if found is not None:
+            return found
+        node = self._nodes.get(value.node, value.node)
+        return value if node is value.node else Value(node, value.index)
+
+    def go_on(
+        self, nodes: Sequence[Node], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], captures: Captures | None
+    ) -> None:
+        """Add the nodes that have come since: each after its inputs.
+
+        Parameters
+        ----------
+        nodes : sequence of Node
+            All of the graph, those that were there before first.
+        shapes, dtypes : mapping of Value
+        captures : Captures or None
+            Notes what operators refer to; None: each stays one call.
+        """
+        for node in nodes[self._count :]:
+            if captures is not None and _may_be_traced(node) and self._trace(node, shapes, dtypes, captures):
+                continue
+            self._nodes[node] = self._kept(node)
+        self._count = len(nodes)
+
+    def _kept(self, node: Node) -> Node:
+        """Return a node that stays: itself, if its inputs have."""
+        inputs = tuple(map(self.value, node.inputs))
+        if inputs == node.inputs:
+            return self._builder.add(node)
+        operator = node.operator
+        if isinstance(operator, PullBack) and self._nodes.get(operator.node, operator.node) is not operator.node:
+            operator = copy.copy(operator)
+            operator.node = self._nodes[operator.node]
+        return self._builder.node(operator, inputs, node.attributes, node.name, node.kind)
+
+    def _trace(self, node: Node, shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any], captures: Captures) -> bool:
+        """Add the steps of one operator; tell whether that could be done."""
+        recorder, attempt = Recorder(self._builder, node.name, StandIn), captures.attempt()
+        outputs = [Value(node, index) for index in range(len(node.output_names()))]
+        try:
+            inputs = [
+                given_value(recorder, self.value(value), shapes.get(value), dtypes.get(value)) for value in node.inputs
+            ]
+            answers = trace_forward(recorder, attempt, node.operator, inputs, node.attributes)
+        except Untraceable:
+            return False
+        facts = [(shapes[value], dtypes[value]) for value in outputs]
+        if [(answer.shape, answer.dtype) for answer in answers] != facts:
+            return False  # what reads it was made for what inference said
+        captures.adopt(attempt)
+        self._became.update((value, answer.value) for value, answer in zip(outputs, answers, strict=True))
+        return True
+
+
+def _may_be_traced(node: Node) -> bool:
+    return node.operator is not None and is_customop(node.operator)

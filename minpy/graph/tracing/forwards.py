@@ -1,0 +1,120 @@
+"""Users' operators traced: what the forward function of a `@customop` computes, as nodes of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.operator import Operator
+from minpy.differentiation.trees import leaves_of
+from minpy.graph.ir import CONSTANT, Node, Value
+from minpy.graph.lowering import Builder
+from minpy.graph.tracing import steps
+from minpy.graph.tracing.captures import PLAIN, Captures, attribute
+from minpy.graph.tracing.facts import Fact
+from minpy.graph.tracing.ndarrays import unwrapped, wrapped
+from minpy.graph.tracing.noting import constant, made, operand
+from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.shadow import Shadow
+from minpy.graph.tracing.standin import StandIn
+from minpy.graph.tracing.tracer import run_traced
+from minpy.graph.tracing.untraceable import Untraceable
+from minpy.graph.tracing.values import Traced
+
+__all__ = ["definition_of", "given_value", "is_customop", "plain_attributes", "trace_forward", "traced_facts"]
+
+
+def definition_of(operator: Any) -> Any:
+    """Return the function that is traced: the one place that says which form of an operator is its definition."""
+    return operator.definition
+
+
+def is_customop(operator: Any) -> bool:
+    """Tell whether it is a function of a user's and its rules, and nothing else: what can be read."""
+    return type(operator) is Operator and not operator.builtin
+
+
+def given_value(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any:
+    """Return what a traced function gets for an input: a stand-in, or a number that is a constant."""
+    if value.node.operator is CONSTANT:
+        known = value.node.attributes["value"]
+        if not isinstance(known, numpy.ndarray):  # a number; or an instance, `self`
+            return known
+        return StandIn.given(recorder, value, known.shape, known.dtype)
+    if shape is None or dtype is None:
+        raise recorder.refuse("the shape or the dtype of an input is not known")
+    return StandIn.given(recorder, value, shape, dtype)
+
+
+def plain_attributes(recorder: Recorder, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a call, lists copied.
+
+    Raises
+    ------
+    Untraceable
+        If one is an array, or something else that is not compared.
+    """
+    for name, value in attributes.items():
+        if not all(isinstance(one, (*PLAIN, type)) for one in leaves_of(value)):
+            raise recorder.refuse(f"the attribute {name} is a {type(value).__name__}")
+    copied: dict[str, Any] = steps.fill(attributes, ())
+    return copied
+
+
+def trace_forward(
+    recorder: Recorder, captures: Captures, operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]
+) -> list[StandIn]:
+    """Return what a user's operator answers, one stand-in an output, in memory of its own.
+
+    Raises
+    ------
+    Untraceable
+    """
+    if not is_customop(operator):
+        raise recorder.refuse(f"it is a {type(operator).__name__}, which has states of its own")
+    if operator.visible_outputs is not None or operator.forward is not definition_of(operator):
+        raise recorder.refuse("it has outputs that callers do not see, or a kernel")
+    in_mxnet = operator.kind == "mxnet"
+    shadow = Shadow(recorder, captures, "forward", wrapped if in_mxnet else None)
+    captures.note("forward", attribute, operator, "definition", definition_of(operator))
+    values = [wrapped(value) for value in inputs] if in_mxnet else list(inputs)
+    if operator.is_method:
+        values[0] = shadow.object(values[0], "self")
+    function = shadow.function(definition_of(operator))
+    result = run_traced(recorder, function, *values, **plain_attributes(recorder, attributes))
+    result = unwrapped(result) if in_mxnet else result
+    answers = list(result) if isinstance(result, (tuple, list)) else [result]
+    found: list[StandIn] = []
+    for answer in answers:
+        found.append(run_traced(recorder, _output, recorder, answer, found))
+    return found
+
+
+def traced_facts(node: Node, facts: Sequence[tuple[Any, Any]]) -> list[Fact] | None:
+    """Return what the outputs of a user's operator are for inputs of these shapes and dtypes; None: run it to know."""
+    recorder = Recorder(Builder(), node.name, StandIn)
+    try:
+        inputs = [
+            given_value(recorder, value, shape, dtype) for value, (shape, dtype) in zip(node.inputs, facts, strict=True)
+        ]
+        attributes = {**node.attributes, "training": False} if node.operator.uses_training else node.attributes
+        answers = trace_forward(recorder, Captures(), node.operator, inputs, attributes)
+    except Untraceable:
+        return None
+    return [answer.fact for answer in answers]
+
+
+def _output(recorder: Recorder, answer: Any, others: Sequence[StandIn]) -> StandIn:
+    if not isinstance(answer, (Traced, bool, int, float, complex, numpy.generic, numpy.ndarray)):
+        raise recorder.refuse(f"it returns a {type(answer).__name__}")
+    answer = operand(recorder, answer)
+    if not isinstance(answer, StandIn):
+        answer = constant(recorder, numpy.asarray(answer))
+    node = answer.value.node
+    shared = answer.is_view or node.operator in (None, CONSTANT) or node not in recorder.places
+    if shared or any(other.value == answer.value for other in others):
+        copy = steps.make_step(numpy.array, (steps.Slot(0),), {})
+        return made(recorder, recorder.node(copy, [answer.value]), answer.fact)
+    return answer

@@ -1,0 +1,253 @@
+"""What is done to stand-ins becomes steps: nodes of a graph, with the facts of their answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.differentiation.trees import leaves_of
+from minpy.graph.ir import Node, Value
+from minpy.graph.tracing import steps
+from minpy.graph.tracing.facts import VALUE_BASED, Fact, fact_of, large, reduced, regular, shrunken, tiny
+from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.values import Traced
+
+__all__ = [
+    "FUNCTION_HANDLERS",
+    "as_array",
+    "call_function",
+    "constant",
+    "elementwise",
+    "is_known",
+    "known_of",
+    "made",
+    "operand",
+    "steps_of",
+    "value_of",
+]
+
+# By NumPy function: `handler(recorder, function, arguments, keywords)`. Filled in `functions`.
+FUNCTION_HANDLERS: dict[Any, Callable[..., Any]] = {}
+
+_NUMBERS = (bool, int, float, complex, numpy.generic)
+
+
+def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, view_of: Traced | None = None) -> Any:
+    """Return the stand-in for an output of a node; `view_of` is whose memory it may lie in."""
+    recorder.facts.setdefault(node, (fact.shape, fact.dtype))
+    memory = None if view_of is None or fact.scalar else view_of.memory
+    return recorder.stand_in(recorder, Value(node, index), fact, memory)
+
+
+def constant(recorder: Recorder, value: Any) -> Any:
+    """Return a stand-in for an array or scalar that depends on no input, in memory of its own."""
+    kept = value if isinstance(value, numpy.generic) else numpy.array(value)
+    if kept.dtype.kind not in "biufc":
+        raise recorder.refuse(f"an array of dtype {kept.dtype}")
+    return recorder.stand_in(recorder, recorder.constant(kept), fact_of(kept), None, kept)
+
+
+def operand(recorder: Recorder, value: Any) -> Any:
+    """Return an operand as a stand-in or a number; arrays and lists of numbers become constants."""
+    if isinstance(value, (Traced, *_NUMBERS)):
+        return value
+    if isinstance(value, (list, tuple)):
+        if any(isinstance(one, Traced) for one in leaves_of(value)):
+            return stacked(recorder, value)
+        value = numpy.array(value)
+    if type(value) is numpy.ndarray:
+        return constant(recorder, value)
+    raise recorder.refuse(f"an operand is a {type(value).__name__}")
+
+
+def stacked(recorder: Recorder, values: Any) -> Any:
+    """Return what `numpy.array` makes of a list with stand-ins in it."""
+    parts = [operand(recorder, value) for value in values]
+    return call_function(recorder, numpy.stack, (parts,), {})
+
+
+def as_array(recorder: Recorder, scalar: Any) -> Any:
+    """Return a scalar as an array without axes: operators of Python do not always do the same to both."""
+    return steps_of(recorder, numpy.array, (scalar,), {}, "call", scalar.fact._replace(scalar=False))
+
+
+def value_of(recorder: Recorder, value: Any) -> Value:
+    """Return the value of the graph for an operand."""
+    return value.value if isinstance(value, Traced) else recorder.constant(value)
+
+
+def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtype: Any = None) -> Any:
+    """Return the stand-in for a ufunc (or a function like one) of operands."""
+    values = [operand(recorder, value) for value in operands]
+    keywords = {} if dtype is None else {"dtype": numpy.dtype(dtype)}
+    if all(is_known(value) for value in values):
+        with numpy.errstate(all="ignore"):
+            return _known_answer(recorder, function(*map(known_of, values), **keywords))
+    arrays = [value for value in values if isinstance(value, Traced)]
+    with numpy.errstate(all="ignore"):
+        found = function(*map(_sample, values), **keywords)
+    facts = [fact_of(one) for one in found] if isinstance(found, tuple) else [fact_of(found)]
+    shape = numpy.broadcast_shapes(*(value.shape for value in arrays))
+    facts = [fact._replace(shape=shape) for fact in facts]
+    if VALUE_BASED:
+        _refuse_value_based(recorder, function, values, keywords)
+    inputs = [value_of(recorder, value) for value in values]
+    operator: Any
+    if isinstance(function, numpy.ufunc) and not keywords and not isinstance(found, tuple) and not facts[0].scalar:
+        harmless = all(value.dtype.kind not in "biu" and not value.scalar for value in arrays)
+        operator = steps.ufunc_operator(function, harmless)
+    else:
+        slots = tuple(steps.Slot(index) for index in range(len(values)))
+        operator = steps.make_step(function, slots, keywords, len(facts) if isinstance(found, tuple) else 0)
+    node = recorder.node(operator, inputs, kind="elementwise")
+    answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
+    return answers if isinstance(found, tuple) else answers[0]
+
+
+def is_known(value: Any) -> bool:
+    """Tell whether an operand depends on no input."""
+    return not isinstance(value, Traced) or value.known is not None
+
+
+def known_of(value: Any) -> Any:
+    """Return the values of an operand that depends on no input."""
+    if not isinstance(value, Traced):
+        return value
+    value.require_current()
+    return value.known
+
+
+def _known_answer(recorder: Recorder, answer: Any, view_of: Traced | None = None) -> Any:
+    if isinstance(answer, (tuple, list)):
+        return (tuple if isinstance(answer, tuple) else list)(_known_answer(recorder, one, view_of) for one in answer)
+    if not isinstance(answer, (numpy.ndarray, numpy.generic)):
+        return answer
+    found = constant(recorder, answer)
+    if view_of is None or found.scalar:
+        return found
+    return recorder.stand_in(recorder, found.value, found.fact, view_of.memory, found.known)
+
+
+def _sample(value: Any) -> Any:
+    if not isinstance(value, Traced):
+        return value
+    return value.known if value.known is not None and not value.shape else tiny(value)
+
+
+def _refuse_value_based(recorder: Recorder, function: Any, values: Sequence[Any], keywords: dict[str, Any]) -> None:
+    """Refuse operands of no axes whose value would decide about the dtype of the answer."""
+    unknown = [value for value in values if isinstance(value, Traced) and value.known is None]
+    if all(value.shape for value in unknown) or not any(value.shape for value in unknown):
+        return
+    found = set()
+    for extreme in (False, True):
+        samples = [
+            _extreme(value) if extreme and isinstance(value, Traced) and value.known is None else _sample(value)
+            for value in values
+        ]
+        with numpy.errstate(all="ignore"):
+            found.add(numpy.asarray(function(*samples, **keywords)).dtype)
+    if len(found) > 1:
+        raise recorder.refuse("the dtype of the answer depends on a value: NumPy 2 looks at dtypes only")
+
+
+def _extreme(value: Traced) -> Any:
+    limits = numpy.finfo(value.dtype) if value.dtype.kind in "fc" else None
+    biggest = limits.max if limits is not None else numpy.iinfo(value.dtype).max if value.dtype.kind in "iu" else 1
+    return numpy.full((1,) * value.ndim, biggest, value.dtype)
+
+
+def steps_of(
+    recorder: Recorder,
+    function: Any,
+    arguments: tuple[Any, ...],
+    keywords: dict[str, Any],
+    kind: str,
+    fact: Fact | None = None,
+    operator: tuple[Any, Sequence[Any], dict[str, Any]] | None = None,
+) -> Any:
+    """Return the answer of a call as one step of some kind: a stand-in, or a tuple or list of them.
+
+    `operator` is (operator, inputs, attributes) where the call is one of an operator.
+    """
+    arrays: list[Traced] = []
+    template = _with_slots(recorder, arguments, arrays), _with_slots(recorder, keywords, arrays)
+    view_of = arrays[0] if kind == "view" else None
+    if all(array.known is not None for array in arrays):
+        with numpy.errstate(all="ignore"):
+            filled = steps.fill(template, [known_of(array) for array in arrays])
+            return _known_answer(recorder, function(*filled[0], **filled[1]), view_of)
+    inputs = [array.value for array in arrays]
+    sequence: Any = None
+    if fact is not None:
+        facts = [fact]
+    else:
+        sequence, facts, shares = _facts(recorder, function, template, arrays, kind)
+        view_of = arrays[0] if shares else view_of
+    if operator is not None and sequence is None:
+        known, given, attributes = operator
+        values = [value_of(recorder, operand(recorder, value)) for value in given]
+        node = recorder.node(known, values, attributes, kind)
+    else:
+        outputs = len(facts) if sequence is not None else 0
+        node = recorder.node(steps.make_step(function, *template, outputs), inputs, kind=kind)
+    answers = [made(recorder, node, one, index, view_of) for index, one in enumerate(facts)]
+    return answers[0] if sequence is None else sequence(answers)
+
+
+def _facts(
+    recorder: Recorder, function: Any, template: Any, arrays: Sequence[Traced], kind: str
+) -> tuple[Any, list[Fact], bool]:
+    """Return (tuple or list, if the answer is one; the facts of what is in it; whether it may be a view)."""
+
+    def call(*samples: Any) -> Any:
+        positional, keywords = steps.fill(template, samples)
+        return function(*positional, **keywords)
+
+    with numpy.errstate(all="ignore"):
+        if kind == "product":
+            return None, [shrunken(call, arrays)], False
+        if kind == "reduce":
+            axis, keepdims = template[1].get("axis"), bool(template[1].get("keepdims", False))
+            return None, [reduced(call, arrays[0], axis, keepdims)], False
+        samples = [_sample(array) for array in arrays] if kind == "elementwise" else [large(array) for array in arrays]
+        if str(getattr(function, "__module__", "")).startswith("numpy.linalg"):
+            samples = [regular(sample) for sample in samples]
+        answer = call(*samples)
+        if VALUE_BASED and kind == "elementwise":
+            _refuse_value_based(recorder, call, arrays, {})
+    answers = answer if isinstance(answer, (tuple, list)) else [answer]
+    shares = any(numpy.may_share_memory(one, sample) for one in answers for sample in samples)
+    facts = [fact_of(one) for one in answers]
+    if kind == "elementwise":
+        shape = numpy.broadcast_shapes(*(array.shape for array in arrays))
+        facts = [fact._replace(shape=shape) for fact in facts]
+    sequence = None if answers is not answer else tuple if isinstance(answer, tuple) else list
+    return sequence, facts, shares
+
+
+def _with_slots(recorder: Recorder, value: Any, arrays: list[Traced]) -> Any:
+    """Return a nest with slots in place of stand-ins and of arrays, which are added to `arrays`."""
+    if isinstance(value, numpy.ndarray):
+        value = constant(recorder, value)
+    if isinstance(value, Traced):
+        arrays.append(value)
+        return steps.Slot(len(arrays) - 1)
+    if isinstance(value, list):
+        return [_with_slots(recorder, one, arrays) for one in value]
+    if type(value) is tuple:
+        return tuple(_with_slots(recorder, one, arrays) for one in value)
+    if isinstance(value, dict):
+        return {key: _with_slots(recorder, one, arrays) for key, one in value.items()}
+    return value
+
+
+def call_function(recorder: Recorder, function: Any, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+    """Return what a NumPy function answers."""
+    handler = FUNCTION_HANDLERS.get(function)
+    if handler is None:
+        name = f"{getattr(function, '__module__', '')}.{getattr(function, '__name__', function)}"
+        raise recorder.refuse(f"{name} of an array is not traced")
+    return handler(recorder, function, tuple(arguments), dict(keywords))

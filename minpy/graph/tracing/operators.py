@@ -1,0 +1,62 @@
+"""Operators called on stand-ins: nodes like those that symbols make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core import dispatch
+from minpy.graph.tracing.facts import Fact, fact_of, large
+from minpy.graph.tracing.noting import made, operand, value_of
+from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.standin import StandIn
+from minpy.graph.tracing.values import Traced
+from minpy.ops.inference.partial_shapes import complete
+
+__all__ = ["call_operator"]
+
+
+def call_operator(
+    operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None, as_ndarrays: bool = False
+) -> Any:
+    """Answer a call of an operator with stand-ins among its inputs: `dispatch` leads here.
+
+    `as_ndarrays` says that they stand for NDArrays: results have memory of their own, and of integers are integers.
+    """
+    recorder: Recorder = next(value.recorder for value in inputs if isinstance(value, Traced))
+    if not operator.builtin:
+        raise recorder.refuse(f"it calls {operator.__name__}, an operator of a user")
+    if operator.random or operator.auxiliary or operator.uses_training:
+        raise recorder.refuse(f"it calls {operator.__name__}, which draws numbers, has states, or acts as in training")
+    values = [value if value is None else operand(recorder, value) for value in inputs]
+    arrays = [value for value in values if isinstance(value, Traced)]
+    if operator.keeps_dtype and not as_ndarrays and any(array.dtype.kind in "biu" or array.scalar for array in arrays):
+        raise recorder.refuse(f"it calls {operator.__name__} on arrays of integers")
+    facts = _facts(operator, values, attributes)
+    node = recorder.node(operator, [value_of(recorder, value) for value in values], attributes)
+    view_of = arrays[0] if operator.may_alias and not as_ndarrays else None
+    answers = tuple(made(recorder, node, fact, index, view_of) for index, fact in enumerate(facts))
+    return dispatch.visible(operator, answers, attributes) if len(answers) > 1 else answers[0]
+
+
+def _facts(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> list[Fact]:
+    """Return the facts of an operator's outputs: by its rule for shapes, if all have one float dtype; or by a run."""
+    arrays = [value for value in values if isinstance(value, Traced)]
+    dtypes = {array.dtype for array in arrays}
+    if operator.shape_inference is not None and operator.type_inference is None and len(dtypes) == 1:
+        (dtype,) = dtypes
+        shapes = [numpy.shape(value) for value in values]
+        outputs = len(operator.output_names(attributes))
+        _, found = operator.shape_inference(shapes, [None] * outputs, **attributes)
+        if dtype.kind == "f" and complete(found) and operator.visible_outputs is None:
+            return [Fact(tuple(shape), dtype, False) for shape in found]
+    with numpy.errstate(all="ignore"):
+        answer = operator.forward(
+            *(large(value) if isinstance(value, Traced) else value for value in values), **attributes
+        )
+    return [fact_of(one) for one in (answer if isinstance(answer, tuple) else (answer,))]
+
+
+dispatch.register_tracer(StandIn, call_operator, "a stand-in of the tracer")

@@ -1,0 +1,83 @@
+"""Notes what stand-ins do as nodes of a graph, and where in the user's code tracing ends."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minpy.graph.ir import CONSTANT, Node, Value
+from minpy.graph.lowering import Builder
+from minpy.graph.tracing.untraceable import Place, Untraceable
+
+__all__ = ["LIMIT", "Recorder"]
+
+# More nodes than this make a graph that costs more than it saves: loops over the rows of an array.
+LIMIT = 2000
+
+
+class Recorder:
+    """What one traced call shares: where its nodes go, and whose code runs.
+
+    Attributes
+    ----------
+    nodes : list of Node
+        The steps, in the order of their first use.
+    of_user : bool
+        Whether a user's function is traced: its sums are NumPy's, to the last bit, and not those of our operators.
+    refusal : Untraceable or None
+        The first one: it holds, even if the traced function caught it.
+    stand_in : type
+        The class that stands in arrays' places, a `Traced`.
+    places, kinds, facts : dict of Node
+        The line that each step comes from; which of `steps.KINDS` it is; shape and dtype of its (first) output.
+    codes : set of code
+        Of the functions that users wrote: where a step is said to have happened.
+    """
+
+    def __init__(self, builder: Builder, title: str, stand_in: Any, limit: int = LIMIT) -> None:
+        self.stand_in = stand_in
+        self.builder = builder
+        self.title = title
+        self.limit = limit
+        self.nodes: list[Node] = []
+        self.places: dict[Node, Place | None] = {}
+        self.kinds: dict[Node, str] = {}
+        self.facts: dict[Node, tuple[tuple[int, ...], Any]] = {}
+        self.refusal: Untraceable | None = None
+        self.of_user = False
+        self.codes: set[types.CodeType] = set()
+
+    def refuse(self, reason: str, place: Place | None = None) -> Untraceable:
+        """Return the exception to raise where something cannot be noted."""
+        error = Untraceable(reason, place or self.place())
+        if self.refusal is None:
+            self.refusal = error
+        return error
+
+    def place(self) -> Place | None:
+        """Return the line of the user's code that runs; None if none does."""
+        frame: types.FrameType | None = sys._getframe(1) if self.codes else None
+        while frame is not None:
+            if frame.f_code in self.codes:
+                return Place(frame.f_code.co_filename, frame.f_lineno)
+            frame = frame.f_back
+        return None
+
+    def node(
+        self, operator: Any, inputs: Sequence[Value], attributes: Mapping[str, Any] | None = None, kind: str = "call"
+    ) -> Node:
+        """Return a node of the graph, the one that is there already if it computes the same."""
+        made = self.builder.node(operator, inputs, attributes or {}, self.title)
+        if made not in self.places:
+            self.nodes.append(made)
+            self.places[made] = self.place()
+            self.kinds[made] = "elementwise" if operator.elementwise else kind
+            if len(self.nodes) > self.limit:
+                raise self.refuse(f"it has more than {self.limit} steps: is there a loop over rows?")
+        return made
+
+    def constant(self, value: Any) -> Value:
+        """Return the value of a number or an array that does not change."""
+        return Value(self.builder.node(CONSTANT, (), {"value": value}, "constant"))

@@ -1,0 +1,183 @@
+"""What tracing an operator comes to: its steps, and for what is called as it is, which line and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from minpy.core.array import raw_of
+from minpy.core.attributes import bind
+from minpy.graph.ir import CONSTANT, variable
+from minpy.graph.lowering import Builder
+from minpy.graph.tracing.captures import Captures
+from minpy.graph.tracing.forwards import definition_of, trace_forward
+from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.rules import RuleCall, trace_rule
+from minpy.graph.tracing.standin import StandIn
+from minpy.graph.tracing.tracer import run_traced
+from minpy.graph.tracing.untraceable import Place, Untraceable
+
+__all__ = ["Part", "Step", "TraceReport", "trace_report"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: its kind, the function, the shape and dtype of its answer, and the line that it comes from."""
+
+    kind: str
+    name: str
+    shape: tuple[int, ...]
+    dtype: numpy.dtype
+    place: Place | None
+
+    def __str__(self) -> str:
+        where = "" if self.place is None else f"  # line {self.place.line}: {self.place.text}"
+        return f"{self.kind:<11} {self.name} -> {self.dtype.name} {self.shape}{where}"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What became of the forward function, or of the gradient rule of one argument.
+
+    Attributes
+    ----------
+    name : str
+        'forward', or 'gradient of x'.
+    steps : tuple of Step
+    reason : str
+        Why it is not traced; empty if it is.
+    place : Place or None
+        The line where that was found.
+    """
+
+    name: str
+    steps: tuple[Step, ...] = ()
+    reason: str = ""
+    place: Place | None = None
+
+    @property
+    def traced(self) -> bool:
+        """Whether programs run its steps, and not the function."""
+        return not self.reason
+
+    def __str__(self) -> str:
+        if self.traced:
+            lines = [f"{self.name}: {len(self.steps)} step{'' if len(self.steps) == 1 else 's'}"]
+            return "\n".join([*lines, *(f"    {step}" for step in self.steps)])
+        where = "" if self.place is None else f"\n    {self.place}: {self.place.text}"
+        return f"{self.name}: called as it is, because {self.reason}{where}"
+
+
+@dataclass(frozen=True)
+class TraceReport:
+    """What tracing an operator came to, part by part; prints as text."""
+
+    operator: str
+    parts: tuple[Part, ...]
+
+    @property
+    def traced(self) -> bool:
+        """Whether every part is."""
+        return all(part.traced for part in self.parts)
+
+    def __getitem__(self, name: str) -> Part:
+        for part in self.parts:
+            if part.name == name:
+                return part
+        raise KeyError(f"{self.operator}: no part {name!r}; there are {', '.join(part.name for part in self.parts)}")
+
+    def __str__(self) -> str:
+        return "\n".join([self.operator, *map(str, self.parts)])
+
+    __repr__ = __str__
+
+
+def trace_report(operator: Any, arguments: Sequence[Any], attributes: dict[str, Any]) -> TraceReport:
+    """Return what tracing an operator comes to, for arguments like these. See `Operator.trace_report`."""
+    inputs, named = bind(operator.__name__, operator.signature, tuple(arguments), dict(attributes), operator.builtin)
+    values = [_value(value) for value in inputs]
+    if operator.uses_training and named.get("training") is None:
+        named["training"] = False
+    forward, answers = _forward(operator, values, named)
+    parts = [forward]
+    for index, value in enumerate(values):
+        if isinstance(value, numpy.ndarray) and value.dtype.kind in "fc":
+            name = f"gradient of {operator.argument_name(index)}"
+            if operator.is_zero(index):
+                parts.append(Part(name))
+            elif operator.has_rule(index):
+                parts.append(_rule(name, operator, index, values, named, answers))
+    shown = ", ".join(
+        f"{name} {value.dtype} {value.shape}" if isinstance(value, numpy.ndarray) else f"{name} {value!r}"
+        for name, value in zip(operator.argument_names(len(values)), values, strict=True)
+    )
+    return TraceReport(f"{operator.__name__}({shown})", tuple(parts))
+
+
+def _value(value: Any) -> Any:
+    raw = raw_of(value)
+    return numpy.array(raw) if isinstance(raw, (list, tuple)) else raw
+
+
+def _given(recorder: Recorder, value: Any) -> Any:
+    if isinstance(value, numpy.ndarray):
+        return StandIn.given(recorder, variable("argument"), value.shape, value.dtype)
+    return value
+
+
+def _forward(operator: Any, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[Part, list[Any]]:
+    """Return (the part, samples of the outputs)."""
+    recorder = Recorder(Builder(), operator.__name__, StandIn)
+    given = [_given(recorder, value) for value in values]
+
+    def trace() -> Any:
+        if not operator.builtin:
+            return trace_forward(recorder, Captures(), operator, given, attributes)
+        answer = run_traced(recorder, definition_of(operator), *given, **attributes)
+        return answer if isinstance(answer, (tuple, list)) else [answer]
+
+    part, found = _part("forward", recorder, trace)
+    if found is not None and all(isinstance(answer, StandIn) for answer in found):
+        return part, [numpy.broadcast_to(numpy.zeros((), one.dtype), one.shape) for one in found]
+    with numpy.errstate(all="ignore"):
+        answer = operator(*values, **attributes) if operator.guarded else operator.forward(*values, **attributes)
+    return part, [numpy.asarray(raw_of(one)) for one in (answer if isinstance(answer, (tuple, list)) else [answer])]
+
+
+def _rule(
+    name: str, operator: Any, index: int, values: Sequence[Any], attributes: dict[str, Any], answers: Sequence[Any]
+) -> Part:
+    recorder = Recorder(Builder(), operator.__name__, StandIn)
+
+    def stand_ins() -> Any:
+        made = tuple(_given(recorder, answer) for answer in answers)
+        return made if len(made) > 1 or operator.visible_outputs is not None else made[0]
+
+    def trace() -> Any:
+        given = [_given(recorder, value) for value in values]
+        call = RuleCall(operator, stand_ins(), given, attributes, stand_ins())
+        return trace_rule(recorder, Captures(), call, index, [index])
+
+    return _part(name, recorder, trace)[0]
+
+
+def _part(name: str, recorder: Recorder, trace: Callable[[], Any]) -> tuple[Part, Any]:
+    try:
+        found = trace()
+    except Untraceable as error:
+        return Part(name, (), error.reason, error.place), None
+    steps = tuple(
+        Step(recorder.kinds[node], _name(node.operator), *recorder.facts[node], recorder.places[node])
+        for node in recorder.nodes
+        if node.operator is not CONSTANT
+    )
+    return Part(name, steps), found
+
+
+def _name(operator: Any) -> str:
+    """Return what NumPy calls the function of a step."""
+    forward = operator.forward
+    return forward.__name__ if isinstance(forward, numpy.ufunc) else str(operator.__name__).removeprefix("_numpy_")

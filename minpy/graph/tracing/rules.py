@@ -1,0 +1,116 @@
+"""Gradient rules traced: what a rule computes, as nodes of the graph whose gradient is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from minpy.graph.tracing.captures import Captures, item, length
+from minpy.graph.tracing.forwards import plain_attributes
+from minpy.graph.tracing.ndarrays import unwrapped, wrapped
+from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.shadow import Shadow
+from minpy.graph.tracing.standin import StandIn
+from minpy.graph.tracing.tracer import conformed, run_traced
+from minpy.graph.tracing.values import Traced
+
+__all__ = ["RuleCall", "has_kernel", "trace_rule"]
+
+
+class RuleCall(NamedTuple):
+    """What a rule is called with: stand-ins in the places of arrays, tuples of them for several outputs."""
+
+    operator: Any
+    answer: Any
+    arguments: Sequence[Any]
+    attributes: dict[str, Any]
+    gradient: Any
+
+
+def _rule_of(operator: Any, index: int) -> tuple[Any, tuple[int, ...] | None, bool]:
+    """Return (the rule to trace for an input, the inputs that it answers for or None for all, whether it is several's).
+
+    This is the place that says which form of a rule is its definition.
+    """
+    rule = operator.rules[index] if index < len(operator.rules) else None
+    if rule is not None:
+        return rule, (index,), False
+    for indices, several in operator.multiple_rules:
+        if indices is None or index in indices:
+            return several, indices, True
+    raise LookupError(index)
+
+
+def has_kernel(operator: Any, index: int) -> bool:
+    """Tell whether there is a faster form of the rule of an input than its definition."""
+    if index in operator.into_rules:
+        return True
+    return index < len(operator.rules) and operator.raw_rules[index] is not operator.rules[index]
+
+
+def trace_rule(
+    recorder: Recorder, captures: Captures | None, call: RuleCall, index: int, needed: Sequence[int]
+) -> dict[int, StandIn]:
+    """Return the gradient of one input, and of others for which the same rule answers, by their positions.
+
+    Raises
+    ------
+    Untraceable
+    """
+    operator = call.operator
+    try:
+        rule, indices, is_several = _rule_of(operator, index)
+    except LookupError:
+        raise recorder.refuse("there is no rule") from None
+    arguments = call.arguments
+    attributes = call.attributes
+    if not operator.builtin:
+        rule, arguments = _shadowed(recorder, captures, call, rule, index)
+        attributes = plain_attributes(recorder, attributes)
+
+    def run() -> Any:
+        if operator.kind != "mxnet":
+            return rule(call.answer, *arguments, **attributes)(call.gradient)
+        staged = rule(wrapped(call.answer), *map(wrapped, arguments), **attributes)
+        return unwrapped(staged(wrapped(call.gradient)))
+
+    result = run_traced(recorder, run)
+    first = call.answer[0] if isinstance(call.answer, tuple) else call.answer
+    if not is_several:
+        return {index: _conformed(recorder, result, first, call.arguments[index])}
+    indices = tuple(range(len(call.arguments))) if indices is None else indices
+    if not isinstance(result, (tuple, list)) or len(result) != len(indices):
+        raise recorder.refuse("the rule of def_multiple_grad does not return a tuple of all its gradients")
+    found = {}
+    for position, part in zip(indices, result, strict=True):
+        if position in needed and _rule_of(operator, position)[0] is _rule_of(operator, index)[0]:
+            found[position] = _conformed(recorder, part, first, call.arguments[position])
+    return found
+
+
+def _conformed(recorder: Recorder, part: Any, answer: Any, like: Traced) -> StandIn:
+    return run_traced(recorder, conformed, recorder, part, answer.shape, like.shape, like.dtype)
+
+
+def _shadowed(
+    recorder: Recorder, captures: Captures | None, call: RuleCall, rule: Any, index: int
+) -> tuple[Any, list[Any]]:
+    """Return a user's rule as it may run on stand-ins, and its arguments."""
+    if captures is None:
+        raise recorder.refuse("it is a user's rule")
+    operator = call.operator
+    if index < len(operator.rules):
+        captures.note("backward", item, operator.rules, index, operator.rules[index])
+    captures.note("backward", length, operator.multiple_rules, None, len(operator.multiple_rules))
+    for position, several in enumerate(operator.multiple_rules):
+        captures.note("backward", item, operator.multiple_rules, position, several)
+    shadow = Shadow(recorder, captures, "backward", wrapped if operator.kind == "mxnet" else None)
+    arguments = [
+        shadow.object(value, operator.argument_name(position)) if _is_instance(operator, position) else value
+        for position, value in enumerate(call.arguments)
+    ]
+    return shadow.function(rule), arguments
+
+
+def _is_instance(operator: Any, position: int) -> bool:
+    return bool(operator.is_method) and position == 0

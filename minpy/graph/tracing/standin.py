@@ -1,0 +1,202 @@
+"""`StandIn`, in an array's place while a function is traced: it knows shape and dtype, and notes what is done to it.
+
+NumPy's protocols lead here, and from here to `noting`, `storing` and, for functions of NumPy, `functions`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy
+
+from minpy.graph.tracing import steps
+from minpy.graph.tracing.facts import Fact
+from minpy.graph.tracing.noting import call_function, elementwise, steps_of
+from minpy.graph.tracing.storing import as_dtype, getitem, require_own, setitem, store, store_all
+from minpy.graph.tracing.ufuncs import add_at, call_ufunc, is_default, masked
+from minpy.graph.tracing.values import Traced
+
+__all__ = ["StandIn"]
+
+_FAST_POWERS = {2: numpy.square, 0.5: numpy.sqrt, -1: numpy.reciprocal}
+
+
+class StandIn(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
+    """A value of a graph in the place of an array, with NumPy's protocols and ndarray's methods."""
+
+    __slots__ = ()
+    __array_priority__ = 1e6
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def T(self) -> Any:
+        """The array with its axes in reverse order."""
+        return self._call(numpy.transpose)
+
+    @property
+    def mT(self) -> Any:
+        """The array with its last two axes swapped."""
+        return self._call(numpy.swapaxes, -1, -2)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[position] for position in range(len(self)))
+
+    def __repr__(self) -> str:
+        return f"<stand-in for {self.dtype.name} {self.shape}>"
+
+    # -- what asks for values --------------------------------------------------------------------------------------
+
+    def _asked(self, what: str) -> Any:
+        if self.known is None:
+            raise self.recorder.refuse(what)
+        return self.known
+
+    def __bool__(self) -> bool:
+        return bool(self._asked("it chooses by values: `if`, `while`, `and` or `assert` of an array"))
+
+    def __int__(self) -> int:
+        return int(self._asked("it makes a Python number of an array"))
+
+    def __float__(self) -> float:
+        return float(self._asked("it makes a Python number of an array"))
+
+    def __complex__(self) -> complex:
+        return complex(self._asked("it makes a Python number of an array"))
+
+    def __index__(self) -> int:
+        return self._asked("a length or an index depends on values").__index__()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+        return numpy.array(self._asked("the values are asked for, by a function that makes an array of them"), dtype)
+
+    def __str__(self) -> str:
+        return str(self._asked("it makes text of an array"))
+
+    def __format__(self, specification: str) -> str:
+        return format(self._asked("it makes text of an array"), specification)
+
+    def __contains__(self, value: Any) -> bool:
+        return value in self._asked("it chooses by values: `in` an array")
+
+    def item(self, *where: Any) -> Any:
+        """Return an element as a Python number, if the values are known."""
+        return self._asked("it makes a Python number of an array").item(*where)
+
+    def tolist(self) -> Any:
+        """Return nested lists of Python numbers, if the values are known."""
+        return self._asked("it makes a list of an array").tolist()
+
+    # -- NumPy's protocols -----------------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        out = options.pop("out", None)
+        options = {key: value for key, value in options.items() if not is_default(key, value)}
+        if method == "at":
+            return add_at(self.recorder, ufunc, *inputs)
+        where = options.pop("where", None)
+        if where is not None:
+            return masked(self.recorder, ufunc, method, inputs, where, out, options)
+        result = call_ufunc(self.recorder, ufunc, method, inputs, options)
+        return result if out is None else store_all(self.recorder, out, result)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        return call_function(self.recorder, function, arguments, keywords)
+
+    def _call(self, function: Any, *arguments: Any, **keywords: Any) -> Any:
+        return call_function(self.recorder, function, (self, *arguments), keywords)
+
+    # -- indexing --------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Any:
+        return getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        setitem(self, index, value)
+
+    # -- methods ---------------------------------------------------------------------------------------------------
+
+    def __pow__(self, exponent: Any) -> Any:
+        if type(exponent) in (int, float):
+            fast = _FAST_POWERS.get(exponent) if self.dtype.kind == "f" and not self.scalar and self.shape else None
+            if fast is not None:
+                return elementwise(self.recorder, fast, (self,))
+            function = steps.power if self.scalar or self.shape else steps.power_of_array
+            return elementwise(self.recorder, function, (self, exponent))
+        return super().__pow__(exponent)
+
+    def __ipow__(self, exponent: Any) -> Any:
+        return store_all(self.recorder, (self,), self**exponent) if not self.scalar else self**exponent
+
+    def reshape(self, *shape: Any, order: str = "C", **keywords: Any) -> Any:
+        """Return `numpy.reshape`."""
+        lengths = shape[0] if len(shape) == 1 else shape
+        return self._call(numpy.reshape, lengths, order=order, **keywords)
+
+    def transpose(self, *axes: Any) -> Any:
+        """Return `numpy.transpose`."""
+        return self._call(numpy.transpose, axes[0] if len(axes) == 1 else axes or None)
+
+    def flatten(self, order: str = "C") -> Any:
+        """Return a copy with one axis."""
+        return steps_of(
+            self.recorder, numpy.ndarray.flatten, (self, order), {}, "call", fact=Fact((self.size,), self.dtype, False)
+        )
+
+    def copy(self, order: str = "C") -> Any:
+        """Return a copy."""
+        if self.scalar:
+            return self
+        return self._call(numpy.copy, order=order)
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        """Return the elements in another dtype; the array itself if that changes nothing and `copy` is False."""
+        wanted = numpy.dtype(dtype)
+        if not numpy.can_cast(self.dtype, wanted, casting):  # type: ignore[arg-type]
+            raise TypeError(f"Cannot cast from {self.dtype} to {wanted} according to the rule {casting!r}")
+        if order != "K" or wanted.kind not in "biufc":
+            raise self.recorder.refuse(f"astype({dtype!r}, order={order!r})")
+        if wanted == self.dtype and not copy:
+            return self
+        fact = Fact(self.shape, wanted, self.scalar)
+        return steps_of(self.recorder, as_dtype, (self, wanted), {}, "elementwise", fact=fact)
+
+    def view(self, *arguments: Any) -> Any:
+        """Return the array itself for `view()`; other views are not traced."""
+        if arguments and arguments[0] is not numpy.ndarray:
+            raise self.recorder.refuse("it reads bytes as another dtype: view()")
+        return self[...]
+
+    def fill(self, value: Any) -> None:
+        """Set all elements."""
+        self[...] = value
+
+    def sort(self, axis: int = -1, **keywords: Any) -> None:
+        """Sort in place."""
+        require_own(self)
+        store(self, self._call(numpy.sort, axis=axis, **keywords))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in METHODS:
+            function = METHODS[name]
+            return lambda *arguments, **keywords: self._call(function, *arguments, **keywords)
+        if name in ("real", "imag"):
+            return self._call(getattr(numpy, name))
+        if name.startswith("_"):
+            raise AttributeError(name)
+        raise self.recorder.refuse(f"an array's attribute {name!r} is not traced")
+
+
+_METHOD_NAMES = (
+    "all any argmax argmin argsort clip conj conjugate cumprod cumsum diagonal dot max mean min prod ptp ravel "
+    "repeat round searchsorted squeeze std sum swapaxes take trace var nonzero compress"
+)
+# Those that mean what the function of the same name does.
+METHODS: dict[str, Any] = {name: getattr(numpy, name) for name in _METHOD_NAMES.split()}

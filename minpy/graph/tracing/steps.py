@@ -1,0 +1,173 @@
+"""Steps: calls of NumPy functions, with all that is no array filled in, as operators of graph nodes.
+
+Five kinds are enough below operators: 'elementwise', 'reduce', 'view', 'product' and 'call'.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator as python_operators
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from minpy.core.attributes import Signature
+from minpy.core.operator import Operator
+from minpy.ops.registry import FUNCTIONS
+
+__all__ = [
+    "KINDS",
+    "Slot",
+    "Step",
+    "fill",
+    "frozen",
+    "make_step",
+    "power",
+    "power_of_array",
+    "ufunc_operator",
+]
+
+KINDS = ("elementwise", "reduce", "view", "product", "call")
+_VARIADIC = Signature((), {}, {}, variadic="arrays")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """The place of an array among the arguments of a step."""
+
+    index: int
+
+
+class Step(Operator):
+    """One call of a function: what is no array among its arguments is part of the operator.
+
+    Parameters
+    ----------
+    function : callable
+    arguments, keywords : tuple, dict
+        With a `Slot` in the place of each array.
+    outputs : int
+        How many arrays are in the tuple or list that is the answer; 0 if it is an array.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], arguments: Any, keywords: dict[str, Any], outputs: int = 0
+    ) -> None:
+        forward = _caller(function, arguments, keywords)
+        if outputs:
+            several, forward = forward, lambda *arrays: tuple(several(*arrays))
+        super().__init__(forward, name=_name(function), builtin=True, signature=_VARIADIC)
+        self.__doc__ = None
+        self.into, self.elementwise = None, False  # even if it is a ufunc: of scalars it gives scalars
+        if outputs:
+            self.outputs = [f"output{index}" for index in range(outputs)]
+
+
+def _name(function: Any) -> str:
+    name = str(getattr(function, "__name__", type(function).__name__))
+    owner = getattr(function, "__self__", None)
+    return f"{owner.__name__}.{name}" if isinstance(owner, numpy.ufunc) else name
+
+
+def _caller(function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Callable[..., Any]:
+    """Return the function of the arrays alone."""
+    count = len(arguments)
+    if not any(map(_holds_slot, keywords.values())):
+        if all(type(value) is Slot and value.index == position for position, value in enumerate(arguments)):
+            return functools.partial(function, **keywords) if keywords else function
+        first = next((position for position, value in enumerate(arguments) if not _is_slot(value, position)), count)
+        rest = arguments[first:]
+        if not any(map(_holds_slot, rest)):
+            return lambda *arrays: function(*arrays, *rest, **keywords)
+        if count and _is_row(arguments[0]) and not any(map(_holds_slot, arguments[1:])):  # concatenate
+            rest = arguments[1:]
+            return lambda *arrays: function(arrays, *rest, **keywords)
+    return lambda *arrays: function(*fill(arguments, arrays), **fill(keywords, arrays))
+
+
+def _is_slot(value: Any, position: int) -> bool:
+    return type(value) is Slot and value.index == position
+
+
+def _is_row(value: Any) -> bool:
+    """Tell whether it is a list of all slots in order."""
+    return isinstance(value, (list, tuple)) and all(_is_slot(one, position) for position, one in enumerate(value))
+
+
+def _holds_slot(value: Any) -> bool:
+    if type(value) in (list, tuple):
+        return any(map(_holds_slot, value))
+    if type(value) is dict:
+        return any(map(_holds_slot, value.values()))
+    return type(value) is Slot
+
+
+def fill(value: Any, arrays: Sequence[Any]) -> Any:
+    """Return a nest with arrays in place of its slots."""
+    if type(value) is Slot:
+        return arrays[value.index]
+    if type(value) in (list, tuple):
+        return type(value)(fill(one, arrays) for one in value)
+    if type(value) is dict:
+        return {key: fill(one, arrays) for key, one in value.items()}
+    return value
+
+
+def frozen(value: Any) -> Any:
+    """Return what tells values apart that mean different things, hashable.
+
+    Raises
+    ------
+    TypeError
+        For arrays and other values that have no such thing.
+    """
+    if isinstance(value, (list, tuple)):
+        return (type(value), *map(frozen, value))
+    if isinstance(value, dict):
+        return (dict, *((key, frozen(one)) for key, one in value.items()))
+    if isinstance(value, slice):
+        return (slice, value.start, value.stop, value.step)
+    if isinstance(value, (float, complex, numpy.inexact)):  # 0.0 and -0.0 are equal, and not the same
+        return (type(value), repr(value))
+    hash(value)
+    return (type(value), value)
+
+
+_made: dict[Any, Step] = {}
+
+
+def make_step(
+    function: Callable[..., Any], arguments: tuple[Any, ...], keywords: dict[str, Any], outputs: int = 0
+) -> Step:
+    """Return the operator of a call; the same one for the same call, so that graphs merge them."""
+    try:
+        key = (function, outputs, frozen(arguments), frozen(keywords))
+        known = _made.get(key)
+    except TypeError:
+        return Step(function, arguments, keywords, outputs)
+    if known is None:
+        if len(_made) > 4096:  # shapes and constants of programs that are long gone
+            _made.clear()
+        known = _made[key] = Step(function, arguments, keywords, outputs)
+    return known
+
+
+@functools.lru_cache(None)
+def ufunc_operator(ufunc: Any, keeps_dtype_is_harmless: bool) -> Operator:
+    """Return the operator that is a ufunc: the one that users know, if it means the same for these dtypes."""
+    known = FUNCTIONS.get(ufunc)
+    if isinstance(known, Operator) and known.forward is ufunc and (keeps_dtype_is_harmless or not known.keeps_dtype):
+        return known
+    return Operator(ufunc, name=ufunc.__name__, builtin=True)
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """Return `base ** exponent`: not always `numpy.power`, which has no short ways for single exponents."""
+    return python_operators.pow(base, exponent)
+
+
+def power_of_array(base: Any, exponent: Any) -> Any:
+    """Return the power of an array without axes, which may come as a scalar."""
+    return numpy.asarray(base) ** exponent

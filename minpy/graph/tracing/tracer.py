@@ -1,0 +1,81 @@
+"""Functions traced: run once on stand-ins, so that what they compute becomes nodes of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.sums import sum_to
+from minpy.graph.tracing import functions, operators
+from minpy.graph.tracing.facts import Fact
+from minpy.graph.tracing.noting import constant, operand, steps_of
+from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.standin import StandIn
+from minpy.graph.tracing.untraceable import Place, Untraceable
+
+__all__ = ["FILLED", "conformed", "run_traced"]
+
+FILLED = (functions, operators)  # imported for what they register
+
+
+def run_traced(recorder: Recorder, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
+    """Return what a function answers on stand-ins.
+
+    Raises
+    ------
+    Untraceable
+        If it does something that cannot be noted, whether it catches that or not; or fails.
+    """
+    try:
+        result = function(*arguments, **keywords)
+    except Untraceable:
+        pass
+    except Exception as error:  # whatever it is, it is raised again when the function runs on arrays
+        raise recorder.refuse(f"{type(error).__name__}: {error}", _place_of(error, recorder)) from error
+    if recorder.refusal is not None:
+        raise recorder.refusal
+    return result
+
+
+def _place_of(error: BaseException, recorder: Recorder) -> Place | None:
+    found = None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code in recorder.codes:
+            found = Place(trace.tb_frame.f_code.co_filename, trace.tb_lineno)
+        trace = trace.tb_next
+    return found
+
+
+def conformed(recorder: Recorder, part: Any, answer_shape: Any, shape: tuple[int, ...], dtype: Any) -> StandIn:
+    """Return a gradient in its input's shape and dtype, as `minpy.core.tape.conform` does with arrays.
+
+    Raises
+    ------
+    Untraceable
+        If it is no array, or of a shape that is not due to broadcasting: the rule is called, and the error raised then.
+    """
+    if part is None or isinstance(part, (str, list, tuple)):
+        raise recorder.refuse("a gradient is no array")
+    part = operand(recorder, part)
+    if not isinstance(part, StandIn):
+        part = constant(recorder, numpy.asarray(part))
+    if part.shape != shape:
+        lead = part.ndim - len(shape)
+        if part.size == 1 and shape in ((), (1,)):
+            part = part.reshape(shape)
+        elif part.shape == answer_shape and lead >= 0 and _broadcasts(shape, part.shape[lead:]):
+            part = steps_of(recorder, sum_to, (part, shape), {}, "reduce", Fact(shape, part.dtype, False))
+        else:
+            raise recorder.refuse(f"a gradient has shape {part.shape}, and its argument {shape}")
+    if part.dtype == dtype:
+        return part
+    if part.dtype.kind == "c" and dtype.kind != "c":
+        part = numpy.real(part)
+    return part.astype(dtype)
+
+
+def _broadcasts(shape: Sequence[int], to: Sequence[int]) -> bool:
+    return all(length in (1, other) for length, other in zip(shape, to, strict=True))

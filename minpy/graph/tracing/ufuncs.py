@@ -1,0 +1,95 @@
+"""NumPy's ufuncs and their methods, called on stand-ins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.differentiation.trees import leaves_of
+from minpy.graph.tracing.facts import Fact, fact_of, tiny
+from minpy.graph.tracing.noting import call_function, elementwise, operand, steps_of
+from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.storing import plain_index, require_apart, require_own, store
+from minpy.graph.tracing.values import Traced
+
+__all__ = ["add_at", "call_ufunc", "is_default", "masked"]
+
+_GENERALIZED = {getattr(numpy, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(numpy, name)}
+
+
+def is_default(key: str, value: Any) -> bool:
+    """Tell whether an option of a call of a ufunc says nothing."""
+    return (
+        (key in ("where", "subok") and value is True)
+        or (key == "casting" and value == "same_kind")
+        or (key == "order" and value == "K")
+        or (key == "dtype" and value is None)
+    )
+
+
+def call_ufunc(recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
+    """Answer a call of a ufunc, or of a method of it, without `out=` and `where=`."""
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    if method == "__call__":
+        if ufunc.signature is not None:
+            if ufunc not in _GENERALIZED or options:
+                raise recorder.refuse(f"{name} is not traced")
+            values = tuple(operand(recorder, value) for value in inputs)
+            return steps_of(recorder, ufunc, values, {}, "product")
+        if options.keys() - {"dtype"}:
+            raise recorder.refuse(f"{name} with {', '.join(options)}= is not traced")
+        return elementwise(recorder, ufunc, inputs, options.get("dtype"))
+    if method == "outer" and not options:
+        first, second = (operand(recorder, value) for value in inputs)
+        lengths = numpy.shape(first) + (1,) * numpy.ndim(second)
+        return elementwise(recorder, ufunc, (call_function(recorder, numpy.reshape, (first, lengths), {}), second))
+    array, *rest = inputs
+    named = dict(zip(("axis", "dtype"), rest[: 2 if method != "reduceat" else 0], strict=False)) | options
+    if any(isinstance(value, Traced) for value in leaves_of(named)) or len(rest) > 2:
+        raise recorder.refuse(f"{name} with an array as an option is not traced")
+    function = getattr(ufunc, method)
+    if method == "reduce":
+        return steps_of(recorder, function, (array,), {"axis": 0} | named, "reduce")
+    if method == "accumulate":
+        found = fact_of(function(tiny(array), **named))
+        return steps_of(recorder, function, (array,), named, "call", fact=Fact(array.shape, found.dtype, found.scalar))
+    raise recorder.refuse(f"{name} is not traced")
+
+
+def masked(
+    recorder: Recorder, ufunc: Any, method: str, inputs: Sequence[Any], where: Any, out: Any, options: dict[str, Any]
+) -> Any:
+    """Answer `ufunc(..., out=y, where=mask)`: where the mask is False, `y` stays, and nothing is computed."""
+    target = out[0] if out is not None and len(out) == 1 else None
+    if method != "__call__" or ufunc.signature is not None or not isinstance(target, Traced):
+        what = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        raise recorder.refuse(f"{what} with where=, and without an out= made by the function, is not traced")
+    require_own(target)
+    values = tuple(operand(recorder, value) for value in (*inputs, where))
+    fact = target.fact
+    result = steps_of(recorder, _call_where, (ufunc, target, values, options), {}, "elementwise", fact=fact)
+    return store(target, result)
+
+
+def add_at(recorder: Recorder, ufunc: Any, target: Any, index: Any, *values: Any) -> None:
+    """Answer `ufunc.at(target, index, values)`."""
+    if not isinstance(target, Traced):
+        raise recorder.refuse(f"{ufunc.__name__}.at of an array that is not traced")
+    require_own(target)
+    index, _ = plain_index(recorder, target, index)
+    given = tuple(operand(recorder, value) for value in values)
+    require_apart(target, given)
+    store(target, steps_of(recorder, _call_at, (ufunc, target, index, given), {}, "call", fact=target.fact))
+
+
+def _call_where(ufunc: Any, target: Any, values: Any, options: dict[str, Any]) -> Any:
+    target = numpy.array(target)
+    return ufunc(*values[:-1], out=target, where=values[-1], **options)
+
+
+def _call_at(ufunc: Any, target: Any, index: Any, values: Any) -> Any:
+    target = numpy.array(target)
+    ufunc.at(target, index, *values)
+    return target
