@@ -89,8 +89,6 @@ def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
     if target is None or leaf.request == "null":
         return
     gradient = found.pop(key)
-    if gradient is target._data:  # computed there
-        return
     if leaf.request == "add":
         target._data += gradient
         note_write(target._data)

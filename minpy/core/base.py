@@ -68,7 +68,7 @@ class BaseOperator:
     keywords_bound: Any = frozenset()
     # Whether `forward` and rules are given `numpy.ndarray`s or `NDArray`s.
     kind: str = "numpy"
-    # One of ours: trusted, not write-protected, and not failing halfway through a walk.
+    # One of ours: trusted, and not write-protected.
     builtin: bool = False
     # Whether values handed to the rules must not be writable, as a user wrote them.
     guarded: bool = False

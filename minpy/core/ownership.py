@@ -1,4 +1,4 @@
-"""Who refers to a buffer: where nobody else does, gradients are computed in it, or handed over, instead of copied.
+"""Who refers to a buffer: where nobody else does, it is handed over instead of copied.
 
 Reference counts say so. What `sys.getrefcount` shows for a buffer that only we refer to is measured when the module is
 loaded; where an interpreter counts otherwise, values are copied, and nobody can tell the difference.
@@ -12,28 +12,8 @@ from typing import Any
 import numpy
 
 from minpy.core.array import Array
-from minpy.core.nodes import Leaf
 
-__all__ = ["is_sole_target", "is_unseen", "owned", "takes_in_place"]
-
-_LARGE = 1 << 15  # bytes from which on a pass over memory costs more than to find out
-
-
-def takes_in_place(leaf: Leaf, pending: dict[Any, Any]) -> bool:
-    """Tell whether a first gradient may be computed in the memory of a leaf's gradient, as nobody else refers to it."""
-    target = leaf.gradient
-    if target is None or leaf.request != "write" or leaf in pending:
-        return False
-    count, data = sys.getrefcount(target._data), target._data
-    return (
-        count == _SOLE_SLOT
-        and data.nbytes >= _LARGE
-        and data.base is None
-        and data.shape == leaf.shape
-        and data.dtype is leaf.dtype
-        and data.flags.c_contiguous
-        and data.flags.writeable
-    )
+__all__ = ["is_sole_target", "is_unseen", "owned"]
 
 
 def is_sole_target(gradient_count: int, gradient: numpy.ndarray, target: Array) -> bool:

@@ -16,7 +16,6 @@ import numpy
 from minpy.core.array import Array, Shaped, last_write, written_since
 from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, describe
 from minpy.core.nodes import Leaf, Node, Output, connect
-from minpy.core.ownership import takes_in_place
 from minpy.core.state import state
 from minpy.core.sums import sum_to
 
@@ -104,7 +103,6 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
     """Take raw gradients back to every leaf."""
     found: dict[Any, Any] = {}
     zeros: set[Any] = set()  # reached, but only by gradients that are zero
-    trusted: bool | None = None  # whether nothing in this walk is a user's, and may fail halfway
     for node in order:
         gradient = pending.pop(node, None)
         operator = node.operator
@@ -122,21 +120,16 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
             else:
                 _add_output(pending, node, gradient)
         elif operator.direct:
-            if operator.into_rules and trusted is None:
-                trusted = all(other.operator is None or other.operator.builtin for other in order)
-            _walk_direct(node, operator, gradient, pending, zeros, trusted)
+            _walk_direct(node, operator, gradient, pending, zeros)
         else:
             _walk_general(node, gradient, pending, zeros)
     return found
 
 
-def _walk_direct(
-    node: Node, operator: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any], trusted: bool | None
-) -> None:
+def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
     """Take a raw gradient back through a node with one rule an argument.
 
-    This is most of what a backward pass costs. What goes wrong is found out afterwards, on the general path. If the
-    whole walk is `trusted`, large gradients of leaves are computed in the memory where they end up.
+    This is most of what a backward pass costs. What goes wrong is found out afterwards, on the general path.
     """
     arguments, answer, rules = node.arguments, node.answer, operator.raw_rules
     count = 3 if node.attributes else len(arguments)
@@ -158,9 +151,6 @@ def _walk_direct(
                 part = rule(answer, arguments[0], arguments[1])(gradient)
             elif count == 1:
                 part = rule(answer, arguments[0])(gradient)
-            elif trusted and type(parent) is Leaf and index in operator.into_rules and takes_in_place(parent, pending):
-                part = parent.gradient._data  # type: ignore[union-attr]
-                operator.into_rules[index](answer, *arguments, **node.attributes)(gradient, part)
             else:
                 part = rule(answer, *arguments, **node.attributes)(gradient)
             if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:

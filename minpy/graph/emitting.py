@@ -236,9 +236,6 @@ class Emitter:
                 return f"{self._constant(into.__name__, into)}({', '.join([*arguments, target])})"
             function = with_attributes(into, node.attributes)
             return f"{self._constant(f'k{number}', function)}({', '.join([out, *arguments])})"
-        if direct is not None:
-            first, last = direct
-            return f"{out} = {self._constant(f'r{number}', node.operator.rule())}({first})({last})"
         return f"{out} = {self._constant(f'f{number}', StepCall(node))}({', '.join(arguments)})"
 
     def _argument(self, node: Node, value: Value) -> str:
@@ -251,12 +248,10 @@ class Emitter:
         return expression
 
     def _direct_rule(self, node: Node) -> tuple[str, str] | None:
-        """Return (the rule's arguments, the upstream gradient) as source, if the step is one plain rule."""
+        """Return (the rule's arguments, the upstream gradient) as source, if a rule computes in given memory."""
         operator = node.operator
-        if not isinstance(operator, PullBack) or not operator.is_plain_rule:
+        if self.plan.placements[node].kind == "fresh" or not isinstance(operator, PullBack):
             return None
-        if self.plan.placements[node].kind == "fresh" and not operator.conformed:
-            return None  # the rule itself does not give the right shape and dtype
         names = [self._expression(value) for value in node.inputs]
         first = len(operator.upstream)
         rest = names[first:]

@@ -51,7 +51,6 @@ class PullBack(BaseOperator):
         self.answers = self._answers(operator, reads_answer)
         self.stand_ins = [Shaped(shapes[value], dtypes.get(value)) for value in node.inputs]
         self.outputs = [f"gradient{index}" for index in self.needed]
-        self.conformed = False
         self._like = Shaped(shapes.get(Value(node), ()), dtypes.get(Value(node)))
         self._output_shapes = [
             (shapes[Value(node, index)], dtypes[Value(node, index)]) for index in range(len(node.output_names()))
@@ -96,12 +95,8 @@ class PullBack(BaseOperator):
         operator = self.node.operator
         return len(self.needed) == 1 and not self.several and operator.direct and operator.builtin
 
-    def rule(self) -> Any:
-        """Return that rule, with the attributes of the node."""
-        return with_attributes(self.node.operator.raw_rules[self.needed[0]], self.node.attributes)
-
     def rule_into(self) -> Any:
-        """Return the form of that rule which computes in given memory."""
+        """Return the form of that rule which computes in given memory, with the attributes of the node."""
         return with_attributes(self.node.operator.into_rules[self.needed[0]], self.node.attributes)
 
     @property
@@ -145,14 +140,11 @@ class PullBack(BaseOperator):
         else:
             parts = operator.pull_back(answer, arguments, node.attributes, gradient, self.needed)
         checked = []
-        conformed = True
         for index, part in zip(self.needed, parts, strict=True):
             like = self.stand_ins[index]
             if type(part) is not numpy.ndarray or part.shape != like.shape or part.dtype != like.dtype:
-                conformed = False
                 part = conform(part, operator, index, self._like, like)  # type: ignore[arg-type]
             checked.append(part)
-        self.conformed = conformed  # at once, as other threads may run this, too
         return tuple(checked) if len(checked) > 1 else checked[0]
 
 

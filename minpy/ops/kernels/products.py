@@ -1,6 +1,6 @@
-"""Products of two matrices, each put to NumPy's BLAS in the way in which it is the fastest.
+"""Products of two matrices, and the product of a layer, put to NumPy's BLAS in the way in which it is the fastest.
 
-All ways give the same sums of the same products; measured numbers are in docs/performance.md.
+Both ways give the same sums of the same products; measured numbers are in docs/performance.md.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ import numpy as np
 
 __all__ = ["linear", "matrix_product", "turns"]
 
-# Elements of a result: `dot` is called faster than `matmul`, but writes zeros before it writes the result.
-_SMALL = 1 << 14
-
 
 def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
     """Return the product of two matrices, or of a vector and a matrix.
@@ -21,31 +18,13 @@ def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
     Without `out` they may be recorded arrays. With `out`, which is of the result's shape and dense, the result is
     written there.
     """
-    plain = type(left) is type(right) is np.ndarray
     if out is None:
-        small = not plain or left.shape[0] * right.shape[1] <= _SMALL
-        if small or not _suit_blas(left, right):
-            return np.dot(left, right)
-        out = np.empty((left.shape[0], right.shape[1]), left.dtype)
-    elif out.size <= _SMALL or out.dtype != left.dtype or not _suit_blas(left, right):
-        if plain and out.flags.c_contiguous and left.dtype == right.dtype == out.dtype:
-            return np.dot(left, right, out)
-        np.copyto(out, np.dot(left, right), casting="same_kind")
-        return out
-    np.matmul(left, right, out)
+        return np.dot(left, right)
+    plain = type(left) is type(right) is np.ndarray
+    if plain and out.flags.c_contiguous and left.dtype == right.dtype == out.dtype:
+        return np.dot(left, right, out)
+    np.copyto(out, np.dot(left, right), casting="same_kind")
     return out
-
-
-def _suit_blas(left: np.ndarray, right: np.ndarray) -> bool:
-    """Tell whether BLAS takes two matrices as they lie: `dot` copies others, and `matmul` of NumPy 1 crawls."""
-    return left.dtype == right.dtype and _suits_blas(left) and _suits_blas(right)
-
-
-def _suits_blas(array: np.ndarray) -> bool:
-    if array.ndim != 2 or array.dtype.char not in "fd" or not array.dtype.isnative:
-        return False
-    (rows, columns), (down, right), size = array.shape, array.strides, array.itemsize
-    return (right == size and down >= columns * size) or (down == size and right >= rows * size)
 
 
 def turns(rows: tuple[int, ...], weight: tuple[int, ...], dtype: np.dtype) -> bool:
@@ -62,11 +41,9 @@ def linear(rows: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: n
     result is turned round instead, while the bias is added.
     """
     if rows.dtype == weight.dtype and turns(rows.shape, weight.shape, rows.dtype):
-        if not _suit_blas(rows, weight):
-            rows, weight = np.ascontiguousarray(rows), np.ascontiguousarray(weight)
         result = np.empty((len(rows), len(weight)), rows.dtype) if out is None else out
         in_place = result.flags.f_contiguous and result.dtype == rows.dtype
-        turned = np.matmul(weight, rows.T, result.T if in_place else None).T
+        turned = matrix_product(weight, rows.T, result.T if in_place else None).T
         if bias is not None and bias.dtype == result.dtype == rows.dtype:
             return np.add(turned, bias, result)
         np.copyto(result, turned, casting="same_kind")

@@ -6,7 +6,6 @@ arrays after another, so that each array is read from memory once.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -117,30 +116,11 @@ class Update(Operator):
             self.step(*[array[block] for array in flat], **attributes)
 
 
-class _Scratch(threading.local):
-    """Memory that updates compute in: one block for each dtype, and for each thread."""
-
-    def __init__(self) -> None:
-        self.blocks: dict[np.dtype, np.ndarray] = {}
-
-    def like(self, array: np.ndarray) -> np.ndarray:
-        """Return memory of the shape and dtype of an array that is not larger than two blocks; else a new array."""
-        if array.size > 2 * _BLOCK:
-            return np.empty(array.shape, array.dtype)
-        block = self.blocks.get(array.dtype)
-        if block is None:
-            block = self.blocks[array.dtype] = np.empty(2 * _BLOCK, array.dtype)
-        return block[: array.size].reshape(array.shape)
-
-
-_scratch = _Scratch()
-
-
 def _rescaled(
     weight: np.ndarray, grad: np.ndarray, factor: float, wd: float, rescale: float, clip: float
 ) -> np.ndarray:
-    """Return factor · (clipped rescaled gradient + wd · weight), in memory that the next call uses again."""
-    scratch = _scratch.like(weight)
+    """Return factor · (clipped rescaled gradient + wd · weight), in fresh memory."""
+    scratch = np.empty(weight.shape, weight.dtype)
     if clip < 0 and not wd:
         np.multiply(grad, factor * rescale, out=scratch, casting="same_kind")
         return scratch
