@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 from typing import Any
 
 import numpy as np
@@ -450,3 +451,27 @@ def test_a_loop_with_very_many_steps_is_called() -> None:
     reason = long_loop.trace_report(np.zeros((3000, 1), "float32"))["forward"].reason
     assert reason == "it has more than 2000 steps: is there a loop over rows?"
     assert long_loop.trace_report(np.zeros((30, 1), "float32"))["forward"].traced
+
+
+@pytest.mark.parametrize("forward", [False, True])
+def test_tracing_leaves_nothing_to_the_garbage_collector(forward):
+    @customop("numpy")
+    def scaled(x):
+        return np.tanh(x) * 2.0
+
+    scaled.def_grad(lambda ans, x: lambda g: g * (4 - ans * ans) / 2)
+
+    def run():
+        executor = scaled(mx.sym.var("x")).bind(mx.cpu(), {"x": nd.ones((2, 3))}, {"x": nd.zeros((2, 3))})
+        if forward:
+            executor.forward(is_train=True)
+            executor.backward(nd.ones((2, 3)))
+
+    run()
+    gc.collect()
+    gc.disable()
+    try:
+        run()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -80,10 +80,13 @@ def trace_forward(
     shadow = Shadow(recorder, captures, "forward", wrapped if in_mxnet else None)
     captures.note("forward", attribute, operator, "definition", definition_of(operator))
     values = [wrapped(value) for value in inputs] if in_mxnet else list(inputs)
-    if operator.is_method:
-        values[0] = shadow.object(values[0], "self")
-    function = shadow.function(definition_of(operator))
-    result = run_traced(recorder, function, *values, **plain_attributes(recorder, attributes))
+    try:
+        if operator.is_method:
+            values[0] = shadow.object(values[0], "self")
+        function = shadow.function(definition_of(operator))
+        result = run_traced(recorder, function, *values, **plain_attributes(recorder, attributes))
+    finally:
+        shadow.close()
     result = unwrapped(result) if in_mxnet else result
     answers = list(result) if isinstance(result, (tuple, list)) else [result]
     found: list[StandIn] = []

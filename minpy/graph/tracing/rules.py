@@ -64,9 +64,9 @@ def trace_rule(
         raise recorder.refuse("there is no rule") from None
     arguments = call.arguments
     attributes = call.attributes
+    shadow: Shadow | None = None
     if not operator.builtin:
-        rule, arguments = _shadowed(recorder, captures, call, rule, index)
-        attributes = plain_attributes(recorder, attributes)
+        shadow = _shadow(recorder, captures, call, index)
 
     def run() -> Any:
         if operator.kind != "mxnet":
@@ -74,7 +74,15 @@ def trace_rule(
         staged = rule(wrapped(call.answer), *map(wrapped, arguments), **attributes)
         return unwrapped(staged(wrapped(call.gradient)))
 
-    result = run_traced(recorder, run)
+    try:
+        if shadow is not None:
+            arguments = _arguments(shadow, call)
+            rule = shadow.function(rule)
+            attributes = plain_attributes(recorder, attributes)
+        result = run_traced(recorder, run)
+    finally:
+        if shadow is not None:
+            shadow.close()
     first = call.answer[0] if isinstance(call.answer, tuple) else call.answer
     if not is_several:
         return {index: _conformed(recorder, result, first, call.arguments[index])}
@@ -92,10 +100,8 @@ def _conformed(recorder: Recorder, part: Any, answer: Any, like: Traced) -> Stan
     return run_traced(recorder, conformed, recorder, part, answer.shape, like.shape, like.dtype)
 
 
-def _shadowed(
-    recorder: Recorder, captures: Captures | None, call: RuleCall, rule: Any, index: int
-) -> tuple[Any, list[Any]]:
-    """Return a user's rule as it may run on stand-ins, and its arguments."""
+def _shadow(recorder: Recorder, captures: Captures | None, call: RuleCall, index: int) -> Shadow:
+    """Return what makes a user's rule one that may run on stand-ins."""
     if captures is None:
         raise recorder.refuse("it is a user's rule")
     operator = call.operator
@@ -104,12 +110,15 @@ def _shadowed(
     captures.note("backward", length, operator.multiple_rules, None, len(operator.multiple_rules))
     for position, several in enumerate(operator.multiple_rules):
         captures.note("backward", item, operator.multiple_rules, position, several)
-    shadow = Shadow(recorder, captures, "backward", wrapped if operator.kind == "mxnet" else None)
-    arguments = [
+    return Shadow(recorder, captures, "backward", wrapped if operator.kind == "mxnet" else None)
+
+
+def _arguments(shadow: Shadow, call: RuleCall) -> list[Any]:
+    operator = call.operator
+    return [
         shadow.object(value, operator.argument_name(position)) if _is_instance(operator, position) else value
         for position, value in enumerate(call.arguments)
     ]
-    return shadow.function(rule), arguments
 
 
 def _is_instance(operator: Any, position: int) -> bool:

@@ -66,6 +66,13 @@ class Shadow:
         self._functions: dict[int, tuple[Any, Any]] = {}
         self._place: Place | None = None
 
+    def close(self) -> None:
+        """Forget the functions, whose namespaces refer to this: nothing has to wait for the garbage collector."""
+        for _, shadow in self._functions.values():
+            if isinstance(shadow, types.FunctionType):
+                shadow.__globals__.clear()
+        self._functions.clear()
+
     # -- functions -------------------------------------------------------------------------------------------------
 
     def function(self, function: Any) -> Any:
