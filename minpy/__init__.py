@@ -1,5 +1,6 @@
 """minpy: operators written in plain NumPy, differentiable everywhere."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from minpy import (
@@ -14,14 +15,11 @@ from minpy import (
     operator,
     random,
     symbol,
-    test_utils,
-    visualization,
 )
 from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy import random as rnd
 from minpy import symbol as sym
-from minpy import visualization as viz
 from minpy.attribute import AttrScope
 from minpy.context import Context, cpu, cpu_pinned, cpu_shared, current_context, gpu, num_gpus
 from minpy.core.customop import customop
@@ -73,9 +71,15 @@ __all__ = [
 namespaces.install()
 __dir__ = namespaces.listing(__all__)
 
-if not TYPE_CHECKING:  # which knows what there is
+if TYPE_CHECKING:
+    from minpy import test_utils, visualization
+    from minpy import visualization as viz
+else:
+    _LATE = {"test_utils": "test_utils", "visualization": "visualization", "viz": "visualization"}
 
     def __getattr__(name):
+        if name in _LATE:  # tools: most programs use neither, and need not import them
+            return globals().setdefault(name, import_module(f"minpy.{_LATE[name]}"))
         text = namespaces.missing_part(name)
         if text is not None:
             raise AttributeError(text)

@@ -1,7 +1,20 @@
 """`minpy.executor`: what runs a bound symbol."""
 
-from minpy.namespaces import listing
-from minpy.symbol.executor import Executor
+from typing import TYPE_CHECKING, Any
+
+from minpy.namespaces import listing, missing
+
+if TYPE_CHECKING:
+    from minpy.symbol.executor import Executor
 
 __all__ = ["Executor"]
 __dir__ = listing(__all__)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Executor":
+        return missing("minpy.executor", "attribute", __all__)(name)
+    from minpy.symbol.executor import Executor  # it is large: the first one who asks imports it
+
+    globals()["Executor"] = Executor
+    return Executor

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -17,8 +17,10 @@ from minpy.graph.text import drawing
 from minpy.namespaces import listing
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.ops.inference.rules import joined
-from minpy.symbol.executor import Executor
 from minpy.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    from minpy.symbol.executor import Executor
 
 __all__ = ["graph_text", "plot_network", "print_graph", "print_profile", "print_summary"]
 __dir__ = listing(__all__)

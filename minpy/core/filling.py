@@ -66,7 +66,11 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
             f"{', '.join(attributes) or 'none'}.{nearest(missing[0], attributes)}"
             + (" Inputs are given to it by position." if missing[0] in signature.inputs else "")
         )
-    defaults = {name: value for name, value in _defaults(signature).items() if name in form.named}
+    defaults = {
+        name: attributes[name].default
+        for name in form.named
+        if name in attributes and attributes[name].default is not REQUIRED
+    }
     by_position = [name for name in form.positions[leading:] if name in attributes]
     names = frozenset((*form.named, *by_position))
     if by_position or not form.is_plain:
@@ -184,7 +188,7 @@ def _narrowed(whole: Callable[..., Any], names: frozenset[str], function: Callab
                     del attributes[name]
             return whole(*arguments, **attributes)
 
-    functools.update_wrapper(call, function)
+    call.__doc__ = function.__doc__
     call.adapted_from = function  # type: ignore[attr-defined]
     call.narrowed = (whole, names)  # type: ignore[attr-defined]
     return call

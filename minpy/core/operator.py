@@ -522,7 +522,7 @@ class Operator(BaseOperator):
             and not self.keyword_rules
             and self.visible_outputs is None
             and self.signature.variadic is None
-            and all(self.has_rule(index) for index in range(self.is_method, len(self.rules)))
+            and self.gradients.has_each(self.is_method)
         )
 
 

@@ -141,6 +141,14 @@ class GradientRules:
             return True
         return self.of_several(index) is not None
 
+    def has_each(self, first: int) -> bool:
+        """Tell whether every input from a position on has a rule of its own, or a zero gradient."""
+        if self.all_zero:
+            return True
+        return all(
+            rule is not None or first + offset in self.zeros for offset, rule in enumerate(self.definitions[first:])
+        )
+
     def is_zero(self, index: int) -> bool:
         """Tell whether the gradient of the input at a position is said to be zero."""
         return self.all_zero or index in self.zeros or (self.zero_rest and index >= len(self.definitions))

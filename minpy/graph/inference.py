@@ -14,7 +14,6 @@ import numpy
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError
 from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.locating import located
-from minpy.graph.tracing.forwards import is_customop, traced_facts
 from minpy.ops.inference.partial_shapes import complete, is_known, merge_dtypes, merge_shapes, same_dtype, show_shape
 
 __all__ = ["Inference", "infer_dtypes", "infer_shapes"]
@@ -193,10 +192,13 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
         found = operator.shape_rule(*inputs, **node.attributes)
         return inputs, found if isinstance(found, list) else [found] * len(outputs)
     given = [(shape, dtypes.get(value) or numpy.float32) for shape, value in zip(inputs, node.inputs, strict=True)]
-    if is_customop(operator):
-        facts = traced_facts(node, given)
-        if facts is not None and len(facts) == len(outputs):
-            return inputs, [fact.shape for fact in facts]
+    facts = None
+    if not operator.builtin:  # only users' operators are traced: most programs need not import what traces
+        from minpy.graph.tracing.forwards import is_customop, traced_facts
+
+        facts = traced_facts(node, given) if is_customop(operator) else None
+    if facts is not None and len(facts) == len(outputs):
+        return inputs, [fact.shape for fact in facts]
     try:
         answer = _answer_on(node, [numpy.ones(shape, dtype) for shape, dtype in given])
     except Exception:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from minpy.context import Context, current_context
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe, nearest
-from minpy.graph.compiled import Known
 from minpy.graph.ir import Node, Value, variables
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.inference.partial_shapes import is_known
-from minpy.symbol.executor import Executor, missing_text
 from minpy.symbol.symbol import Symbol, method
+
+if TYPE_CHECKING:
+    from minpy.graph.compiled import Known
+    from minpy.symbol.executor import Executor
+
+# What runs graphs is large, and is imported by the first symbol that is bound.
 
 __all__ = ["bind", "simple_bind"]
 
@@ -162,6 +166,8 @@ def bind(
                 f"bind: the gradient of {name!r} has dtype {describe(gradient).split()[0]}; expected "
                 f"{describe(argument).split()[0]}, the argument's."
             )
+    from minpy.symbol.executor import Executor
+
     _require_memory_apart(names, arguments, gradients)
     context = Context(ctx) if ctx is not None else current_context()
     return Executor(self, context, arguments, gradients, requests, states)
@@ -219,6 +225,8 @@ def simple_bind(
     known = _inferred(self, type_dict or {}, shapes)
     context = Context(ctx) if ctx is not None else current_context()
 
+    from minpy.symbol.executor import Executor
+
     def made(nodes: Sequence[Node]) -> list[NDArray]:
         return [zeros(known.shapes[Value(node)], context, known.dtypes[Value(node)]) for node in nodes]
 
@@ -233,6 +241,9 @@ def simple_bind(
 
 def _inferred(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, Any]) -> Known:
     """Return the shapes and dtypes of all values, float32 where nothing else is said or follows."""
+    from minpy.graph.compiled import Known
+    from minpy.symbol.executor import missing_text
+
     dtypes = symbol._infer_type("simple_bind", (), types, default="float32").known
     known = Known(symbol._infer_shape("simple_bind", (), shapes, dtypes).known, dtypes)
     for node in symbol.order:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Sequence
 from typing import Any
@@ -127,17 +128,22 @@ def shown_signature(operator: Operator) -> inspect.Signature:
     """Return what `help` shows of an operator's function in `mx.sym`: any input may be left out, and is a variable."""
     signature = operator.signature
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    shown = [inspect.Parameter(name, kind, default=None) for name in signature.inputs]
+    shown = [_parameter(name, kind, None) for name in signature.inputs]
     if signature.variadic is not None:
         shown.append(inspect.Parameter(signature.variadic, inspect.Parameter.VAR_POSITIONAL))
         kind = inspect.Parameter.KEYWORD_ONLY
     for name, attribute in signature.attributes.items():
         if attribute.default is REQUIRED and kind is inspect.Parameter.POSITIONAL_OR_KEYWORD:
-            shown.append(inspect.Parameter(name, kind, default=None))
+            shown.append(_parameter(name, kind, None))
         else:
-            shown.append(inspect.Parameter(name, kind, default=attribute.default))
-    shown += [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None) for name in ("name", "attr")]
-    return inspect.Signature(shown)
+            shown.append(_parameter(name, kind, attribute.default))
+    shown += [_parameter(name, inspect.Parameter.KEYWORD_ONLY, None) for name in ("name", "attr")]
+    return inspect.Signature(shown, __validate_parameters__=False)
+
+
+@functools.lru_cache(None, typed=True)
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, kind, default=default)
 
 
 def _sorted(

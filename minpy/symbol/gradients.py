@@ -11,8 +11,6 @@ from minpy.core.attributes import Signature
 from minpy.core.base import DTypes, Shapes
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.core.operator import Operator
-from minpy.graph.compiled import Compiled
-from minpy.graph.frame import start
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value
 from minpy.symbol.naming import current_names
@@ -25,6 +23,8 @@ class _GraphGradient(Operator):
     """Takes what the variables of a graph are, to the gradients of the sum of its outputs."""
 
     def __init__(self, symbol: Symbol, wrt: Sequence[str]) -> None:
+        from minpy.graph.compiled import Compiled  # what runs graphs is large
+
         self._compiled = compiled = Compiled(symbol.values)
         self.nodes = compiled.variables
         self._count = len(compiled.arguments)
@@ -56,6 +56,8 @@ class _GraphGradient(Operator):
         return found, [found[position] for position in self.positions]
 
     def _compute(self, *arrays: numpy.ndarray) -> Any:
+        from minpy.graph.frame import start
+
         arrays = (*arrays[: self._count], *(state.copy() for state in arrays[self._count :]))
         heads, frame = start(self._compiled.program(arrays, True, self._requests), arrays)
         buffers = {node: numpy.empty_like(arrays[self.nodes.index(node)], order="C") for node in self._requests}
