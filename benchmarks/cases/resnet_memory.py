@@ -56,7 +56,8 @@ case = Case(
 def growth_of(library: str) -> Step:
     arguments = [library, str(BATCH), str(CHANNELS), str(SIDE), str(STEPS)]
     command = [sys.executable, "-W", "ignore", "-c", GROWTH, *arguments]
-    variables = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    paths = [str(Path(__file__).resolve().parent.parent), os.environ.get("PYTHONPATH", "")]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
 
     def step() -> float:
         run = subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=variables)
