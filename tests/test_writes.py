@@ -385,3 +385,14 @@ def test_a_view_does_not_keep_a_graph_alive():
     del h
     assert node() is None
     assert kept.asscalar() == 1
+
+
+def test_an_array_written_into_itself_is_read_first():
+    for key in ([-1, 0], np.array([1, 0]), np.array([False, True, True])):
+        x = nd.array(np.arange(6.0).reshape(3, 2))
+        values = x.asnumpy()
+        expected = values.copy()
+        part = values[:2]
+        expected[key] = part
+        x[key] = x[:2]
+        np.testing.assert_array_equal(x.asnumpy(), expected)

@@ -401,8 +401,11 @@ class NDArray(Members):
     def __setitem__(self, key: Any, value: Any) -> None:
         key = raw_key(key)
         raw = value._data if isinstance(value, Array) else value
-        if isinstance(raw, numpy.ndarray) and raw.size == 1:
-            raw = raw.reshape(())
+        if isinstance(raw, numpy.ndarray):
+            if raw.size == 1:
+                raw = raw.reshape(())
+            elif type(key) is not slice and not indexing.is_basic(key) and numpy.may_share_memory(raw, self._data):
+                raw = raw.copy()  # NumPy 1 writes before it has read all of it
         elif isinstance(raw, (str, bytes, dict, set)):
             raise DTypeError(f"cannot assign {describe(raw)} to x[{key_text(key)}]; expected an array or a number.")
         try:
