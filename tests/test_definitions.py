@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import operator_table
 import pytest
 from operator_table import ALL_ROWS
 from operator_table.row import Row
@@ -36,6 +37,7 @@ CALLED = {
     "scatter_nd": "refuses indices that are out of range",
     "sgd_mom_update": "moves the states",
     "softmax_cross_entropy": "refuses labels that are no class",
+    **operator_table.CALLED,
 }
 
 # Of the others, by the kinds of their steps, whatever the row.
@@ -75,6 +77,7 @@ STEPS = {
     ),
     "view product": "batch_dot dot",
 }
+ALL_STEPS = [*STEPS.items(), *operator_table.STEPS]
 
 
 def operator_of(row: Row) -> Operator:
@@ -122,13 +125,13 @@ def test_which_definitions_are_traced_and_into_which_kinds_of_steps() -> None:
     for row in TRACED:
         found.setdefault(operator_of(row).__name__, set()).update(kinds_of(traced(row, row.draw(dtype_of(row)))[0]))
     kinds = {name: " ".join(kind for kind in KINDS if kind in several) for name, several in found.items()}
-    assert kinds == {name: steps for steps, names in STEPS.items() for name in names.split()}
+    assert kinds == {name: steps for steps, names in ALL_STEPS for name in names.split()}
 
 
 def test_every_public_operator_is_traced_or_named() -> None:
     names = {operator.__name__ for operator in OPERATORS.values()}
     random = {operator_of(row).__name__ for row in ALL_ROWS if draws(row)}
-    mentioned = {name for names in STEPS.values() for name in names.split()} | random
+    mentioned = {name for _, names in ALL_STEPS for name in names.split()} | random
     mentioned |= {operator_of(row).__name__ for row in ROWS if called(row)}
     assert names - mentioned == set()
 

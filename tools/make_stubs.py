@@ -9,10 +9,11 @@ import argparse
 import inspect
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy
@@ -31,7 +32,7 @@ from minpy.symbol import creation, symbol
 numpy_semantics = import_module("minpy.numpy.ndarray")  # its name in minpy.numpy is that of the class
 ROOT = Path(minpy.__file__).parent
 
-NAMESPACE = '''"""The types of `minpy.nd`, written by tools/make_stubs.py.
+NAMESPACE = '''"""The types of `{name}`, written by tools/make_stubs.py.
 
 An operator answers in kind (NDArrays, NumPy arrays, boxes of HIPS autograd), so its result is Any.
 """
@@ -52,14 +53,12 @@ def _operator(function: Callable[_P, Any]) -> _Operator[_P]: ...
 {functions}
 '''
 
-SYMBOLS = '''"""The types of `minpy.sym`, written by tools/make_stubs.py. Inputs that are left out become variables."""
+SYMBOLS = '''"""The types of `{name}`, written by tools/make_stubs.py. Inputs that are left out become variables."""
 
 from collections.abc import Sequence
 from typing import Any
 
 {imports}
-
-Variable = var
 
 {functions}
 '''
@@ -133,19 +132,20 @@ def result(operator: Operator) -> str:
     return "Self" if single else "Any"
 
 
-def namespace() -> str:
-    """Return the stub of `minpy.nd`."""
-    imports = ["from minpy.ndarray import random as random"]
+def namespace(module: ModuleType = nd, name: str = "minpy.nd") -> str:
+    """Return the stub of `minpy.nd`, or of a module in it."""
+    inside = {one for one in vars(module)["__all__"] if isinstance(vars(module)[one], ModuleType)}
+    imports = [f"from minpy.ndarray import {one} as {one}" for one in inside]
     functions = []
-    for name in sorted(set(vars(nd)["__all__"]) - {"random"}):
-        value = getattr(nd, name)
+    for one in sorted(set(vars(module)["__all__"]) - inside):
+        value = getattr(module, one)
         if isinstance(value, Operator):
-            functions.append(f"@_operator\ndef {name}({parameters(value, list(value.signature.inputs))}) -> Any: ...")
-        elif name in nd.random.FUNCTIONS:
-            functions.append(f"def {name}({plain_parameters(value)}) -> NDArray: ...")
+            functions.append(f"@_operator\ndef {one}({parameters(value, list(value.signature.inputs))}) -> Any: ...")
+        elif module is nd and one in nd.random.FUNCTIONS:
+            functions.append(f"def {one}({plain_parameters(value)}) -> NDArray: ...")
         else:
-            imports.append(f"from {value.__module__} import {name} as {name}")
-    return NAMESPACE.format(imports="\n".join(sorted(imports)), functions="\n".join(functions))
+            imports.append(f"from {value.__module__} import {one} as {one}")
+    return NAMESPACE.format(name=name, imports="\n".join(sorted(imports)), functions="\n".join(functions))
 
 
 def signs(names: Iterable[str]) -> list[str]:
@@ -194,20 +194,24 @@ def symbol_parameters(operator: Operator, own: list[str]) -> str:
     return ", ".join([*texts, *noted])
 
 
-def symbol_namespace() -> str:
-    """Return the stub of `minpy.sym`."""
-    imports = ["from minpy.symbol import random as random"]
+def symbol_namespace(module: ModuleType = sym, name: str = "minpy.sym", prefix: str = "") -> str:
+    """Return the stub of `minpy.sym`, or of a module in it whose operators' names begin with a prefix."""
+    inside = {one for one in vars(module)["__all__"] if isinstance(vars(module)[one], ModuleType)}
+    imports = [f"from minpy.symbol import {one} as {one}" for one in inside]
     functions = []
-    for name in sorted(set(vars(sym)["__all__"]) - {"random", "Variable"}):
-        if name in vars(sym) and name not in OPERATORS:
-            imports.append(f"from {getattr(sym, name).__module__} import {name} as {name}")
-        elif name in vars(creation)["__all__"]:
-            imports.append(f"from minpy.symbol.creation import {name} as {name}")
+    for one in sorted(set(vars(module)["__all__"]) - inside - {"Variable"}):
+        if f"{prefix}{one}" not in OPERATORS:
+            imports.append(f"from {getattr(module, one).__module__} import {one} as {one}")
+        elif one in vars(creation)["__all__"]:
+            imports.append(f"from minpy.symbol.creation import {one} as {one}")
         else:
-            operator = OPERATORS[name]
+            operator = OPERATORS[f"{prefix}{one}"]
             text = symbol_parameters(operator, list(operator.signature.inputs))
-            functions.append(f"def {name}({text}) -> Symbol: ...")
-    return SYMBOLS.format(imports="\n".join(sorted(imports)), functions="\n".join(functions))
+            functions.append(f"def {one}({text}) -> Symbol: ...")
+    functions += ["Variable = var"] if module is sym else []
+    if functions and module is not sym:
+        imports.append("from minpy.symbol.symbol import Symbol as Symbol")
+    return SYMBOLS.format(name=name, imports="\n".join(sorted(imports)), functions="\n".join(functions))
 
 
 def symbol_members() -> str:
@@ -251,13 +255,21 @@ def _class(lines: list[str], **texts: str) -> str:
     return MEMBERS.format(members="\n".join(f"    {line}" for line in lines), **texts)
 
 
-STUBS = {
+# The modules in `minpy.nd` and `minpy.sym` whose functions are generated, and how the names of their operators begin.
+INSIDE = {"contrib": "_contrib_", "image": "_image_", "linalg": "_linalg_", "op": ""}
+
+STUBS: dict[Path, Callable[[], str]] = {
     ROOT / "ndarray" / "__init__.pyi": namespace,
     ROOT / "ndarray" / "members.pyi": members,
     ROOT / "numpy" / "members.pyi": numpy_members,
     ROOT / "symbol" / "__init__.pyi": symbol_namespace,
     ROOT / "symbol" / "members.pyi": symbol_members,
     **{ROOT / f"{name}.pyi": partial(alias, name) for name in ALIASES},
+    **{ROOT / "ndarray" / f"{one}.pyi": partial(namespace, getattr(nd, one), f"minpy.nd.{one}") for one in INSIDE},
+    **{
+        ROOT / "symbol" / f"{one}.pyi": partial(symbol_namespace, getattr(sym, one), f"minpy.sym.{one}", prefix)
+        for one, prefix in INSIDE.items()
+    },
 }
 
 

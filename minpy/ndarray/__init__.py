@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from minpy.custom.calling import Custom
 from minpy.namespaces import listing, missing
+from minpy.ndarray import _internal as _internal
+from minpy.ndarray import contrib, image, linalg, op, random
 from minpy.ndarray import methods as methods  # installs them
-from minpy.ndarray import random
 from minpy.ndarray.creation import (
     arange,
     array,
@@ -37,18 +38,22 @@ __all__ = [
     "arange",
     "array",
     "concatenate",
+    "contrib",
     "empty",
     "eye",
     "from_numpy",
     "full",
     "full_like",
     "histogram",
+    "image",
+    "linalg",
     "linspace",
     "load",
     "load_frombuffer",
     "moveaxis",
     "onehot_encode",
     "ones",
+    "op",
     "random",
     "save",
     "split_v2",

@@ -8,6 +8,10 @@ from typing import Any, Generic, ParamSpec
 
 from minpy.core.operator import Operator
 from minpy.custom.calling import Custom as Custom
+from minpy.ndarray import contrib as contrib
+from minpy.ndarray import image as image
+from minpy.ndarray import linalg as linalg
+from minpy.ndarray import op as op
 from minpy.ndarray import random as random
 from minpy.ndarray.creation import arange as arange
 from minpy.ndarray.creation import array as array

@@ -15,10 +15,12 @@ from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.inference.rules import computed
 from minpy.ops.ufunc import UnaryUfunc
 
-__all__ = ["FUNCTIONS", "OPERATORS", "find_operator", "operator"]
+__all__ = ["FUNCTIONS", "OPERATORS", "PREFIXES", "find_operator", "inner_operators", "operator", "operators_under"]
 
 # By MXNet's name, aliases included: what `nd.X` and `sym.X` offer.
 OPERATORS: dict[str, Operator] = {}
+# What the names of operators begin with that stand in modules of their own: `_linalg_det` is `nd.linalg.det`.
+PREFIXES = ("_contrib_", "_image_", "_linalg_")
 # By NumPy function: what `np.f(x)` means for an array that NumPy's protocols hand to us.
 FUNCTIONS: dict[Any, Any] = {}
 
@@ -136,3 +138,13 @@ def find_operator(name: str) -> Operator:
     if name not in OPERATORS:
         raise ArgumentError(f"there is no operator {name!r}.{nearest(name, OPERATORS)}")
     return OPERATORS[name]
+
+
+def operators_under(prefix: str) -> dict[str, Operator]:
+    """Return the operators whose names begin with a prefix, by the rest of their names."""
+    return {name.removeprefix(prefix): made for name, made in OPERATORS.items() if name.startswith(prefix)}
+
+
+def inner_operators() -> dict[str, Operator]:
+    """Return the operators that MXNet keeps to itself, by name: those of `nd._internal`."""
+    return {name: made for name, made in OPERATORS.items() if name.startswith("_") and not name.startswith(PREFIXES)}

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from minpy.core.operator import Operator
 from minpy.namespaces import listing, missing
 from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
-from minpy.symbol import binding, gradients, pickling, random  # noqa: F401  # they give `Symbol` methods
+from minpy.symbol import _internal as _internal
+from minpy.symbol import binding, contrib, gradients, image, linalg, op, pickling, random  # noqa: F401  # they give `Symbol` methods
 from minpy.symbol.arithmetic import install
-from minpy.symbol.composing import Custom, compose, shown_signature, var
-from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, with_numbers, zeros  # noqa: A004
+from minpy.symbol.composing import Custom, var
+from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, zeros  # noqa: A004
+from minpy.symbol.functions import FUNCTIONS as _FUNCTIONS
 from minpy.symbol.saving import fromjson, load, load_json
 from minpy.symbol.symbol import Group, Symbol
 
@@ -24,14 +23,18 @@ __all__ = [
     "Symbol",
     "Variable",
     "arange",
+    "contrib",
     "eye",
     "fromjson",
     "full",
     "hypot",
+    "image",
+    "linalg",
     "linspace",
     "load",
     "load_json",
     "ones",
+    "op",
     "pow",
     "random",
     "var",
@@ -42,19 +45,6 @@ __all__ = [
 install(METHODS)
 Operator.modes_in.extend(["minpy.ndarray.checking", "minpy.symbol.checking"])
 
-
-def _function(kind: str) -> Callable[..., Symbol]:
-    operator = OPERATORS[kind]
-
-    def function(*arguments: Any, **keywords: Any) -> Symbol:
-        return compose(operator, kind, arguments, keywords)
-
-    function.__name__ = function.__qualname__ = kind
-    function.__doc__ = operator.__doc__
-    vars(function)["__signature__"] = shown_signature(operator)
-    return function
-
-
-globals().update({kind: with_numbers(kind, _function(kind)) for kind in OPERATORS if kind not in globals()})
+globals().update({kind: function for kind, function in _FUNCTIONS.items() if kind not in globals()})
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.sym", "operator", __all__)

@@ -3,6 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from minpy.symbol import contrib as contrib
+from minpy.symbol import image as image
+from minpy.symbol import linalg as linalg
+from minpy.symbol import op as op
 from minpy.symbol import random as random
 from minpy.symbol.composing import Custom as Custom
 from minpy.symbol.composing import var as var
@@ -19,8 +23,6 @@ from minpy.symbol.saving import load as load
 from minpy.symbol.saving import load_json as load_json
 from minpy.symbol.symbol import Group as Group
 from minpy.symbol.symbol import Symbol as Symbol
-
-Variable = var
 
 def Activation(data: Any = ..., act_type: str = ..., *, name: str | None = ..., attr: dict[str, str] | None = ..., **_: Any) -> Symbol: ...
 def BatchNorm(data: Any = ..., gamma: Any = ..., beta: Any = ..., moving_mean: Any = ..., moving_var: Any = ..., eps: float = ..., momentum: float = ..., fix_gamma: bool = ..., use_global_stats: bool = ..., output_mean_var: bool = ..., axis: int = ..., cudnn_off: bool = ..., min_calib_range: float | None = ..., max_calib_range: float | None = ..., *, name: str | None = ..., attr: dict[str, str] | None = ..., **_: Any) -> Symbol: ...
@@ -240,3 +242,4 @@ def uniform(low: float = ..., high: float = ..., shape: Sequence[int] = ..., ctx
 def unravel_index(data: Any = ..., shape: Sequence[int] = ..., *, name: str | None = ..., attr: dict[str, str] | None = ..., **_: Any) -> Symbol: ...
 def where(condition: Any = ..., x: Any = ..., y: Any = ..., *, name: str | None = ..., attr: dict[str, str] | None = ..., **_: Any) -> Symbol: ...
 def zeros_like(data: Any = ..., *, name: str | None = ..., attr: dict[str, str] | None = ..., **_: Any) -> Symbol: ...
+Variable = var

@@ -1,0 +1,13 @@
+"""`minpy.nd.contrib`: operators that MXNet keeps apart, as on trial, on NDArrays."""
+
+from __future__ import annotations
+
+from minpy.namespaces import listing, missing
+from minpy.ops.registry import operators_under as _operators_under
+
+_FOUND = _operators_under("_contrib_")
+globals().update(_FOUND)
+
+__all__ = [*_FOUND]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.nd.contrib", "operator", __all__)

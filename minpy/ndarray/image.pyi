@@ -1,0 +1,19 @@
+"""The types of `minpy.nd.image`, written by tools/make_stubs.py.
+
+An operator answers in kind (NDArrays, NumPy arrays, boxes of HIPS autograd), so its result is Any.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, ParamSpec
+
+from minpy.core.operator import Operator
+
+
+_P = ParamSpec("_P")
+
+class _Operator(Operator, Generic[_P]):
+    def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> Any: ...
+
+def _operator(function: Callable[_P, Any]) -> _Operator[_P]: ...
+
+

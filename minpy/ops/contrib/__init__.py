@@ -1,0 +1,1 @@
+"""Operators that MXNet keeps apart, as on trial: `nd.contrib`."""
