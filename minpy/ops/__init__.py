@@ -1,9 +1,11 @@
 """The built-in operators, a folder a kind, one file a family: a definition and its gradient rules side by side."""
 
+from minpy.ops.contrib import resizing
 from minpy.ops.linalg import dot
 from minpy.ops.nn import (
     activation,
     batch_norm,
+    bilinear_sampler,
     block_grad,
     channel_norm,
     convolution,
