@@ -157,8 +157,8 @@ def _target(name: str, target_shape: Any) -> tuple[int, int]:
 
 
 def _even_steps(count: int) -> np.ndarray:
-    """Return so many numbers from -1 to 1."""
-    return np.arange(count) * (2 / (count - 1) if count > 1 else np.inf if count < 1 else 0) - 1
+    """Return so many numbers from -1 to 1; a single one is -1."""
+    return np.arange(count) * (2 / max(count - 1, 1)) - 1
 
 
 def _affine_points(height: int, width: int, dtype: Any) -> np.ndarray:
