@@ -98,6 +98,11 @@ def _working(data: Any, rois: Any) -> Any:
     return np.promote_types(np.promote_types(data.dtype, rois.dtype), np.float32)
 
 
+def _counts(positions: Any, limit: int) -> Any:
+    """Return which positions are in the feature map, or no more than a point outside."""
+    return np.logical_and(positions >= -1, positions <= limit)
+
+
 # -- ROIAlign ----------------------------------------------------------------------------------------------------------
 
 
@@ -115,7 +120,7 @@ def _axis_taps(starts: Any, lengths: Any, bins: int, sample_ratio: int, limit: i
         share = np.where(samples < counts, 1 / np.maximum(counts, 1), 0)
     size, starts = np.reshape(size, (-1, 1, 1)), np.reshape(starts, (-1, 1, 1))
     positions = starts + steps * size + (samples + np.array(0.5, size.dtype)) * size / np.maximum(counts, 1)
-    places, weights = clamped_taps(positions, limit)
+    places, weights, _ = clamped_taps(positions, limit, _counts(positions, limit))
     weights = weights * np.expand_dims(np.broadcast_to(share, np.shape(positions)).astype(weights.dtype), -1)
     shape = (np.shape(positions)[0], bins, 2 * len(samples))
     return np.reshape(places, shape), np.reshape(weights, shape)
@@ -329,8 +334,8 @@ def _rotated_taps(
     cosine, sine = np.reshape(np.cos(angles), alone), np.reshape(np.sin(angles), alone)
     x = across * cosine + down * sine + np.reshape(middles[:, 0], alone)
     y = down * cosine - across * sine + np.reshape(middles[:, 1], alone)
-    rows, weights_down = clamped_taps(y, height)
-    columns, weights_across = clamped_taps(x, width)
+    rows, weights_down, _ = clamped_taps(y, height, _counts(y, height))
+    columns, weights_across, _ = clamped_taps(x, width, _counts(x, width))
     images = np.reshape(rois[:, 0].astype(np.intp), (-1, 1, 1, 1, 1, 1))
     places = np.expand_dims((images * height + rows) * width, -1) + np.expand_dims(columns, -2)
     weights = np.expand_dims(weights_down, -1) * np.expand_dims(weights_across, -2)

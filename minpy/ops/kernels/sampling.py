@@ -145,15 +145,18 @@ def taps(positions: Any, length: int) -> tuple[Any, Any, Any]:
     return np.where(inside, points, 0).astype(np.intp), weights, slopes
 
 
-def clamped_taps(positions: Any, length: int) -> tuple[Any, Any]:
-    """Return the two points of an axis beside each position, and their weights.
+def clamped_taps(positions: Any, length: int, inside: Any) -> tuple[Any, Any, Any]:
+    """Return the two points of an axis beside each position, their weights, and the weights' slopes.
 
-    Positions up to one point outside count as the axis's end; those further away have weights that are zero.
+    Positions outside count as the end of the axis that is nearest, where they are `inside` of what counts at all; others
+    have weights and slopes that are zero. The rest is as for `taps`.
     """
-    inside = np.logical_and(positions >= -1, positions <= length)
-    near = np.where(inside, np.clip(positions, 0, max(length - 1, 0)), 0)
+    last = max(length - 1, 0)
+    near = np.where(inside, np.clip(positions, 0, last), 0)
     low = np.floor(near)
     part = near - low
-    weights = np.where(np.expand_dims(inside, -1), np.stack((1 - part, part), axis=-1), 0)
-    points = np.stack((low, np.minimum(low + 1, max(length - 1, 0))), axis=-1)
-    return points.astype(np.intp), weights
+    there = np.expand_dims(inside, -1)
+    weights = np.where(there, np.stack((1 - part, part), axis=-1), 0)
+    slopes = np.where(there, np.array([-1, 1], weights.dtype), 0)
+    points = np.stack((low, np.minimum(low + 1, last)), axis=-1)
+    return points.astype(np.intp), weights, slopes
