@@ -17,6 +17,7 @@ from minpy.ops.nn import (
     loss,
     output_layers,
     pooling,
+    roi_pooling,
     sequence,
     softmax,
     upsampling,
