@@ -1,6 +1,6 @@
 """The built-in operators, a folder a kind, one file a family: a definition and its gradient rules side by side."""
 
-from minpy.ops.contrib import deformable_convolution, resizing, roi_align
+from minpy.ops.contrib import deformable_convolution, psroi_pooling, resizing, roi_align
 from minpy.ops.linalg import dot
 from minpy.ops.nn import (
     activation,

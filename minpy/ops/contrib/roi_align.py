@@ -109,14 +109,14 @@ def _counts(positions: Any, limit: int) -> Any:
 def _axis_taps(starts: Any, lengths: Any, bins: int, sample_ratio: int, limit: int) -> tuple[Any, Any]:
     """Return which points of an axis of `limit` points each bin of each box takes, and their weights."""
     size = lengths / bins
-    steps = np.reshape(np.arange(bins), (1, bins, 1))
+    steps = np.reshape(np.arange(bins), (1, bins, 1)).astype(size.dtype)
     if sample_ratio > 0:
         counts: Any = sample_ratio
-        samples = np.arange(sample_ratio)
+        samples = np.arange(sample_ratio).astype(size.dtype)
         share = 1 / sample_ratio
     else:  # as many as a bin has points, in each box
         counts = np.reshape(np.ceil(size), (-1, 1, 1))
-        samples = np.arange(int(np.max(counts, initial=0)))
+        samples = np.arange(int(np.max(counts, initial=0))).astype(size.dtype)
         share = np.where(samples < counts, 1 / np.maximum(counts, 1), 0)
     size, starts = np.reshape(size, (-1, 1, 1)), np.reshape(starts, (-1, 1, 1))
     positions = starts + steps * size + (samples + np.array(0.5, size.dtype)) * size / np.maximum(counts, 1)
@@ -316,14 +316,14 @@ def _rotated_taps(
         size = lengths / bins
         if sampling_ratio > 0:
             counts: Any = np.full((np.shape(rois)[0], 1, 1), sampling_ratio, dtype)
-            samples = np.arange(sampling_ratio)
+            samples = np.arange(sampling_ratio).astype(dtype)
         else:
             counts = np.reshape(np.ceil(size), (-1, 1, 1))
-            samples = np.arange(int(np.max(counts, initial=0)))
+            samples = np.arange(int(np.max(counts, initial=0))).astype(dtype)
         share = np.where(samples < counts, 1 / np.maximum(counts, 1), 0)
         size, lengths = np.reshape(size, (-1, 1, 1)), np.reshape(lengths, (-1, 1, 1))
         inner = (samples + np.array(0.5, dtype)) * size / np.maximum(counts, 1)
-        found = -lengths / 2 + np.reshape(np.arange(bins), (1, bins, 1)) * size + inner
+        found = -lengths / 2 + np.reshape(np.arange(bins), (1, bins, 1)).astype(dtype) * size + inner
         return found, np.broadcast_to(share, np.shape(found)).astype(dtype)
 
     down, down_share = along(sizes[:, 1], tall)

@@ -15,7 +15,7 @@ import numpy as np
 __all__ = ["resample"]
 
 # Up to this length an axis is multiplied as a whole; above, so many rows of the matrix at a time.
-_SHORT, _ROWS = 96, 48
+_SHORT, _ROWS = 16, 48
 # Elements of a matrix for both axes at once, up to which one product with it is tried in place of two.
 _BOTH = 1 << 14
 

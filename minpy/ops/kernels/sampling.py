@@ -155,8 +155,8 @@ def clamped_taps(positions: Any, length: int, inside: Any) -> tuple[Any, Any, An
     near = np.where(inside, np.clip(positions, 0, last), 0)
     low = np.floor(near)
     part = near - low
-    there = np.expand_dims(inside, -1)
-    weights = np.where(there, np.stack((1 - part, part), axis=-1), 0)
-    slopes = np.where(there, np.array([-1, 1], weights.dtype), 0)
+    weights = np.where(np.expand_dims(inside, -1), np.stack((1 - part, part), axis=-1), 0)
+    moves = np.logical_and(inside, np.logical_and(positions >= 0, positions <= last))
+    slopes = np.where(np.expand_dims(moves, -1), np.array([-1, 1], weights.dtype), 0)
     points = np.stack((low, np.minimum(low + 1, last)), axis=-1)
     return points.astype(np.intp), weights, slopes
