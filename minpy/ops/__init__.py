@@ -9,6 +9,7 @@ from minpy.ops.nn import (
     block_grad,
     channel_norm,
     convolution,
+    correlation,
     cropping,
     dropout,
     embedding,
