@@ -270,7 +270,7 @@ def bilinear_resize(
 
 
 @bilinear_resize.def_kernel
-def _resized(data: Any, like: Any, *, product: Callable[..., Any] = resample, **attributes: Any) -> Any:
+def _resized(data: Any, like: Any = None, *, product: Callable[..., Any] = resample, **attributes: Any) -> Any:
     _require_image("BilinearResize2D", data)
     if (like is None) == (attributes["mode"] == "like"):
         raise ArgumentError(
@@ -300,7 +300,7 @@ def _resized_gradient(product: Callable[..., Any]) -> Callable[..., Any]:
     def rule(
         ans: Any,
         data: Any,
-        like: Any,
+        like: Any = None,
         *,
         height: int,
         width: int,

@@ -112,7 +112,7 @@ def bilinear_sampler(data: np.ndarray, grid: np.ndarray, *, cudnn_off: bool | No
     --------
     >>> from minpy import nd
     >>> x = nd.array([[[[1, 2], [3, 4]]]])
-    >>> grid = nd.array([[[[-1, 0, 2]], [[-1, 0, 0]]]])
+    >>> grid = nd.array([[[[-1, 0, 3]], [[-1, 0, 0]]]])
     >>> nd.BilinearSampler(x, grid).asnumpy()
     array([[[[1. , 2.5, 0. ]]]], dtype=float32)
     """

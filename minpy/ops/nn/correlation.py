@@ -83,7 +83,7 @@ def _padded(data: Any, layout: _Layout) -> Any:
     """Return maps with zeros around them, in float32 at least, and the channels last."""
     pad = layout.pad
     wide = data.astype(np.promote_types(data.dtype, np.float32))
-    return np.pad(np.transpose(wide, (0, 2, 3, 1)), ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    return np.pad(np.transpose(wide, (0, 2, 3, 1)), ((0, 0), (pad, pad), (pad, pad), (0, 0)), "constant")
 
 
 def _unpadded(data: Any, layout: _Layout, before: tuple[int, int], dtype: Any) -> Any:
@@ -91,7 +91,7 @@ def _unpadded(data: Any, layout: _Layout, before: tuple[int, int], dtype: Any) -
     height, width = (length + 2 * layout.pad for length in layout.lengths)
     rows, columns = np.shape(data)[1:3]
     around = ((0, 0), (before[0], height - rows - before[0]), (before[1], width - columns - before[1]), (0, 0))
-    whole = np.pad(data, around)
+    whole = np.pad(data, around, "constant")
     tall, wide = layout.lengths
     part = whole[:, layout.pad : layout.pad + tall, layout.pad : layout.pad + wide]
     return np.transpose(part, (0, 3, 1, 2)).astype(dtype)
@@ -120,7 +120,7 @@ def _band(matrices: Any, layout: _Layout) -> Any:
     """Return the elements (i, i + k * step) of matrices with more columns than rows, for each displacement k."""
     *lead, rows, columns = np.shape(matrices)
     flat = np.reshape(matrices, (*lead, rows * columns))
-    longer = np.pad(flat, (*((0, 0) for _ in lead), (0, rows)))
+    longer = np.pad(flat, (*((0, 0) for _ in lead), (0, rows)), "constant")
     return np.reshape(longer, (*lead, rows, columns + 1))[..., : 2 * layout.reach + 1 : layout.step]
 
 
@@ -128,9 +128,9 @@ def _with_band(band: Any, columns: int, layout: _Layout) -> Any:
     """Return the transpose of `_band`: matrices that are zero elsewhere."""
     *lead, rows, width = np.shape(band)
     sides = [(0, 0)] * len(lead)
-    apart = np.pad(np.expand_dims(band, -1), (*sides, (0, 0), (0, 0), (0, layout.step - 1)))
+    apart = np.pad(np.expand_dims(band, -1), (*sides, (0, 0), (0, 0), (0, layout.step - 1)), "constant")
     spread = np.reshape(apart, (*lead, rows, width * layout.step))[..., : 2 * layout.reach + 1]
-    longer = np.pad(spread, (*sides, (0, 0), (0, columns + 1 - (2 * layout.reach + 1))))
+    longer = np.pad(spread, (*sides, (0, 0), (0, columns + 1 - (2 * layout.reach + 1))), "constant")
     flat = np.reshape(longer, (*lead, rows * (columns + 1)))[..., : rows * columns]
     return np.reshape(flat, (*lead, rows, columns))
 
@@ -193,7 +193,7 @@ def _gradient(g: Any, other: Any, layout: _Layout, is_multiply: bool, first: boo
             if first:
                 total = total + found
             else:
-                aside = np.pad(found, ((0, 0), (0, 0), (shift, wide - columns - shift), (0, 0)))
+                aside = np.pad(found, ((0, 0), (0, 0), (shift, wide - columns - shift), (0, 0)), "constant")
                 total = total - _at_row(aside, top - left, layout)
     before = (start, start) if first else (left, left)
     return _unpadded(total, layout, before, dtype)
@@ -201,7 +201,7 @@ def _gradient(g: Any, other: Any, layout: _Layout, is_multiply: bool, first: boo
 
 def _at_row(part: Any, row: int, layout: _Layout) -> Any:
     """Return rows with zeros above and below them, as many as all displacements reach."""
-    return np.pad(part, ((0, 0), (row, 2 * layout.reach - row), (0, 0), (0, 0)))
+    return np.pad(part, ((0, 0), (row, 2 * layout.reach - row), (0, 0), (0, 0)), "constant")
 
 
 @operator(name="Correlation")
