@@ -469,3 +469,18 @@ ROWS = (
         }.items()
     ),
 )
+
+# What becomes of the definitions when they are traced.
+KINDS_OF_STEPS = {
+    "elementwise reduce view product call": "Correlation",
+    "elementwise view call": "BilinearSampler",
+    "elementwise view product": "GridGenerator",
+    "elementwise view product call": (
+        "SpatialTransformer _contrib_DeformableConvolution _contrib_ModulatedDeformableConvolution"
+    ),
+    "product": "_contrib_AdaptiveAvgPooling2D _contrib_BilinearResize2D",
+}
+CALLED = {
+    "*ROIPooling*": "refuses boxes of images that are not there",
+    "*ROIAlign*": "refuses boxes of images that are not there",
+}

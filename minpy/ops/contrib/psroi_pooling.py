@@ -274,6 +274,9 @@ class _Samples:
         inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
         rows, down, down_slopes = clamped_taps(y, height, inside)
         columns, across, across_slopes = clamped_taps(x, width, inside)
+        # At a point itself, where the slope changes, MXNet has none.
+        down_slopes = np.where(np.expand_dims(y == np.floor(y), -1), 0, down_slopes)
+        across_slopes = np.where(np.expand_dims(x == np.floor(x), -1), 0, across_slopes)
         counts = np.sum(inside.astype(dtype), axis=(4, 5), keepdims=True)
         share = np.reshape(1 / np.maximum(counts, 1), (*whole[:4], 1, 1, 1, 1))
         images = np.reshape(boxes[:, 0].astype(np.intp), (*(self.count, 1, 1, 1, 1, 1), 1))
