@@ -425,7 +425,7 @@ SAMPLING = [
         "grid_generator_row grid_generator_warp_row",
     ),
     Difference(
-        "`ROIAlign`: the n-th box, if it is in an image below 0 (no box), sets the n-th number of the whole answer to zero.",
+        "`ROIAlign`: box n, if it is in an image below 0 (no box), sets the n-th number of the answer to zero.",
         "It is zeros itself.",
         "MXNet's documentation says so; numbers of other boxes are lost.",
         "roi_align_no_box",

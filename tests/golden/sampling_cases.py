@@ -78,7 +78,7 @@ DEFORMABLE = [
 MODULATED = [
     ("plain", "1, 18, 3, 4", "1, 9, 3, 4", "2, 4, 3, 3", 2, "kernel=(3, 3), num_filter=2"),
     ("groups", "1, 36, 3, 3", "1, 18, 3, 3", "4, 2, 3, 3", 0, "kernel=(3, 3), num_filter=4, pad=(1, 1), stride=(2, 2), num_group=2, num_deformable_group=2, no_bias=True"),
-    ("dilate", "1, 48, 5, 2", "1, 24, 5, 2", "2, 4, 2, 3", 0, "kernel=(2, 3), num_filter=2, pad=(1, 0), dilate=(2, 1), stride=(1, 2), num_deformable_group=4, no_bias=True"),
+    ("dilate", "1, 48, 5, 2", "1, 24, 5, 2", "4, 4, 2, 3", 0, "kernel=(2, 3), num_filter=4, pad=(1, 0), dilate=(2, 1), stride=(1, 2), num_deformable_group=4, no_bias=True"),
 ]  # fmt: skip
 
 

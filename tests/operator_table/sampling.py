@@ -68,10 +68,11 @@ def _roi_align(
         down = sample_ratio if sample_ratio > 0 else math.ceil(height / tall)
         across = sample_ratio if sample_ratio > 0 else math.ceil(width / wide)
         for i, j in np.ndindex(tall, wide):
-            samples = [
-                _clamped(x[int(image)], y0 + height / tall * (i + (a + 0.5) / down), x0 + width / wide * (j + (b + 0.5) / across))
+            places = [
+                (y0 + height / tall * (i + (a + 0.5) / down), x0 + width / wide * (j + (b + 0.5) / across))
                 for a, b in np.ndindex(down, across)
-            ]  # fmt: skip
+            ]
+            samples = [_clamped(x[int(image)], *place) for place in places]
             mean = np.mean(samples, 0)
             answer[r, :, i, j] = mean[i * wide + j :: tall * wide] if position_sensitive else mean
     return answer
@@ -271,9 +272,9 @@ def _resized(x: np.ndarray, tall: int, wide: int, align_corners: bool = True) ->
 
 _IMAGE = real(2, 2, 4, 5)
 # Positions away from points, where the slope of interpolation changes.
-_GRID = Spec(
-    (2, 2, 2, 2), values=[[[[-0.9, -0.1], [0.4, 1.2]], [[-0.6, 0.7], [-1.2, 0.1]]], [[[0.2, 0.6], [-0.7, 1.6]], [[0.5, -0.2], [0.9, 0.1]]]]
-)  # fmt: skip
+_X = [[[-0.9, -0.1], [0.4, 1.2]], [[0.2, 0.6], [-0.7, 1.6]]]
+_Y = [[[-0.6, 0.7], [-1.2, 0.1]], [[0.5, -0.2], [0.9, 0.1]]]
+_GRID = Spec((2, 2, 2, 2), values=np.stack([_X, _Y], 1))
 _MATRICES = Spec((2, 6), values=[[0.7, 0.2, -0.1, -0.3, 0.6, 0.05], [0.4, -0.5, 0.3, 0.8, 0.3, -0.2]])
 _ROIS = Spec(
     (4, 5), values=[[0, 0.3, 0.7, 4.2, 3.1], [1, -1.5, 2, 6.5, 7], [1, 2, 1, 2.2, 1.1], [0, -30, -30, -20, -20]]

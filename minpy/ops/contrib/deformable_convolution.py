@@ -1,13 +1,13 @@
 """Convolutions whose filters take each of their elements from a place of its own, which is computed: an offset.
 
-`DeformableConvolution` (Dai et al., Deformable Convolutional Networks, 2017) and `ModulatedDeformableConvolution` (Zhu et
-al., Deformable ConvNets v2, 2018), where each element also has a factor. The elements are samples of the image, between
-its points; all samples of all positions make the columns of one product with the filters.
+`DeformableConvolution` (Dai et al., Deformable Convolutional Networks, 2017) and `ModulatedDeformableConvolution` (Zhu
+et al., Deformable ConvNets v2, 2018), where each element also has a factor. The elements are samples of the image,
+between its points; all samples of all positions make the columns of one product with the filters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,23 +38,27 @@ class _Window(NamedTuple):
     num_filter: int
     num_group: int
     num_deformable_group: int
-
-    def positions(self, lengths: Ints) -> Ints:
-        return output_lengths(lengths, self.kernel, self.stride, self.dilate, self.pad)
+    taps_of: Callable[[Any, int], tuple[Any, Any, Any]]
 
 
-def _window(
-    name: str, kernel: Any, stride: Any, dilate: Any, pad: Any, num_filter: int, num_group: int, groups: int
-) -> _Window:
+def _inner_taps(positions: Any, length: int) -> tuple[Any, Any, Any]:
+    """Return taps for which what lies beyond the last point, by less than one, counts as that point."""
+    return clamped_taps(positions, length, np.logical_and(positions >= 0, positions < length))
+
+
+def _window(attributes: Mapping[str, Any], modulated: bool) -> _Window:
+    """Return what the attributes of one of the two operators say."""
+    name = "ModulatedDeformableConvolution" if modulated else "DeformableConvolution"
     return _Window(
         name,
-        per_axis(name, "kernel", kernel, 2, 1, 1),
-        per_axis(name, "stride", stride, 2, 1, 1),
-        per_axis(name, "dilate", dilate, 2, 1, 1),
-        per_axis(name, "pad", pad, 2, 0, 0),
-        num_filter,
-        num_group,
-        groups,
+        per_axis(name, "kernel", attributes["kernel"], 2, 1, 1),
+        per_axis(name, "stride", attributes["stride"], 2, 1, 1),
+        per_axis(name, "dilate", attributes["dilate"], 2, 1, 1),
+        per_axis(name, "pad", attributes["pad"], 2, 0, 0),
+        attributes["num_filter"],
+        attributes["num_group"],
+        attributes["num_deformable_group"],
+        taps if modulated else _inner_taps,
     )
 
 
@@ -64,12 +68,14 @@ def _expected(data: Ints, window: _Window) -> dict[str, Ints]:
     batch, channels, height, width = data
     if window.num_group < 1 or groups < 1 or channels % window.num_group or channels % groups:
         raise ShapeError(
-            f"{name}: num_group is {window.num_group} and num_deformable_group {groups}; both must divide the {channels} "
-            f"channels of data {data}."
+            f"{name}: num_group is {window.num_group} and num_deformable_group {groups}; both must divide the "
+            f"{channels} channels of data {data}."
         )
     if window.num_filter < 1 or window.num_filter % window.num_group:
-        raise ShapeError(f"{name}: num_filter is {window.num_filter}; expected a multiple of {window.num_group}, num_group.")
-    tall, wide = window.positions((height, width))
+        raise ShapeError(
+            f"{name}: num_filter is {window.num_filter}; expected a multiple of {window.num_group}, num_group."
+        )
+    tall, wide = output_lengths((height, width), window.kernel, window.stride, window.dilate, window.pad)
     if min(tall, wide) < 1:
         raise ShapeError(
             f"{name}: kernel {window.kernel} with dilate={window.dilate} does not fit into data of shape {data} with "
@@ -115,14 +121,7 @@ def _require_fit(data: Any, window: _Window, no_bias: bool, layout: str | None, 
 # -- samples -----------------------------------------------------------------------------------------------------------
 
 
-def _inner_taps(positions: Any, length: int) -> tuple[Any, Any, Any]:
-    """Return taps for which what lies beyond the last point, by less than one, counts as that point."""
-    return clamped_taps(positions, length, np.logical_and(positions >= 0, positions < length))
-
-
-def _samples(
-    shape: Ints, offset: Any, window: _Window, taps_of: Callable[[Any, int], tuple[Any, Any, Any]]
-) -> tuple[Any, Any, tuple[Any, Any]]:
+def _samples(shape: Ints, offset: Any, window: _Window) -> tuple[Any, Any, tuple[Any, Any]]:
     """Return the pixels round each sample, their weights, and the slopes of these down and across: (samples, 4) each.
 
     Samples lie in the order (batch, down, across, element of the filter, deformable group), and a pixel's row holds the
@@ -141,8 +140,8 @@ def _samples(
     starts_down, starts_across = np.arange(tall) * stride[0] - pad[0], np.arange(wide) * stride[1] - pad[1]
     base_down = (starts_down[:, None, None, None] + elements_down[:, None]).astype(working)
     base_across = (starts_across[:, None, None] + elements_across[:, None]).astype(working)
-    rows, down, down_slopes = taps_of(moved[0] + base_down, height)
-    columns, across, across_slopes = taps_of(moved[1] + base_across, width)
+    rows, down, down_slopes = window.taps_of(moved[0] + base_down, height)
+    columns, across, across_slopes = window.taps_of(moved[1] + base_across, width)
     firsts = np.reshape(np.arange(batch) * height, (batch, 1, 1, 1, 1, 1))
     count = batch * tall * wide * size * groups
 
@@ -208,17 +207,24 @@ def _upstream(g: Any, window: _Window) -> Any:
     return np.reshape(np.transpose(apart, (1, 0, 3, 4, 2)), (groups, batch * tall * wide, count // groups))
 
 
-def _convolved(data: Any, offset: Any, mask: Any, weight: Any, bias: Any, window: _Window, taps_of: Any) -> Any:
+def _weighted(shape: Ints, offset: Any, mask: Any, window: _Window) -> tuple[Any, Any]:
+    """Return the pixels round each sample, and their weights, times the sample's factor if there is a mask."""
+    places, weights, _ = _samples(shape, offset, window)
+    return places, weights if mask is None else weights * _flat_mask(mask, window)
+
+
+def _convolved(data: Any, offset: Any, mask: Any, weight: Any, bias: Any, window: _Window) -> Any:
     shape, (tall, wide) = np.shape(data), np.shape(offset)[2:]
     positions, count = shape[0] * tall * wide, window.num_filter
-    places, weights, _ = _samples(shape, offset, window, taps_of)
-    if mask is not None:
-        weights = weights * _flat_mask(mask, window)
+    places, weights = _weighted(shape, offset, mask, window)
     rows = gather_rows(_pixels(data, window.num_deformable_group), weights.astype(data.dtype), places)
     product = np.matmul(_columns(rows, positions, shape[1], window), _filters(weight, window))
     apart = np.reshape(product, (window.num_group, shape[0], tall, wide, count // window.num_group))
     answer = np.reshape(np.transpose(apart, (1, 0, 4, 2, 3)), (shape[0], count, tall, wide))
     return answer if bias is None else answer + np.reshape(bias, (count, 1, 1))
+
+
+# -- gradients ---------------------------------------------------------------------------------------------------------
 
 
 def _sample_gradient(g: Any, shape: Ints, weight: Any, window: _Window) -> Any:
@@ -227,53 +233,70 @@ def _sample_gradient(g: Any, shape: Ints, weight: Any, window: _Window) -> Any:
     return _rows_of(columns, np.shape(columns)[1], shape[1], window)
 
 
-def _data_gradient(g: Any, shape: Ints, offset: Any, mask: Any, weight: Any, window: _Window, taps_of: Any) -> Any:
-    places, weights, _ = _samples(shape, offset, window, taps_of)
-    if mask is not None:
-        weights = weights * _flat_mask(mask, window)
-    count = shape[0] * shape[2] * shape[3] * window.num_deformable_group
-    rows = _sample_gradient(g, shape, weight, window)
-    return _images(scatter_rows(rows, weights.astype(g.dtype), places, count=count), shape)
-
-
 def _pairs(g: Any, data: Any, places: Any, weight: Any, window: _Window) -> Any:
     """Return the gradient of each sample's four weights."""
     rows = _sample_gradient(g, np.shape(data), weight, window)
     return pair_rows(_pixels(data, window.num_deformable_group), rows, places)
 
 
-def _offset_gradient(g: Any, data: Any, offset: Any, mask: Any, weight: Any, window: _Window, taps_of: Any) -> Any:
-    places, _, slopes = _samples(np.shape(data), offset, window, taps_of)
-    pairs = _pairs(g, data, places, weight, window)
-    if mask is not None:
-        pairs = pairs * _flat_mask(mask, window)
-    moved = np.stack([np.sum(pairs * slope, axis=1) for slope in slopes])
+def _data_gradient(shape: Ints, offset: Any, mask: Any, weight: Any, window: _Window) -> Any:
+    count = shape[0] * shape[2] * shape[3] * window.num_deformable_group
+
+    def gradient(g: Any) -> Any:
+        places, weights = _weighted(shape, offset, mask, window)
+        rows = scatter_rows(_sample_gradient(g, shape, weight, window), weights.astype(g.dtype), places, count=count)
+        return _images(rows, shape)
+
+    return gradient
+
+
+def _offset_gradient(data: Any, offset: Any, mask: Any, weight: Any, window: _Window) -> Any:
     batch, channels, tall, wide = np.shape(offset)
     groups = window.num_deformable_group
-    apart = np.reshape(moved, (2, batch, tall, wide, channels // groups // 2, groups))
-    return np.reshape(np.transpose(apart, (1, 5, 4, 0, 2, 3)), np.shape(offset)).astype(offset.dtype)
+
+    def gradient(g: Any) -> Any:
+        places, _, slopes = _samples(np.shape(data), offset, window)
+        pairs = _pairs(g, data, places, weight, window)
+        if mask is not None:
+            pairs = pairs * _flat_mask(mask, window)
+        moved = np.stack([np.sum(pairs * slope, axis=1) for slope in slopes])
+        apart = np.reshape(moved, (2, batch, tall, wide, channels // groups // 2, groups))
+        return np.reshape(np.transpose(apart, (1, 5, 4, 0, 2, 3)), np.shape(offset)).astype(offset.dtype)
+
+    return gradient
 
 
-def _mask_gradient(g: Any, data: Any, offset: Any, mask: Any, weight: Any, window: _Window, taps_of: Any) -> Any:
-    places, weights, _ = _samples(np.shape(data), offset, window, taps_of)
-    sums = np.sum(_pairs(g, data, places, weight, window) * weights, axis=1)
+def _mask_gradient(data: Any, offset: Any, mask: Any, weight: Any, window: _Window) -> Any:
     batch, channels, tall, wide = np.shape(mask)
     groups = window.num_deformable_group
-    apart = np.reshape(sums, (batch, tall, wide, channels // groups, groups))
-    return np.reshape(np.transpose(apart, (0, 4, 3, 1, 2)), np.shape(mask)).astype(mask.dtype)
+
+    def gradient(g: Any) -> Any:
+        places, weights, _ = _samples(np.shape(data), offset, window)
+        sums = np.sum(_pairs(g, data, places, weight, window) * weights, axis=1)
+        apart = np.reshape(sums, (batch, tall, wide, channels // groups, groups))
+        return np.reshape(np.transpose(apart, (0, 4, 3, 1, 2)), np.shape(mask)).astype(mask.dtype)
+
+    return gradient
 
 
-def _weight_gradient(g: Any, data: Any, offset: Any, mask: Any, shape: Ints, window: _Window, taps_of: Any) -> Any:
-    places, weights, _ = _samples(np.shape(data), offset, window, taps_of)
-    if mask is not None:
-        weights = weights * _flat_mask(mask, window)
-    rows = gather_rows(_pixels(data, window.num_deformable_group), weights.astype(data.dtype), places)
-    upstream = _upstream(g, window)
-    columns = _columns(rows, np.shape(upstream)[1], np.shape(data)[1], window)
-    product = np.matmul(np.swapaxes(columns, 1, 2), upstream)
+def _weight_gradient(data: Any, offset: Any, mask: Any, shape: Ints, window: _Window) -> Any:
     count, channels, tall, wide = shape
-    apart = np.reshape(product, (window.num_group, tall * wide, channels, count // window.num_group))
-    return np.reshape(np.transpose(apart, (0, 3, 2, 1)), shape)
+    groups = window.num_group
+
+    def gradient(g: Any) -> Any:
+        places, weights = _weighted(np.shape(data), offset, mask, window)
+        rows = gather_rows(_pixels(data, window.num_deformable_group), weights.astype(data.dtype), places)
+        upstream = _upstream(g, window)
+        columns = _columns(rows, np.shape(upstream)[1], np.shape(data)[1], window)
+        product = np.matmul(np.swapaxes(columns, 1, 2), upstream)
+        apart = np.reshape(product, (groups, tall * wide, channels, count // groups))
+        return np.reshape(np.transpose(apart, (0, 3, 2, 1)), shape)
+
+    return gradient
+
+
+def _bias_gradient(g: Any) -> Any:
+    return sum_over(g, axis=(0, 2, 3))
 
 
 # -- the operators -----------------------------------------------------------------------------------------------------
@@ -301,16 +324,16 @@ def deformable_convolution(
 ) -> np.ndarray:
     """Return the convolution of images with filters whose elements are moved by offsets.
 
-    An element that is moved beyond the last row (or column) by less than a point counts as that row; further away, and in
-    front of the first, it is zero.
+    An element that is moved beyond the last row (or column) by less than a point counts as that row; further away, and
+    in front of the first, it is zero.
 
     Parameters
     ----------
     data : NDArray
         Of shape (batch, channels, height, width).
     offset : NDArray
-        Of shape (batch, num_deformable_group * kernel height * kernel width * 2, positions down, positions across): by how
-        many points each element of the filter is moved at each position, down and across.
+        Of shape (batch, num_deformable_group * kernel height * kernel width * 2, positions down, positions across): by
+        how many points each element of the filter is moved at each position, down and across.
     weight : NDArray
         Of shape (num_filter, channels / num_group, *kernel).
     bias : NDArray, optional
@@ -352,57 +375,26 @@ def deformable_convolution(
     >>> nd.contrib.DeformableConvolution(x, right, w, kernel=(1, 1), num_filter=1, no_bias=True).asnumpy()
     array([[[[1.5, 4. , 8. , 1. ]]]], dtype=float32)
     """
-    window = _window(
-        "DeformableConvolution", kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group
-    )
+    attributes = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "num_filter": num_filter}
+    groups = {"num_group": num_group, "num_deformable_group": num_deformable_group}
+    window = _window({**attributes, **groups}, False)
     _require_fit(data, window, no_bias, layout, offset=offset, weight=weight, bias=bias)
-    return _convolved(data, offset, None, weight, bias, window, _inner_taps)
-
-
-def _plain_window(
-    kernel: Any, stride: Any, dilate: Any, pad: Any, num_filter: int, num_group: int, num_deformable_group: int
-) -> _Window:
-    return _window("DeformableConvolution", kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
-
-
-def _modulated_window(
-    kernel: Any, stride: Any, dilate: Any, pad: Any, num_filter: int, num_group: int, num_deformable_group: int
-) -> _Window:
-    name = "ModulatedDeformableConvolution"
-    return _window(name, kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
+    return _convolved(data, offset, None, weight, bias, window)
 
 
 @deformable_convolution.def_grad(argnum=0)
-def _plain_data_gradient(
-    ans: Any, data: Any, offset: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any,
-    num_filter: int, num_group: int, num_deformable_group: int,
-) -> Any:  # fmt: skip
-    window = _plain_window(kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
-    shape = np.shape(data)
-    return lambda g: _data_gradient(g, shape, offset, None, weight, window, _inner_taps)
+def _plain_data_gradient(ans: Any, data: Any, offset: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
+    return _data_gradient(np.shape(data), offset, None, weight, _window(attributes, False))
 
 
 @deformable_convolution.def_grad(argnum=1)
-def _plain_offset_gradient(
-    ans: Any, data: Any, offset: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any,
-    num_filter: int, num_group: int, num_deformable_group: int,
-) -> Any:  # fmt: skip
-    window = _plain_window(kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
-    return lambda g: _offset_gradient(g, data, offset, None, weight, window, _inner_taps)
+def _plain_offset_gradient(ans: Any, data: Any, offset: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
+    return _offset_gradient(data, offset, None, weight, _window(attributes, False))
 
 
 @deformable_convolution.def_grad(argnum=2)
-def _plain_weight_gradient(
-    ans: Any, data: Any, offset: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any,
-    num_filter: int, num_group: int, num_deformable_group: int,
-) -> Any:  # fmt: skip
-    window = _plain_window(kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
-    shape = np.shape(weight)
-    return lambda g: _weight_gradient(g, data, offset, None, shape, window, _inner_taps)
-
-
-def _bias_gradient(g: Any) -> Any:
-    return sum_over(g, axis=(0, 2, 3))
+def _plain_weight_gradient(ans: Any, data: Any, offset: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
+    return _weight_gradient(data, offset, None, np.shape(weight), _window(attributes, False))
 
 
 deformable_convolution.def_grad(lambda ans, data, offset, weight, bias: _bias_gradient, argnum=3)
@@ -437,8 +429,8 @@ def modulated_deformable_convolution(
     data : NDArray
         Of shape (batch, channels, height, width).
     offset : NDArray
-        Of shape (batch, num_deformable_group * kernel height * kernel width * 2, positions down, positions across): by how
-        many points each element of the filter is moved at each position, down and across.
+        Of shape (batch, num_deformable_group * kernel height * kernel width * 2, positions down, positions across): by
+        how many points each element of the filter is moved at each position, down and across.
     mask : NDArray
         The factors, of shape (batch, num_deformable_group * kernel height * kernel width, positions down, positions
         across).
@@ -484,50 +476,44 @@ def modulated_deformable_convolution(
     >>> nd.contrib.ModulatedDeformableConvolution(x, right, half, w, **options).asnumpy()
     array([[[[0.75, 2.  , 4.  , 0.5 ]]]], dtype=float32)
     """
-    window = _modulated_window(kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
+    attributes = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "num_filter": num_filter}
+    groups = {"num_group": num_group, "num_deformable_group": num_deformable_group}
+    window = _window({**attributes, **groups}, True)
     _require_fit(data, window, no_bias, layout, offset=offset, mask=mask, weight=weight, bias=bias)
-    return _convolved(data, offset, mask, weight, bias, window, taps)
+    return _convolved(data, offset, mask, weight, bias, window)
 
 
 @modulated_deformable_convolution.def_grad(argnum=0)
 def _modulated_data_gradient(
-    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any,
-    pad: Any, num_filter: int, num_group: int, num_deformable_group: int,
-) -> Any:  # fmt: skip
-    window = _modulated_window(kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
-    shape = np.shape(data)
-    return lambda g: _data_gradient(g, shape, offset, mask, weight, window, taps)
+    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
+) -> Any:
+    return _data_gradient(np.shape(data), offset, mask, weight, _window(attributes, True))
 
 
 @modulated_deformable_convolution.def_grad(argnum=1)
 def _modulated_offset_gradient(
-    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any,
-    pad: Any, num_filter: int, num_group: int, num_deformable_group: int,
-) -> Any:  # fmt: skip
-    window = _modulated_window(kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
-    return lambda g: _offset_gradient(g, data, offset, mask, weight, window, taps)
+    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
+) -> Any:
+    return _offset_gradient(data, offset, mask, weight, _window(attributes, True))
 
 
 @modulated_deformable_convolution.def_grad(argnum=2)
 def _modulated_mask_gradient(
-    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any,
-    pad: Any, num_filter: int, num_group: int, num_deformable_group: int,
-) -> Any:  # fmt: skip
-    window = _modulated_window(kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
-    return lambda g: _mask_gradient(g, data, offset, mask, weight, window, taps)
+    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
+) -> Any:
+    return _mask_gradient(data, offset, mask, weight, _window(attributes, True))
 
 
 @modulated_deformable_convolution.def_grad(argnum=3)
 def _modulated_weight_gradient(
-    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any,
-    pad: Any, num_filter: int, num_group: int, num_deformable_group: int,
-) -> Any:  # fmt: skip
-    window = _modulated_window(kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
-    shape = np.shape(weight)
-    return lambda g: _weight_gradient(g, data, offset, mask, shape, window, taps)
+    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
+) -> Any:
+    return _weight_gradient(data, offset, mask, np.shape(weight), _window(attributes, True))
 
 
 modulated_deformable_convolution.def_grad(lambda ans, data, offset, mask, weight, bias: _bias_gradient, argnum=4)
+
+# -- shapes ------------------------------------------------------------------------------------------------------------
 
 
 def _shapes(inputs: Shapes, outputs: Shapes, window: _Window, names: list[str]) -> tuple[Shapes, Shapes]:
@@ -538,7 +524,8 @@ def _shapes(inputs: Shapes, outputs: Shapes, window: _Window, names: list[str]) 
     channels = merge_lengths(data[1], derived(lambda n: n * window.num_group, weight[1]))
     long = 1 << 20  # in place of what is not known: the shapes that depend on it are not said then
     whole = tuple(long if length == UNKNOWN else length for length in data[2:])
-    known = _expected((batch, window.num_group * window.num_deformable_group if channels == UNKNOWN else channels, *whole), window)
+    some = window.num_group * window.num_deformable_group if channels == UNKNOWN else channels
+    known = _expected((batch, some, *whole), window)
     size = [UNKNOWN if x == UNKNOWN else n for x, n in zip(data[2:], known["offset"][2:], strict=True)]
     found: list[Any] = [(batch, channels, *data[2:])]
     for name in names[1:]:
@@ -552,21 +539,14 @@ def _shapes(inputs: Shapes, outputs: Shapes, window: _Window, names: list[str]) 
 
 
 @deformable_convolution.def_infer_shape
-def _plain_shapes(
-    inputs: Shapes, outputs: Shapes, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_filter: int, num_group: int,
-    num_deformable_group: int,
-) -> tuple[Shapes, Shapes]:  # fmt: skip
-    window = _plain_window(kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
-    return _shapes(inputs, outputs, window, ["data", "offset", "weight", "bias"][: len(inputs)])
+def _plain_shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
+    return _shapes(inputs, outputs, _window(attributes, False), ["data", "offset", "weight", "bias"][: len(inputs)])
 
 
 @modulated_deformable_convolution.def_infer_shape
-def _modulated_shapes(
-    inputs: Shapes, outputs: Shapes, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_filter: int, num_group: int,
-    num_deformable_group: int,
-) -> tuple[Shapes, Shapes]:  # fmt: skip
-    window = _modulated_window(kernel, stride, dilate, pad, num_filter, num_group, num_deformable_group)
-    return _shapes(inputs, outputs, window, ["data", "offset", "mask", "weight", "bias"][: len(inputs)])
+def _modulated_shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
+    names = ["data", "offset", "mask", "weight", "bias"]
+    return _shapes(inputs, outputs, _window(attributes, True), names[: len(inputs)])
 
 
 deformable_convolution.category = modulated_deformable_convolution.category = "product"

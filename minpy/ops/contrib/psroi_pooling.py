@@ -6,6 +6,7 @@ differences of sums up to the corners of each bin; the second over samples betwe
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,8 @@ Ints = tuple[int, ...]
 def _require_groups(name: str, shape: Ints, output_dim: int, group_size: int, pooled_size: int) -> None:
     if min(output_dim, group_size, pooled_size) < 1:
         raise ArgumentError(
-            f"{name}: output_dim is {output_dim}, pooled_size {pooled_size} and group_size {group_size}; expected whole "
-            "numbers >= 1."
+            f"{name}: output_dim is {output_dim}, pooled_size {pooled_size} and group_size {group_size}; expected "
+            "whole numbers >= 1."
         )
     if len(shape) == 4 and shape[1] != output_dim * group_size**2:
         raise ShapeError(
@@ -87,9 +88,7 @@ def _sums_gradient(g: Any, dtype: Any) -> Any:
     return np.cumsum(np.cumsum(turned, axis=2), axis=3)[:, :, ::-1, ::-1][:, :, 1:, 1:].astype(dtype)
 
 
-def _corners(
-    shape: Ints, rois: Any, spatial_scale: float, pooled_size: int, group_size: int
-) -> tuple[Any, Any]:
+def _corners(shape: Ints, rois: Any, spatial_scale: float, pooled_size: int, group_size: int) -> tuple[Any, Any]:
     """Return the four corners of each bin, as rows of `_sums`, and their weights: (bins, 4) each."""
     _, _, height, width = shape
     boxes = rois.astype(np.promote_types(rois.dtype, np.float32))
@@ -135,11 +134,11 @@ def psroi_pooling(
     Parameters
     ----------
     data : NDArray
-        Feature maps, of shape (batch, output_dim * group_size ** 2, height, width): for each of the result's channels one
-        for every place of a grid of group_size x group_size.
+        Feature maps, of shape (batch, output_dim * group_size ** 2, height, width): for each of the result's channels
+        one for every place of a grid of group_size x group_size.
     rois : NDArray
-        Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. Both corners are part of the box. Their gradient
-        is zero.
+        Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. Both corners are part of the box. Their
+        gradient is zero.
     spatial_scale : float
         What a box's coordinates, rounded, are multiplied with to be points of the feature map.
     output_dim : int
@@ -220,21 +219,10 @@ psroi_pooling.category = "pooling"
 class _Samples:
     """Where the samples of all bins lie: computed once for the answer and for each gradient."""
 
-    def __init__(
-        self,
-        shape: Ints,
-        rois: Any,
-        trans: Any,
-        *,
-        spatial_scale: float,
-        output_dim: int,
-        group_size: int,
-        pooled_size: int,
-        part_size: int,
-        sample_per_part: int,
-        trans_std: float,
-        no_trans: bool,
-    ) -> None:
+    def __init__(self, shape: Ints, rois: Any, trans: Any, attributes: Mapping[str, Any]) -> None:
+        spatial_scale, trans_std, no_trans = (attributes[name] for name in ("spatial_scale", "trans_std", "no_trans"))
+        bins, group_size = attributes["pooled_size"], attributes["group_size"]
+        part_size, sample_per_part = attributes["part_size"] or bins, attributes["sample_per_part"]
         _, _, height, width = shape
         boxes = rois.astype(np.promote_types(rois.dtype, np.float32))
         dtype = boxes.dtype
@@ -242,13 +230,12 @@ class _Samples:
         starts = _rounded(boxes[:, 1:3]) * scale - half
         ends = (_rounded(boxes[:, 3:5]) + 1) * scale - half
         sizes = np.maximum(ends - starts, np.array(0.1, dtype))
-        self.count, bins = np.shape(rois)[0], pooled_size
+        self.count = np.shape(rois)[0]
         self.classes = 1 if no_trans else np.shape(trans)[1] // 2
         self.shape = (self.count, self.classes, bins, bins)
         # Each bin takes one of part_size x part_size displacements, of each class of channels.
         part = np.arange(bins) * part_size // bins
         self.parts = np.zeros(part_size) if no_trans else part
-        grid = (self.count, 1, bins, bins, 1, 1)
         steps, samples = np.arange(bins).astype(dtype), np.arange(sample_per_part).astype(dtype)
 
         def along(axis: int) -> tuple[Any, Any]:
@@ -306,7 +293,9 @@ class _Samples:
         """Return the transpose of `answers`."""
         channels = np.shape(g)[1] // self.classes
         apart = np.reshape(g, (self.count, self.classes, channels, *self.shape[2:]))
-        return np.reshape(np.transpose(apart, (0, 1, 3, 4, 2)), (self.count * self.classes * self.shape[2] ** 2, channels))
+        return np.reshape(
+            np.transpose(apart, (0, 1, 3, 4, 2)), (self.count * self.classes * self.shape[2] ** 2, channels)
+        )
 
 
 def _by_class(rows: Any, classes: int) -> Any:
@@ -338,11 +327,11 @@ def deformable_psroi_pooling(
     Parameters
     ----------
     data : NDArray
-        Feature maps, of shape (batch, output_dim * group_size ** 2, height, width): for each of the result's channels one
-        for every place of a grid of group_size x group_size.
+        Feature maps, of shape (batch, output_dim * group_size ** 2, height, width): for each of the result's channels
+        one for every place of a grid of group_size x group_size.
     rois : NDArray
-        Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. Both corners are part of the box. Their gradient
-        is zero.
+        Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. Both corners are part of the box. Their
+        gradient is zero.
     trans : NDArray, optional
         Of shape (boxes, 2 * classes, part_size, part_size): by what parts of the box, times `trans_std`, bins are moved
         along x and y, for each of so many classes into which the result's channels are split.
@@ -392,19 +381,9 @@ def deformable_psroi_pooling(
     require_boxes("DeformablePSROIPooling", data, rois, 5, "(image, x1, y1, x2, y2)", 0)
     _require_groups("DeformablePSROIPooling", data.shape, output_dim, group_size, pooled_size)
     _require_trans(np.shape(rois)[0], trans, output_dim, part_size or pooled_size, sample_per_part, no_trans)
-    samples = _Samples(
-        data.shape,
-        rois,
-        trans,
-        spatial_scale=spatial_scale,
-        output_dim=output_dim,
-        group_size=group_size,
-        pooled_size=pooled_size,
-        part_size=part_size or pooled_size,
-        sample_per_part=sample_per_part,
-        trans_std=trans_std,
-        no_trans=no_trans,
-    )
+    attributes = {"spatial_scale": spatial_scale, "group_size": group_size, "pooled_size": pooled_size}
+    moving = {"part_size": part_size, "sample_per_part": sample_per_part, "trans_std": trans_std, "no_trans": no_trans}
+    samples = _Samples(data.shape, rois, trans, {**attributes, **moving})
     pixels = _by_class(_pixels(data, group_size), samples.classes)
     return samples.answers(gather_rows.forward(pixels, samples.weights, samples.places))
 
@@ -418,7 +397,7 @@ def _require_trans(
             f"{name}: part_size is {part_size} and sample_per_part {sample_per_part}; expected whole numbers >= 1."
         )
     if (trans is None) != bool(no_trans):
-        stands = "is missing; give it, or pass no_trans=True" if trans is None else "is given together with no_trans=True"
+        stands = "is missing; give it, or pass no_trans=True" if trans is None else "is given with no_trans=True"
         raise ArgumentError(f"{name}: trans {stands}.")
     if trans is None:
         return
@@ -426,32 +405,18 @@ def _require_trans(
     fits = len(shape) == 4 and shape[0] == boxes and shape[2:] == (part_size, part_size)
     if not fits or shape[1] < 2 or shape[1] % 2 or output_dim % (shape[1] // 2):
         raise ShapeError(
-            f"{name}: trans has shape {shape}; expected ({boxes}, 2 * classes, {part_size}, {part_size}), with a number "
-            f"of classes that divides output_dim={output_dim}."
+            f"{name}: trans has shape {shape}; expected ({boxes}, 2 * classes, {part_size}, {part_size}), with a "
+            f"number of classes that divides output_dim={output_dim}."
         )
 
 
-def _deformable_rule(
-    data_shape: Ints, rois: Any, trans: Any, part_size: int, pooled_size: int, **attributes: Any
-) -> _Samples:
-    return _Samples(data_shape, rois, trans, part_size=part_size or pooled_size, pooled_size=pooled_size, **attributes)
-
-
 @deformable_psroi_pooling.def_grad(argnum=0)
-def _deformable_data_gradient(
-    ans: Any, data: Any, rois: Any, trans: Any, *, spatial_scale: float, output_dim: int, group_size: int,
-    pooled_size: int, part_size: int, sample_per_part: int, trans_std: float, no_trans: bool,
-) -> Any:  # fmt: skip
-    shape = np.shape(data)
-    batch, channels, height, width = shape
+def _deformable_data_gradient(ans: Any, data: Any, rois: Any, trans: Any, **attributes: Any) -> Any:
+    shape, group_size = np.shape(data), attributes["group_size"]
 
     def gradient(g: Any) -> Any:
-        samples = _deformable_rule(
-            shape, rois, trans, spatial_scale=spatial_scale, output_dim=output_dim, group_size=group_size,
-            pooled_size=pooled_size, part_size=part_size, sample_per_part=sample_per_part, trans_std=trans_std,
-            no_trans=no_trans,
-        )  # fmt: skip
-        count = batch * height * width * group_size**2 * samples.classes
+        samples = _Samples(shape, rois, trans, attributes)
+        count = shape[0] * shape[2] * shape[3] * group_size**2 * samples.classes
         rows = scatter_rows(samples.rows(g), samples.weights.astype(g.dtype), samples.places, count=count)
         return _images(rows, shape, group_size)
 
@@ -462,18 +427,11 @@ deformable_psroi_pooling.def_grad_zero(1)
 
 
 @deformable_psroi_pooling.def_grad(argnum=2)
-def _deformable_trans_gradient(
-    ans: Any, data: Any, rois: Any, trans: Any, *, spatial_scale: float, output_dim: int, group_size: int,
-    pooled_size: int, part_size: int, sample_per_part: int, trans_std: float, no_trans: bool,
-) -> Any:  # fmt: skip
-    part_size = part_size or pooled_size
+def _deformable_trans_gradient(ans: Any, data: Any, rois: Any, trans: Any, **attributes: Any) -> Any:
+    group_size, trans_std = attributes["group_size"], attributes["trans_std"]
 
     def gradient(g: Any) -> Any:
-        samples = _deformable_rule(
-            np.shape(data), rois, trans, spatial_scale=spatial_scale, output_dim=output_dim, group_size=group_size,
-            pooled_size=pooled_size, part_size=part_size, sample_per_part=sample_per_part, trans_std=trans_std,
-            no_trans=no_trans,
-        )  # fmt: skip
+        samples = _Samples(np.shape(data), rois, trans, attributes)
         pixels = _by_class(_pixels(data, group_size), samples.classes)
         pairs = pair_rows(pixels, samples.rows(g), samples.places)
         parts = [
@@ -481,7 +439,7 @@ def _deformable_trans_gradient(
             for slopes, size in ((samples.across_slopes, samples.wide), (samples.down_slopes, samples.tall))
         ]
         # Bins that share a displacement add up: products with the matrix that says which bin takes which part.
-        takes = (samples.parts[:, None] == np.arange(part_size)).astype(g.dtype)
+        takes = (samples.parts[:, None] == np.arange(np.shape(trans)[3])).astype(g.dtype)
         both = np.matmul(np.matmul(np.transpose(takes), np.stack(parts, axis=2)), takes)
         return np.reshape(both, np.shape(trans)).astype(trans.dtype)
 

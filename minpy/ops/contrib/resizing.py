@@ -14,7 +14,7 @@ import numpy as np
 from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
-from minpy.ops.inference.rules import derived, dtype_of, with_axes
+from minpy.ops.inference.rules import dtype_of, with_axes
 from minpy.ops.kernels.resampling import resample
 from minpy.ops.registry import operator
 
@@ -155,6 +155,7 @@ MODES = ("size", "odd_scale", "like", "to_even_down", "to_even_up", "to_odd_down
 def _interpolating(length: int, count: int, align_corners: bool, dtype: str) -> np.ndarray:
     """Return the matrix that interpolates linearly between the points of an axis, at `count` positions."""
     steps = np.arange(count)
+    positions: np.ndarray
     if count == 1:
         positions = np.zeros(1)
     elif align_corners:
@@ -167,9 +168,7 @@ def _interpolating(length: int, count: int, align_corners: bool, dtype: str) -> 
     return matrix
 
 
-def _resized_length(
-    length: int, like: int, fixed: int, scale: float | None, mode: str, axis: str, scaled: bool
-) -> int:
+def _resized_length(length: int, like: int, fixed: int, scale: float | None, mode: str, axis: str, scaled: bool) -> int:
     """Return the new length of an axis."""
     if mode == "like":
         return like
@@ -201,9 +200,7 @@ def _resized_lengths(
 ) -> tuple[int, int]:
     """Return the new height and width, from those of the image and of the one that it shall be like."""
     if mode not in MODES:
-        raise ArgumentError(
-            f"BilinearResize2D: unknown mode {mode!r}; expected one of {', '.join(map(repr, MODES))}."
-        )
+        raise ArgumentError(f"BilinearResize2D: unknown mode {mode!r}; expected one of {', '.join(map(repr, MODES))}.")
     scaled = scale_height is not None or scale_width is not None
     return (
         _resized_length(lengths[0], like[0], height, scale_height, mode, "height", scaled),
@@ -238,8 +235,8 @@ def bilinear_resize(
     scale_height, scale_width : float, optional
         By what the lengths are multiplied, for the modes 'size' and 'odd_scale'; the result is rounded down.
     mode : {'size', 'odd_scale', 'like', 'to_even_down', 'to_even_up', 'to_odd_down', 'to_odd_up'}
-        Where the new lengths come from. With 'odd_scale' an odd length x becomes (x - 1) * scale + 1. The last four make
-        lengths even (odd) that are not, by one point less (more).
+        Where the new lengths come from. With 'odd_scale' an odd length x becomes (x - 1) * scale + 1. The last four
+        make lengths even (odd) that are not, by one point less (more).
     align_corners : bool
         Whether the first and the last points of both images coincide, or the edges of these points.
 
@@ -270,7 +267,8 @@ def bilinear_resize(
 
 
 @bilinear_resize.def_kernel
-def _resized(data: Any, like: Any = None, *, product: Callable[..., Any] = resample, **attributes: Any) -> Any:
+def _resized(data: Any, *others: Any, product: Callable[..., Any] = resample, **attributes: Any) -> Any:
+    like = others[0] if others else None
     _require_image("BilinearResize2D", data)
     if (like is None) == (attributes["mode"] == "like"):
         raise ArgumentError(
@@ -300,7 +298,7 @@ def _resized_gradient(product: Callable[..., Any]) -> Callable[..., Any]:
     def rule(
         ans: Any,
         data: Any,
-        like: Any = None,
+        like: Any,
         *,
         height: int,
         width: int,

@@ -1,8 +1,8 @@
 """`ROIAlign` and `RROIAlign`: boxes of feature maps, upright or turned, as grids of means of samples.
 
 He et al., Mask R-CNN (2017); Ma et al., Arbitrary-Oriented Scene Text Detection via Rotation Proposals (2018). A sample
-is interpolated between four points, so that each mean is a weighted sum of a few points: a product with a sparse matrix,
-whose rows are found from the boxes.
+is interpolated between four points, so that each mean is a weighted sum of a few points: a product with a sparse
+matrix, whose rows are found from the boxes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def require_boxes(name: str, data: Any, rois: Any, columns: int, meaning: str, l
 
 
 def _pixels(data: Any, grid: tuple[int, int] | None) -> Any:
-    """Return images as a matrix: a row a pixel and a column a channel; with `grid` also a row for each of its places."""
+    """Return images as a matrix: a row a pixel, a column a channel; with `grid`, a row for each of its places."""
     batch, channels, height, width = np.shape(data)
     if grid is None:
         return np.reshape(np.transpose(data, (0, 2, 3, 1)), (batch * height * width, channels))
@@ -113,7 +113,7 @@ def _axis_taps(starts: Any, lengths: Any, bins: int, sample_ratio: int, limit: i
     if sample_ratio > 0:
         counts: Any = sample_ratio
         samples = np.arange(sample_ratio).astype(size.dtype)
-        share = 1 / sample_ratio
+        share: Any = 1 / sample_ratio
     else:  # as many as a bin has points, in each box
         counts = np.reshape(np.ceil(size), (-1, 1, 1))
         samples = np.arange(int(np.max(counts, initial=0))).astype(size.dtype)
@@ -175,16 +175,16 @@ def roi_align(
 ) -> np.ndarray:
     """Return boxes of feature maps, each as a grid of means of samples.
 
-    A sample is interpolated between the four points round it. Up to one point outside of the feature map it counts as if
-    it lay on its edge, further away as zero.
+    A sample is interpolated between the four points round it. Up to one point outside of the feature map it counts as
+    if it lay on its edge, further away as zero.
 
     Parameters
     ----------
     data : NDArray
         Feature maps, of shape (batch, channels, height, width).
     rois : NDArray
-        Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. A box in an image below 0 is no box: zeros. Their
-        gradient is zero.
+        Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. A box in an image below 0 is no box: zeros.
+        Their gradient is zero.
     pooled_size : tuple of int
         Height and width of the grid.
     spatial_scale : float
@@ -226,9 +226,7 @@ def roi_align(
     if aligned:
         _require_sizes(rois)
     dtype = _working(data, rois)
-    places, weights = _box_taps(
-        data.shape, rois, dtype, grid, spatial_scale, sample_ratio, position_sensitive, aligned
-    )
+    places, weights = _box_taps(data.shape, rois, dtype, grid, spatial_scale, sample_ratio, position_sensitive, aligned)
     rows = gather_rows.forward(_pixels(data, grid if position_sensitive else None), weights, places)
     return _boxes(rows, len(rois), *grid)
 
@@ -236,8 +234,8 @@ def roi_align(
 def _require_places(name: str, channels: int, grid: tuple[int, int]) -> None:
     if channels % (grid[0] * grid[1]):
         raise ShapeError(
-            f"{name}: data has {channels} channels; expected a multiple of {grid[0]} x {grid[1]}, as position_sensitive "
-            "gives each place of the grid channels of its own."
+            f"{name}: data has {channels} channels; expected a multiple of {grid[0]} x {grid[1]}, as "
+            "position_sensitive gives each place of the grid channels of its own."
         )
 
 
@@ -245,8 +243,8 @@ def _require_sizes(rois: np.ndarray) -> None:
     wrong = np.flatnonzero((rois[:, 3:] < rois[:, 1:3]).any(axis=1) & (rois[:, 0] >= 0))
     if wrong.size:
         raise ArgumentError(
-            f"ROIAlign: box {wrong[0]} of rois is {rois[wrong[0], 1:].tolist()}; expected (x1, y1, x2, y2) with x1 <= x2 "
-            "and y1 <= y2, as aligned=True."
+            f"ROIAlign: box {wrong[0]} of rois is {rois[wrong[0], 1:].tolist()}; expected (x1, y1, x2, y2) with "
+            "x1 <= x2 and y1 <= y2, as aligned=True."
         )
 
 

@@ -1,7 +1,8 @@
 """Images whose rows and columns are weighted together by two matrices: `rows @ image @ columns.T`, for each image.
 
 In matrices that resize an image each row has few elements that are not zero, and those of a row lie to the right of
-those of the rows above. Along long axes a block of rows is therefore multiplied with the part of the image that it reads.
+those of the rows above. Along long axes a block of rows is therefore multiplied with the part of the image that it
+reads.
 """
 
 from __future__ import annotations

@@ -148,8 +148,8 @@ def taps(positions: Any, length: int) -> tuple[Any, Any, Any]:
 def clamped_taps(positions: Any, length: int, inside: Any) -> tuple[Any, Any, Any]:
     """Return the two points of an axis beside each position, their weights, and the weights' slopes.
 
-    Positions outside count as the end of the axis that is nearest, where they are `inside` of what counts at all; others
-    have weights and slopes that are zero. The rest is as for `taps`.
+    Positions outside count as the end of the axis that is nearest, where they are `inside` of what counts at all;
+    others have weights and slopes that are zero. The rest is as for `taps`.
     """
     last = max(length - 1, 0)
     near = np.where(inside, np.clip(positions, 0, last), 0)

@@ -192,9 +192,7 @@ def _require_matrices(name: str, argument: str, matrices: Any) -> None:
 
 
 @operator(name="GridGenerator")
-def grid_generator(
-    data: np.ndarray, *, transform_type: str, target_shape: tuple[int, ...] = (0, 0)
-) -> np.ndarray:
+def grid_generator(data: np.ndarray, *, transform_type: str, target_shape: tuple[int, ...] = (0, 0)) -> np.ndarray:
     """Return the grid at which `BilinearSampler` samples: of an affine map, or of a displacement of each point.
 
     Parameters
@@ -244,9 +242,7 @@ def grid_generator(
 
 def _require_transform(transform_type: str) -> None:
     if transform_type not in ("affine", "warp"):
-        raise ArgumentError(
-            f"GridGenerator: unknown transform_type {transform_type!r}; expected 'affine' or 'warp'."
-        )
+        raise ArgumentError(f"GridGenerator: unknown transform_type {transform_type!r}; expected 'affine' or 'warp'.")
 
 
 def _warp_points(shape: Ints, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -269,9 +265,7 @@ grid_generator.keep_shape_only(0)
 
 
 @grid_generator.def_infer_shape
-def _grid_shapes(
-    inputs: Shapes, outputs: Shapes, *, transform_type: str, target_shape: Any
-) -> tuple[Shapes, Shapes]:
+def _grid_shapes(inputs: Shapes, outputs: Shapes, *, transform_type: str, target_shape: Any) -> tuple[Shapes, Shapes]:
     _require_transform(transform_type)
     if transform_type == "warp":
         shape = merge_shapes(merge_shapes(inputs[0], outputs[0]), (UNKNOWN, 2, UNKNOWN, UNKNOWN))

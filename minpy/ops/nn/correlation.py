@@ -56,9 +56,7 @@ class _Layout(NamedTuple):
         return tuple((n - 1) * self.stride + self.kernel for n in self.counts)
 
 
-def _layout(
-    shape: Any, kernel_size: int, max_displacement: int, stride1: int, stride2: int, pad_size: int
-) -> _Layout:
+def _layout(shape: Any, kernel_size: int, max_displacement: int, stride1: int, stride2: int, pad_size: int) -> _Layout:
     if kernel_size < 1 or kernel_size % 2 == 0 or min(stride1, stride2) < 1 or min(max_displacement, pad_size) < 0:
         raise ArgumentError(
             f"Correlation: kernel_size is {kernel_size}, stride1 {stride1}, stride2 {stride2}, max_displacement "
@@ -170,7 +168,7 @@ def _spread(g: Any, layout: _Layout, channels: int) -> Any:
 def _gradient(g: Any, other: Any, layout: _Layout, is_multiply: bool, first: bool, own: Any, dtype: Any) -> Any:
     """Return the gradient of the first or the second map; `own` is that one, padded, and `other` the other one."""
     g = _spread(g, layout, np.shape(other)[3])
-    rows, columns = layout.covered
+    columns = layout.covered[1]
     wide = columns + 2 * layout.reach
     start, left = layout.distance, layout.distance - layout.reach
     one = _middle(own if first else other, layout)

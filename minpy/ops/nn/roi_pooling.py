@@ -70,8 +70,8 @@ def _doubled(table: np.ndarray, axis: int, step: int) -> np.ndarray:
 
 
 def _first_maxima(data: np.ndarray, rois: np.ndarray, grid: Ints, spatial_scale: float) -> np.ndarray:
-    """Return where in the flat data the first maximum of each bin stands: (boxes, channels, *grid); -1 if it is empty."""
-    batch, channels, height, width = data.shape
+    """Return where in the flat data each bin's first maximum stands, (boxes, channels, *grid); -1 for empty bins."""
+    channels, height, width = data.shape[1:]
     tall, wide = grid
     working = np.promote_types(np.promote_types(data.dtype, rois.dtype), np.float32)
     boxes = rois.astype(working)
@@ -152,8 +152,8 @@ def roi_pooling(data: np.ndarray, rois: np.ndarray, *, pooled_size: tuple[int, .
     data : NDArray
         Feature maps, of shape (batch, channels, height, width).
     rois : NDArray
-        Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. Both corners are part of the box. Their gradient
-        is zero.
+        Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. Both corners are part of the box. Their
+        gradient is zero.
     pooled_size : tuple of int
         Height and width of the grid.
     spatial_scale : float
