@@ -267,8 +267,7 @@ def bilinear_resize(
 
 
 @bilinear_resize.def_kernel
-def _resized(data: Any, *others: Any, product: Callable[..., Any] = resample, **attributes: Any) -> Any:
-    like = others[0] if others else None
+def _resized(data: Any, like: Any, *, product: Callable[..., Any] = resample, **attributes: Any) -> Any:
     _require_image("BilinearResize2D", data)
     if (like is None) == (attributes["mode"] == "like"):
         raise ArgumentError(
