@@ -1,7 +1,7 @@
 """Measures operators one by one beside MXNet, PyTorch and JAX: `python benchmarks/run_operators.py [operator ...]`.
 
-One process for each library; for every operator the libraries take turns, in each of several rounds. All must compute the
-same numbers (but for random operators), or the run ends with status 1.
+One process for each library; for every operator the libraries take turns, in each of several rounds. All must compute
+the same numbers (but for random operators), or the run ends with status 1.
 """
 
 from __future__ import annotations

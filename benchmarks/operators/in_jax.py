@@ -1,4 +1,4 @@
-"""The operators in JAX, each compiled by itself: one compiled call is what a program that uses JAX makes of it, at least."""
+"""The operators in JAX, each compiled by itself: what a program that uses JAX makes of one, at least."""
 
 from __future__ import annotations
 

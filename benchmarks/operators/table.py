@@ -1,7 +1,7 @@
 """What is measured: by operator, its inputs at a small and at a large size.
 
-Imported by every library's interpreter, so it imports nothing but NumPy. Each library's way of calling an operator stands
-in a file of its own: `in_mxnet.py` (for minpy and MXNet alike), `in_torch.py`, `in_jax.py`.
+Imported by every library's interpreter, so it imports nothing but NumPy. Each library's way of calling an operator
+stands in a file of its own: `in_mxnet.py` (for minpy and MXNet alike), `in_torch.py`, `in_jax.py`.
 """
 
 from __future__ import annotations

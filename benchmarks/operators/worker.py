@@ -1,7 +1,7 @@
 """Times operators in one library, under its interpreter: `python -m operators.worker LIBRARY`.
 
-It reads lines of JSON, `[operator, size, mode]`, and answers each with a line: `{"seconds": ...}`, the median of a call, and
-the first time with `"numbers"`, what the call computed in short; or `{"problem": ...}`.
+It reads lines of JSON, `[operator, size, mode]`, and answers each with a line: `{"seconds": ...}`, the median of a
+call, and the first time with `"numbers"`, what the call computed in short; or `{"problem": ...}`.
 """
 
 from __future__ import annotations
