@@ -164,7 +164,7 @@ sigmoid.def_grad(lambda ans, data: lambda g: g * (ans - ans * ans))
 @sigmoid.def_kernel
 def _sigmoid_kernel(data: Any) -> Any:
     with np.errstate(over="ignore"):  # exp(-data) may be inf: its reciprocal is the right answer, 0
-        if data.size < LARGE or data.dtype.kind != "f":
+        if type(data) is not np.ndarray or data.size < LARGE or data.dtype.kind != "f":
             return np.reciprocal(np.exp(-data) + 1)
         result = np.negative(data)
         np.exp(result, result)
@@ -194,7 +194,7 @@ relu.def_grad(lambda ans, data: lambda g: g * (ans > 0))
 
 @relu.def_kernel
 def _relu_kernel(data: Any) -> Any:
-    if data.size < LARGE or data.dtype.kind != "f":
+    if type(data) is not np.ndarray or data.size < LARGE or data.dtype.kind != "f":
         return np.maximum(data, 0)
     return np.clip(data, 0, np.inf)  # four times as fast as the maximum with a number
 
