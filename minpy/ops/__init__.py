@@ -1,6 +1,6 @@
 """The built-in operators, a folder a kind, one file a family: a definition and its gradient rules side by side."""
 
-from minpy.ops.linalg import dot
+from minpy.ops.linalg import diagonals, dot, factorization, products, solving
 from minpy.ops.nn import (
     activation,
     batch_norm,
