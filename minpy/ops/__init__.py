@@ -1,5 +1,7 @@
 """The built-in operators, a folder a kind, one file a family: a definition and its gradient rules side by side."""
 
+from minpy.ops.contrib import count_sketch, fourier, hawkes, positions, straight_through
+from minpy.ops.contrib import elementwise as contrib_elementwise
 from minpy.ops.linalg import diagonals, dot, factorization, products, solving
 from minpy.ops.nn import (
     activation,
@@ -13,6 +15,7 @@ from minpy.ops.nn import (
     fully_connected,
     layer_norm,
     loss,
+    masked_softmax,
     output_layers,
     pooling,
     sequence,
@@ -22,7 +25,7 @@ from minpy.ops.nn import (
 from minpy.ops.numpy import functions
 from minpy.ops.numpy import joining as numpy_joining
 from minpy.ops.optimizer import updates
-from minpy.ops.random import choosing, samplers
+from minpy.ops.random import choosing, pdf, samplers, zipfian
 from minpy.ops.tensor import (
     arithmetic,
     broadcasting,

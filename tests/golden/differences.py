@@ -437,6 +437,30 @@ ALGEBRA = [
         "Nothing in them asks for more digits.",
         "linalg_gemm2_float16 linalg_khatri_rao_float16 linalg_extractdiag_float16 linalg_makediag_int32",
     ),
+    Difference(
+        "Of a row that `index_copy` is given twice the last one stays, but each gets a gradient.",
+        "The one that stays gets it.",
+        "A wrong gradient.",
+        "contrib_index_copy_twice_gradients",
+    ),
+    Difference(
+        "`contrib.allclose` of infinity and minus infinity is 1.",
+        "0, as `numpy.allclose` answers.",
+        "A wrong answer.",
+        "contrib_allclose_other_infinity",
+    ),
+    Difference(
+        "`contrib.boolean_mask` takes rows of axis 0 only, `contrib.hawkesll` marks of int32 only.",
+        "They take any axis, and whole numbers of any dtype.",
+        "The signature has the axis; `nd.array` makes float32.",
+        "contrib_boolean_mask_axis contrib_hawkesll_marks_float32",
+    ),
+    Difference(
+        "`contrib.fft`, `ifft` and `count_sketch` run on GPUs only.",
+        "They run.",
+        "",
+        "contrib_fft contrib_ifft contrib_count_sketch",
+    ),
 ]
 
 DIFFERENCES = (*ARRAYS, *RECORDING, *NUMBERS, *EXECUTORS, *ALGEBRA)
@@ -449,8 +473,6 @@ MISSING = {
     "sum_of_zero_size_with_np_shape": "mx.util.np_shape",
     "zero_size_with_np_shape": "mx.util.np_shape",
     "zero_dim_with_np_shape": "mx.util.np_shape",
-    "boolean_mask_function": "nd.contrib",
-    "indexing_boolean_mask": "nd.contrib",
 }
 
 

@@ -126,8 +126,10 @@ PLAIN = [
 CASES = [
     (
         f"linalg_{name}_{dtype}",
-        f"{PREPARE}\nresult = backward(lambda *inputs: nd.linalg.{operator}(*inputs, {attributes}), "
-        f"{inputs.replace('{d}', repr_of)})",
+        (
+            f"{PREPARE}\nresult = backward(lambda *inputs: nd.linalg.{operator}(*inputs, {attributes}), "
+            f"{inputs.replace('{d}', repr_of)})"
+        ),
     )
     for name, operator, inputs, attributes in DIFFERENTIATED
     for dtype in ("float32", "float64")

@@ -261,7 +261,8 @@ def syevd(A: np.ndarray) -> Any:
     return rows * signs, values
 
 
-def _eigenvectors_pulled(U: Any, values: Any, g: Any) -> Any:
+def _eigenvectors_pulled(ans: Any, g: Any) -> Any:
+    U, values = ans
     gaps = np.expand_dims(values, -2) - np.expand_dims(values, -1)
     gaps = np.where(gaps == 0, 0, 1 / np.where(gaps == 0, 1, gaps))
     inner = np.matmul(U, transposed(g[0])) * gaps
@@ -271,12 +272,12 @@ def _eigenvectors_pulled(U: Any, values: Any, g: Any) -> Any:
 
 @syevd.def_grad()
 def _syevd_gradient(ans: Any, A: Any) -> Any:
-    return lambda g: _eigenvectors_pulled(*syevd(mirrored(A)), g)
+    return lambda g: _eigenvectors_pulled(syevd(mirrored(A)), g)
 
 
 @syevd.def_grad_kernel()
 def _raw_syevd_gradient(ans: Any, A: Any) -> Any:
-    return lambda g: _eigenvectors_pulled(*ans, g)
+    return lambda g: _eigenvectors_pulled(ans, g)
 
 
 potrf.def_infer_shape(square_shapes)
