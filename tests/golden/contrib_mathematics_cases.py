@@ -79,6 +79,7 @@ PLAIN = [
     ("boolean_mask_int8", "nd.contrib.boolean_mask(draw(3, 2, dtype='float32'), nd.array([0, 3, -1], dtype='int8'))"),
     ("boolean_mask_int32", "nd.contrib.boolean_mask(nd.array([[1, 2], [3, 4]], dtype='int32'), nd.array([0, 1]))"),
     ("boolean_mask_axis", "nd.contrib.boolean_mask(draw(3, 2, dtype='float32'), nd.array([0, 1]), axis=1)"),
+    ("boolean_mask_symbol", "mx.sym.contrib.boolean_mask(mx.sym.var('x'), mx.sym.var('m')).bind(mx.cpu(), {'x': nd.ones((3, 2)), 'm': nd.array([0, 1, 1])}).forward()"),
     ("boolean_mask_length", "nd.contrib.boolean_mask(draw(3, 2, dtype='float32'), nd.array([0, 1]))"),
     ("boolean_mask_matrix", "nd.contrib.boolean_mask(draw(3, 2, dtype='float32'), nd.array([[0, 1, 1]]))"),
     ("allclose_nan", "nd.contrib.allclose(nd.array([np.nan]), nd.array([np.nan]))"),

@@ -456,6 +456,12 @@ ALGEBRA = [
         "contrib_boolean_mask_axis contrib_hawkesll_marks_float32",
     ),
     Difference(
+        "A symbol of `contrib.boolean_mask` can be bound.",
+        "It cannot: a program knows all of its shapes. `where` keeps them.",
+        "Its answer's shape hangs on the values of the mask.",
+        "contrib_boolean_mask_symbol",
+    ),
+    Difference(
         "`contrib.fft`, `ifft` and `count_sketch` run on GPUs only.",
         "They run.",
         "",

@@ -130,4 +130,8 @@ def _count_sketch_shapes(inputs: Any, outputs: Any, *, out_dim: int) -> Any:
     return [(*lead, length), *found], [(*lead, out_dim)]
 
 
-count_sketch.def_infer_type(promoted)
+@count_sketch.def_infer_type
+def _count_sketch_dtypes(inputs: Any, outputs: Any, **_: Any) -> Any:
+    data, h, s = inputs
+    [data, s], outputs = promoted([data, s], outputs)
+    return [data, data if h is None else h, s], outputs

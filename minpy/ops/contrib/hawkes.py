@@ -15,6 +15,7 @@ from minpy.core.array import raw_of
 from minpy.core.errors import OutOfRangeError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.differentiation import tracing
+from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.rules import merge_lengths, with_axes
 from minpy.ops.registry import operator
 
@@ -104,6 +105,8 @@ def hawkesll(
     ------
     ShapeError
         If the shapes do not fit.
+    DTypeError
+        If an array other than `marks` and `valid_length` does not hold floating-point numbers.
     OutOfRangeError
         If a mark of an event that counts is no process, or more events count than there are.
 
@@ -140,6 +143,9 @@ _SHAPES = {
 
 def _check_shapes(*arrays: Any) -> None:
     lda, lags = arrays[0], arrays[4]
+    for name, array in zip(_SHAPES, arrays, strict=True):
+        if name not in ("marks", "valid_length"):
+            require_floats("contrib.hawkesll", array, argument=name)
     if lda.ndim != 2 or lags.ndim != 2:
         raise ShapeError(
             f"contrib.hawkesll: lda has shape {lda.shape}, lags {lags.shape}; expected (samples, processes) and "

@@ -59,7 +59,7 @@ def sign_ste(data: np.ndarray) -> np.ndarray:
     >>> nd.contrib.sign_ste(nd.array([-2, 0, 3])).asnumpy()
     array([-1.,  0.,  1.], dtype=float32)
     """
-    return np.sign(data)
+    return data.copy() if data.dtype.kind == "b" else np.sign(data)
 
 
 round_ste.def_grad(lambda ans, data: lambda g: g)

@@ -236,7 +236,7 @@ def syevd(A: np.ndarray) -> Any:
     DTypeError
         If `A` does not hold float32 or float64 numbers.
     ArgumentValueError
-        If the eigenvalues do not converge, as with NaN: of which matrix.
+        If the eigenvalues do not converge: of which matrix.
 
     Notes
     -----
