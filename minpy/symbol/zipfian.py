@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from minpy.symbol.random import uniform
+from minpy.symbol.functions import FUNCTIONS
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["rand_zipfian"]
@@ -36,7 +36,8 @@ def rand_zipfian(true_classes: Symbol, num_sampled: int, range_max: int) -> tupl
     array([0.4982])
     """
     total = math.log(range_max + 1)
-    drawn = uniform(0, total, shape=(num_sampled,), dtype="float64").expm1().astype("int64") % range_max
+    uniform = FUNCTIONS["_random_uniform"](low=0, high=total, shape=(num_sampled,), dtype="float64")
+    drawn = uniform.expm1().astype("int64") % range_max
 
     def expected(classes: Symbol) -> Symbol:
         numbers = classes.astype("float64")
