@@ -304,7 +304,7 @@ def _between(inputs: Any, outputs: Any, offset: int, taken: Any, size: Any) -> A
         whole = derived(lambda count: size(count) + abs(offset), parts[-1])
         square = merge_square(square, (*parts[:-1], whole, whole))
     lead, length = (square or ())[:-2], (square or ())[-1]
-    if length != UNKNOWN and length - abs(offset) < min(length, 1):
+    if length != UNKNOWN and length < abs(offset):
         raise ShapeError(f"offset {offset} is out of range for matrices of {length} rows and columns.")
     count = derived(lambda length: taken(length - abs(offset)), length)
     parts = merge_shapes(parts, (*lead, count)) or ()

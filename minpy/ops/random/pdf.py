@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.base import Shapes
+from minpy.core.base import DTypes, Shapes
 from minpy.core.errors import ShapeError
 from minpy.core.operator import Operator
 from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
-from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes, same_dtype
+from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.inference.rules import promoted
 from minpy.ops.registry import operator
 from minpy.ops.tensor.special import gammaln, polygamma
 
@@ -32,7 +33,7 @@ _DOC = """Return the {density} of samples under {law}.
 Parameters
 ----------
 sample : NDArray
-    Floating point: the shape of the parameters, and any further axes after these{vector}. Samples outside of the
+    {kinds}: the shape of the parameters, and any further axes after these{vector}. Samples outside of the
     support are not looked for.
 {names} : NDArray
     {meanings} Of equal shapes.
@@ -155,10 +156,11 @@ def _define(
         return (sample, *(_placed(sample, parameter, lead, vectors) for parameter in parameters))
 
     def forward(sample: Any, *parameters: Any, is_log: bool = False) -> Any:
-        _check(title, names, sample, parameters, vectors)
-        wide = [array.astype(np.promote_types(array.dtype, np.float32), copy=False) for array in (sample, *parameters)]
+        _check(title, names, sample, parameters, vectors, counts)
+        dtype = np.result_type(*(array for array in (sample, *parameters) if array.dtype.kind == "f"))
+        wide = [array.astype(np.promote_types(dtype, np.float32), copy=False) for array in (sample, *parameters)]
         found = logarithm(*raised(wide[0], wide[1:]))
-        return (found if is_log else np.exp(found)).astype(np.result_type(sample, *parameters), copy=False)
+        return (found if is_log else np.exp(found)).astype(dtype, copy=False)
 
     counts = derivatives["sample"] is None
     vars(forward)["__signature__"] = inspect.Signature(
@@ -176,6 +178,7 @@ def _define(
         formula=formula,
         call=call,
         result=result,
+        kinds="Counts, of any dtype" if counts else "Floating point",
         vector="; then one for the vectors" if vectors else "",
         less=" without its last axis" if vectors else "",
         gradient=" The gradient of `sample` is zero: it holds counts." if counts else "",
@@ -193,7 +196,7 @@ def _define(
     def shapes(inputs: Shapes, outputs: Shapes, **_: Any) -> tuple[Shapes, Shapes]:
         return _density_shapes(inputs, outputs, vectors)
 
-    made.def_infer_type(same_dtype)
+    made.def_infer_type(_density_dtypes if counts else promoted)
     DENSITIES[name] = made
 
 
@@ -230,9 +233,11 @@ def _parameter_rule(derivative: Callable[..., Any], raised: Callable[..., Any], 
     return rule
 
 
-def _check(title: str, names: Sequence[str], sample: Any, parameters: Sequence[Any], vectors: int) -> None:
+def _check(
+    title: str, names: Sequence[str], sample: Any, parameters: Sequence[Any], vectors: int, counts: bool
+) -> None:
     for name, array in zip(names, (sample, *parameters), strict=True):
-        require_floats(title, array, argument=name)
+        require_floats(title, array, "fiu" if counts and array is sample else "f", argument=name)
     first = parameters[0].shape
     for name, array in zip(names[2:], parameters[1:], strict=True):
         if array.shape != first:
@@ -263,6 +268,15 @@ def _density_shapes(inputs: Shapes, outputs: Shapes, vectors: int) -> tuple[Shap
         parameter = (*sample[:lead], *sample[end:])
     result = merge_shapes(sample[: len(sample) - vectors], outputs[0]) or ()
     return [(*result, *sample[len(sample) - vectors :]), *[parameter] * len(parameters)], [result]
+
+
+def _density_dtypes(inputs: DTypes, outputs: DTypes, **_: Any) -> tuple[DTypes, DTypes]:
+    """Infer dtypes where the sample may be of integers: then the density is of the parameters' dtype."""
+    sample, *parameters = inputs
+    if sample is None or sample.kind == "f":
+        return promoted(inputs, outputs)
+    found, outputs = promoted(parameters, outputs)
+    return [sample, *found], outputs
 
 
 # -- the distributions -------------------------------------------------------------------------------------------------
