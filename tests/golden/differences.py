@@ -439,42 +439,50 @@ SAMPLING = [
 ]
 
 ALGEBRA = [
+    Difference(
         "`trsm` of a singular matrix gives infinities and NaN.",
         "An error that says which matrix has a zero on its diagonal, as `potri` and `inverse` do in both.",
         "Numbers that mean nothing, from a step long before the one that shows them.",
         "linalg_trsm_singular",
     ),
+    Difference(
         "`khatri_rao` has no gradient.",
         "It has one, to any order.",
         "A sum of products like any other.",
         "linalg_khatri_rao_gradient",
     ),
+    Difference(
         "Products, diagonals and triangles of matrices (`gemm2`, `khatri_rao`, `extractdiag`, ...) take float32 and "
         "float64 only.",
         "Products take float16, too; what moves elements takes every dtype. Factorizations take float32 and float64.",
         "Nothing in them asks for more digits.",
         "linalg_gemm2_float16 linalg_khatri_rao_float16 linalg_extractdiag_float16 linalg_makediag_int32",
     ),
+    Difference(
         "Of a row that `index_copy` is given twice the last one stays, but each gets a gradient.",
         "The one that stays gets it.",
         "A wrong gradient.",
         "contrib_index_copy_twice_gradients",
     ),
+    Difference(
         "`contrib.allclose` of infinity and minus infinity is 1.",
         "0, as `numpy.allclose` answers.",
         "A wrong answer.",
         "contrib_allclose_other_infinity",
     ),
+    Difference(
         "`contrib.boolean_mask` takes rows of axis 0 only, `contrib.hawkesll` marks of int32 only.",
         "They take any axis, and whole numbers of any dtype.",
         "The signature has the axis; `nd.array` makes float32.",
         "contrib_boolean_mask_axis contrib_hawkesll_marks_float32",
     ),
+    Difference(
         "A symbol of `contrib.boolean_mask` can be bound.",
         "It cannot: a program knows all of its shapes. `where` keeps them.",
         "Its answer's shape hangs on the values of the mask.",
         "contrib_boolean_mask_symbol",
     ),
+    Difference(
         "`contrib.fft`, `ifft` and `count_sketch` run on GPUs only.",
         "They run.",
         "",
@@ -482,7 +490,9 @@ ALGEBRA = [
     ),
 ]
 
-# Case name to the reason why our answer differs.
+# All of the above, in this order.
+DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
+
 INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}
 
 # Case name to what MXNet has and minpy does not: these snippets raise AttributeError.
@@ -491,9 +501,6 @@ MISSING = {
     "zero_size_with_np_shape": "mx.util.np_shape",
     "zero_dim_with_np_shape": "mx.util.np_shape",
 }
-
-# All of the above, in this order.
-DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
 
 
 def cases() -> dict[str, str]:
