@@ -59,22 +59,27 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
     ----------
     seed_state : int
     ctx : Context or 'all'
-        Accepted as in MXNet; there is one generator.
+        Whose numbers. All contexts of CPUs share one stream, as in MXNet. Those of a GPU are never drawn here, so that
+        seeding them changes nothing.
 
     Raises
     ------
     ArgumentError
-        If the seed is no integer.
+        If the seed is no integer, or `ctx` no context.
 
     Examples
     --------
     >>> import minpy as mx
     >>> mx.random.seed(3)
     >>> first = mx.nd.random.uniform(shape=(2,))
-    >>> mx.random.seed(3)
+    >>> mx.random.seed(3, ctx=mx.cpu())
     >>> bool((mx.nd.random.uniform(shape=(2,)) == first).min())
     True
     """
     if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
         raise ArgumentError(f"random.seed: the seed is {describe(seed_state)}; expected an integer.")
-    _source.start(np.random.SeedSequence(int(seed_state) & 0xFFFFFFFFFFFFFFFF))
+    device = ctx if ctx == "all" else getattr(ctx, "device_type", None)
+    if device is None:
+        raise ArgumentError(f"random.seed: ctx is {describe(ctx)}; expected a context such as minpy.cpu(), or 'all'.")
+    if device != "gpu":
+        _source.start(np.random.SeedSequence(int(seed_state) & 0xFFFFFFFFFFFFFFFF))
