@@ -1,6 +1,7 @@
 """minpy: operators written in plain NumPy, differentiable everywhere."""
 
 from importlib import import_module
+from os import environ
 from typing import TYPE_CHECKING
 
 from minpy import (
@@ -116,3 +117,10 @@ else:
         if text is not None:
             raise AttributeError(text)
         return namespaces.missing("minpy", "attribute", __all__)(name)
+
+
+if environ.get("MXNET_PROFILER_AUTOSTART", "0") not in ("", "0"):
+    from minpy.profiler.control import start_with_program
+
+    start_with_program()
+    del start_with_program

@@ -342,7 +342,7 @@ def with_metaclass(meta: Any, *bases: type) -> type:
             return meta(name, bases, namespace)
 
         @classmethod
-        def __prepare__(cls, name: str, _: Any) -> Any:
+        def __prepare__(cls, name: str, _: Any, /, **keywords: Any) -> Any:
             return meta.__prepare__(name, bases)
 
     return type.__new__(Replacing, "Replaced", (), {})
@@ -387,7 +387,7 @@ _refuse = missing("minpy.base", "name", __all__)
 def __getattr__(name: str) -> Any:
     if name == "_LIB":
         raise MissingPartError(
-            "mx.base._LIB is MXNet's C library, which there is none of here: operators are NumPy functions. Look for the "
-            "function of minpy that does what is called of it."
+            "mx.base._LIB is MXNet's C library, which there is none of here: operators are NumPy functions. Look for "
+            "the function of minpy that does what is called of it."
         )
     return _refuse(name)

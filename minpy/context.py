@@ -250,8 +250,8 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
         Always.
     """
     raise ContextError(
-        f"gpu_memory_info: there is no gpu({device_id}): this build computes on the CPU, and minpy.num_gpus() is 0. Ask "
-        "`if minpy.num_gpus()` first."
+        f"gpu_memory_info: there is no gpu({device_id}): this build computes on the CPU, and minpy.num_gpus() is 0. "
+        "Ask `if minpy.num_gpus()` first."
     )
 
 

@@ -198,7 +198,7 @@ class _OtherNames:
         return spec
 
     def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        """Return the module that stands for all of minpy; for others, let Python make one, which nobody gets to see."""
+        """Return what stands for all of minpy; for other modules let Python make one, which nobody gets to see."""
         if spec.loader_state is not None:
             return None
         module = _StandIn(spec.name, sys.modules["minpy"].__doc__)
@@ -218,9 +218,8 @@ def _unknown(name: str, real: str) -> str:
     module = sys.modules.get(holder)
     advice = nearest(last, getattr(module, "__all__", ()))
     where = _what_there_is() if holder == "minpy" else f"dir({holder}) lists what there is."
-    return (
-        f"No module named {name!r}: mxnet is minpy here (minpy.install_as_mxnet), and there is no {real}.{advice} {where}"
-    )
+    found = f"No module named {name!r}: mxnet is minpy here (minpy.install_as_mxnet), and there is no {real}."
+    return f"{found}{advice} {where}"
 
 
 _finder: Any = _OtherNames()
@@ -256,8 +255,8 @@ def install_as_mxnet() -> None:
     there = sys.modules.get("mxnet")
     if there is not None and not isinstance(there, _StandIn):
         raise MXNetError(
-            f"install_as_mxnet: another mxnet is imported already, from {getattr(there, '__file__', 'somewhere')}. Call "
-            "minpy.install_as_mxnet() before the first `import mxnet`, or run the script with python -m minpy."
+            f"install_as_mxnet: another mxnet is imported already, from {getattr(there, '__file__', 'somewhere')}. "
+            "Call minpy.install_as_mxnet() before the first `import mxnet`, or run the script with python -m minpy."
         )
     install()
     _finder.packages.add("mxnet")

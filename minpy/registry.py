@@ -69,14 +69,15 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
     def register(cls: _C, name: str | None = None) -> _C:
         if not (isinstance(cls, type) and issubclass(cls, base_class)):
             raise ArgumentError(
-                f"register: expected a class derived from {base_class.__name__}, to be a {nickname}; got {describe(cls)}."
+                f"register: expected a class derived from {base_class.__name__}, to be a {nickname}; got "
+                f"{describe(cls)}."
             )
         key = (cls.__name__ if name is None else name).lower()
         before = known.get(key)
         if before not in (None, cls):
             warnings.warn(
                 f"the {nickname} {key!r} is now {cls.__module__}.{cls.__name__}; it was "
-                f"{before.__module__}.{before.__name__}.",  # type: ignore[union-attr]
+                f"{before.__module__}.{before.__name__}.",
                 UserWarning,
                 stacklevel=2,
             )

@@ -12,8 +12,8 @@ __all__ = ["CudaKernel", "CudaModule"]
 __dir__ = listing(__all__)
 
 _TEXT = (
-    "mx.rtc.{}: CUDA kernels need a GPU, and this build computes on the CPU with NumPy (minpy.num_gpus() is 0). Write the "
-    "kernel's work as an operator in NumPy, with @minpy.customop('numpy')."
+    "mx.rtc.{}: CUDA kernels need a GPU, and this build computes on the CPU with NumPy (minpy.num_gpus() is 0). Write "
+    "the kernel's work as an operator in NumPy, with @minpy.customop('numpy')."
 )
 
 

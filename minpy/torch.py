@@ -14,8 +14,12 @@ __dir__ = listing(__all__)
 
 
 def __getattr__(name: str) -> Any:
-    advice = "" if name.startswith("__") else (
-        " mx.th calls functions of Lua Torch, where MXNet is built with that; here there are none. PyTorch takes arrays "
-        "without a copy: torch.from_dlpack(x), and nd.from_dlpack(tensor) brings them back."
+    advice = (
+        ""
+        if name.startswith("__")
+        else (
+            " mx.th calls functions of Lua Torch, where MXNet is built with that; here there are none. PyTorch takes "
+            "arrays without a copy: torch.from_dlpack(x), and nd.from_dlpack(tensor) brings them back."
+        )
     )
     raise AttributeError(f"minpy.torch has no function {name!r}.{advice}")

@@ -1,7 +1,7 @@
 """Names that NumPy has removed, given back to it for old programs that use them.
 
-They are those of NumPy 1.23, the last one that MXNet 1.9.1 imports with. What NumPy has keeps its meaning: `np.bool` and
-`np.long` are there again since NumPy 2, as types of its own.
+They are those of NumPy 1.23, the last one that MXNet 1.9.1 imports with. What NumPy has keeps its meaning: `np.bool`
+and `np.long` are there again since NumPy 2, as types of its own.
 """
 
 from __future__ import annotations
@@ -98,9 +98,11 @@ def _find_common_type(array_types: Any, scalar_types: Any) -> Any:
     if of_arrays is None or of_scalars is None:
         return of_arrays if of_scalars is None else of_scalars
     order = "biufcmMSUVO"  # a scalar counts where it is of a higher kind
-    return of_scalars if order.index(of_scalars.kind.replace("u", "i")) > order.index(
-        of_arrays.kind.replace("u", "i")
-    ) else of_arrays
+    return (
+        of_scalars
+        if order.index(of_scalars.kind.replace("u", "i")) > order.index(of_arrays.kind.replace("u", "i"))
+        else of_arrays
+    )
 
 
 def _safe_eval(source: str) -> Any:
@@ -180,8 +182,33 @@ _MADE: dict[str, Callable[[], Any]] = {
 # What nothing of present NumPy does: tools of its own developers, switches of its inside, and functions of money, which
 # raised an error in 1.23 already.
 UNRESTORED = frozenset(
-    "MachAr Tester add_newdoc_ufunc compat fv get_array_wrap geterrobj ipmt irr kernel_version lookfor mirr nper npv "
-    "numarray oldnumeric pmt ppmt pv rate set_numeric_ops set_string_function seterrobj use_hugepage who".split()
+    [
+        "MachAr",
+        "Tester",
+        "add_newdoc_ufunc",
+        "compat",
+        "fv",
+        "get_array_wrap",
+        "geterrobj",
+        "ipmt",
+        "irr",
+        "kernel_version",
+        "lookfor",
+        "mirr",
+        "nper",
+        "npv",
+        "numarray",
+        "oldnumeric",
+        "pmt",
+        "ppmt",
+        "pv",
+        "rate",
+        "set_numeric_ops",
+        "set_string_function",
+        "seterrobj",
+        "use_hugepage",
+        "who",
+    ]
 )
 
 OLD_NAMES = frozenset({*_RENAMED, *_VALUES, *_MOVED, *_MADE})

@@ -1,7 +1,7 @@
 """Runs a script, module or command as the interpreter does, with `import mxnet` finding minpy.
 
-The program gets a `__main__`, `sys.argv` and `sys.path` as Python would give it, its exit status is that of this process,
-and tracebacks begin where its own code does.
+The program gets a `__main__`, `sys.argv` and `sys.path` as Python would give it, its exit status is that of this
+process, and tracebacks begin where its own code does.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     if old_numpy:
         restored = restore()
-        said = f"names that NumPy has removed are there again: {', '.join(restored)}" if restored else "nothing to restore"
+        said = (
+            f"names that NumPy has removed are there again: {', '.join(restored)}" if restored else "nothing to restore"
+        )
         print(f"minpy --old-numpy: {said}", file=sys.stderr)
     minpy.install_as_mxnet()
     atexit.register(_end)
@@ -98,7 +100,10 @@ def _run_script(given: list[str]) -> int:
         with io.open_code(os.path.abspath(path)) as file:
             source = file.read()
     except OSError as error:
-        print(f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] {error.strerror}", file=sys.stderr)
+        print(
+            f"{sys.executable}: can't open file {os.path.abspath(path)!r}: [Errno {error.errno}] {error.strerror}",
+            file=sys.stderr,
+        )
         return 2
     _set_first_path(os.path.dirname(os.path.realpath(path)))
     full = os.path.abspath(path)
@@ -127,10 +132,8 @@ def _run_found(name: str, shown: str) -> int:
     if spec is not None and spec.submodule_search_locations is not None:
         spec = _found(f"{name}.__main__")
         if spec is None:
-            print(
-                f"{sys.executable}: No module named {name}.__main__; {name!r} is a package and cannot be directly executed",
-                file=sys.stderr,
-            )
+            what = f"No module named {name}.__main__; {name!r} is a package and cannot be directly executed"
+            print(f"{sys.executable}: {what}", file=sys.stderr)
             return 1
     loader: Any = None if spec is None else spec.loader
     if spec is None or loader is None or not hasattr(loader, "get_code"):

@@ -150,8 +150,8 @@ def from_dlpack(dlpack: Any) -> NDArray:
         raise
     except (BufferError, RuntimeError, ValueError) as error:
         raise ArgumentValueError(
-            f"from_dlpack: NumPy cannot hold {describe(dlpack)}: {error} Move it to the CPU, and cast it to a dtype that "
-            "NumPy has."
+            f"from_dlpack: NumPy cannot hold {describe(dlpack)}: {error} Move it to the CPU, and cast it to a dtype "
+            "that NumPy has."
         ) from error
     if not shared.flags.writeable and "versioned" not in repr(capsule):  # older capsules do not say, NumPy is careful
         shared = numpy.asarray(_Writable(shared))
@@ -165,8 +165,8 @@ def _asked(array: Any) -> tuple[Any, tuple[int, int]]:
         ask = array.__dlpack__
     except AttributeError:
         raise ArgumentError(
-            f"from_dlpack: expected a DLPack capsule, or an array with __dlpack__; got {describe(array)}. Use nd.array() "
-            "for other arrays and for numbers."
+            f"from_dlpack: expected a DLPack capsule, or an array with __dlpack__; got {describe(array)}. Use "
+            "nd.array() for other arrays and for numbers."
         ) from None
     if _TAKES_VERSIONED:
         try:

@@ -78,13 +78,13 @@ class _TokenEmbedding(Vocabulary):
                 length = length or len(values)
                 if len(values) != length:
                     raise FileFormatError(
-                        f"{path}, line {number}: the vector of {token!r} has {len(values)} numbers, those before have "
-                        f"{length}. All must have as many; is {elem_delim!r} between them, and in no token?"
+                        f"{path}, line {number}: the vector of {token!r} has {len(values)} numbers, those before "
+                        f"have {length}. All must have as many; is {elem_delim!r} between them, and in no token?"
                     )
                 rows[token] = len(rows)
                 table.extend(values)
         if not rows:
-            raise FileFormatError(f"{path}: there is no vector in the file. Its lines must be a token and its numbers.")
+            raise FileFormatError(f"{path}: there is no vector in it. Its lines must be a token and its numbers.")
         vectors = numpy.frombuffer(table, numpy.float32).reshape(-1, length)
         if self.unknown_token in rows:
             unknown = vectors[rows[self.unknown_token]]
@@ -114,14 +114,14 @@ class _TokenEmbedding(Vocabulary):
         if name not in cls.pretrained_files:
             raise ArgumentValueError(
                 f"{kind}: there is no published file {name!r}.{nearest(name, cls.pretrained_files)} "
-                f"text.embedding.get_pretrained_file_names({kind.lower()!r}) lists them; CustomEmbedding takes any file."
+                f"text.embedding.get_pretrained_file_names({kind.lower()!r}) lists them; CustomEmbedding takes any."
             )
         root = os.path.join(data_dir(), "embeddings") if embedding_root is None else embedding_root
         path = os.path.join(os.path.expanduser(root), kind.lower(), name)
         if not os.path.isfile(path):
             raise FileMissingError(
-                f"{kind}: there is no file {path!r}, and none is downloaded. Fetch {cls.pretrained_files[name]}, unpack "
-                "the file there, or say with embedding_root where it is."
+                f"{kind}: there is no file {path!r}, and none is downloaded. Fetch {cls.pretrained_files[name]}, "
+                "unpack the file there, or say with embedding_root where it is."
             )
         return path
 
@@ -155,7 +155,7 @@ class _TokenEmbedding(Vocabulary):
         wanted = [tokens] if single else tokens
         known = self._token_to_idx
         indices = [
-            known[token] if token in known else known.get(token.lower(), 0) if lower_case_backup else 0
+            known[token] if token in known else known.get(str(token).lower(), 0) if lower_case_backup else 0
             for token in wanted
         ]
         vectors = self._idx_to_vec.asnumpy()[indices] if indices else numpy.empty((0, self.vec_len), numpy.float32)
@@ -189,8 +189,9 @@ class _TokenEmbedding(Vocabulary):
         for token in wanted:
             if token not in self._token_to_idx:
                 raise ArgumentValueError(
-                    f"update_token_vectors: the token {token!r} is not indexed.{nearest(str(token), self._idx_to_token)} "
-                    f"The vector of all such tokens is that of {self.unknown_token!r}: name it to change that."
+                    f"update_token_vectors: the token {token!r} is not indexed."
+                    f"{nearest(str(token), self._idx_to_token)} The vector of all such tokens is that of "
+                    f"{self.unknown_token!r}: name it to change that."
                 )
         self._idx_to_vec[[self._token_to_idx[token] for token in wanted]] = new_vectors.reshape(expected)
 
@@ -218,7 +219,9 @@ def _numbers(texts: Sequence[str], token: str, number: int, path: str) -> list[f
     try:
         return [float(text) for text in texts]
     except ValueError as error:
-        raise FileFormatError(f"{path}, line {number}: the vector of {token!r} is no list of numbers: {error}.") from None
+        raise FileFormatError(
+            f"{path}, line {number}: the vector of {token!r} is no list of numbers: {error}."
+        ) from None
 
 
 def _require_vocabulary(vocabulary: Any) -> None:
@@ -347,8 +350,8 @@ class GloVe(_TokenEmbedding):
 
 @register
 class FastText(_TokenEmbedding):
-    """The vectors of FastText, from a file that has been fetched. (Bojanowski, Grave, Joulin and Mikolov, "Enriching Word
-    Vectors with Subword Information", 2017.)
+    """The vectors of FastText, from a file that has been fetched. (Bojanowski, Grave, Joulin and Mikolov, "Enriching
+    Word Vectors with Subword Information", 2017.)
 
     Parameters
     ----------

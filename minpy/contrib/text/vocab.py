@@ -64,7 +64,8 @@ class Vocabulary:
         for position, token in enumerate(reserved or ()):
             if token == unknown_token:
                 raise ArgumentValueError(
-                    f"Vocabulary: the reserved token {token!r} is the unknown token, which is indexed anyway; leave it out."
+                    f"Vocabulary: the reserved token {token!r} is the unknown token, which is indexed anyway; "
+                    "leave it out."
                 )
             if token in (reserved or ())[:position]:
                 raise ArgumentValueError(f"Vocabulary: the reserved token {token!r} is there twice.")
