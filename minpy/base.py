@@ -48,7 +48,6 @@ __all__ = [
     "integer_types",
     "long",
     "mx_float",
-    "mx_float_p",
     "mx_int",
     "mx_int64",
     "mx_real_t",

@@ -37,7 +37,8 @@ LAYERS = [
         "minpy.util",
     ],
     ["minpy"],
-    ["minpy.__main__", "minpy.dropin*"],
+    ["minpy.dropin*"],
+    ["minpy.__main__"],
 ]
 HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in groups}
 
