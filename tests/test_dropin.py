@@ -1,4 +1,4 @@
-"""`import mxnet` finds minpy: the modules, what is not there, pickles; and `python -m minpy`, compared with Python itself."""
+"""`import mxnet` finds minpy: its modules, what is not there, pickles; `python -m minpy`, compared with Python."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ MISSING = {
         r"minpy\.randon\. Did you mean 'random'.* " + WHAT_THERE_IS
     ),
     "import mxnet.ndarray.linalgg": (
-        r"^No module named 'mxnet\.ndarray\.linalgg': .*Did you mean 'linalg'.*dir\(minpy\.ndarray\) lists what there is\."
+        r"^No module named 'mxnet\.ndarray\.linalgg': .*Did you mean 'linalg'.*dir\(minpy\.ndarray\) lists what"
     ),
     "import mxnet.base.nothing": r"No module named 'mxnet\.base\.nothing'; 'mxnet\.base' is not a package",
 }
@@ -310,20 +310,140 @@ def test_a_command_line_that_is_wrong_says_so(arguments, text):
 # -- names that NumPy has removed ----------------------------------------------------------------------------------
 
 # NumPy 1.23's public names, from its own `dir`, that have since gone.
-GONE = """
-    ALLOW_THREADS AxisError BUFSIZE CLIP ComplexWarning DataSource ERR_CALL ERR_DEFAULT ERR_IGNORE ERR_LOG ERR_PRINT
-    ERR_RAISE ERR_WARN FLOATING_POINT_SUPPORT FPE_DIVIDEBYZERO FPE_INVALID FPE_OVERFLOW FPE_UNDERFLOW Inf Infinity MAXDIMS
-    MAY_SHARE_BOUNDS MAY_SHARE_EXACT MachAr ModuleDeprecationWarning NAN NINF NZERO NaN PINF PZERO RAISE RankWarning
-    SHIFT_DIVIDEBYZERO SHIFT_INVALID SHIFT_OVERFLOW SHIFT_UNDERFLOW Tester TooHardError UFUNC_BUFSIZE_DEFAULT
-    UFUNC_PYVALS_NAME VisibleDeprecationWarning WRAP add_docstring add_newdoc add_newdoc_ufunc alltrue asfarray bool bool8
-    byte_bounds bytes0 cast cfloat chararray clongfloat compare_chararrays compat complex complex_ cumproduct deprecate
-    deprecate_with_doc disp fastCopyAndTranspose find_common_type float float_ format_parser fv get_array_wrap geterrobj
-    in1d infty int int0 ipmt irr issctype issubclass_ issubsctype kernel_version long longcomplex longfloat lookfor mat math
-    maximum_sctype mirr msort nbytes nper npv numarray obj2sctype object object0 oldnumeric os pmt ppmt product pv rate
-    recfromcsv recfromtxt round_ row_stack safe_eval sctype2char sctypes set_numeric_ops set_string_function seterrobj
-    singlecomplex sometrue source str str0 string_ sys tracemalloc_domain trapz typeDict uint0 unicode unicode_
-    use_hugepage void0 warnings who
-""".split()
+GONE = [
+    "ALLOW_THREADS",
+    "AxisError",
+    "BUFSIZE",
+    "CLIP",
+    "ComplexWarning",
+    "DataSource",
+    "ERR_CALL",
+    "ERR_DEFAULT",
+    "ERR_IGNORE",
+    "ERR_LOG",
+    "ERR_PRINT",
+    "ERR_RAISE",
+    "ERR_WARN",
+    "FLOATING_POINT_SUPPORT",
+    "FPE_DIVIDEBYZERO",
+    "FPE_INVALID",
+    "FPE_OVERFLOW",
+    "FPE_UNDERFLOW",
+    "Inf",
+    "Infinity",
+    "MAXDIMS",
+    "MAY_SHARE_BOUNDS",
+    "MAY_SHARE_EXACT",
+    "MachAr",
+    "ModuleDeprecationWarning",
+    "NAN",
+    "NINF",
+    "NZERO",
+    "NaN",
+    "PINF",
+    "PZERO",
+    "RAISE",
+    "RankWarning",
+    "SHIFT_DIVIDEBYZERO",
+    "SHIFT_INVALID",
+    "SHIFT_OVERFLOW",
+    "SHIFT_UNDERFLOW",
+    "Tester",
+    "TooHardError",
+    "UFUNC_BUFSIZE_DEFAULT",
+    "UFUNC_PYVALS_NAME",
+    "VisibleDeprecationWarning",
+    "WRAP",
+    "add_docstring",
+    "add_newdoc",
+    "add_newdoc_ufunc",
+    "alltrue",
+    "asfarray",
+    "bool",
+    "bool8",
+    "byte_bounds",
+    "bytes0",
+    "cast",
+    "cfloat",
+    "chararray",
+    "clongfloat",
+    "compare_chararrays",
+    "compat",
+    "complex",
+    "complex_",
+    "cumproduct",
+    "deprecate",
+    "deprecate_with_doc",
+    "disp",
+    "fastCopyAndTranspose",
+    "find_common_type",
+    "float",
+    "float_",
+    "format_parser",
+    "fv",
+    "get_array_wrap",
+    "geterrobj",
+    "in1d",
+    "infty",
+    "int",
+    "int0",
+    "ipmt",
+    "irr",
+    "issctype",
+    "issubclass_",
+    "issubsctype",
+    "kernel_version",
+    "long",
+    "longcomplex",
+    "longfloat",
+    "lookfor",
+    "mat",
+    "math",
+    "maximum_sctype",
+    "mirr",
+    "msort",
+    "nbytes",
+    "nper",
+    "npv",
+    "numarray",
+    "obj2sctype",
+    "object",
+    "object0",
+    "oldnumeric",
+    "os",
+    "pmt",
+    "ppmt",
+    "product",
+    "pv",
+    "rate",
+    "recfromcsv",
+    "recfromtxt",
+    "round_",
+    "row_stack",
+    "safe_eval",
+    "sctype2char",
+    "sctypes",
+    "set_numeric_ops",
+    "set_string_function",
+    "seterrobj",
+    "singlecomplex",
+    "sometrue",
+    "source",
+    "str",
+    "str0",
+    "string_",
+    "sys",
+    "tracemalloc_domain",
+    "trapz",
+    "typeDict",
+    "uint0",
+    "unicode",
+    "unicode_",
+    "use_hugepage",
+    "void0",
+    "warnings",
+    "who",
+]
 
 
 def test_each_name_that_has_gone_comes_back_or_is_said_not_to():

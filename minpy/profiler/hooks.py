@@ -29,7 +29,7 @@ __all__ = ["install", "remove"]
 
 
 class _Timed(threading.local):
-    operator: Any = None  # the operator that this thread is in a timed call of
+    operators: tuple[Any, ...] = ()  # what the call that this thread is timing may be a call of
 
 
 _timed = _Timed()
@@ -73,19 +73,22 @@ def install(eager: bool, programs: bool) -> None:
 # -- calls ---------------------------------------------------------------------------------------------------------
 
 
-def _timing(operator: Any, function: Callable[..., Any], arguments: Any, keywords: dict[str, Any]) -> Any:
-    outer = _timed.operator
-    if outer is operator:  # it is this call that is timed already
+def _timing(
+    name: str, operators: tuple[Any, ...], function: Callable[..., Any], arguments: Any, keywords: dict[str, Any]
+) -> Any:
+    """Call a function, and note it under a name, unless it is part of a call of the same operator that is timed."""
+    outer = _timed.operators
+    if operators[0] in outer:
         return function(*arguments, **keywords)
-    _timed.operator = operator
+    _timed.operators = operators
     start = perf_counter_ns()
     try:
         result = function(*arguments, **keywords)
     finally:
         end = perf_counter_ns()
-        _timed.operator = outer
+        _timed.operators = outer
     if LOG.running and not _is_symbolic(result):
-        LOG.add("operator", operator.__name__, start, end)
+        LOG.add("operator", name, start, end)
     return result
 
 
@@ -97,26 +100,26 @@ def _is_symbolic(result: Any) -> bool:
 
 def _timed_call(function: Any) -> Any:
     def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
-        return _timing(operator, function, (operator, *arguments), attributes)
+        return _timing(operator.__name__, (operator,), function, (operator, *arguments), attributes)
 
     return call
 
 
 def _timed_general_call(function: Any) -> Any:
     def call_on_arrays(operator: Any, inputs: Any, attributes: dict[str, Any]) -> Any:
-        return _timing(operator, function, (operator, inputs, attributes), {})
+        return _timing(operator.__name__, (operator,), function, (operator, inputs, attributes), {})
 
     return call_on_arrays
 
 
 def _timed_sign(operator: Any) -> Callable[[Any], Any]:
-    numbers = operator.with_number or (operator, operator)
+    forms = operator.with_number or (operator, operator)
+    known = (operator, *forms)
 
     def make(method: Any) -> Any:
         def timed(self: Any, other: Any) -> Any:
-            with_number = type(other) in (int, float)
-            on_left = method.__name__.startswith("__r")
-            return _timing(numbers[on_left] if with_number else operator, method, (self, other), {})
+            called = forms[method.__name__.startswith("__r")] if type(other) in (int, float) else operator
+            return _timing(called.__name__, known, method, (self, other), {})
 
         return timed
 

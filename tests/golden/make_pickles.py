@@ -1,4 +1,4 @@
-"""Writes pickles of MXNet's objects, which programs that run on minpy have to be able to read. Runs under MXNet 1.9.1."""
+"""Writes pickles of MXNet's objects, which programs that run on minpy read. Runs under MXNet 1.9.1."""
 
 import pickle
 from pathlib import Path
