@@ -417,7 +417,17 @@ EXECUTORS = [
     ),
 ]
 
-DIFFERENCES = (*ARRAYS, *RECORDING, *NUMBERS, *EXECUTORS)
+MODULES = [
+    Difference(
+        "Reserved tokens of an embedding have no vector: `idx_to_vec` is shorter than `idx_to_token`, and all vectors "
+        "after them are those of other tokens.",
+        "They have the vectors of the file; those that are not in it, the unknown token's.",
+        "A row is a token's.",
+        "embedding_reserved",
+    ),
+]
+
+DIFFERENCES = (*ARRAYS, *RECORDING, *NUMBERS, *EXECUTORS, *MODULES)
 
 # Case name to the reason why our answer differs.
 INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}

@@ -59,8 +59,7 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
     ----------
     seed_state : int
     ctx : Context or 'all'
-        Whose numbers. All contexts of CPUs share one stream, as in MXNet. Those of a GPU are never drawn here, so that
-        seeding them changes nothing.
+        Whose numbers. All contexts share one stream here, as those of CPUs do in MXNet: to seed one is to seed all.
 
     Raises
     ------
@@ -78,8 +77,6 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
     """
     if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
         raise ArgumentError(f"random.seed: the seed is {describe(seed_state)}; expected an integer.")
-    device = ctx if ctx == "all" else getattr(ctx, "device_type", None)
-    if device is None:
+    if ctx != "all" and not hasattr(ctx, "device_type"):
         raise ArgumentError(f"random.seed: ctx is {describe(ctx)}; expected a context such as minpy.cpu(), or 'all'.")
-    if device != "gpu":
-        _source.start(np.random.SeedSequence(int(seed_state) & 0xFFFFFFFFFFFFFFFF))
+    _source.start(np.random.SeedSequence(int(seed_state) & 0xFFFFFFFFFFFFFFFF))
