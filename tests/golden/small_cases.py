@@ -21,7 +21,9 @@ counts = Counter(["a", "b", "b", "c", "c", "c", "some_word$"])
 words = text.vocab.Vocabulary(counts)
 """
 
-VECTORS = TEXT + """
+VECTORS = (
+    TEXT
+    + """
 import os, tempfile, warnings
 def written(content):
     handle, path = tempfile.mkstemp()
@@ -34,6 +36,7 @@ def read(content, **options):
 first = read("a 0.1 0.2 0.3\\nb 0.4 0.5 0.6\\nb 9 9 9\\n<unk> 0.7 0.7 0.7\\n")
 second = read("3 3\\na 1 2 3\\nc 4 5 6\\n")
 """
+)
 
 SQUARES = """
 old = mx.contrib.autograd
