@@ -481,7 +481,7 @@ CHECKS = {
     "recfromtxt": "np.recfromtxt(['1 2', '3 4'])[1, 0] == 3",
     "recfromcsv": "np.recfromcsv(['A,B', '1,2']).a == 1",
     "disp": "np.disp('shown') is None and np.source(np.disp) is None",
-    "deprecate": "np.deprecate(len) is len and np.deprecate(message='x')(len) is len",
+    "deprecate": "np.deprecate(len)([1]) == 1 and np.deprecate(message='x')(len)([1]) == 1",
     "fastCopyAndTranspose": "np.fastCopyAndTranspose(np.ones((1, 2))).shape == (2, 1)",
 }
 

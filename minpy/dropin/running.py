@@ -10,6 +10,7 @@ import atexit
 import builtins
 import importlib.util
 import io
+import linecache
 import os
 import signal
 import sys
@@ -57,6 +58,8 @@ def main(arguments: Sequence[str]) -> int:
         return _run_module(given)
     if kind == "-c":
         command, sys.argv = given[0], ["-c", *given[1:]]
+        if sys.version_info >= (3, 13):  # from where on tracebacks show the lines of a command
+            linecache.cache["<string>"] = (len(command), None, command.splitlines(keepends=True), "<string>")
         _set_first_path("")
         return _run(compile(command, "<string>", "exec", dont_inherit=True), {})
     return _run_script(given)
