@@ -131,7 +131,10 @@ def _run_module(given: list[str]) -> int:
 
 def _run_found(name: str, shown: str) -> int:
     """Run a module that Python's path leads to; of a package, what is in its `__main__.py`."""
-    spec = _found(name)
+    try:
+        spec = _found(name)
+    except Exception as error:  # of a package that holds it, while it was imported
+        return _report(error)
     if spec is not None and spec.submodule_search_locations is not None:
         spec = _found(f"{name}.__main__")
         if spec is None:
