@@ -1,7 +1,7 @@
 """Where minpy answers differently from MXNet 1.9.1 on purpose: what, why, and in which golden cases it shows.
 
 ``intended.json`` holds our answers to those cases. Usage: ``python tests/golden/differences.py`` writes it anew, and
-prints the rows of the table in ``docs/differences.md``.
+the table of differences in ``docs/differences.md``.
 """
 
 import importlib
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
+DOCUMENT = HERE.parent.parent / "docs" / "differences.md"
 # The cases that tests/test_golden.py runs; the other files have tests of their own.
 APART = {"inference", "naming", "symbol", "visualization"}
 GROUPS = tuple(sorted({path.name.removesuffix("_cases.py") for path in HERE.glob("*_cases.py")} - APART))
@@ -490,6 +491,16 @@ ALGEBRA = [
     ),
 ]
 
+MODULES = [
+    Difference(
+        "Reserved tokens of an embedding have no vector: `idx_to_vec` is shorter than `idx_to_token`, and all vectors "
+        "after them are those of other tokens.",
+        "They have the vectors of the file; those that are not in it, the unknown token's.",
+        "A row is a token's.",
+        "embedding_reserved",
+    ),
+]
+
 # All of the above, in this order.
 DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
 
@@ -509,7 +520,7 @@ def cases() -> dict[str, str]:
 
 
 def main() -> None:
-    """Writes ``intended.json`` and prints the rows of the table of differences."""
+    """Writes ``intended.json``, and the table of differences in the documentation."""
     sys.path.insert(0, str(HERE))
     import numpy
 
@@ -521,7 +532,12 @@ def main() -> None:
         answers = {name: run_case(minpy, snippets[name]) for name in sorted(INTENDED)}
     lines = [f"{json.dumps(name)}: {json.dumps(answer, sort_keys=True)}" for name, answer in answers.items()]
     (HERE / "intended.json").write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    print("\n".join(difference.row() for difference in DIFFERENCES))
+    text = DOCUMENT.read_text(encoding="utf-8")
+    head = "| MXNet 1.9.1 | minpy | Why |\n|---|---|---|\n"
+    before, _, after = text.partition(head)
+    rest = after[after.index("\n\n") :] if "\n\n" in after else "\n"
+    rows = "\n".join(difference.row() for difference in DIFFERENCES)
+    DOCUMENT.write_text(f"{before}{head}{rows}{rest}", encoding="utf-8")
 
 
 if __name__ == "__main__":
