@@ -25,6 +25,7 @@ from minpy.ndarray.creation import (
     waitall,
     zeros,
 )
+from minpy.ndarray.decoding import imdecode
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.saving import load, load_frombuffer, save
 from minpy.ops.registry import OPERATORS as _OPERATORS
@@ -46,6 +47,7 @@ __all__ = [
     "full_like",
     "histogram",
     "image",
+    "imdecode",
     "linalg",
     "linspace",
     "load",

@@ -1,6 +1,7 @@
 """The built-in operators, a folder a kind, one file a family: a definition and its gradient rules side by side."""
 
 from minpy.ops.contrib import bipartite_matching, box_nms, boxes, multibox, proposal
+from minpy.ops.image import colors, geometry, resizing
 from minpy.ops.linalg import dot
 from minpy.ops.nn import (
     activation,

@@ -60,7 +60,7 @@ def bipartite_matching(data: np.ndarray, *, threshold: float, is_ascend: bool = 
     turned = rows > columns
     if turned:  # the shorter side looks for its best, one after the other
         scores = scores.swapaxes(1, 2)
-    count, others = scores.shape[1:]
+    others = scores.shape[2]
     matched = np.full(scores.shape[:2], -1)
     if scores.size:
         best = scores.max(2), scores.argmax(2)

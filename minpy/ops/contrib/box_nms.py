@@ -213,7 +213,7 @@ box_nms.keep_shape_only(0)
 
 @box_nms.def_infer_shape
 def _box_nms_shapes(inputs: Any, outputs: Any, *, coord_start: int, score_index: int, id_index: int) -> Any:
-    inputs, [data, *positions] = same_shape(inputs, outputs[:1])
+    inputs, [data] = same_shape(inputs, outputs[:1])
     if data is not None and len(data) and data[-1] > 0:
         _check_positions(data, coord_start, score_index, id_index)
     return inputs, [data, *([None if data is None else data[:-1]] * (len(outputs) - 1))]

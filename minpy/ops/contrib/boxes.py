@@ -156,8 +156,9 @@ def box_encode(
 
     Notes
     -----
-    Of an anchor with center (x, y), width w and height h, and a match with x', y', w', h', the targets are (x' - x) / w,
-    (y' - y) / h, log(w' / w) and log(h' / h) (Ren, He, Girshick and Sun, "Faster R-CNN", 2015, equation 2).
+    Of an anchor with center (x, y), width w and height h, and a match with x', y', w', h', the targets are
+    (x' - x) / w, (y' - y) / h, log(w' / w) and log(h' / h) (Ren, He, Girshick and Sun, "Faster R-CNN", 2015,
+    equation 2).
 
     Examples
     --------

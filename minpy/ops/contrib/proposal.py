@@ -274,7 +274,7 @@ def _shapes(inputs: Any, outputs: Any, *, rpn_post_nms_top_n: int) -> Any:
     batch = (merge_shapes(merge_shapes(scores[:1], moves[:1]), info[:1]) or ())[0]
     size = merge_shapes(scores[2:], moves[2:]) or ()
     anchors = derived(lambda channels: channels // 2, scores[1])
-    moves = merge_shapes(moves, (batch, derived(lambda count: 4 * count, anchors), *size))
+    moves = merge_shapes(moves, (batch, derived(lambda count: 4 * count, anchors), *size)) or ()
     boxes = derived(lambda images: images * rpn_post_nms_top_n, batch)
     return (
         [(batch, scores[1], *size), moves, merge_shapes(info, (batch, 3))],
