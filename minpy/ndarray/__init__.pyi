@@ -29,6 +29,7 @@ from minpy.ndarray.creation import ones as ones
 from minpy.ndarray.creation import split_v2 as split_v2
 from minpy.ndarray.creation import waitall as waitall
 from minpy.ndarray.creation import zeros as zeros
+from minpy.ndarray.decoding import imdecode as imdecode
 from minpy.ndarray.ndarray import NDArray as NDArray
 from minpy.ndarray.saving import load as load
 from minpy.ndarray.saving import load_frombuffer as load_frombuffer

@@ -334,14 +334,15 @@ SYMBOLS = [
     (
         "MultiBoxTarget_symbol",
         (
-            "s = mx.sym.contrib.MultiBoxTarget(mx.sym.var('a'), mx.sym.var('b'), mx.sym.var('c'))\n"
+            "s = mx.sym.contrib.MultiBoxTarget(mx.sym.var('a'), mx.sym.var('b'), mx.sym.var('c'), name='s')\n"
             "result = [s.list_outputs(), [list(x) for x in s.infer_shape(a=(1, 4, 4), b=(2, 3, 5), c=(2, 3, 4))[1]]]"
         ),
     ),
     (
         "Proposal_symbol",
         (
-            "s = mx.sym.contrib.Proposal(mx.sym.var('a'), mx.sym.var('b'), mx.sym.var('c'), output_score=True)\n"
+            "inputs = [mx.sym.var(name) for name in 'abc']\n"
+            "s = mx.sym.contrib.Proposal(*inputs, output_score=True, name='s')\n"
             "shapes = s.infer_shape(a=(1, 24, 3, 4))\n"
             "result = [s.list_outputs(), [list(x) for x in shapes[0]], [list(x) for x in shapes[1]]]"
         ),
@@ -349,28 +350,28 @@ SYMBOLS = [
     (
         "box_nms_symbol",
         (
-            "s = mx.sym.contrib.box_nms(mx.sym.var('a'), overlap_thresh=0.4)\n"
+            "s = mx.sym.contrib.box_nms(mx.sym.var('a'), overlap_thresh=0.4, name='s')\n"
             "result = [s.list_outputs(), s.get_internals().list_outputs(), list(s.infer_shape(a=(3, 6))[1][0])]"
         ),
     ),
     (
         "MultiBoxDetection_symbol",
         (
-            "s = mx.sym.contrib.MultiBoxDetection(mx.sym.var('a'), mx.sym.var('b'), mx.sym.var('c'))\n"
+            "s = mx.sym.contrib.MultiBoxDetection(mx.sym.var('a'), mx.sym.var('b'), mx.sym.var('c'), name='s')\n"
             "result = [s.list_outputs(), list(s.infer_shape(a=(2, 3, 5), b=(2, 20), c=(1, 5, 4))[1][0])]"
         ),
     ),
     (
         "bipartite_matching_symbol",
         (
-            "s = mx.sym.contrib.bipartite_matching(mx.sym.var('a'), threshold=0.1)\n"
+            "s = mx.sym.contrib.bipartite_matching(mx.sym.var('a'), threshold=0.1, name='s')\n"
             "result = [s.list_outputs(), [list(x) for x in s.infer_shape(a=(2, 3, 5))[1]]]"
         ),
     ),
     (
         "box_decode_symbol",
         (
-            "s = mx.sym.contrib.box_decode(mx.sym.var('a'), mx.sym.var('b'))\n"
+            "s = mx.sym.contrib.box_decode(mx.sym.var('a'), mx.sym.var('b'), name='s')\n"
             "result = [s.list_outputs(), list(s.infer_shape(a=(2, 5, 4), b=(1, 5, 4))[1][0])]"
         ),
     ),

@@ -160,12 +160,12 @@ SYMBOL = """
     result = [s.list_outputs(), list(s.infer_shape(a={shape})[1][0]), s.infer_type(a='uint8')[1]]
 """
 SYMBOLS = [
-    ("to_tensor", "to_tensor(mx.sym.var('a'))", (4, 5, 3)),
-    ("normalize", "normalize(mx.sym.var('a'), mean=1, std=2)", (3, 4, 5)),
-    ("crop", "crop(mx.sym.var('a'), x=1, y=1, width=2, height=3)", (2, 4, 5, 3)),
-    ("resize", "resize(mx.sym.var('a'), size=7, keep_ratio=True)", (4, 5, 3)),
-    ("random_flip", "random_flip_left_right(mx.sym.var('a'))", (4, 5, 3)),
-    ("random_hue", "random_hue(mx.sym.var('a'), min_factor=0, max_factor=1)", (4, 5, 3)),
+    ("to_tensor", "to_tensor(mx.sym.var('a'), name='s')", (4, 5, 3)),
+    ("normalize", "normalize(mx.sym.var('a'), name='s', mean=1, std=2)", (3, 4, 5)),
+    ("crop", "crop(mx.sym.var('a'), name='s', x=1, y=1, width=2, height=3)", (2, 4, 5, 3)),
+    ("resize", "resize(mx.sym.var('a'), name='s', size=7, keep_ratio=True)", (4, 5, 3)),
+    ("random_flip", "random_flip_left_right(mx.sym.var('a'), name='s')", (4, 5, 3)),
+    ("random_hue", "random_hue(mx.sym.var('a'), name='s', min_factor=0, max_factor=1)", (4, 5, 3)),
 ]
 
 CASES = [

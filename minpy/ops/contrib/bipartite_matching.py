@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def bipartite_matching(data: np.ndarray, *, threshold: float, is_ascend: bool = 
     require_floats("bipartite_matching", data)
     _check_scores(data.shape)
     rows, columns = data.shape[-2:]
-    scores = data.reshape(-1, rows, columns)
+    scores = data.reshape(math.prod(data.shape[:-2]), rows, columns)
     scores = -scores if is_ascend else scores
     least = -threshold if is_ascend else threshold
     turned = rows > columns
@@ -71,7 +72,7 @@ def bipartite_matching(data: np.ndarray, *, threshold: float, is_ascend: bool = 
     batch, row = np.nonzero(matched >= 0)
     found[batch, matched[batch, row]] = row
     answers = (found, matched) if turned else (matched, found)
-    return tuple(answer.reshape(*data.shape[:-2], -1).astype(data.dtype) for answer in answers)
+    return tuple(answer.reshape(*data.shape[:-2], answer.shape[1]).astype(data.dtype) for answer in answers)
 
 
 def _check_scores(shape: tuple[int, ...]) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.contrib.boxes import is_center, single
 from minpy.ops.dtypes import require_floats
@@ -101,7 +102,7 @@ def box_nms(
     )
     if topk == 0 or not data.size:
         return data.copy(), np.broadcast_to(np.arange(data.shape[-2]), data.shape[:-1]).copy()
-    rows = data.reshape(-1, *data.shape[-2:])
+    rows = data.reshape(math.prod(data.shape[:-2]), *data.shape[-2:])
     sources = _kept_rows(
         rows,
         overlap_thresh,
@@ -188,7 +189,7 @@ def _converted(coordinates: np.ndarray, to_center: bool) -> np.ndarray:
 def _box_nms_gradient(ans: Any, data: Any, *, topk: int, coord_start: int, in_format: str, out_format: str) -> Any:
     shape = np.shape(data)
     count, width = shape[-2:]
-    sources = ans[1].reshape(-1, count)
+    sources = raw_of(ans[1]).reshape(math.prod(shape[:-2]), count)
     batch, rows = np.nonzero(sources >= 0)
     target = batch * count + sources[batch, rows]
     position = np.zeros(sources.size, np.intp)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -92,7 +93,9 @@ def multibox_prior(
     x, y = np.reshape(x, (1, width, 1)), np.reshape(y, (height, 1, 1))
     corners = [x - half_width, y - half_height, x + half_width, y + half_height]
     anchors = np.stack([np.broadcast_to(corner, shape) for corner in corners], -1)
-    return np.reshape(np.clip(anchors, 0, 1) if clip else anchors, (1, -1, 4)).astype(data.dtype, copy=False)
+    return np.reshape(np.clip(anchors, 0, 1) if clip else anchors, (1, math.prod(shape), 4)).astype(
+        data.dtype, copy=False
+    )
 
 
 def _half_sides(
@@ -230,7 +233,7 @@ def multibox_target(
     places, mask = np.zeros((*match.shape, 4), dtype), np.zeros((*match.shape, 4), dtype)
     places[batch, position] = _encoded([corner[position] for corner in corners], matched[:, 1:].T, variances)
     mask[batch, position] = 1
-    return places.reshape(len(match), -1), mask.reshape(len(match), -1), classes
+    return places.reshape(len(match), 4 * match.shape[1]), mask.reshape(len(match), 4 * match.shape[1]), classes
 
 
 def _wide(array: np.ndarray) -> np.ndarray:
@@ -244,7 +247,7 @@ def _count_objects(objects: np.ndarray) -> np.ndarray:
     counts: np.ndarray = np.where(ends.any(1), ends.argmax(1), ends.shape[1]) if ends.size else np.zeros(len(ends), int)
     batch = np.flatnonzero(counts < ends.shape[1])
     last = objects[batch, counts[batch]]
-    wrong = np.flatnonzero((last != -1).any(1))
+    wrong = np.flatnonzero((np.abs(last + 1) > 0.5).any(1))
     if len(wrong):
         item = batch[wrong[0]]
         raise ArgumentError(

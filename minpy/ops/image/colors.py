@@ -10,7 +10,7 @@ import numpy as np
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.operator import Operator
-from minpy.ops.image.geometry import require_image
+from minpy.ops.image.geometry import require_image, require_numbers
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype, same_shape
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
@@ -36,8 +36,9 @@ def _require_colors(name: str, shape: Any) -> None:
         raise ShapeError(f"{name}: data has shape {shape}; expected one channel or three.")
 
 
-def _real(data: np.ndarray) -> np.ndarray:
+def _real(name: str, data: np.ndarray) -> np.ndarray:
     """Return an image in the floating point in which it is computed."""
+    require_numbers(name, data)
     return data if data.dtype.kind == "f" and data.dtype.itemsize > 2 else data.astype(np.float32)
 
 
@@ -135,8 +136,8 @@ _CHANGES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
 }
 
 
-def _changed(data: np.ndarray, kind: str, factor: Any) -> np.ndarray:
-    real = _real(data)
+def _changed(name: str, data: np.ndarray, kind: str, factor: Any) -> np.ndarray:
+    real = _real(name, data)
     image = _CHANGES[kind][0](real, real.dtype.type(factor))
     # A turn back and forth leaves 46.99997, which is 47.
     return _saturated(np.rint(image) if kind == "hue" and data.dtype.kind != "f" else image, data.dtype)
@@ -163,6 +164,8 @@ Raises
 ------
 ShapeError
     For another shape.
+DTypeError
+    For booleans.
 ArgumentError
     If a factor is negative.
 
@@ -191,7 +194,7 @@ def _define_change(kind: str) -> Operator:
             if factor < 0:
                 raise ArgumentError(f"{name}: {argument} is {factor}; expected 0 or more.")
         factor = generator().uniform(0, 1) * (max_factor - min_factor) + min_factor
-        return _changed(data, kind, factor), np.array([factor], np.float64)
+        return _changed(name, data, kind, factor), np.array([factor], np.float64)
 
     meaning, factor, answer = _MEANINGS[kind]
     rest = "rounded" if kind == "hue" else "cut off"
@@ -201,7 +204,7 @@ def _define_change(kind: str) -> Operator:
     @made.def_grad()
     def gradient(ans: Any, data: Any) -> Any:
         image, adjoint = raw_of(data), _CHANGES[kind][1]
-        factor = image.dtype.type(ans[1][0])
+        factor = image.dtype.type(raw_of(ans[1])[0])
         return lambda g: adjoint(image, factor, g[0])
 
     return _infer(made, name, (1,))
@@ -254,6 +257,8 @@ def random_color_jitter(data: np.ndarray, *, brightness: float, contrast: float,
     ------
     ShapeError
         For another shape.
+    DTypeError
+        For booleans.
     ArgumentError
         If a number is negative.
 
@@ -272,9 +277,10 @@ def random_color_jitter(data: np.ndarray, *, brightness: float, contrast: float,
     order = generator().permutation(len(limits))
     factors = generator().uniform(-1, 1, len(limits)) * list(limits.values()) + [1, 1, 1, 0]
     drawn = np.stack([order, factors[order]])
+    require_numbers("random_color_jitter", data)
     image = data.copy()
     for kind, factor in _drawn_changes(drawn):
-        image = _changed(image, kind, factor)
+        image = _changed("random_color_jitter", image, kind, factor)
     return image, drawn
 
 
@@ -289,9 +295,9 @@ def _drawn_changes(drawn: np.ndarray) -> list[tuple[str, float]]:
 def _random_color_jitter_gradient(ans: Any, data: Any) -> Any:
     image = raw_of(data)
     steps = []
-    for kind, factor in _drawn_changes(ans[1]):
+    for kind, factor in _drawn_changes(raw_of(ans[1])):
         steps.append((_CHANGES[kind][1], image, image.dtype.type(factor)))
-        image = _changed(image, kind, factor)
+        image = _changed("random_color_jitter", image, kind, factor)
 
     def gradient(g: Any) -> Any:
         part = g[0]
@@ -308,10 +314,10 @@ _infer(random_color_jitter, "random_color_jitter", (2, 4))
 # -- lighting ----------------------------------------------------------------------------------------------------------
 
 
-def _lit(data: np.ndarray, alpha: Any) -> np.ndarray:
+def _lit(name: str, data: np.ndarray, alpha: Any) -> np.ndarray:
+    real = _real(name, data)
     if data.shape[2] == 1:
         return data.copy()
-    real = _real(data)
     return _saturated(real + (_LIGHTING @ np.asarray(alpha, np.float64)).astype(real.dtype), data.dtype)
 
 
@@ -335,6 +341,8 @@ def adjust_lighting(data: np.ndarray, *, alpha: tuple[float, ...]) -> np.ndarray
     ------
     ShapeError
         For another shape.
+    DTypeError
+        For booleans.
     ArgumentError
         If there are not three numbers.
 
@@ -352,7 +360,7 @@ def adjust_lighting(data: np.ndarray, *, alpha: tuple[float, ...]) -> np.ndarray
     _require_colors("adjust_lighting", data.shape)
     if len(alpha) != 3:
         raise ArgumentError(f"adjust_lighting: alpha is {tuple(alpha)}; expected three numbers.")
-    return _lit(data, alpha)
+    return _lit("adjust_lighting", data, alpha)
 
 
 adjust_lighting.def_grad(lambda ans, data: lambda g: g)
@@ -379,6 +387,8 @@ def random_lighting(data: np.ndarray, *, alpha_std: float = 0.05) -> np.ndarray:
     ------
     ShapeError
         For another shape.
+    DTypeError
+        For booleans.
 
     Examples
     --------
@@ -387,7 +397,7 @@ def random_lighting(data: np.ndarray, *, alpha_std: float = 0.05) -> np.ndarray:
     array([10., 20., 30.], dtype=float32)
     """
     _require_colors("random_lighting", data.shape)
-    return _lit(data, generator().standard_normal(3) * alpha_std)
+    return _lit("random_lighting", data, generator().standard_normal(3) * alpha_std)
 
 
 random_lighting.def_grad(lambda ans, data: lambda g: g)

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.array import raw_of
+from minpy.core.errors import ArgumentError, DTypeError, ShapeError
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype, same_shape
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index, unindex
 
-__all__ = ["as_tuple", "crop", "normalize", "require_image", "to_tensor"]
+__all__ = ["as_tuple", "crop", "normalize", "require_image", "require_numbers", "to_tensor"]
 
 
 def as_tuple(values: Any) -> tuple[Any, ...]:
@@ -26,6 +27,12 @@ def require_image(name: str, shape: Any, batches: bool = True, layout: str = "he
     """Raise, unless a shape is that of an image, or of a batch of images."""
     if len(shape) != 3 and not (batches and len(shape) == 4):
         raise ShapeError(f"{name}: data has shape {shape}; expected ({layout}){f' or (n, {layout})' * batches}.")
+
+
+def require_numbers(name: str, data: np.ndarray) -> None:
+    """Raise, unless an array holds integers or floating-point numbers."""
+    if data.dtype.kind not in "fiu":
+        raise DTypeError(f"{name}: data has dtype {data.dtype}; expected numbers. Use data.astype('uint8').")
 
 
 # -- tensors -----------------------------------------------------------------------------------------------------------
@@ -259,7 +266,7 @@ def _define_flips(name: str, what: str, key: Any) -> tuple[Operator, Operator]:
     certain.def_grad(lambda ans, data: lambda g: index(g, key=key))
     certain.keep_shape_only(0)
     by_chance = _finish(random_flip, f"random_{name}", what, ", or as it is, with equal probability")
-    by_chance.def_grad(lambda ans, data: lambda g: index(g[0], key=key) if ans[1][0] else g[0])
+    by_chance.def_grad(lambda ans, data: lambda g: index(g[0], key=key) if raw_of(ans[1])[0] else g[0])
     by_chance.keep_shape_only(0)
     return certain, by_chance
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError
-from minpy.ops.image.geometry import as_tuple, require_image
+from minpy.ops.image.geometry import as_tuple, require_image, require_numbers
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype
 from minpy.ops.registry import operator
 
@@ -43,6 +43,8 @@ def resize(data: np.ndarray, *, size: tuple[int, ...] = (), keep_ratio: bool = F
     ------
     ShapeError
         If the data have another number of axes.
+    DTypeError
+        For booleans.
     ArgumentError
         If the size is not positive, or for another interpolation.
 
@@ -79,6 +81,7 @@ def resized(name: str, data: Any, width: int, height: int, interp: int) -> Any:
         raise ArgumentError(
             f"{name}: interp is {interp}; expected 0 (nearest), 1 (bilinear), 2 (bicubic), 3 (area) or 4 (Lanczos)."
         )
+    require_numbers(name, data)
     old_height, old_width = data.shape[-3:-1]
     if not old_height * old_width:
         raise ArgumentError(f"{name}: data has shape {data.shape}; expected images that have pixels.")
