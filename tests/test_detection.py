@@ -185,7 +185,7 @@ def test_out() -> None:
         (
             lambda: C.MultiBoxTarget(nd.ones((1, 2, 4)), nd.array([[[-1, 0, 0, 1, 1]]]), nd.ones((1, 2, 2))),
             mx.core.errors.ArgumentError,
-            r"MultiBoxTarget: label\[0, 0\] is \[-1.0, 0.0, 0.0, 1.0, 1.0\]: class -1 ends the objects, and its row must",
+            r"MultiBoxTarget: label\[0, 0\] is \[-1.0, 0.0, 0.0, 1.0, 1.0\]: class -1 ends the objects, and its",
         ),
         (
             lambda: C.MultiBoxTarget(nd.ones((1, 2, 4)), nd.ones((1, 1, 4)), nd.ones((1, 2, 2))),
