@@ -18,17 +18,17 @@ __all__ = ["bipartite_matching"]
 
 
 @operator(name="_contrib_bipartite_matching", outputs=numbered(2))
-def bipartite_matching(data: np.ndarray, *, threshold: float, is_ascend: bool = False, topk: int = -1) -> Any:
+def bipartite_matching(data: np.ndarray, *, is_ascend: bool = False, threshold: float, topk: int = -1) -> Any:
     """Return rows and columns matched greedily: the pair with the best score first, then the best of the others.
 
     Parameters
     ----------
     data : NDArray
         Of shape (..., n, m), floating point: the scores. Axes in front are a batch.
-    threshold : float
-        Pairs are matched if their score is larger; with `is_ascend`, if it is smaller.
     is_ascend : bool
         Whether small scores are the good ones.
+    threshold : float
+        Pairs are matched if their score is larger; with `is_ascend`, if it is smaller.
     topk : int
         How many pairs are matched at most; all that can be if it is not positive.
 

@@ -447,17 +447,19 @@ def multibox_detection(
     result = np.full((batch, count, 6), -1, cls_prob.dtype)
     if not result.size or classes < 2:
         return result
-    objects = _wide(cls_prob[:, 1:])
-    kind, score = objects.argmax(1), objects.max(1)
+    kind, score = _most_probable(_wide(cls_prob[:, 1:]))
     valid = ~(score < threshold)
     corners = _decoded(_wide(anchor), _wide(loc_pred).reshape(batch, count, 4), variances)
     if clip:
         corners = [np.clip(corner, 0, 1) for corner in corners]
     rows = np.stack([kind.astype(score.dtype), score, *corners], -1)
-    first = np.argsort(~valid, axis=1, kind="stable")
     counts = valid.sum(1, keepdims=True)
     there = np.arange(count) < counts
-    result[...] = np.where(there[..., None], np.take_along_axis(rows, first[..., None], 1), -1)
+    if there.all():
+        result[...] = rows
+    else:
+        first = np.argsort(~valid, axis=1, kind="stable")
+        result[...] = np.where(there[..., None], np.take_along_axis(rows, first[..., None], 1), -1)
     if not 0 < nms_threshold <= 1:
         return result
     most = int(counts.max()) if nms_topk <= 0 else min(nms_topk, int(counts.max()))
@@ -475,6 +477,17 @@ def multibox_detection(
     result[:, :most] = np.where(alive[..., None], best, -1)
     result[:, most:, 0] = -1
     return result
+
+
+def _most_probable(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the class with the largest score, and the score; `argmax` of an inner axis takes thrice as long."""
+    best = scores[:, 0].copy()
+    kind = np.zeros(best.shape, np.intp)
+    for number in range(1, scores.shape[1]):
+        score = scores[:, number]
+        np.copyto(kind, number, where=score > best)
+        np.maximum(best, score, out=best)
+    return kind, best
 
 
 def _decoded(anchors: np.ndarray, moves: np.ndarray, variances: Sequence[float]) -> list[np.ndarray]:
