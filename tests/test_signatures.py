@@ -158,6 +158,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "reshape": {"shape": (2,)},
     "randint": {"low": 0, "high": 2},
     "multinomial": {"data": nd.ones((2, 2))},
+    "check_speed": {"sym": sym.var("x")},
     "shuffle": {"data": nd.ones((2, 2))},
     "nd.NDArray.broadcast_like": {"other": nd.ones((2, 2))},
     "nd.NDArray.expand_dims": {"axis": 0},

@@ -139,6 +139,11 @@ def check_speed(
     """
     if typ not in ("whole", "forward"):
         raise ArgumentError(f"check_speed: unknown typ {typ!r}; expected 'whole' or 'forward'.")
+    unknown = [name for name in kwargs if name not in sym.list_arguments()]
+    if unknown:
+        raise ArgumentError(
+            f"check_speed: the symbol has no argument {unknown[0]!r}; it has {', '.join(sym.list_arguments())}."
+        )
     if location is not None:
         kwargs = {name: as_numpy(value).shape for name, value in location.items()}
     executor = sym.simple_bind(ctx, grad_req or "write", **kwargs)

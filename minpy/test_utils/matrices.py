@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ShapeError
+from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ndarray.creation import array
 from minpy.ndarray.ndarray import NDArray
 
@@ -42,6 +42,8 @@ def random_uniform_arrays(*shapes: Sequence[int], **kwargs: Any) -> list[numpy.n
     """
     low, high = kwargs.pop("low", 0.0), kwargs.pop("high", 1.0)
     dtype = kwargs.pop("dtype", numpy.float32)
+    if kwargs:
+        raise ArgumentError(f"random_uniform_arrays has no argument {next(iter(kwargs))!r}; it takes low, high, dtype.")
     return [numpy.asarray(numpy.random.uniform(low, high, tuple(shape)), dtype) for shape in shapes]
 
 
