@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from minpy.namespaces import listing, missing
+from minpy.symbol.functions import function_of as _function_of
 from minpy.symbol.functions import functions_under as _functions_under
 
 _FOUND = _functions_under("_contrib_", __name__)
+_FOUND |= {name: _function_of(f"_{name}", name, __name__) for name in ("adamw_update", "mp_adamw_update")}
 globals().update(_FOUND)
 
 __all__ = [*_FOUND]

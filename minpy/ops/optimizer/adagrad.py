@@ -44,7 +44,7 @@ class _ByRows(Update):
     history : NDArray
         One number a row, of shape (rows, 1); changed in place.
     """,
-    source="Duchi, Hazan and Singer, Adaptive Subgradient Methods, JMLR 12, 2011, with a rate for a row, not an element.",
+    source="Duchi, Hazan and Singer, Adaptive Subgradient Methods, JMLR 12, 2011; here a row has one rate.",
     example="""
     >>> from minpy import nd
     >>> weight, history = nd.ones((2, 2)), nd.zeros((2, 1))
@@ -64,7 +64,9 @@ def _group_adagrad_update(
     epsilon: float = 1e-5,
 ) -> np.ndarray:
     if weight.ndim < 2:
-        raise ShapeError(f"_contrib_group_adagrad_update: weight has shape {weight.shape}; expected rows, two axes or more.")
+        raise ShapeError(
+            f"_contrib_group_adagrad_update: weight has shape {weight.shape}; expected rows, two axes or more."
+        )
     dtype = arithmetic_dtype(weight.dtype)
     grad = clipped(grad.astype(dtype) * rescale_grad, clip_gradient)
     history += np.mean(np.square(grad), axis=tuple(range(1, weight.ndim)), keepdims=True)
@@ -75,9 +77,7 @@ def _step(work: list[np.ndarray], out: np.ndarray, *arrays: np.ndarray, **attrib
     np.copyto(out, _group_adagrad_update(*arrays, **attributes))
 
 
-group_adagrad_update = _ByRows(
-    _group_adagrad_update, _step, name="_contrib_group_adagrad_update", states=("history",)
-)
+group_adagrad_update = _ByRows(_group_adagrad_update, _step, name="_contrib_group_adagrad_update", states=("history",))
 
 
 @group_adagrad_update.def_infer_shape

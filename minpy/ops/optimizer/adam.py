@@ -190,7 +190,7 @@ def _adamw(weight: Any, grad: Any, mean: Any, var: Any, rescale_grad: Any, **att
     >>> weight, mean, var = nd.array([1, 2]), nd.zeros(2), nd.zeros(2)
     >>> nd.contrib.adamw_update(
     ...     weight, nd.array([1, -2]), mean, var, 1.0, lr=0.1, eta=1.0, wd=0.5, beta1=0.5, beta2=0.75, out=weight
-    ... ).asnumpy()
+    ... ).asnumpy().round(3)
     array([0.4, 1.1], dtype=float32)
     """,
 )
@@ -304,7 +304,7 @@ mp_adamw_update = Update(
     >>> arrays = [nd.array([1, 2]), nd.array([1, -2]), nd.zeros(2), nd.zeros(2)]
     >>> nd.contrib.multi_adamw_update(
     ...     *[[array] for array in arrays], 1.0, lrs=[0.1], wds=[0.5], etas=[1.0], beta1=0.5, beta2=0.75, out=arrays[:1]
-    ... )[0].asnumpy()
+    ... )[0].asnumpy().round(3)
     array([0.4, 1.1], dtype=float32)
     """,
 )
@@ -336,9 +336,7 @@ def _multi_adamw_update(
 
 @documented(
     "Return several weights after a step of AdamW each that is made in float32: see `nd.contrib.mp_adamw_update`.",
-    arrays=(
-        "*data : NDArray\n    weight, grad, mean, var, weight32 of each weight, then rescale_grad, which is of shape (1,)."
-    ),
+    arrays=("*data : NDArray\n    weight, grad, mean, var, weight32 of each weight, then rescale_grad of shape (1,)."),
     source=_ADAMW,
     example="""
     >>> from minpy import nd

@@ -257,9 +257,7 @@ def _mp_lamb_update_phase2(
     lower_bound: float = -1.0,
     upper_bound: float = -1.0,
 ) -> np.ndarray:
-    weight32[...] = _lamb_update_phase2(
-        weight32, g, r1, r2, lr=lr, lower_bound=lower_bound, upper_bound=upper_bound
-    )
+    weight32[...] = _lamb_update_phase2(weight32, g, r1, r2, lr=lr, lower_bound=lower_bound, upper_bound=upper_bound)
     return weight32.astype(weight.dtype)
 
 
@@ -347,7 +345,7 @@ def _lamb(
         rescale_grad=rescale_grad,
         clip_gradient=clip_gradient,
     )
-    norms = [np.sqrt(np.sum(np.square(array.astype(arithmetic_dtype(array.dtype))))) for array in (weight, step)]
+    norms = [np.sqrt(np.sum(np.square(array.astype(step.dtype)))) for array in (weight, step)]
     return _lamb_update_phase2(weight, step, *norms, lr=lr, lower_bound=lower_bound, upper_bound=upper_bound)
 
 

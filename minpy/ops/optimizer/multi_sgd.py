@@ -26,9 +26,11 @@ def _example(name: str, single: Update, preloaded: bool) -> str:
         f">>> weights = [nd.array([1, 2]{', dtype=' + repr('float16') if low else ''}) for _ in range(2)]",
     ]
     further = "".join([", nd.zeros(2)" if "mom" in name else "", ", nd.array([1, 2])" if low else ""])
-    lines += [f">>> data = [array for weight in weights for array in (weight, grad{further})]"] if states else [
-        ">>> data = [weights[0], grad, weights[1], grad]"
-    ]
+    lines += (
+        [f">>> data = [array for weight in weights for array in (weight, grad{further})]"]
+        if states
+        else [">>> data = [weights[0], grad, weights[1], grad]"]
+    )
     rates = "nd.array([0.5, 0.25]), nd.array([0, 0])" if preloaded else "lrs=(0.5, 0.25), wds=(0, 0)"
     dtype = "float16" if low else "float32"
     lines += [

@@ -101,7 +101,7 @@ def _ftml_step(
     >>> from minpy import nd
     >>> weight, z, n = nd.array([0, 0]), nd.zeros(2), nd.zeros(2)
     >>> nd.ftrl_update(weight, nd.array([1, 0.25]), z, n, lr=1.0, lamda1=0.5, out=weight).asnumpy()
-    array([-0.25, -0.  ], dtype=float32)
+    array([-0.25,  0.  ], dtype=float32)
     """,
 )
 def _ftrl_update(

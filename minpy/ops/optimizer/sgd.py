@@ -96,7 +96,7 @@ def _nag_mom_step(
     clip_gradient: float,
     **unused: Any,
 ) -> None:
-    step, other = work
+    step, other = work[:2]
     rescaled(step, weight, grad, rescale_grad, clip_gradient, wd, other)
     step *= lr
     mom *= momentum
@@ -288,9 +288,7 @@ def _mp_nag_mom_update(
 _MOM, _BOTH = ("mom",), ("mom", "weight32")
 sgd_update = Update(_sgd_update, _sgd_step, name="sgd_update", work=2)
 sgd_mom_update = Update(_sgd_mom_update, _sgd_mom_step, name="sgd_mom_update", work=2, states=_MOM)
-mp_sgd_update = Update(
-    _mp_sgd_update, _sgd_step, name="mp_sgd_update", work=2, states=("weight32",), master="weight32"
-)
+mp_sgd_update = Update(_mp_sgd_update, _sgd_step, name="mp_sgd_update", work=2, states=("weight32",), master="weight32")
 mp_sgd_mom_update = Update(
     _mp_sgd_mom_update, _sgd_mom_step, name="mp_sgd_mom_update", work=2, states=_BOTH, master="weight32"
 )

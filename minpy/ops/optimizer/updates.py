@@ -266,10 +266,15 @@ class Update(Operator):
         return [(1,) if name in self.numbers else shape for name in names], [shape]
 
     def _infer_types(self, inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
-        names = self.signature.inputs
-        own, made = self.own_types([inputs[index] for index, name in enumerate(names) if name not in self.numbers], outputs)
+        is_number = [name in self.numbers for name in self.signature.inputs]
+        arrays = [dtype for dtype, number in zip(inputs, is_number, strict=True) if not number]
+        own, made = self.own_types(arrays, outputs)
         types = iter(own)
-        return [_ONE if name in self.numbers else next(types) for name in names], made
+        filled = [
+            (_ONE if dtype is None else dtype) if number else next(types)
+            for dtype, number in zip(inputs, is_number, strict=True)
+        ]
+        return filled, made
 
     def own_types(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
         """Infer the dtypes of the inputs that are no numbers, and of the output."""
@@ -277,9 +282,10 @@ class Update(Operator):
             return same_dtype(inputs, outputs)
         names = [name for name in self.signature.inputs if name not in self.numbers] + ["out"]
         known: Any = [*inputs, *outputs]
-        low = next((dtype for name, dtype in zip(names, known, strict=True) if name in self.low and dtype is not None), None)
-        found = [low if name in self.low else _ONE for name in names]
-        filled = [new if old is None else old for old, new in zip(known, found, strict=True)]
+        pairs = list(zip(names, known, strict=True))
+        low = next((dtype for name, dtype in pairs if name in self.low and dtype is not None), None)
+        other = next((dtype for name, dtype in pairs if name not in self.low and dtype is not None), _ONE)
+        filled = [(low if name in self.low else other) if dtype is None else dtype for name, dtype in pairs]
         return filled[:-1], filled[-1:]
 
 
@@ -413,6 +419,16 @@ class MultiUpdate(Operator):
         number = attributes.get(self.count, 1)
         return [f"{name}_{index}" for index in range(number) for name in self.own] + [*self.shared]
 
+    def argument_names(self, count: int) -> list[str]:
+        """Return what messages call the first `count` inputs of a call."""
+        number = (count - len(self.shared)) // len(self.own)
+        names = self.input_names({self.count: number})
+        return (names + [f"data[{index}]" for index in range(len(names), count)])[:count]
+
+    def argument_name(self, index: int) -> str:
+        """Return what messages call the input at a position, of however many."""
+        return f"data[{index}]"
+
     def _outputs(self, attributes: dict[str, Any]) -> Sequence[str]:
         number = attributes.get(self.count, 1)
         return ("output",) if number == 1 else numbered(number)
@@ -437,4 +453,5 @@ class MultiUpdate(Operator):
             own, made = self.single.own_types(inputs[index * stride : (index + 1) * stride], [output])
             found += own
             results += made
-        return found + [_ONE for _ in self.shared], results
+        last = inputs[len(found) :]
+        return found + [_ONE if dtype is None else dtype for dtype in last], results
