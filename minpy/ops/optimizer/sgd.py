@@ -40,16 +40,14 @@ def _sgd_step(
     clip_gradient: float,
     **unused: Any,
 ) -> None:
-    step = work[0]
     if clip_gradient < 0:
-        np.multiply(grad, lr * rescale_grad, step)
+        step = np.multiply(grad, lr * rescale_grad, work[0])
     else:
-        np.multiply(grad, rescale_grad, step)
+        step = np.multiply(grad, rescale_grad, work[0])
         np.clip(step, -clip_gradient, clip_gradient, step)
         step *= lr
     if wd:
-        np.multiply(weight, lr * wd, work[1])
-        step += work[1]
+        step += np.multiply(weight, lr * wd, work[1])
     np.subtract(weight, step, out)
 
 
@@ -75,10 +73,14 @@ def _sgd_mom_step(
         mom += grad
         mom *= -factor
     else:
-        rescaled(work[0], weight, grad, rescale_grad, clip_gradient, wd, work[1])
-        work[0] *= lr
+        step = np.multiply(grad, rescale_grad, work[0])
+        if clip_gradient >= 0:
+            np.clip(step, -clip_gradient, clip_gradient, step)
+        if wd:
+            step += np.multiply(weight, wd, work[1])
+        step *= lr
         mom *= momentum
-        mom -= work[0]
+        mom -= step
     np.add(weight, mom, out)
 
 
@@ -286,8 +288,8 @@ def _mp_nag_mom_update(
 
 
 _MOM, _BOTH = ("mom",), ("mom", "weight32")
-sgd_update = Update(_sgd_update, _sgd_step, name="sgd_update", work=2)
-sgd_mom_update = Update(_sgd_mom_update, _sgd_mom_step, name="sgd_mom_update", work=2, states=_MOM)
+sgd_update = Update(_sgd_update, _sgd_step, name="sgd_update", work=2, allocates=True)
+sgd_mom_update = Update(_sgd_mom_update, _sgd_mom_step, name="sgd_mom_update", work=2, states=_MOM, allocates=True)
 mp_sgd_update = Update(_mp_sgd_update, _sgd_step, name="mp_sgd_update", work=2, states=("weight32",), master="weight32")
 mp_sgd_mom_update = Update(
     _mp_sgd_mom_update, _sgd_mom_step, name="mp_sgd_mom_update", work=2, states=_BOTH, master="weight32"

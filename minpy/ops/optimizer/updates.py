@@ -34,12 +34,12 @@ from minpy.ops.registry import OPERATORS, find_operator
 __all__ = ["MultiUpdate", "Update", "arithmetic_dtype", "clipped", "rescaled"]
 
 _BLOCK = 1 << 16  # elements; of smaller blocks the calls cost more than the caches save
-_ONE = np.dtype("float32")
+_SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
 
 
 def arithmetic_dtype(dtype: np.dtype) -> np.dtype:
     """Return the dtype that an update of weights of some dtype computes in: no less than float32."""
-    return _ONE if dtype.itemsize < 4 else dtype
+    return _SINGLE if dtype.itemsize < 4 else dtype
 
 
 def clipped(grad: Any, limit: float) -> Any:
@@ -84,6 +84,8 @@ class Update(Operator):
         The input that holds the weight in float32, where the weight itself has fewer digits: the update is made there.
     low : sequence of str
         Where there is a master: what has the weight's dtype, "out" among them; all else has float32.
+    allocates : bool
+        Whether a step takes None for arrays of `work`, and makes them where it needs them: cheaper for small weights.
     public : bool
         Whether it is an operator of its own, or only what another is made of.
     """
@@ -99,6 +101,7 @@ class Update(Operator):
         numbers: Sequence[str] = (),
         master: str | None = None,
         low: Sequence[str] = ("weight", "grad", "out"),
+        allocates: bool = False,
         public: bool = True,
     ) -> None:
         super().__init__(definition, name=name, builtin=True, auxiliary=states)
@@ -113,6 +116,8 @@ class Update(Operator):
             index for index, known in enumerate(names) if index not in (0, master_place) and known not in numbers
         ]
         self.blocked.insert(0, master_place)
+        self.nothing: list[Any] | None = [None] * work if allocates else None
+        self.is_plain = not numbers and master is None
         self.changed = [names.index(name) for name in states]
         known = self.signature.attributes.items()
         self.defaults = {key: one.default for key, one in known if one.default is not REQUIRED}
@@ -139,8 +144,11 @@ class Update(Operator):
             like = next((value for value in inputs if isinstance(value, Array)), None)
             if like is None and any(dispatch.kind_of(type(value)) > dispatch.ARRAY for value in inputs):
                 return super().__call__(*inputs, **attributes, name=name, out=out)
-        self.require_fit(raws)
         weight: Any = raws[0]
+        for raw in raws:
+            if type(raw) is not np.ndarray or raw.shape != weight.shape:
+                self.require_fit(raws)
+                break
         if out is None:
             result = self.empty_result(raws)
         elif out is like is inputs[0] and (out._node is None or (type(out._node) is Leaf and not state.recording)):
@@ -148,7 +156,12 @@ class Update(Operator):
             note_write(result)
         else:
             result = self.receiver(out, weight)
-        self.run(result, raws, attributes)
+        try:
+            self.apply(result, raws, {**self.defaults, **attributes})
+        except Exception as error:
+            raise self._explained(error, raws, attributes) from error
+        for index in self.changed:
+            note_write(raws[index])
         if out is not None:
             return out
         return result if like is None else like._like(result)
@@ -158,11 +171,14 @@ class Update(Operator):
         try:
             self.apply(out, raws, {**self.defaults, **attributes})
         except Exception as error:
-            require_floats(self.__name__, raws[0], argument="weight")
-            arrays = describe_arguments(self.signature.inputs, raws)
-            raise operator_error(error, f"{self.__name__}: failed on {arrays}, {attributes}") from error
+            raise self._explained(error, raws, attributes) from error
         for index in self.changed:
             note_write(raws[index])
+
+    def _explained(self, error: Exception, raws: Sequence[Any], attributes: dict[str, Any]) -> Exception:
+        require_floats(self.__name__, raws[0], argument="weight")
+        arrays = describe_arguments(self.signature.inputs, raws)
+        return operator_error(error, f"{self.__name__}: failed on {arrays}, {attributes}")
 
     def receiver(self, out: Any, weight: np.ndarray) -> np.ndarray:
         """Return the memory of `out`, which is taken off the tape if it may be written."""
@@ -206,26 +222,33 @@ class Update(Operator):
         return "shapes must be equal"
 
     def apply(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
-        """Run `step` on the arrays, block by block where their memory allows it."""
-        require_floats(self.__name__, raws[0], argument="weight")
+        """Run `step` on the arrays, with what it needs in one dtype, block by block where they are large."""
         for name, place in self.places.items():
-            attributes[name] = float(raws[place].reshape(-1)[0])
-        arrays = [raws[index] for index in self.blocked]
-        dtype = arithmetic_dtype(arrays[0].dtype)
-        step, count = self.step, self.work
-        if self.into_master or out.dtype != dtype or any(array.dtype != dtype for array in arrays):
-            step, count = self._step_converted, count + len(arrays) + 1
-        if out.flags.c_contiguous and all(array.flags.c_contiguous for array in arrays):
+            attributes[name] = raws[place].item()
+        arrays: Sequence[Any] = raws if self.is_plain else [raws[index] for index in self.blocked]
+        dtype, step, work = arrays[0].dtype, self.step, self.work
+        if (dtype is not _SINGLE and dtype is not _DOUBLE) or out.dtype is not dtype or self.into_master:
+            mixed = True
+        else:
+            mixed = False
+            for array in arrays:
+                if array.dtype is not dtype:
+                    mixed = True
+        if mixed:
+            require_floats(self.__name__, raws[0], argument="weight")
+            dtype, step, work = arithmetic_dtype(dtype), self._step_converted, work + len(arrays) + 1
+        if out.size > _BLOCK and out.flags.c_contiguous and all(array.flags.c_contiguous for array in arrays):
             out = out.reshape(-1)
             arrays = [array.reshape(-1) for array in arrays]
-            if out.size > _BLOCK:
-                work = np.empty((count, _BLOCK), dtype)
-                for start in range(0, out.size, _BLOCK):
-                    block = slice(start, start + _BLOCK)
-                    own = work[:, : min(_BLOCK, out.size - start)]
-                    step([*own], out[block], *[array[block] for array in arrays], **attributes)
-                return
-        step([*np.empty((count, *out.shape), dtype)], out, *arrays, **attributes)
+            whole = np.empty((work, _BLOCK), dtype)
+            for start in range(0, out.size, _BLOCK):
+                block = slice(start, start + _BLOCK)
+                own = [*whole[:, : min(_BLOCK, out.size - start)]]
+                step(own, out[block], *[array[block] for array in arrays], **attributes)
+        elif self.nothing is not None and not mixed and out.ndim:
+            step(self.nothing, out, *arrays, **attributes)
+        else:
+            step([np.empty(out.shape, dtype) for _ in range(work)], out, *arrays, **attributes)
 
     def _step_converted(self, work: list[np.ndarray], out: np.ndarray, *arrays: np.ndarray, **attributes: Any) -> None:
         """Make a step in the arithmetic's dtype, and write what it changes back."""
@@ -271,7 +294,7 @@ class Update(Operator):
         own, made = self.own_types(arrays, outputs)
         types = iter(own)
         filled = [
-            (_ONE if dtype is None else dtype) if number else next(types)
+            (_SINGLE if dtype is None else dtype) if number else next(types)
             for dtype, number in zip(inputs, is_number, strict=True)
         ]
         return filled, made
@@ -284,7 +307,7 @@ class Update(Operator):
         known: Any = [*inputs, *outputs]
         pairs = list(zip(names, known, strict=True))
         low = next((dtype for name, dtype in pairs if name in self.low and dtype is not None), None)
-        other = next((dtype for name, dtype in pairs if name not in self.low and dtype is not None), _ONE)
+        other = next((dtype for name, dtype in pairs if name not in self.low and dtype is not None), _SINGLE)
         filled = [(low if name in self.low else other) if dtype is None else dtype for name, dtype in pairs]
         return filled[:-1], filled[-1:]
 
@@ -454,4 +477,4 @@ class MultiUpdate(Operator):
             found += own
             results += made
         last = inputs[len(found) :]
-        return found + [_ONE if dtype is None else dtype for dtype in last], results
+        return found + [_SINGLE if dtype is None else dtype for dtype in last], results
