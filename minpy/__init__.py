@@ -76,10 +76,13 @@ if TYPE_CHECKING:
     from minpy import visualization as viz
 else:
     _LATE = {"test_utils": "test_utils", "visualization": "visualization", "viz": "visualization"}
+    _POLICIES = ("get_global_policy", "set_global_policy", "wrap_policy")
 
     def __getattr__(name):
         if name in _LATE:  # tools: most programs use neither, and need not import them
             return globals().setdefault(name, import_module(f"minpy.{_LATE[name]}"))
+        if name in _POLICIES:
+            return getattr(import_module("minpy.dispatch.policy"), name)
         text = namespaces.missing_part(name)
         if text is not None:
             raise AttributeError(text)

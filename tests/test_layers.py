@@ -25,13 +25,20 @@ LAYERS = [
     ["minpy.symbol*"],
     ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.test_utils*", "minpy.visualization"],
     ["minpy.autograd", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
+    ["minpy.dispatch*", "minpy.legacy", "minpy.nn*"],
     ["minpy"],
 ]
 HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in groups}
 
 
-# What a method imports once it is called: `op.check` and `op.trace_report`, which most programs never call.
-LATE = {("minpy.core.base", "minpy.checking"), ("minpy.core.base", "minpy.graph.tracing.report")}
+# What is imported once it is asked for: by `op.check` and `op.trace_report`, which most programs never call, and by
+# MinPy's names in `minpy.core`.
+LATE = {
+    ("minpy.core.base", "minpy.checking"),
+    ("minpy.core.base", "minpy.graph.tracing.report"),
+    ("minpy.core", "minpy.functional"),
+    ("minpy.core", "minpy.legacy"),
+}
 
 
 def module_name(path: Path) -> str:

@@ -137,8 +137,8 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         lambda: nd.contrib.group_adagrad_update(nd.ones((2, 3)), nd.ones((2, 3)), nd.ones(2), lr=0.1),
         ShapeError,
         (
-            "_contrib_group_adagrad_update: history is float32 (2,), weight float32 (2, 3); history has one number a row, "
-            "as in (rows, 1)."
+            "_contrib_group_adagrad_update: history is float32 (2,), weight float32 (2, 3); history has one "
+            "number a row, as in (rows, 1)."
         ),
     ),
     (
@@ -150,8 +150,8 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         lambda: nd.preloaded_multi_sgd_update(W, G, W, num_weights=1),
         ArgumentError,
         (
-            "preloaded_multi_sgd_update: 3 arrays are given; num_weights=1 weights need 4: weight, grad of each, then lrs, "
-            "wds."
+            "preloaded_multi_sgd_update: 3 arrays are given; num_weights=1 weights need 4: weight, grad of each, then "
+            "lrs, wds."
         ),
     ),
     (
