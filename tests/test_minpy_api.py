@@ -265,7 +265,10 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "policy": (
         lambda: policy.create("numpy"),
-        "there is no policy 'numpy'; there are auto_blacklist, prefer_mxnet, only_numpy, only_mxnet. Did you mean 'only_numpy'?",
+        (
+            "there is no policy 'numpy'; there are auto_blacklist, prefer_mxnet, only_numpy, only_mxnet. Did you "
+            "mean 'only_numpy'?"
+        ),
     ),
     "variable": (
         lambda: Function(sym.var("x") * 2)(y=np.ones(1)),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 
 from minpy.checking.case import Arrays, Case, as_outputs
+from minpy.checking.draws import Draws
 from minpy.checking.report import OK, Row, failure, skip
 from minpy.core.array import Shaped
 from minpy.core.errors import describe
@@ -37,21 +38,28 @@ class Call:
     inputs : tuple
         Raw values.
     attributes : dict
+    draws : Draws, optional
+        Of a random operator: where every run begins to draw.
     """
 
     operator: Any
     inputs: tuple[Any, ...]
     attributes: dict[str, Any]
+    draws: Draws | None = None
 
     def answer(self) -> Any:
         """Return what the definition of the forward function answers, on copies of the inputs."""
         definition = getattr(self.operator, "definition", self.operator.forward)
         return definition(*self.copies(), **self.attributes)
 
-    def gradient(self, rule: Any, index: int, answer: Any, upstream: numpy.ndarray) -> Any:
+    def gradient(self, rule: Any, index: int, answer: Any, upstream: Any) -> Any:
         """Return what a gradient rule gives for one input, in the input's shape and dtype."""
-        part = rule(answer, *self.copies(), **self.attributes)(upstream.copy())
-        like = Shaped(answer.shape, answer.dtype)
+        several = isinstance(upstream, tuple)
+        part = rule(answer, *self.copies(), **self.attributes)(
+            tuple(g.copy() for g in upstream) if several else upstream.copy()
+        )
+        first = answer[0] if several else answer
+        like = Shaped(first.shape, first.dtype)
         return conform(part, self.operator, index, like, self.inputs[index])  # type: ignore[arg-type]
 
     def differentiable(self, index: int) -> bool:
@@ -60,7 +68,9 @@ class Call:
         return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
 
     def copies(self) -> list[Any]:
-        """Return the inputs, arrays as copies."""
+        """Return the inputs, arrays as copies, before a run."""
+        if self.draws is not None:
+            self.draws.rewind()
         return [value.copy() if isinstance(value, numpy.ndarray) else value for value in self.inputs]
 
 
@@ -109,6 +119,7 @@ def kernel(call: Call) -> Iterator[Form]:
     """Yield the forward function's kernel, where it has one beside the definition."""
     operator = call.operator
     if getattr(operator, "definition", None) not in (None, operator.forward):
+        call.answer()  # raises, where the definition does not take the dtype
         yield Form("forward kernel", call.answer, lambda: operator.forward(*call.copies(), **call.attributes))
 
 
@@ -141,9 +152,17 @@ def rules_into_memory(call: Call) -> Iterator[Form]:
             yield Form(f"gradient of {operator.argument_name(index)} into memory", definition, form)
 
 
-def _answer_and_gradient(call: Call) -> tuple[numpy.ndarray, numpy.ndarray]:
-    answer = numpy.asarray(call.answer())
-    return answer, numpy.cos(numpy.arange(answer.size)).reshape(answer.shape).astype(answer.dtype)
+def _answer_and_gradient(call: Call) -> tuple[Any, Any]:
+    """Return the answer and an upstream gradient for it: tuples, if there are several outputs."""
+    answer = call.answer()
+    if isinstance(answer, tuple):
+        return answer, tuple(map(_some_gradient, answer))
+    answer = numpy.asarray(answer)
+    return answer, _some_gradient(answer)
+
+
+def _some_gradient(answer: numpy.ndarray) -> numpy.ndarray:
+    return numpy.cos(numpy.arange(answer.size)).reshape(answer.shape).astype(answer.dtype)
 
 
 FORMS: list[Callable[[Call], Iterator[Form]]] = [kernel, into_memory, rule_kernels, rules_into_memory]
@@ -243,7 +262,7 @@ def _call(case: Case) -> Call:
     attributes = dict(case.attributes)
     if case.operator.uses_training and attributes.get("training") is None:
         attributes["training"] = state.training
-    return Call(case.operator, case.inputs, attributes)
+    return Call(case.operator, case.inputs, attributes, case.draws)
 
 
 def _extremes(dtype: str, count: int) -> Arrays:

@@ -25,6 +25,7 @@ from minpy.ndarray.creation import (
     waitall,
     zeros,
 )
+from minpy.ndarray.dlpack import from_dlpack, to_dlpack_for_read, to_dlpack_for_write
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.saving import load, load_frombuffer, save
 from minpy.ops.registry import OPERATORS as _OPERATORS
@@ -41,6 +42,7 @@ __all__ = [
     "contrib",
     "empty",
     "eye",
+    "from_dlpack",
     "from_numpy",
     "full",
     "full_like",
@@ -57,6 +59,8 @@ __all__ = [
     "random",
     "save",
     "split_v2",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
     "waitall",
     "zeros",
     *random.FUNCTIONS,

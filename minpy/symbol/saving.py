@@ -27,6 +27,7 @@ from minpy.custom.operator import PropOperator
 from minpy.files import access_error, checked_path, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops.registry import OPERATORS
+from minpy.symbol.legacy import ObjectProp
 from minpy.symbol.loading import Reader
 from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings, method
 from minpy.symbol.upgrading import CURRENT
@@ -200,6 +201,11 @@ def _described(node: Node) -> tuple[str, dict[str, str], int]:
             f"Symbol.tojson: node {node.name!r} is a constant, {describe(node.attributes.get('value'))}: MXNet's form "
             "holds no values. Make it an input, with mx.sym.var(name), and save its value with nd.save."
         )
+    if isinstance(operator, PropOperator) and isinstance(operator.prop, ObjectProp):
+        raise ArgumentError(
+            f"Symbol.tojson: node {node.name!r} calls {operator.__name__}, an object of this program, which a file "
+            "cannot hold. Write it as a CustomOp with a registered CustomOpProp: its name can be saved."
+        )
     if isinstance(operator, PropOperator):
         return "Custom", _noted(node, attribute_strings(node)), len(node.output_names())
     if isinstance(operator, Operator):
@@ -361,3 +367,9 @@ def load_json(json_str: str) -> Symbol:
 
 
 fromjson = load_json
+
+
+@method
+def __setstate__(self: Symbol, state: dict[str, str]) -> None:
+    """Take over what a pickle written by MXNet holds: the symbol as in a file."""
+    self.values = load_json(state["handle"]).values
