@@ -25,6 +25,7 @@ from minpy.ndarray.creation import (
     waitall,
     zeros,
 )
+from minpy.ndarray.decoding import imdecode
 from minpy.ndarray.dlpack import from_dlpack, to_dlpack_for_read, to_dlpack_for_write
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.saving import load, load_frombuffer, save
@@ -48,6 +49,7 @@ __all__ = [
     "full_like",
     "histogram",
     "image",
+    "imdecode",
     "linalg",
     "linspace",
     "load",

@@ -29,6 +29,7 @@ from minpy.ndarray.creation import ones as ones
 from minpy.ndarray.creation import split_v2 as split_v2
 from minpy.ndarray.creation import waitall as waitall
 from minpy.ndarray.creation import zeros as zeros
+from minpy.ndarray.decoding import imdecode as imdecode
 from minpy.ndarray.dlpack import from_dlpack as from_dlpack
 from minpy.ndarray.dlpack import to_dlpack_for_read as to_dlpack_for_read
 from minpy.ndarray.dlpack import to_dlpack_for_write as to_dlpack_for_write

@@ -528,6 +528,62 @@ MODULES = [
     ),
 ]
 
+DETECTION = [
+    Difference(
+        "`box_nms` with another `out_format` leaves boxes as they are whose first coordinate is negative.",
+        "They are converted, too.",
+        "Wrong numbers.",
+        "box_nms_left_of_zero",
+    ),
+    Difference(
+        "The gradient of `box_nms` with another `out_format` is handed on as if formats were equal.",
+        "It goes through the conversion.",
+        "A wrong gradient.",
+        "box_nms_gradient_through_formats",
+    ),
+    Difference(
+        "`bipartite_matching` with `topk=k` matches k + 1 pairs.",
+        "It matches k.",
+        "Off by one.",
+        "bipartite_matching_top_one",
+    ),
+    Difference(
+        "`MultiBoxTarget` fails where negative mining finds fewer anchors than it may take.",
+        "It takes those that there are.",
+        "The ratio is an upper bound, and one crowded image should not end a training.",
+        "MultiBoxTarget_too_few_negatives",
+    ),
+]
+
+IMAGES = [
+    Difference(
+        "`image.random_saturation` mixes with 0.114 times blue, in place of the gray of the pixel.",
+        "It mixes with the gray.",
+        "A wrong number.",
+        "image_random_saturation_0_3",
+    ),
+    Difference(
+        "`image.random_hue` of integers cuts off fractions, also those that rounding left over: 47 turned by 0 is 46.",
+        "It rounds.",
+        "What is not turned stays as it is.",
+        "image_random_hue_uint8",
+    ),
+    Difference(
+        "The gradients of `image.flip_*`, `random_flip_*`, `random_brightness`, `random_contrast`, `random_saturation` "
+        "and `random_hue` are handed on as they come.",
+        "They are flipped, scaled and mixed as the image was.",
+        "Wrong gradients.",
+        "image_gradient_flip_left_right image_gradient_flip_top_bottom image_gradient_random_brightness "
+        "image_gradient_random_contrast image_gradient_random_hue",
+    ),
+    Difference(
+        "`image.to_tensor` and `image.resize` have no gradients.",
+        "They have.",
+        "Images may be what is differentiated with respect to.",
+        "image_gradient_to_tensor image_gradient_resize",
+    ),
+]
+
 # All of the above, in this order.
 DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
 
