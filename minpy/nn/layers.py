@@ -196,7 +196,7 @@ def softmax_loss(x: Any, label: Any) -> Any:
     >>> round(float(softmax_loss(np.array([[1.0, 1.0]]), np.array([1]))), 4)
     0.6931
     """
-    shifted = x - np.max(x, axis=1, keepdims=True)
+    shifted = x - x.max(axis=1, keepdims=True)
     logarithms = shifted - np.log(np.sum(np.exp(shifted), axis=1, keepdims=True))
     return -np.sum(logarithms * _one_hot(label, x)) / x.shape[0]
 
