@@ -109,10 +109,13 @@ if TYPE_CHECKING:
     from minpy import torch as th
     from minpy import visualization as viz
 else:
+    _POLICIES = ("get_global_policy", "set_global_policy", "wrap_policy")
 
     def __getattr__(name):
         if name in namespaces.LATE:
             return globals().setdefault(name, import_module(f"minpy.{namespaces.ALIASES.get(name, name)}"))
+        if name in _POLICIES:
+            return getattr(import_module("minpy.dispatch.policy"), name)
         text = namespaces.missing_part(name)
         if text is not None:
             raise AttributeError(text)

@@ -9,7 +9,17 @@ from minpy.core.errors import ContextError, nearest
 from minpy.core.state import ThreadValues, leaving
 from minpy.namespaces import listing
 
-__all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
+__all__ = [
+    "Context",
+    "cpu",
+    "cpu_pinned",
+    "cpu_shared",
+    "current_context",
+    "gpu",
+    "gpu_memory_info",
+    "num_gpus",
+    "set_context",
+]
 __dir__ = listing(__all__)
 
 
@@ -133,6 +143,17 @@ def current_context() -> Context:
 def set_current_context(context: Context) -> None:
     """Make a context that of new arrays of this thread for which none is given, until the scope around this is left."""
     _default.context = context
+
+
+def set_context(context: Context) -> None:
+    """Make a context that of new arrays of this thread, as MinPy had it; `with context:` undoes that, and is better.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> set_context(mx.cpu())
+    """
+    set_current_context(Context(context))
 
 
 def cpu(device_id: int = 0) -> Context:

@@ -35,7 +35,6 @@ CALLED = {
     "UpSampling-odd": "a convolution",
     "gather_nd*": "refuses indices that are out of range",
     "scatter_nd": "refuses indices that are out of range",
-    "sgd_mom_update": "moves the states",
     "softmax_cross_entropy": "refuses labels that are no class",
     **operator_table.CALLED,
 }
@@ -58,7 +57,7 @@ STEPS = {
         "broadcast_mod broadcast_mul broadcast_not_equal broadcast_power broadcast_sub cast cbrt ceil clip "
         "cos cosh degrees elemwise_add elemwise_div elemwise_mul elemwise_sub erf erfinv exp expm1 floor "
         "gamma gammaln hard_sigmoid log log10 log1p log2 logical_not make_loss negative radians rcbrt "
-        "reciprocal relu rint round rsqrt sgd_update sigmoid sign sin sinh smooth_l1 softsign sqrt square tan "
+        "reciprocal relu rint round rsqrt sigmoid sign sin sinh smooth_l1 softsign sqrt square tan "
         "tanh trunc"
     ),
     "elementwise call": "Embedding UpSampling _unravel_index argsort batch_take take",

@@ -36,6 +36,7 @@ LAYERS = [
         "minpy.torch",
         "minpy.util",
     ],
+    ["minpy.dispatch*", "minpy.legacy", "minpy.nn*"],
     ["minpy"],
     ["minpy.dropin*"],
     ["minpy.__main__"],
@@ -43,8 +44,14 @@ LAYERS = [
 HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in groups}
 
 
-# What a method imports once it is called: `op.check` and `op.trace_report`, which most programs never call.
-LATE = {("minpy.core.base", "minpy.checking"), ("minpy.core.base", "minpy.graph.tracing.report")}
+# What is imported once it is asked for: by `op.check` and `op.trace_report`, which most programs never call, and by
+# MinPy's names in `minpy.core`.
+LATE = {
+    ("minpy.core.base", "minpy.checking"),
+    ("minpy.core.base", "minpy.graph.tracing.report"),
+    ("minpy.core", "minpy.functional"),
+    ("minpy.core", "minpy.legacy"),
+}
 
 
 def module_name(path: Path) -> str:

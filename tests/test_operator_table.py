@@ -101,7 +101,7 @@ def test_values(row: Row) -> None:
     copies = [value.copy() for value in inputs]
     with scope(row):
         expected = call(row, inputs)
-        on_arrays = call(row, [nd.array(value, dtype="float64") for value in inputs])
+        on_arrays = call(row, [nd.array(value, dtype="float64") for value in copies])
     for output, array in zip(expected, on_arrays, strict=True):
         if inputs:  # without, there is no kind of array to answer in
             assert isinstance(array, nd.NDArray)

@@ -73,12 +73,9 @@ class Case:
     @property
     def states(self) -> tuple[int | str, ...]:
         """The slots of the auxiliary states, which calls may change in place."""
-        positions = self.operator.signature.inputs
-        return tuple(
-            name if name in self.attributes else positions.index(name)
-            for name in self.operator.auxiliary
-            if name in self.attributes or positions.index(name) < len(self.inputs)
-        )
+        names = self.operator.argument_names(len(self.inputs))
+        positions = [position for position, name in enumerate(names) if name in self.operator.auxiliary]
+        return (*positions, *[name for name in self.attributes if name in self.operator.auxiliary])
 
     def __getitem__(self, slot: int | str) -> Any:
         return self.attributes[slot] if isinstance(slot, str) else self.inputs[slot]

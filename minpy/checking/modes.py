@@ -158,7 +158,8 @@ def under_autograd(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Array
         return answer
 
     with _autograd():
-        pull, _ = autograd.make_vjp(function, tuple(range(len(boxed.slots))))(*boxed.variables)
+        values = [value.copy() for value in boxed.variables]  # states among them are moved
+        pull, _ = autograd.make_vjp(function, tuple(range(len(boxed.slots))))(*values)
         gradients = as_outputs(pull(tuple(upstream) if len(upstream) > 1 else upstream[0])) if case.slots else None
     return outputs, gradients
 

@@ -1,4 +1,10 @@
-"""The core: operators, the tape, dispatch, errors and devices. It imports nothing but NumPy."""
+"""The core: operators, the tape, dispatch, errors and devices. It imports nothing but NumPy.
+
+MinPy's users import `grad`, `grad_and_loss`, `Function` and some more from here: these names lead to the modules above
+that have them, once somebody asks.
+"""
+
+from typing import Any
 
 from minpy.core.array import Array
 from minpy.core.customop import customop
@@ -6,3 +12,26 @@ from minpy.core.operator import Operator
 from minpy.core.state import Scope, state
 
 __all__ = ["Array", "Operator", "Scope", "customop", "state"]
+
+_IN_FUNCTIONAL = ("grad", "grad_and_loss")
+_IN_LEGACY = (
+    "Function",
+    "MXNetSymbolError",
+    "convert_args",
+    "function",
+    "minpy_to_numpy",
+    "numpy_to_minpy",
+    "return_numpy",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _IN_FUNCTIONAL:
+        from minpy import functional
+
+        return getattr(functional, name)
+    if name in _IN_LEGACY:
+        from minpy import legacy
+
+        return getattr(legacy, name)
+    raise AttributeError(f"module 'minpy.core' has no attribute {name!r}")

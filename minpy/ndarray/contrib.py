@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from minpy.namespaces import listing, missing
+from minpy.ndarray import weight_updates as _weight_updates
 from minpy.ndarray.finite import isfinite, isinf, isnan
 from minpy.ndarray.zipfian import rand_zipfian
 from minpy.ops.registry import operators_under as _operators_under
 
 _FOUND = _operators_under("_contrib_")
-globals().update(_FOUND)
+_FUNCTIONS = {name: getattr(_weight_updates, name) for name in _weight_updates.__all__}
+globals().update(_FOUND, **_FUNCTIONS)
 
-__all__ = ["isfinite", "isinf", "isnan", "rand_zipfian", *_FOUND]
+__all__ = ["isfinite", "isinf", "isnan", "rand_zipfian", *_FOUND, *_FUNCTIONS]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.nd.contrib", "operator", __all__)

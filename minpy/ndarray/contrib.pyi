@@ -10,6 +10,12 @@ from minpy.core.operator import Operator
 from minpy.ndarray.finite import isfinite as isfinite
 from minpy.ndarray.finite import isinf as isinf
 from minpy.ndarray.finite import isnan as isnan
+from minpy.ndarray.weight_updates import adamw_update as adamw_update
+from minpy.ndarray.weight_updates import mp_adamw_update as mp_adamw_update
+from minpy.ndarray.weight_updates import multi_adamw_update as multi_adamw_update
+from minpy.ndarray.weight_updates import multi_lamb_update as multi_lamb_update
+from minpy.ndarray.weight_updates import multi_mp_adamw_update as multi_mp_adamw_update
+from minpy.ndarray.weight_updates import multi_mp_lamb_update as multi_mp_lamb_update
 from minpy.ndarray.zipfian import rand_zipfian as rand_zipfian
 
 _P = ParamSpec("_P")
@@ -71,6 +77,8 @@ def div_sqrt_dim(data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
 def fft(data: Any, compute_size: int = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
 def gradientmultiplier(data: Any, scalar: float = ..., is_int: bool = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
+@_operator
+def group_adagrad_update(weight: Any, grad: Any, history: Any, lr: float, rescale_grad: float = ..., clip_gradient: float = ..., epsilon: float = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
 def hawkesll(lda: Any, alpha: Any, beta: Any, state: Any, lags: Any, marks: Any, valid_length: Any, max_time: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator

@@ -557,6 +557,33 @@ MODULES = [
     ),
 ]
 
+UPDATES = [
+    Difference(
+        "`mp_lamb_update_phase2` does not change `weight32`: every step starts at the first weights.",
+        "The update is made in `weight32`, and rounded to the weight.",
+        "Nothing is learned.",
+        "mp_lamb_update_phase2_plain_one_two mp_lamb_update_phase2_plain_two_one "
+        "mp_lamb_update_phase2_plain_one0_two mp_lamb_update_phase2_plain_one_one0 "
+        "mp_lamb_update_phase2_lower_one_two mp_lamb_update_phase2_lower_two_one "
+        "mp_lamb_update_phase2_lower_one0_two mp_lamb_update_phase2_lower_one_one0 "
+        "mp_lamb_update_phase2_upper_one_two mp_lamb_update_phase2_upper_two_one "
+        "mp_lamb_update_phase2_upper_one0_two mp_lamb_update_phase2_upper_one_one0 "
+        "mp_lamb_update_phase2_both_one_two mp_lamb_update_phase2_both_two_one "
+        "mp_lamb_update_phase2_both_one0_two mp_lamb_update_phase2_both_one_one0 "
+        "mp_lamb_update_phase2_zero_one_two mp_lamb_update_phase2_zero_two_one "
+        "mp_lamb_update_phase2_zero_one0_two mp_lamb_update_phase2_zero_one_one0",
+    ),
+    Difference(
+        "`nag_mom_update` with `wd` and `out=weight` reads the weight again after it has written it: the momentum gets "
+        "the decay of the new weight.",
+        "What is written where does not change what is computed.",
+        "Two calls that differ in `out` alone have different momenta.",
+        "nag_mom_update_decay_float32 nag_mom_update_decay_float64 nag_mom_update_everything_float32 "
+        "nag_mom_update_everything_float64 nag_mom_update_all_float32 nag_mom_update_all_float64 "
+        "mp_nag_mom_update_decay mp_nag_mom_update_everything mp_nag_mom_update_all",
+    ),
+]
+
 # All of the above, in this order.
 DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
 

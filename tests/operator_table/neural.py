@@ -1,4 +1,4 @@
-"""Rows of `minpy.ops.nn.activation`, `softmax`, `neural`, `loss`, `sampling` and `optimizer`."""
+"""Rows of `minpy.ops.nn.activation`, `softmax`, `neural`, `loss` and `sampling`."""
 
 from __future__ import annotations
 
@@ -166,14 +166,6 @@ ROWS += [
 
 # -- drawing, and updating ---------------------------------------------------------------------------------------------
 
-_WEIGHTS = (real(3, 4), real(3, 4))
-_RATES: dict[str, Any] = {"lr": 0.1, "wd": 0.5, "rescale_grad": 2.0, "clip_gradient": 1.5}
-
-
-def _step(w: np.ndarray, g: np.ndarray, lr: float, wd: float, rescale_grad: float, clip_gradient: float) -> np.ndarray:
-    return lr * (np.clip(g * rescale_grad, -clip_gradient, clip_gradient) + wd * w)
-
-
 ROWS += [
     Row("_shuffle", real(5), {}, random=True, order=0, reason="an order drawn at random"),
     Row(
@@ -183,21 +175,5 @@ ROWS += [
         lambda x, shape: np.array([[1, 1], [2, 2]]),
         order=0,
         reason="integer answer",
-    ),
-    Row(
-        "sgd_update",
-        _WEIGHTS,
-        _RATES,
-        lambda w, g, **rates: w - _step(w, g, **rates),
-        order=0,
-        reason="an update",
-    ),
-    Row(
-        "sgd_mom_update",
-        (*_WEIGHTS, Spec((3, 4), values=np.zeros((3, 4)))),
-        {"lr": 0.0, "momentum": 0.9},
-        lambda w, g, m, lr, momentum: w,
-        order=0,
-        reason="an update",
     ),
 ]

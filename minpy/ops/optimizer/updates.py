@@ -1,4 +1,4 @@
-"""Updates of weights by an optimizer. They write: into `out` (usually the weight itself), and into their state.
+"""What updates of weights have in common. They write: into `out` (usually the weight itself), and into their states.
 
 An update is several passes over arrays that are larger than the caches. Here all steps are done on one block of the
 arrays after another, so that each array is read from memory once.
@@ -6,40 +6,128 @@ arrays after another, so that each array is read from memory once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from minpy.core import dispatch
 from minpy.core.array import Array, note_write
-from minpy.core.attributes import bind
-from minpy.core.errors import ArgumentError, ShapeError, describe, describe_arguments, operator_error
+from minpy.core.attributes import REQUIRED, bind
+from minpy.core.base import DTypes, PartialShape, Shapes
+from minpy.core.errors import (
+    ArgumentError,
+    MXNetError,
+    ShapeError,
+    describe,
+    describe_arguments,
+    operator_error,
+)
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.ops.dtypes import require_floats
-from minpy.ops.inference.partial_shapes import same_shape
-from minpy.ops.registry import OPERATORS
+from minpy.ops.inference.partial_shapes import merge_shapes, same_dtype
+from minpy.ops.inference.rules import numbered
+from minpy.ops.registry import OPERATORS, find_operator
 
-__all__ = ["Update", "sgd_mom_update", "sgd_update"]
+__all__ = ["MultiUpdate", "Update", "arithmetic_dtype", "clipped", "rescaled"]
 
-_BLOCK = 1 << 18  # elements; smaller ones stay in faster caches, but then the calls cost more than they save
+_BLOCK = 1 << 16  # elements; of smaller blocks the calls cost more than the caches save
+_SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
+
+
+def arithmetic_dtype(dtype: np.dtype) -> np.dtype:
+    """Return the dtype that an update of weights of some dtype computes in: no less than float32."""
+    return _SINGLE if dtype.itemsize < 4 else dtype
+
+
+def clipped(grad: Any, limit: float) -> Any:
+    """Return a gradient clipped to [-limit, limit]; as it is, if `limit` is negative. For definitions."""
+    return np.clip(grad, -limit, limit) if limit >= 0 else grad
+
+
+def rescaled(
+    out: np.ndarray, weight: np.ndarray, grad: np.ndarray, rescale: float, clip: float, wd: float, work: np.ndarray
+) -> None:
+    """Write the rescaled, then clipped gradient plus wd · weight into `out`. For steps; `work` is for them to use."""
+    if rescale == 1:
+        np.copyto(out, grad)
+    else:
+        np.multiply(grad, rescale, out)
+    if clip >= 0:
+        np.clip(out, -clip, clip, out)
+    if wd:
+        np.multiply(weight, wd, work)
+        out += work
 
 
 class Update(Operator):
     """An operator that changes its states in place, and writes the new weight into `out`, without a copy in between.
 
-    `forward(weight, grad, *states, **attributes)` returns the new weight, of fresh memory; `step(out, weight, grad,
-    *states, **attributes)` does the work on a block of them.
+    Parameters
+    ----------
+    definition : callable
+        `definition(weight, grad, *states, **attributes)` moves the states and returns the new weight: plain NumPy,
+        without a thought for memory.
+    step : callable
+        `step(work, out, weight, grad, *states, **attributes)` does the same in place, on a block of the arrays, all of
+        one dtype. `out` may be `weight`. It is given all attributes, and the numbers that are inputs under their names.
+    name : str
+    work : int
+        How many further arrays a step needs; `work` is a list of them.
+    states : sequence of str
+        The inputs that it changes.
+    numbers : sequence of str
+        The inputs that are arrays of one number.
+    master : str, optional
+        The input that holds the weight in float32, where the weight itself has fewer digits: the update is made there.
+    low : sequence of str
+        Where there is a master: what has the weight's dtype, "out" among them; all else has float32.
+    allocates : bool
+        Whether a step takes None for arrays of `work`, and makes them where it needs them: cheaper for small weights.
+    public : bool
+        Whether it is an operator of its own, or only what another is made of.
     """
 
-    def __init__(self, forward: Callable[..., Any], step: Callable[..., None]) -> None:
-        super().__init__(forward, builtin=True)
-        self.step = step
+    def __init__(
+        self,
+        definition: Callable[..., Any],
+        step: Callable[..., None],
+        *,
+        name: str,
+        work: int = 1,
+        states: Sequence[str] = (),
+        numbers: Sequence[str] = (),
+        master: str | None = None,
+        low: Sequence[str] = ("weight", "grad", "out"),
+        allocates: bool = False,
+        public: bool = True,
+    ) -> None:
+        super().__init__(definition, name=name, builtin=True, auxiliary=states)
+        names = self.signature.inputs
+        self.step, self.work, self.numbers = step, work, tuple(numbers)
+        master_place = 0 if master is None else names.index(master)
+        self.has_master, self.low = master is not None, low
+        self.into_master = master in states
+        self.places = {name: names.index(name) for name in numbers}
+        # What steps are given after `out`: the weight (the master's, if there is one), the gradient, the states.
+        self.blocked = [
+            index for index, known in enumerate(names) if index not in (0, master_place) and known not in numbers
+        ]
+        self.blocked.insert(0, master_place)
+        self.nothing: list[Any] | None = [None] * work if allocates else None
+        self.is_plain = not numbers and master is None
+        self.changed = [names.index(name) for name in states]
+        known = self.signature.attributes.items()
+        self.defaults = {key: one.default for key, one in known if one.default is not REQUIRED}
         self.def_grad_zero()
-        self.def_infer_shape(same_shape)
-        OPERATORS[self.__name__] = self
+        self.def_kernel(self._compute)
+        self.def_infer_shape(self._infer_shapes)
+        self.def_infer_type(self._infer_types)
+        if public:
+            self.unpickled_by = (find_operator, (name,))
+            OPERATORS[name] = self
 
     def __call__(self, /, *arguments: Any, **attributes: Any) -> Any:
         out, name = attributes.pop("out", None), None
@@ -59,30 +147,40 @@ class Update(Operator):
         weight: Any = raws[0]
         for raw in raws:
             if type(raw) is not np.ndarray or raw.shape != weight.shape:
-                self._require_fit(raws)
+                self.require_fit(raws)
+                break
         if out is None:
-            result = np.empty_like(weight)
+            result = self.empty_result(raws)
         elif out is like is inputs[0] and (out._node is None or (type(out._node) is Leaf and not state.recording)):
             result = weight
             note_write(result)
         else:
-            result = self._receiver(out, weight)
+            result = self.receiver(out, weight)
         try:
-            if result.size <= 2 * _BLOCK:
-                self.step(result, *raws, **attributes)
-            else:
-                self.apply(result, raws, attributes)
+            self.apply(result, raws, {**self.defaults, **attributes})
         except Exception as error:
-            require_floats(self.__name__, weight, argument="weight")
-            arrays = describe_arguments(self.signature.inputs, raws)
-            raise operator_error(error, f"{self.__name__}: failed on {arrays}, {attributes}") from error
-        for raw in raws[2:]:
-            note_write(raw)
+            raise self._explained(error, raws, attributes) from error
+        for index in self.changed:
+            note_write(raws[index])
         if out is not None:
             return out
         return result if like is None else like._like(result)
 
-    def _receiver(self, out: Any, weight: np.ndarray) -> np.ndarray:
+    def run(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
+        """Write the new weight into `out` and move the states, with words for what goes wrong."""
+        try:
+            self.apply(out, raws, {**self.defaults, **attributes})
+        except Exception as error:
+            raise self._explained(error, raws, attributes) from error
+        for index in self.changed:
+            note_write(raws[index])
+
+    def _explained(self, error: Exception, raws: Sequence[Any], attributes: dict[str, Any]) -> Exception:
+        require_floats(self.__name__, raws[0], argument="weight")
+        arrays = describe_arguments(self.signature.inputs, raws)
+        return operator_error(error, f"{self.__name__}: failed on {arrays}, {attributes}")
+
+    def receiver(self, out: Any, weight: np.ndarray) -> np.ndarray:
         """Return the memory of `out`, which is taken off the tape if it may be written."""
         result: np.ndarray = dispatch.target_of(self, out)
         if result.shape != weight.shape:
@@ -95,223 +193,288 @@ class Update(Operator):
             note_write(result)
         return result
 
-    def _require_fit(self, raws: list[Any]) -> None:
-        for name, raw in zip(self.signature.inputs, raws, strict=True):
+    def require_fit(self, raws: Sequence[Any]) -> None:
+        """Raise, unless all inputs are arrays of the weight's shape, and numbers arrays of one number."""
+        weight = raws[0]
+        for position, raw in enumerate(raws):
+            if type(raw) is np.ndarray and raw.shape == weight.shape and not self.numbers:
+                continue
+            name = self.signature.inputs[position]
             if not isinstance(raw, np.ndarray):
                 raise ArgumentError(f"{self.__name__}: {name} is {describe(raw)}; expected an NDArray or NumPy array.")
-            if raw.shape != raws[0].shape:
+            if name in self.numbers:
+                if raw.size != 1:
+                    raise ShapeError(
+                        f"{self.__name__}: {name} is {describe(raw)}; expected an array of one number, of shape (1,)."
+                    )
+            elif raw.shape != self.shape_of(name, weight.shape):
                 raise ShapeError(
-                    f"{self.__name__}: {name} is {describe(raw)}, weight {describe(raws[0])}; shapes must be equal."
+                    f"{self.__name__}: {name} is {describe(raw)}, weight {describe(weight)}; "
+                    f"{self.shapes_wanted(name)}."
                 )
 
-    def apply(self, out: np.ndarray, raws: list[np.ndarray], attributes: dict[str, Any]) -> None:
-        """Run `step` on the arrays, block by block where they are large and their memory allows it."""
-        size = out.size
-        if size <= 2 * _BLOCK or not (out.flags.c_contiguous and all(raw.flags.c_contiguous for raw in raws)):
-            self.step(out, *raws, **attributes)
-            return
-        flat = [out.reshape(-1), *[raw.reshape(-1) for raw in raws]]
-        for start in range(0, size, _BLOCK):
-            block = slice(start, start + _BLOCK)
-            self.step(*[array[block] for array in flat], **attributes)
+    def shape_of(self, name: str, weight: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the shape of the input `name`, an array beside a weight of some shape."""
+        return weight
+
+    def shapes_wanted(self, name: str) -> str:
+        """Return what messages say of the shape of an input."""
+        return "shapes must be equal"
+
+    def apply(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
+        """Run `step` on the arrays, with what it needs in one dtype, block by block where they are large."""
+        for name, place in self.places.items():
+            attributes[name] = raws[place].item()
+        arrays: Sequence[Any] = raws if self.is_plain else [raws[index] for index in self.blocked]
+        dtype, step, work = arrays[0].dtype, self.step, self.work
+        if (dtype is not _SINGLE and dtype is not _DOUBLE) or out.dtype is not dtype or self.into_master:
+            mixed = True
+        else:
+            mixed = False
+            for array in arrays:
+                if array.dtype is not dtype:
+                    mixed = True
+        if mixed:
+            require_floats(self.__name__, raws[0], argument="weight")
+            dtype, step, work = arithmetic_dtype(dtype), self._step_converted, work + len(arrays) + 1
+        if out.size > _BLOCK and out.flags.c_contiguous and all(array.flags.c_contiguous for array in arrays):
+            out = out.reshape(-1)
+            arrays = [array.reshape(-1) for array in arrays]
+            whole = np.empty((work, _BLOCK), dtype)
+            for start in range(0, out.size, _BLOCK):
+                block = slice(start, start + _BLOCK)
+                own = [*whole[:, : min(_BLOCK, out.size - start)]]
+                step(own, out[block], *[array[block] for array in arrays], **attributes)
+        elif self.nothing is not None and not mixed and out.ndim:
+            step(self.nothing, out, *arrays, **attributes)
+        else:
+            step([np.empty(out.shape, dtype) for _ in range(work)], out, *arrays, **attributes)
+
+    def _step_converted(self, work: list[np.ndarray], out: np.ndarray, *arrays: np.ndarray, **attributes: Any) -> None:
+        """Make a step in the arithmetic's dtype, and write what it changes back."""
+        dtype = work[0].dtype
+        own = list(arrays)
+        for index, array in enumerate(arrays):
+            if array.dtype != dtype:
+                own[index] = work[self.work + index]
+                np.copyto(own[index], array, casting="same_kind")
+        target = own[0] if self.into_master else out if out.dtype == dtype else work[-1]
+        self.step(work, target, *own, **attributes)
+        if target is not out:
+            np.copyto(out, target, casting="same_kind")
+        for index in self.changed:
+            place = self.blocked.index(index)
+            if own[place] is not arrays[place]:
+                np.copyto(arrays[place], own[place], casting="same_kind")
+
+    def _compute(self, *raws: Any, **attributes: Any) -> np.ndarray:
+        """Return the new weight, of fresh memory: what graphs and raw arrays call."""
+        self.require_fit(raws)
+        out = self.empty_result(raws)
+        self.run(out, raws, attributes)
+        return out
+
+    def empty_result(self, raws: Sequence[Any]) -> np.ndarray:
+        """Return memory for what a call returns."""
+        return np.empty_like(raws[0], dtype=None if "out" in self.low else raws[self.blocked[0]].dtype)
+
+    # -- inference -----------------------------------------------------------------------------------------------------
+
+    def _infer_shapes(self, inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
+        names = self.signature.inputs
+        shape: PartialShape = outputs[0]
+        for name, known in zip(names, inputs, strict=True):
+            if name not in self.numbers:
+                shape = merge_shapes(shape, known)
+        return [(1,) if name in self.numbers else shape for name in names], [shape]
+
+    def _infer_types(self, inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
+        is_number = [name in self.numbers for name in self.signature.inputs]
+        arrays = [dtype for dtype, number in zip(inputs, is_number, strict=True) if not number]
+        own, made = self.own_types(arrays, outputs)
+        types = iter(own)
+        filled = [
+            (_SINGLE if dtype is None else dtype) if number else next(types)
+            for dtype, number in zip(inputs, is_number, strict=True)
+        ]
+        return filled, made
+
+    def own_types(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
+        """Infer the dtypes of the inputs that are no numbers, and of the output."""
+        if not self.has_master:
+            return same_dtype(inputs, outputs)
+        names = [name for name in self.signature.inputs if name not in self.numbers] + ["out"]
+        known: Any = [*inputs, *outputs]
+        pairs = list(zip(names, known, strict=True))
+        low = next((dtype for name, dtype in pairs if name in self.low and dtype is not None), None)
+        other = next((dtype for name, dtype in pairs if name not in self.low and dtype is not None), _SINGLE)
+        filled = [(low if name in self.low else other) if dtype is None else dtype for name, dtype in pairs]
+        return filled[:-1], filled[-1:]
 
 
-def _rescaled(
-    weight: np.ndarray, grad: np.ndarray, factor: float, wd: float, rescale: float, clip: float
-) -> np.ndarray:
-    """Return factor · (clipped rescaled gradient + wd · weight), in fresh memory."""
-    scratch = np.empty(weight.shape, weight.dtype)
-    if clip < 0 and not wd:
-        np.multiply(grad, factor * rescale, out=scratch, casting="same_kind")
-        return scratch
-    np.multiply(grad, rescale, out=scratch, casting="same_kind")
-    if clip >= 0:
-        np.clip(scratch, -clip, clip, out=scratch)
-    scratch *= factor
-    if wd:
-        scratch += weight * weight.dtype.type(factor * wd)
-    return scratch
+class _Numbered(tuple[str, ...]):
+    """The names of states that are numbered, as many as there are weights: `mom_0`, `mom_1`, ..."""
+
+    def __contains__(self, name: object) -> bool:
+        return str(name).rpartition("_")[0] in tuple(self)
 
 
-def _sgd_step(
-    out: np.ndarray,
-    weight: np.ndarray,
-    grad: np.ndarray,
-    *,
-    lr: float,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-) -> None:
-    np.subtract(weight, _rescaled(weight, grad, lr, wd, rescale_grad, clip_gradient), out=out)
-
-
-def _sgd_mom_step(
-    out: np.ndarray,
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mom: np.ndarray,
-    *,
-    lr: float,
-    momentum: float = 0.0,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-) -> None:
-    factor = lr * rescale_grad
-    if clip_gradient < 0 and not wd and abs(factor) > 1e-6 and mom.dtype.itemsize > 2:
-        # (For smaller factors mom / factor might overflow.)
-        # momentum · mom - factor · grad as -factor · (mom · momentum / -factor + grad): in place, with no other array.
-        mom *= momentum / -factor
-        mom += grad
-        mom *= -factor
-    else:
-        mom *= momentum
-        mom -= _rescaled(weight, grad, lr, wd, rescale_grad, clip_gradient)
-    np.add(weight, mom, out)
-
-
-def _sgd_update(
-    weight: np.ndarray,
-    grad: np.ndarray,
-    *,
-    lr: float,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-) -> np.ndarray:
-    """Return the weight after a step of gradient descent: weight - lr · (grad + wd · weight).
-
-    Parameters
-    ----------
-    weight, grad : NDArray
-        Of equal shapes.
-    lr : float
-        The learning rate.
-    wd : float
-        Weight decay.
-    rescale_grad : float
-        Multiplies the gradient first.
-    clip_gradient : float
-        Then clips it to [-clip_gradient, clip_gradient]; not if negative.
-    lazy_update : bool
-        Accepted and not used: gradients are dense.
-    out : NDArray, optional
-        Where to write the result; usually the weight.
-
-    Returns
-    -------
-    NDArray
-        `out`, or a new array.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes differ.
-    DTypeError
-        If the weight is not floating point.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> weight = nd.array([1, 2])
-    >>> nd.sgd_update(weight, nd.array([1, -1]), lr=0.5, out=weight).asnumpy()
-    array([0.5, 2.5], dtype=float32)
-    """
-    require_floats("sgd_update", weight, argument="weight")
-    in_one = clip_gradient < 0 and not wd
-    step = (grad * (lr * rescale_grad if in_one else rescale_grad)).astype(weight.dtype, copy=False)
-    if clip_gradient >= 0:
-        step = np.clip(step, -clip_gradient, clip_gradient)
-    if not in_one:
-        step = step * lr
-    if wd:
-        step = step + weight * weight.dtype.type(lr * wd)
-    return weight - step
-
-
-def _sgd_update_kernel(weight: Any, grad: Any, **attributes: Any) -> np.ndarray:
-    require_floats("sgd_update", weight, argument="weight")
-    out = np.empty_like(weight)
-    sgd_update.apply(out, [weight, grad], attributes)
-    return out
-
-
-def _sgd_mom_update(
-    weight: np.ndarray,
-    grad: np.ndarray,
-    mom: np.ndarray,
-    *,
-    lr: float,
-    momentum: float = 0.0,
-    wd: float = 0.0,
-    rescale_grad: float = 1.0,
-    clip_gradient: float = -1.0,
-    lazy_update: bool = True,
-) -> np.ndarray:
-    """Return the weight after a step with momentum: mom = momentum · mom - lr · (grad + wd · weight); weight + mom.
+class MultiUpdate(Operator):
+    """Updates of several weights in one call: their inputs one after another, then what they share.
 
     Parameters
     ----------
-    weight, grad, mom : NDArray
-        Of equal shapes; `mom` is changed in place.
-    lr : float
-        The learning rate.
-    momentum : float
-    wd : float
-        Weight decay.
-    rescale_grad : float
-        Multiplies the gradient first.
-    clip_gradient : float
-        Then clips it to [-clip_gradient, clip_gradient]; not if negative.
-    lazy_update : bool
-        Accepted and not used: gradients are dense.
-    out : NDArray, optional
-        Where to write the result; usually the weight.
-
-    Returns
-    -------
-    NDArray
-        `out`, or a new array.
-
-    Raises
-    ------
-    ShapeError
-        If the shapes differ.
-    DTypeError
-        If the weight is not floating point.
-
-    Examples
-    --------
-    >>> from minpy import nd
-    >>> weight, mom = nd.array([1, 2]), nd.array([2, 0])
-    >>> nd.sgd_mom_update(weight, nd.array([1, -1]), mom, lr=0.5, momentum=0.5, out=weight).asnumpy()
-    array([1.5, 2.5], dtype=float32)
-    >>> mom.asnumpy()
-    array([0.5, 0.5], dtype=float32)
+    definition : callable
+        `definition(*data, **attributes)` moves the states and returns the new weights.
+    single : Update
+        The update of one weight.
+    name : str
+    lists : mapping of str to str
+        The attributes that have a value for each weight, and what `single` calls that value.
+    shared : sequence of str
+        What the inputs are called that follow those of the weights: one of these may be in `lists`, too.
+    count : str
+        The attribute that says how many weights there are.
     """
-    require_floats("sgd_mom_update", weight, argument="weight")
-    out = np.empty_like(weight)
-    sgd_mom_update.apply(
-        out,
-        [weight, grad, mom],
-        {
-            "lr": lr,
-            "momentum": momentum,
-            "wd": wd,
-            "rescale_grad": rescale_grad,
-            "clip_gradient": clip_gradient,
-            "lazy_update": lazy_update,
-        },
-    )
-    return out
 
+    def __init__(
+        self,
+        definition: Callable[..., Any],
+        single: Any,
+        *,
+        name: str,
+        lists: Mapping[str, str],
+        shared: Sequence[str] = (),
+        count: str = "num_weights",
+    ) -> None:
+        super().__init__(definition, name=name, builtin=True)
+        self.single, self.lists, self.shared, self.count = single, dict(lists), tuple(shared), count
+        self.own = [known for known in single.signature.inputs if known not in single.numbers]
+        self.auxiliary = _Numbered(single.auxiliary)
+        self.outputs = self._outputs
+        known = self.signature.attributes.items()
+        self.defaults = {key: one.default for key, one in known if one.default is not REQUIRED}
+        self.def_grad_zero()
+        self.def_kernel(self._compute)
+        self.def_infer_shape(self._infer_shapes)
+        self.def_infer_type(self._infer_types)
+        self.unpickled_by = (find_operator, (name,))
+        OPERATORS[name] = self
 
-_sgd_update.__name__ = _sgd_update.__qualname__ = "sgd_update"
-_sgd_mom_update.__name__ = _sgd_mom_update.__qualname__ = "sgd_mom_update"
-sgd_update = Update(_sgd_update, _sgd_step)
-sgd_update.def_kernel(_sgd_update_kernel)
-sgd_mom_update = Update(_sgd_mom_update, _sgd_mom_step)
+    def __call__(self, /, *arguments: Any, **attributes: Any) -> Any:
+        out, name = attributes.pop("out", None), attributes.pop("name", None)
+        inputs, attributes = bind(self.__name__, self.signature, arguments, attributes, positional_attributes=True)
+        like = next((value for value in inputs if isinstance(value, Array)), None)
+        if any(dispatch.kind_of(type(value)) > dispatch.ARRAY for value in inputs):
+            return super().__call__(*inputs, **attributes, name=name, out=out)
+        raws = [value._data if isinstance(value, Array) else value for value in inputs]
+        attributes = {**self.defaults, **attributes}
+        groups, each = self.split(raws, attributes)
+        if out is None:
+            results = [self.single.empty_result(group) for group in groups]
+        else:
+            outs = list(out) if isinstance(out, (list, tuple)) else [out]
+            if len(outs) != len(groups):
+                raise ArgumentError(
+                    f"{self.__name__}: out= is {len(outs)} array(s), {self.count}={len(groups)}; give a list with one "
+                    "array for each weight."
+                )
+            results = [self.single.receiver(one, group[0]) for one, group in zip(outs, groups, strict=True)]
+        for result, group, given in zip(results, groups, each, strict=True):
+            self.single.run(result, group, given)
+        if out is not None:
+            return out
+        found = results if like is None else [like._like(result) for result in results]
+        return found[0] if len(found) == 1 else found
+
+    def split(self, raws: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[list[Any]], list[dict[str, Any]]]:
+        """Return the inputs of each weight's update, and its attributes."""
+        name, stride = self.__name__, len(self.own)
+        number = attributes[self.count]
+        expected = number * stride + len(self.shared)
+        if len(raws) != expected or number < 1:
+            further = f", then {', '.join(self.shared)}" if self.shared else ""
+            raise ArgumentError(
+                f"{name}: {len(raws)} arrays are given; {self.count}={number} weights need {expected}: "
+                f"{', '.join(self.own)} of each{further}."
+            )
+        last = dict(zip(self.shared, raws[number * stride :], strict=True))
+        lists = {}
+        for key, own in self.lists.items():
+            values = last[key] if key in last else attributes[key]
+            if isinstance(values, np.ndarray):
+                values = values.reshape(-1).tolist()
+            elif isinstance(values, (int, float)):
+                values = [values]
+            if len(values) != number:
+                raise ArgumentError(
+                    f"{name}: {key} has {len(values)} values, {tuple(values)}; {self.count}={number} weights need one "
+                    "each."
+                )
+            lists[own] = values
+        numbers = [last[key] for key in self.shared if key in self.single.numbers]
+        groups = [[*raws[start : start + stride], *numbers] for start in range(0, number * stride, stride)]
+        for position, group in enumerate(groups):
+            try:
+                self.single.require_fit(group)
+            except MXNetError as error:
+                raise type(error)(f"{name}: weight {position} of {number}: {error}") from None
+        common = {key: value for key, value in attributes.items() if key not in self.lists and key != self.count}
+        each = [{**common, **{key: values[index] for key, values in lists.items()}} for index in range(number)]
+        return groups, each
+
+    def defined(self, raws: Sequence[Any], attributes: dict[str, Any]) -> tuple[np.ndarray, ...]:
+        """Return the new weights by the definition of one weight's update: what definitions call."""
+        groups, each = self.split(raws, attributes)
+        return tuple(self.single.definition(*group, **given) for group, given in zip(groups, each, strict=True))
+
+    def _compute(self, *raws: Any, **attributes: Any) -> Any:
+        groups, each = self.split(raws, attributes)
+        results = tuple(self.single.empty_result(group) for group in groups)
+        for result, group, given in zip(results, groups, each, strict=True):
+            self.single.run(result, group, given)
+        return results
+
+    # -- graphs --------------------------------------------------------------------------------------------------------
+
+    def input_names(self, attributes: dict[str, Any], count: int | None = None) -> list[str]:
+        """Return the names of the inputs of a call with these attributes: `weight_0`, `grad_0`, ..."""
+        number = attributes.get(self.count, 1)
+        return [f"{name}_{index}" for index in range(number) for name in self.own] + [*self.shared]
+
+    def argument_names(self, count: int) -> list[str]:
+        """Return what messages call the first `count` inputs of a call."""
+        number = (count - len(self.shared)) // len(self.own)
+        names = self.input_names({self.count: number})
+        return (names + [f"data[{index}]" for index in range(len(names), count)])[:count]
+
+    def argument_name(self, index: int) -> str:
+        """Return what messages call the input at a position, of however many."""
+        return f"data[{index}]"
+
+    def _outputs(self, attributes: dict[str, Any]) -> Sequence[str]:
+        number = attributes.get(self.count, 1)
+        return ("output",) if number == 1 else numbered(number)
+
+    def _infer_shapes(self, inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
+        number, stride = len(outputs), len(self.own)
+        found: list[PartialShape] = []
+        results: list[PartialShape] = []
+        for index in range(number):
+            shape = outputs[index]
+            for known in inputs[index * stride : (index + 1) * stride]:
+                shape = merge_shapes(shape, known)
+            found += [shape] * stride
+            results.append(shape)
+        return found + [(number,) if name in self.lists else (1,) for name in self.shared], results
+
+    def _infer_types(self, inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
+        stride = len(self.own)
+        found: list[Any] = []
+        results: list[Any] = []
+        for index, output in enumerate(outputs):
+            own, made = self.single.own_types(inputs[index * stride : (index + 1) * stride], [output])
+            found += own
+            results += made
+        last = inputs[len(found) :]
+        return found + [_SINGLE if dtype is None else dtype for dtype in last], results
