@@ -15,6 +15,7 @@ from minpy.ops.nn import (
     loss,
     output_layers,
     pooling,
+    rnn,
     sequence,
     softmax,
     upsampling,
