@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 
 from minpy.checking.case import Arrays, Case, as_outputs
+from minpy.checking.draws import Draws
 from minpy.checking.report import OK, Row, failure, skip
 from minpy.core.array import Shaped
 from minpy.core.errors import describe
@@ -37,16 +38,21 @@ class Call:
     inputs : tuple
         Raw values.
     attributes : dict
+    draws : Draws, optional
+        Of a random operator: where every call begins to draw.
     """
 
     operator: Any
     inputs: tuple[Any, ...]
     attributes: dict[str, Any]
+    draws: Draws | None = None
 
-    def answer(self) -> Any:
-        """Return what the definition of the forward function answers, on copies of the inputs."""
+    def answer(self, function: Callable[..., Any] | None = None) -> Any:
+        """Return what the definition of the forward function (or another form) answers, on copies of the inputs."""
         definition = getattr(self.operator, "definition", self.operator.forward)
-        return definition(*self.copies(), **self.attributes)
+        if self.draws is not None:
+            self.draws.rewind()
+        return (function or definition)(*self.copies(), **self.attributes)
 
     def gradient(self, rule: Any, index: int, answer: Any, upstream: numpy.ndarray) -> Any:
         """Return what a gradient rule gives for one input, in the input's shape and dtype."""
@@ -109,7 +115,7 @@ def kernel(call: Call) -> Iterator[Form]:
     """Yield the forward function's kernel, where it has one beside the definition."""
     operator = call.operator
     if getattr(operator, "definition", None) not in (None, operator.forward):
-        yield Form("forward kernel", call.answer, lambda: operator.forward(*call.copies(), **call.attributes))
+        yield Form("forward kernel", call.answer, partial(call.answer, operator.forward))
 
 
 def rule_kernels(call: Call) -> Iterator[Form]:
@@ -278,7 +284,7 @@ def _call(case: Case) -> Call:
     attributes = dict(case.attributes)
     if case.operator.uses_training and attributes.get("training") is None:
         attributes["training"] = state.training
-    return Call(case.operator, case.inputs, attributes)
+    return Call(case.operator, case.inputs, attributes, case.draws)
 
 
 def _extremes(dtype: str, count: int) -> Arrays:

@@ -273,7 +273,7 @@ def _forward(
             out[step] = hidden = new
         else:
             inside = valid[step]
-            np.multiply(new, inside, out=out[step])
+            out[step] = np.where(inside, new, 0)
             hidden = np.where(inside, new, hidden)
     return hidden, cell
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError, nearest
 from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
@@ -17,6 +18,7 @@ from minpy.ops.inference.rules import derived, merge_lengths, promoted, with_axe
 from minpy.ops.kernels.recurrent import GATES, Layers, Weights, pull_back, run, weights_of
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
+from minpy.ops.tensor.indexing import truncated
 from minpy.ops.tensor.joining import concat, concat_gradient, concat_shapes
 
 __all__ = ["rnn", "rnn_param_concat"]
@@ -160,8 +162,8 @@ def _rnn_kernel(
     data: Any,
     parameters: Any,
     state: Any,
-    state_cell: Any,
-    sequence_length: Any,
+    state_cell: Any = None,
+    sequence_length: Any = None,
     *,
     p: float,
     training: bool | None,
@@ -265,7 +267,8 @@ def _call(
 
 
 def _valid(lengths: Any, steps: int) -> Any:
-    """Return which steps lie inside their sequence, (time, batch, 1)."""
+    """Return which steps lie inside their sequence, (time, batch, 1). Lengths may be whole numbers in floats."""
+    lengths = truncated(raw_of(lengths))
     if lengths.size and not (0 <= lengths.min() and lengths.max() <= steps):
         wrong = lengths.max() if lengths.max() > steps else lengths.min()
         raise ArgumentError(f"RNN: sequence_length holds {wrong}; expected lengths from 0 to {steps}, the time.")
@@ -335,7 +338,7 @@ def _cell_steps(call: _Call, index: int, rows: Any) -> _Steps:
             out, hidden = new, new
         else:
             inside = call.valid[step]
-            out, hidden = np.where(inside, new, 0 * new), np.where(inside, new, hidden)
+            out, hidden = np.where(inside, new, 0.0), np.where(inside, new, hidden)
             cell = None if cell is None else np.where(inside, cell, found.cells[-1])
         found.outputs.append(out)
         found.gates.append(gates)
@@ -540,8 +543,8 @@ def _rnn_gradients(
     data: Any,
     parameters: Any,
     state: Any,
-    state_cell: Any,
-    sequence_length: Any,
+    state_cell: Any = None,
+    sequence_length: Any = None,
     *,
     mode: str,
     **attributes: Any,
@@ -556,8 +559,8 @@ def _raw_rnn_gradients(
     data: Any,
     parameters: Any,
     state: Any,
-    state_cell: Any,
-    sequence_length: Any,
+    state_cell: Any = None,
+    sequence_length: Any = None,
     *,
     mode: str,
     **attributes: Any,
