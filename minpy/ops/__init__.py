@@ -8,6 +8,7 @@ from minpy.ops.nn import (
     channel_norm,
     convolution,
     cropping,
+    ctc_loss,
     dropout,
     embedding,
     fully_connected,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from operator_table.row import Row, Spec, real
 
 KINDS_OF_STEPS = {"call": "_rnn_param_concat"}
+CALLED = {"CTCLoss*": "refuses labels and lengths that are out of range"}
 
 _GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
@@ -77,6 +79,20 @@ def _rnn(x: np.ndarray, p: np.ndarray, h0: np.ndarray, *rest: Any, **options: An
     return (x, states) if cells is None else (x, states, cells)
 
 
+def _ctc(x: np.ndarray, labels: list[list[int]], blank: int) -> np.ndarray:
+    """-log of the sum of the probabilities of all paths that read as the labels, by trying all of them."""
+    probabilities = np.exp(x) / np.exp(x).sum(-1, keepdims=True)
+    found = []
+    for n, wanted in enumerate(labels):
+        total = 0.0
+        for path in itertools.product(range(x.shape[2]), repeat=len(x)):
+            read = [one for one, _ in itertools.groupby(path) if one != blank]
+            if read == wanted:
+                total += float(np.prod([probabilities[t, n, one] for t, one in enumerate(path)]))
+        found.append(-np.log(total))
+    return np.array(found)
+
+
 def _inputs(
     mode: str, count: int = 1, directions: int = 1, width: int = 2, size: int = 2, lengths: Any = None, **_: Any
 ) -> tuple[Spec, ...]:
@@ -121,6 +137,26 @@ ROWS = [
         training=True,
         label="dropout",
         ulps=2000,
+    ),
+    Row(
+        "CTCLoss",
+        (real(4, 2, 3), Spec((2, 2), values=[[1, 1], [2, 0]], integers=True)),
+        {},
+        lambda x, label: _ctc(x, [[1, 1], [2]], 0),
+    ),
+    Row(
+        "CTCLoss",
+        (
+            real(4, 3, 3),
+            Spec((3, 2), values=[[1, 0], [0, 1], [1, -1]], integers=True),
+            Spec((3,), values=[3.5, 4.5, 2.5], integers=True),
+            Spec((3,), values=[2.5, 1.5, 0.5], integers=True),
+        ),
+        {"use_data_lengths": True, "use_label_lengths": True, "blank_label": "last"},
+        lambda x, label, n, m, **_: np.concatenate(
+            [_ctc(x[:t, i : i + 1], [one], 2) for i, (t, one) in enumerate([(3, [1, 0]), (4, [0]), (2, [])])]
+        ),
+        label="lengths",
     ),
     Row("_rnn_param_concat", (real(3), real(2)), {"dim": 0}, lambda a, b, dim: np.concatenate([a, b])),
 ]
