@@ -1,5 +1,7 @@
 """The built-in operators, a folder a kind, one file a family: a definition and its gradient rules side by side."""
 
+from minpy.ops.contrib import attention
+from minpy.ops.contrib import batch_norm as contrib_batch_norm
 from minpy.ops.linalg import dot
 from minpy.ops.nn import (
     activation,
@@ -12,13 +14,16 @@ from minpy.ops.nn import (
     dropout,
     embedding,
     fully_connected,
+    im2col,
     layer_norm,
     loss,
     output_layers,
     pooling,
+    pooling_v1,
     rnn,
     sequence,
     softmax,
+    sparse_regularization,
     upsampling,
 )
 from minpy.ops.numpy import functions
@@ -27,6 +32,7 @@ from minpy.ops.optimizer import updates
 from minpy.ops.random import choosing, samplers
 from minpy.ops.tensor import (
     arithmetic,
+    assigning,
     broadcasting,
     comparison,
     creation,
@@ -36,6 +42,7 @@ from minpy.ops.tensor import (
     indexing,
     joining,
     mathematics,
+    mixed_precision,
     ordering,
     reduction,
     reshape,

@@ -254,7 +254,11 @@ def _ctc_gradient(
     blank_label: str,
 ) -> Any:
     paths = _paths(data, label, data_lengths, label_lengths, use_data_lengths, use_label_lengths, blank_label)
-    return lambda g: _gradient(data, paths, g, lambda part, shape: unindex(part, key=paths.key, shape=shape))
+    return lambda g: _gradient(data, paths, g, lambda part, visits: part - _spread(visits, paths.key, part.shape))
+
+
+def _spread(visits: Any, key: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    return unindex(visits, key=key, shape=shape)
 
 
 @ctc_loss.def_grad_kernel()
@@ -271,15 +275,15 @@ def _raw_ctc_gradient(
 ) -> Any:
     paths = _paths(data, label, data_lengths, label_lengths, use_data_lengths, use_label_lengths, blank_label)
 
-    def added(part: Any, shape: tuple[int, ...]) -> Any:
-        flat = np.ravel_multi_index(np.broadcast_arrays(*paths.key), shape)
-        total = np.bincount(flat.ravel(), part.ravel(), int(np.prod(shape)))
-        return total.astype(part.dtype, copy=False).reshape(shape)
+    def less(part: Any, visits: Any) -> Any:
+        flat = np.ravel_multi_index(np.broadcast_arrays(*paths.key), part.shape)
+        np.subtract.at(part.reshape(-1), flat.reshape(-1), visits.reshape(-1))
+        return part
 
-    return lambda g: _gradient(data, paths, g, added)
+    return lambda g: _gradient(data, paths, g, less)
 
 
-def _gradient(data: Any, paths: _Paths, g: Any, added: Callable[[Any, tuple[int, ...]], Any]) -> Any:
+def _gradient(data: Any, paths: _Paths, g: Any, less: Callable[[Any, Any], Any]) -> Any:
     """Return the gradient of the data: softmax - the expected number of visits, for each element of the alphabet."""
     shape = np.shape(data)
     if not shape[0] or not shape[1]:
@@ -290,8 +294,7 @@ def _gradient(data: Any, paths: _Paths, g: Any, added: Callable[[Any, tuple[int,
     visits = np.stack([there + left - total for there, left in zip(came[1:], _backward(scores, paths), strict=True)])
     seen = paths.valid & np.expand_dims(paths.possible, 1)
     visits = np.exp(np.where(seen & paths.inside, visits, scores.dtype.type(_NEVER)))
-    part = np.exp(scores) * seen - added(visits, shape)
-    return part * np.reshape(g, (1, shape[1], 1))
+    return less(np.exp(scores) * seen, visits) * np.reshape(g, (1, shape[1], 1))
 
 
 for _position in (1, 2, 3):
