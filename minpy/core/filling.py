@@ -58,7 +58,9 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     if form is None:  # a built-in function: it is called with what is given
         return function
     if form.open_ended:
-        return _filled(function, _defaults(signature))
+        inputs = _input_defaults(function, signature) if form.is_plain else ()
+        called = _copied(function, inputs, function.__kwdefaults__) if inputs else function  # type: ignore[arg-type]
+        return _filled(function, _defaults(signature), called)
     missing = [name for name in form.required if name not in attributes]
     if missing and not signature.open_ended:
         raise ArgumentError(
@@ -79,12 +81,7 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     whole: Any = function
     own, inputs = whole.__kwdefaults__ or {}, _input_defaults(whole, signature)
     if {**own, **defaults} != own or inputs != (function.__defaults__ or ()):
-        code, scope, closure = function.__code__, function.__globals__, function.__closure__
-        whole = types.FunctionType(code, scope, function.__name__, inputs, closure)
-        whole.__kwdefaults__ = {**own, **defaults}
-        whole.__qualname__, whole.__module__ = function.__qualname__, function.__module__
-        whole.__doc__ = function.__doc__
-        whole.adapted_from = function
+        whole = _copied(whole, inputs, {**own, **defaults})
     if len(names) >= len(attributes) and not signature.open_ended:
         return whole
     return _narrowed(whole, names, function)
@@ -169,6 +166,17 @@ def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple
     return tuple(reversed(found))
 
 
+def _copied(function: types.FunctionType, inputs: tuple[Any, ...], named: dict[str, Any] | None) -> Any:
+    """Return a function with other defaults, of its last positional parameters and of its keywords."""
+    code, scope, closure = function.__code__, function.__globals__, function.__closure__
+    copy: Any = types.FunctionType(code, scope, function.__name__, inputs, closure)
+    copy.__kwdefaults__ = named
+    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
+    copy.__doc__ = function.__doc__
+    copy.adapted_from = function
+    return copy
+
+
 def _defaults(signature: Signature) -> dict[str, Any]:
     return {name: one.default for name, one in signature.attributes.items() if one.default is not REQUIRED}
 
@@ -194,11 +202,12 @@ def _narrowed(whole: Callable[..., Any], names: frozenset[str], function: Callab
     return call
 
 
-def _filled(function: Callable[..., Any], defaults: dict[str, Any]) -> Any:
-    """Return `function` with all attributes, given or not."""
+def _filled(function: Callable[..., Any], defaults: dict[str, Any], called: Any = None) -> Any:
+    """Return `function` (or `called` in its place) with all attributes, given or not."""
+    whole = called or function
 
     def call(*arguments: Any, **attributes: Any) -> Any:
-        return function(*arguments, **{**defaults, **attributes})
+        return whole(*arguments, **{**defaults, **attributes})
 
     functools.update_wrapper(call, function)
     call.adapted_from = function  # type: ignore[attr-defined]
