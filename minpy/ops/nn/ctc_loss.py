@@ -69,7 +69,7 @@ def ctc_loss(
     Raises
     ------
     ShapeError
-        If the shapes do not fit.
+        If the shapes do not fit, or there are more labels than steps.
     ArgumentError
         If a label or a length is out of range, or for another `blank_label`.
     DTypeError
@@ -125,6 +125,11 @@ def _paths(
             "(batch, labels)."
         )
     steps, batch, alphabet = np.shape(data)
+    if np.shape(label)[1] > steps:
+        raise ShapeError(
+            f"CTCLoss: label has shape {np.shape(label)} and data {np.shape(data)}; a sequence cannot have more labels "
+            f"({np.shape(label)[1]}) than there are steps ({steps})."
+        )
     if use_label_lengths and not use_data_lengths and label_lengths is None:
         data_lengths, label_lengths = None, data_lengths  # inputs that are not used leave no gap
     labels = truncated(raw_of(label))
@@ -277,6 +282,7 @@ def _raw_ctc_gradient(
 
     def less(part: Any, visits: Any) -> Any:
         flat = np.ravel_multi_index(np.broadcast_arrays(*paths.key), part.shape)
+        part = np.ascontiguousarray(part)
         np.subtract.at(part.reshape(-1), flat.reshape(-1), visits.reshape(-1))
         return part
 
