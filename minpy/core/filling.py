@@ -58,8 +58,9 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     if form is None:  # a built-in function: it is called with what is given
         return function
     if form.open_ended:
-        inputs = _input_defaults(function, signature) if form.is_plain else ()
-        called = _copied(function, inputs, function.__kwdefaults__) if inputs else function  # type: ignore[arg-type]
+        called: Any = function
+        if form.is_plain and signature.defaults:
+            called = _copied(called, _input_defaults(called, signature), called.__kwdefaults__)
         return _filled(function, _defaults(signature), called)
     missing = [name for name in form.required if name not in attributes]
     if missing and not signature.open_ended:

@@ -42,7 +42,9 @@ def _rnn(x: np.ndarray, p: np.ndarray, h0: np.ndarray, *rest: Any, **options: An
     c0 = rest_of.pop(0) if mode == "lstm" else None
     steps, batch = x.shape[:2]
     lengths = rest_of[0].astype(int) if options.get("use_sequence_length") else np.full(batch, steps)
-    clip = (options["lstm_state_clip_min"], options["lstm_state_clip_max"]) if "lstm_state_clip_min" in options else None
+    clip = (
+        (options["lstm_state_clip_min"], options["lstm_state_clip_max"]) if "lstm_state_clip_min" in options else None
+    )
     rows, width = _GATES[mode] * size, projection or size
     position = 0
 

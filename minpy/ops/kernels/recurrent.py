@@ -338,7 +338,7 @@ def pull_back(
             some = slice(direction * width, (direction + 1) * width)
             to_state[index], ended = _backward(
                 rows, weights[index], state[index], None if cell is None else cell[index], layers, valid,
-                direction == 1, outputs[layer][:, :, some], *own, g[:, :, some], of_state[index],
+                direction == 1, outputs[layer][:, :, some], own[0], own[1], own[2], g[:, :, some], of_state[index],
                 None if of_cell is None else of_cell[index], into[index], to_rows,
             )  # fmt: skip
             if to_cell is not None:

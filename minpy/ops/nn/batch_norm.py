@@ -212,7 +212,7 @@ def batch_norm_gradients(
     axis: int,
     training: bool | None,
 ) -> Any:
-    """Return the function from the upstream gradients, of result, mean and inverse deviation, to those of the inputs."""
+    """Return the function from upstream gradients, of result, mean and inverse deviation, to those of the inputs."""
     ndim = np.ndim(data)
     shape, others = _around(axis % ndim, ndim)
 

@@ -28,7 +28,9 @@ def _window(name: str, lengths: Any, kernel: Any, stride: Any, dilate: Any, pad:
     """Return (kernel, stride, dilate, pad, number of positions) of each axis, of these lengths."""
     count = 1 if isinstance(kernel, int) else len(kernel)
     if count not in LAYOUTS or len(lengths) != count:
-        raise ShapeError(f"{name}: kernel is {kernel} for {len(lengths)} axes; expected 1 to 3 axes, a number for each.")
+        raise ShapeError(
+            f"{name}: kernel is {kernel} for {len(lengths)} axes; expected 1 to 3 axes, a number for each."
+        )
     kernel = per_axis(name, "kernel", kernel, count, 1, 1)
     stride = per_axis(name, "stride", stride, count, 1, 1)
     dilate = per_axis(name, "dilate", dilate, count, 1, 1)

@@ -269,7 +269,7 @@ def _call(
 def _valid(lengths: Any, steps: int) -> Any:
     """Return which steps lie inside their sequence, (time, batch, 1). Lengths may be whole numbers in floats."""
     lengths = truncated(raw_of(lengths))
-    if lengths.size and not (0 <= lengths.min() and lengths.max() <= steps):
+    if lengths.size and not (lengths.min() >= 0 and lengths.max() <= steps):
         wrong = lengths.max() if lengths.max() > steps else lengths.min()
         raise ArgumentError(f"RNN: sequence_length holds {wrong}; expected lengths from 0 to {steps}, the time.")
     return (np.arange(steps)[:, None] < lengths)[:, :, None]

@@ -84,9 +84,7 @@ def identity_attach_kl_sparse_reg(
 
 
 @identity_attach_kl_sparse_reg.def_grad()
-def _sparse_gradient(
-    ans: Any, data: Any, moving_avg: Any, *, sparseness_target: float, penalty: float
-) -> Any:
+def _sparse_gradient(ans: Any, data: Any, moving_avg: Any, *, sparseness_target: float, penalty: float) -> Any:
     def gradient(g: Any) -> Any:
         mean = np.reshape(ans[1], (-1, *(1,) * (np.ndim(data) - 2)))
         push = (1 - sparseness_target) / (1 - mean) - sparseness_target / mean
