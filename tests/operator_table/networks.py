@@ -197,6 +197,7 @@ ROWS += [
             lambda x, m, penalty: x,
             label=label,
             training=bool(label),
+            argnums=(0,),
         )
         for label in ("", "training")
     ],

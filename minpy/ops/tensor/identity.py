@@ -166,3 +166,4 @@ for _operator in (shape_array, size_array):
     _operator.def_infer_type(dtype_attribute(np.int64))
 
 cast.saved_name, cast.saved_aliases = "Cast", frozenset({"amp_cast"})
+identity.saved_aliases = frozenset({"_copyto"})
