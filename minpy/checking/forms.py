@@ -39,7 +39,7 @@ class Call:
         Raw values.
     attributes : dict
     draws : Draws, optional
-        Of a random operator: where every call begins to draw.
+        Of a random operator: where every run begins to draw.
     """
 
     operator: Any
@@ -47,12 +47,10 @@ class Call:
     attributes: dict[str, Any]
     draws: Draws | None = None
 
-    def answer(self, function: Callable[..., Any] | None = None) -> Any:
-        """Return what the definition of the forward function (or another form) answers, on copies of the inputs."""
+    def answer(self) -> Any:
+        """Return what the definition of the forward function answers, on copies of the inputs."""
         definition = getattr(self.operator, "definition", self.operator.forward)
-        if self.draws is not None:
-            self.draws.rewind()
-        return (function or definition)(*self.copies(), **self.attributes)
+        return definition(*self.copies(), **self.attributes)
 
     def gradient(self, rule: Any, index: int, answer: Any, upstream: numpy.ndarray) -> Any:
         """Return what a gradient rule gives for one input, in the input's shape and dtype."""
@@ -66,7 +64,9 @@ class Call:
         return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
 
     def copies(self) -> list[Any]:
-        """Return the inputs, arrays as copies."""
+        """Return the inputs, arrays as copies, before a run."""
+        if self.draws is not None:
+            self.draws.rewind()
         return [value.copy() if isinstance(value, numpy.ndarray) else value for value in self.inputs]
 
 
@@ -115,7 +115,7 @@ def kernel(call: Call) -> Iterator[Form]:
     """Yield the forward function's kernel, where it has one beside the definition."""
     operator = call.operator
     if getattr(operator, "definition", None) not in (None, operator.forward):
-        yield Form("forward kernel", call.answer, partial(call.answer, operator.forward))
+        yield Form("forward kernel", call.answer, lambda: operator.forward(*call.copies(), **call.attributes))
 
 
 def rule_kernels(call: Call) -> Iterator[Form]:
