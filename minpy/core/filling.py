@@ -58,10 +58,9 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     if form is None:  # a built-in function: it is called with what is given
         return function
     if form.open_ended:
-        called: Any = function
-        if form.is_plain and signature.defaults:
-            called = _copied(called, _input_defaults(called, signature), called.__kwdefaults__)
-        return _filled(function, _defaults(signature), called)
+        call = _filled(_with_inputs(function, signature) if form.is_plain else function, _defaults(signature))
+        call.adapted_from = function
+        return call
     missing = [name for name in form.required if name not in attributes]
     if missing and not signature.open_ended:
         raise ArgumentError(
@@ -82,7 +81,12 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     whole: Any = function
     own, inputs = whole.__kwdefaults__ or {}, _input_defaults(whole, signature)
     if {**own, **defaults} != own or inputs != (function.__defaults__ or ()):
-        whole = _copied(whole, inputs, {**own, **defaults})
+        code, scope, closure = function.__code__, function.__globals__, function.__closure__
+        whole = types.FunctionType(code, scope, function.__name__, inputs, closure)
+        whole.__kwdefaults__ = {**own, **defaults}
+        whole.__qualname__, whole.__module__ = function.__qualname__, function.__module__
+        whole.__doc__ = function.__doc__
+        whole.adapted_from = function
     if len(names) >= len(attributes) and not signature.open_ended:
         return whole
     return _narrowed(whole, names, function)
@@ -151,6 +155,17 @@ def _mentioned(function: Any) -> set[str]:
     return found
 
 
+def _with_inputs(function: Any, signature: Signature) -> Any:
+    """Return a function whose last positional parameters have the signature's defaults, as far as it has them."""
+    inputs = _input_defaults(function, signature)
+    if inputs == (function.__defaults__ or ()):
+        return function
+    code, scope, closure = function.__code__, function.__globals__, function.__closure__
+    whole = types.FunctionType(code, scope, function.__name__, inputs, closure)
+    whole.__kwdefaults__ = function.__kwdefaults__
+    return functools.update_wrapper(whole, function)
+
+
 def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple[Any, ...]:
     """Return the defaults of a function's last positional parameters: the signature's where it has them."""
     code, own = function.__code__, function.__defaults__ or ()
@@ -165,17 +180,6 @@ def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple
         else:
             break
     return tuple(reversed(found))
-
-
-def _copied(function: types.FunctionType, inputs: tuple[Any, ...], named: dict[str, Any] | None) -> Any:
-    """Return a function with other defaults, of its last positional parameters and of its keywords."""
-    code, scope, closure = function.__code__, function.__globals__, function.__closure__
-    copy: Any = types.FunctionType(code, scope, function.__name__, inputs, closure)
-    copy.__kwdefaults__ = named
-    copy.__qualname__, copy.__module__ = function.__qualname__, function.__module__
-    copy.__doc__ = function.__doc__
-    copy.adapted_from = function
-    return copy
 
 
 def _defaults(signature: Signature) -> dict[str, Any]:
@@ -203,12 +207,11 @@ def _narrowed(whole: Callable[..., Any], names: frozenset[str], function: Callab
     return call
 
 
-def _filled(function: Callable[..., Any], defaults: dict[str, Any], called: Any = None) -> Any:
-    """Return `function` (or `called` in its place) with all attributes, given or not."""
-    whole = called or function
+def _filled(function: Callable[..., Any], defaults: dict[str, Any]) -> Any:
+    """Return `function` with all attributes, given or not."""
 
     def call(*arguments: Any, **attributes: Any) -> Any:
-        return whole(*arguments, **{**defaults, **attributes})
+        return function(*arguments, **{**defaults, **attributes})
 
     functools.update_wrapper(call, function)
     call.adapted_from = function  # type: ignore[attr-defined]

@@ -1,14 +1,35 @@
 """The built-in operators, a folder a kind, one file a family: a definition and its gradient rules side by side."""
 
-from minpy.ops.contrib import attention
+from minpy.ops.contrib import (
+    attention,
+    bipartite_matching,
+    box_nms,
+    boxes,
+    count_sketch,
+    deformable_convolution,
+    fourier,
+    hawkes,
+    multibox,
+    positions,
+    proposal,
+    psroi_pooling,
+    resizing,
+    roi_align,
+    straight_through,
+)
 from minpy.ops.contrib import batch_norm as contrib_batch_norm
-from minpy.ops.linalg import dot
+from minpy.ops.contrib import elementwise as contrib_elementwise
+from minpy.ops.image import colors, geometry
+from minpy.ops.image import resizing as image_resizing
+from minpy.ops.linalg import diagonals, dot, factorization, products, solving
 from minpy.ops.nn import (
     activation,
     batch_norm,
+    bilinear_sampler,
     block_grad,
     channel_norm,
     convolution,
+    correlation,
     cropping,
     ctc_loss,
     dropout,
@@ -17,10 +38,12 @@ from minpy.ops.nn import (
     im2col,
     layer_norm,
     loss,
+    masked_softmax,
     output_layers,
     pooling,
     pooling_v1,
     rnn,
+    roi_pooling,
     sequence,
     softmax,
     sparse_regularization,
@@ -29,7 +52,7 @@ from minpy.ops.nn import (
 from minpy.ops.numpy import functions
 from minpy.ops.numpy import joining as numpy_joining
 from minpy.ops.optimizer import updates
-from minpy.ops.random import choosing, samplers
+from minpy.ops.random import choosing, pdf, samplers, zipfian
 from minpy.ops.tensor import (
     arithmetic,
     assigning,
