@@ -617,6 +617,24 @@ def test_kernels():
     assert "forward kernel: with float64 inputs it is 3.0 at [0, 2], the definition gives 4.0" in rejection(op, X)
 
 
+def test_kernels_of_rules_for_several_arguments():
+    op = customop("numpy")(multiply)
+    with pytest.raises(ArgumentError, match="there is no rule for several arguments yet; give its definition first"):
+        op.def_multiple_grad_kernel(lambda ans, x, y: lambda g: (g * y, g * x))
+    op.def_multiple_grad(lambda ans, x, y: lambda g: (g * y, g * x), (0, 1))
+    calls = []
+
+    @op.def_multiple_grad_kernel
+    def kernel(ans, x, y):
+        calls.append(type(x))
+        return lambda g: (g * y, np.multiply(g, x))
+
+    assert op.check(X, Y)["gradient kernel of several"].result == "ok"
+    assert set(calls) == {np.ndarray}  # what is recorded, for second order, goes through the definition
+    op.def_multiple_grad_kernel(lambda ans, x, y: lambda g: (g * y, np.where(x > 1.9, 2, 1) * g * x))
+    assert "gradient kernel of several: with float64 inputs output 1 is" in rejection(op, X, Y)
+
+
 def test_further_kinds_of_forms():
     def kernels(call):
         yield Form("kernel", call.answer, lambda: call.inputs[0].astype("float32") ** 2)

@@ -47,6 +47,11 @@ NOT_TAKEN = {
 OTHER_ORDER = {
     "nd._linspace": "see NOT_TAKEN",
     "sym._linspace": "see NOT_TAKEN",
+    **{
+        f"{place}.{name}": "MXNet's function does not name its auxiliary states, and cannot be called without them"
+        for place in ("nd", "sym")
+        for name in ("BatchNorm_v1", "IdentityAttachKLSparseReg")
+    },
 }
 # Which give keywords that they do not know to the user's prop.
 PASSES_ON = {"nd.Custom", "sym.Custom"}

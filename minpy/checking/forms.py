@@ -136,6 +136,30 @@ def rule_kernels(call: Call) -> Iterator[Form]:
             )
 
 
+def several_kernels(call: Call) -> Iterator[Form]:
+    """Yield the kernels of rules for several arguments."""
+    operator = call.operator
+    for indices, rule in operator.multiple_rules:
+        kernel = operator.gradients.several_raw.get(rule)
+        if kernel is None:
+            continue
+        positions = [index for index in indices or range(len(call.inputs)) if call.differentiable(index)]
+
+        def parts(form: Any, indices: Any = indices, positions: Any = positions) -> tuple[Any, ...]:
+            answer = call.answer()
+            outputs = [numpy.asarray(value) for value in as_outputs(answer)]
+            upstream = tuple(_some_gradient(value) for value in outputs)
+            found = form(answer, *call.copies(), **call.attributes)(upstream if type(answer) is tuple else upstream[0])
+            chosen = dict(zip(indices or range(len(call.inputs)), found, strict=True))
+            like = Shaped(outputs[0].shape, outputs[0].dtype)
+            return tuple(
+                conform(chosen[index], operator, index, like, call.inputs[index])  # type: ignore[arg-type]
+                for index in positions
+            )
+
+        yield Form("gradient kernel of several", partial(parts, rule), partial(parts, kernel))
+
+
 def rules_into_memory(call: Call) -> Iterator[Form]:
     """Yield the gradient rules' forms that compute in given memory."""
     operator = call.operator
@@ -165,7 +189,13 @@ def _some_gradient(answer: numpy.ndarray) -> numpy.ndarray:
     return numpy.cos(numpy.arange(answer.size)).reshape(answer.shape).astype(answer.dtype)
 
 
-FORMS: list[Callable[[Call], Iterator[Form]]] = [kernel, into_memory, rule_kernels, rules_into_memory]
+FORMS: list[Callable[[Call], Iterator[Form]]] = [
+    kernel,
+    into_memory,
+    rule_kernels,
+    several_kernels,
+    rules_into_memory,
+]
 
 
 def _littered(like: numpy.ndarray) -> numpy.ndarray:

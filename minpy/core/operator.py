@@ -280,6 +280,21 @@ class Operator(BaseOperator):
         self._rules_changed()
         return self
 
+    def def_multiple_grad_kernel(self, rule: Rule) -> Rule:
+        """Register a faster form, for raw arrays, of the latest rule given to `def_multiple_grad`, staged as that is.
+
+        May be used as a decorator.
+        """
+        self._require_callable(rule, "def_multiple_grad_kernel")
+        if not self.multiple_rules:
+            raise ArgumentError(
+                f"{self.__name__}.def_multiple_grad_kernel: there is no rule for several arguments yet; give its "
+                f"definition first, with {self.__name__}.def_multiple_grad(rule)."
+            )
+        self.gradients.several_raw[self.multiple_rules[0][1]] = self._adapted(rule, f"{self.__name__}: the rule")
+        self._rules_changed()
+        return rule
+
     def def_grad_into(self, rule: Rule | None = None, argnum: int = 0) -> Any:
         """Register a faster form of a gradient rule, which computes in memory that is there already.
 
@@ -425,7 +440,8 @@ class Operator(BaseOperator):
             for indices, rule in self.multiple_rules:
                 if indices is None or index in indices:
                     indices = tuple(range(len(arguments))) if indices is None else indices
-                    results = self._apply(rule, index, answer, arguments, attributes, gradient)
+                    form = rule if recorded else self.gradients.several_raw.get(rule, rule)
+                    results = self._apply(form, index, answer, arguments, attributes, gradient)
                     if not isinstance(results, (tuple, list)) or len(results) != len(indices):
                         got = len(results) if isinstance(results, (tuple, list)) else describe(results)
                         raise GradientError(

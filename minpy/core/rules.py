@@ -39,6 +39,8 @@ class GradientRules:
         By position: what is called on raw arrays, a kernel where there is one, else the definition.
     several : list of (positions or None, rule)
         The rules that answer for several arguments (None: for all), the latest first.
+    several_raw : dict
+        What is called on raw arrays in the place of such a rule, where it has a kernel.
     by_keyword, jvp, into : dict
         Rules of keyword arguments, by name; forward-mode rules and rules that compute in given memory, by position.
     zeros, shapes_only : set of int
@@ -51,6 +53,7 @@ class GradientRules:
         self.definitions: list[Rule | None] = [None] * count
         self.raw: list[Rule | None] = [None] * count
         self.several: list[tuple[tuple[int, ...] | None, Rule]] = []
+        self.several_raw: dict[Rule, Rule] = {}
         self.by_keyword: dict[str, Rule] = {}
         self.jvp: dict[int, Rule] = {}
         self.into: dict[int, Rule] = {}
@@ -163,7 +166,7 @@ class GradientRules:
         """Return what recording a call has to keep."""
         rules = [rule for rule in (*self.definitions, *self.raw) if rule is not None]
         rules += [rule for _, rule in self.several]
-        rules += [*self.jvp.values(), *self.into.values()]
+        rules += [*self.several_raw.values(), *self.jvp.values(), *self.into.values()]
         reads_arguments, reads_answer = values_read(rules)
         return Plan(reads_arguments, reads_answer, frozenset(self.shapes_only))
 
@@ -176,6 +179,7 @@ class GradientRules:
         rules = [forms[index] for index in positions for forms in (self.definitions, self.raw)]
         wanted = set(indices)
         several = [rule for known, rule in self.several if known is None or wanted & set(known)]
+        several += [self.several_raw[rule] for rule in several if rule in self.several_raw]
         return values_read([rule for rule in (*rules, *several) if rule is not None])
 
 

@@ -34,6 +34,7 @@ __all__ = [
     "moveaxis",
     "onehot_encode",
     "ones",
+    "reset_arrays",
     "split_v2",
     "waitall",
     "zeros",
@@ -558,6 +559,44 @@ def split_v2(ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis
     cuts = cuts if isinstance(cuts, int) else tuple(cuts)
     parts = splitting.split_v2(ary, indices_or_sections=cuts, axis=axis, squeeze_axis=squeeze_axis)
     return list(parts) if isinstance(parts, tuple) else parts
+
+
+def reset_arrays(*data: NDArray, num_arrays: int, name: str | None = None, out: Any = None) -> list[NDArray]:
+    """Set all elements of several arrays to 0, in place.
+
+    Parameters
+    ----------
+    *data : NDArray
+        Of any shapes and dtypes.
+    num_arrays : int
+        Their number.
+    name, out
+        Accepted and not used.
+
+    Returns
+    -------
+    list
+        Empty.
+
+    Raises
+    ------
+    ArgumentError
+        If there are more or fewer arrays.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x = nd.ones((2,))
+    >>> nd.reset_arrays(x, num_arrays=1)
+    []
+    >>> x.asnumpy()
+    array([0., 0.], dtype=float32)
+    """
+    if len(data) != num_arrays:
+        raise ArgumentError(f"reset_arrays: num_arrays is {num_arrays}, but {len(data)} array(s) are given.")
+    for array in data:
+        array[:] = 0
+    return []
 
 
 def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:

@@ -1,6 +1,7 @@
 """The built-in operators, a folder a kind, one file a family: a definition and its gradient rules side by side."""
 
 from minpy.ops.contrib import (
+    attention,
     bipartite_matching,
     box_nms,
     boxes,
@@ -16,6 +17,7 @@ from minpy.ops.contrib import (
     roi_align,
     straight_through,
 )
+from minpy.ops.contrib import batch_norm as contrib_batch_norm
 from minpy.ops.contrib import elementwise as contrib_elementwise
 from minpy.ops.image import colors, geometry
 from minpy.ops.image import resizing as image_resizing
@@ -29,17 +31,22 @@ from minpy.ops.nn import (
     convolution,
     correlation,
     cropping,
+    ctc_loss,
     dropout,
     embedding,
     fully_connected,
+    im2col,
     layer_norm,
     loss,
     masked_softmax,
     output_layers,
     pooling,
+    pooling_v1,
+    rnn,
     roi_pooling,
     sequence,
     softmax,
+    sparse_regularization,
     upsampling,
 )
 from minpy.ops.numpy import functions
@@ -48,6 +55,7 @@ from minpy.ops.optimizer import adagrad, adam, lamb, multi_sgd, regularized, rms
 from minpy.ops.random import choosing, pdf, samplers, zipfian
 from minpy.ops.tensor import (
     arithmetic,
+    assigning,
     broadcasting,
     comparison,
     creation,
@@ -57,6 +65,7 @@ from minpy.ops.tensor import (
     indexing,
     joining,
     mathematics,
+    mixed_precision,
     ordering,
     reduction,
     reshape,

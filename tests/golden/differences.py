@@ -584,6 +584,28 @@ UPDATES = [
     ),
 ]
 
+NETWORKS = [
+    Difference(
+        "`RNN` on a CPU does not look at `use_sequence_length`, nor at `lstm_state_clip_min` and `_max`.",
+        "They do what they do on a GPU: outputs after the end of a sequence are 0, cells are clipped.",
+        "Silently wrong outputs.",
+        "networks_rnn_lengths networks_rnn_clipped",
+    ),
+    Difference(
+        "The gradient of an `RNN` with a projection is an error on a CPU.",
+        "It is there.",
+        "",
+        "networks_rnn_projection_gradient",
+    ),
+    Difference(
+        "In float64 the gradient of the parameters of three layers of `rnn_relu` or `rnn_tanh`, in two directions, is "
+        "wrong (in float32 it is right).",
+        "It is that of finite differences.",
+        "Silently wrong gradients.",
+        "networks_rnn_rnn_relu_3_2_float64 networks_rnn_rnn_tanh_3_2_float64",
+    ),
+]
+
 # All of the above, in this order.
 DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
 

@@ -18,7 +18,7 @@ from minpy.ops.inference.partial_shapes import same_dtype
 from minpy.ops.inference.rules import vectors_along
 from minpy.ops.registry import operator
 
-__all__ = ["batch_norm"]
+__all__ = ["batch_norm", "batch_norm_dtypes", "batch_norm_gradients", "batch_norm_shapes"]
 
 
 def _widened(data: Any) -> Any:
@@ -199,7 +199,7 @@ def _around(axis: int, ndim: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return shape, tuple(position for position in range(ndim) if position != axis)
 
 
-def _batch_norm_gradients(
+def batch_norm_gradients(
     ans: Any,
     data: Any,
     gamma: Any,
@@ -212,6 +212,7 @@ def _batch_norm_gradients(
     axis: int,
     training: bool | None,
 ) -> Any:
+    """Return the function from upstream gradients, of result, mean and inverse deviation, to those of the inputs."""
     ndim = np.ndim(data)
     shape, others = _around(axis % ndim, ndim)
 
@@ -233,17 +234,19 @@ def _batch_norm_gradients(
     return gradients
 
 
-batch_norm.def_multiple_grad(_batch_norm_gradients, argnums=(0, 1, 2))
+batch_norm.def_multiple_grad(batch_norm_gradients, argnums=(0, 1, 2))
 
 
 @batch_norm.def_infer_shape
-def _batch_norm_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
+def batch_norm_shapes(inputs: Any, outputs: Any, *, axis: int) -> Any:
+    """Infer the shapes of a batch normalization: data, four vectors, and what is asked for of the statistics."""
     data, *vectors = vectors_along("BatchNorm", axis, inputs, outputs[0])
     return [data, *vectors], [data, *vectors[: len(outputs) - 1]]
 
 
 @batch_norm.def_infer_type
-def _batch_norm_dtypes(inputs: Any, outputs: Any) -> Any:
+def batch_norm_dtypes(inputs: Any, outputs: Any) -> Any:
+    """Infer the dtypes of a batch normalization: of float16 the vectors are in float32."""
     [data], [result] = same_dtype(inputs[:1], outputs[:1])
     wide = np.dtype(np.float32) if data == np.float16 else data
     vectors = [wide if known is None else known for known in inputs[1:]]

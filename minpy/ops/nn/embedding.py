@@ -15,7 +15,7 @@ from minpy.ops.tensor.indexing import scatter_rows, truncated
 __all__ = ["embedding"]
 
 
-@operator(name="Embedding")
+@operator(name="Embedding", aliases=("_contrib_SparseEmbedding",))
 def embedding(
     data: np.ndarray,
     weight: np.ndarray,
@@ -90,3 +90,4 @@ def _embedding_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
 
 
 embedding.category = "product"
+embedding.saved_aliases = frozenset({"_contrib_SparseEmbedding"})

@@ -20,7 +20,7 @@ from minpy.ops.inference.rules import forwards, joined
 from minpy.ops.nn.convolution import LAYOUTS, per_axis
 from minpy.ops.registry import operator
 
-__all__ = ["pooling"]
+__all__ = ["overlaps", "pooling", "window_spread", "window_sum", "windows"]
 
 Ints = tuple[int, ...]
 Slices = tuple[slice, ...]
@@ -37,7 +37,7 @@ def _overlap(length: int, count: int, offset: int, stride: int, pad: int) -> tup
     return slice(first, last + 1), slice(begin, last * stride + start + 1, stride)
 
 
-def _overlaps(lengths: Ints, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Iterator[tuple[Slices, Slices]]:
+def overlaps(lengths: Ints, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Iterator[tuple[Slices, Slices]]:
     """Yield, for each offset in a window, (positions, their elements), as indices of arrays (batch, channels, ...)."""
     whole = (slice(None), slice(None))
     along = [
@@ -130,7 +130,7 @@ def _window_max(data: np.ndarray, kernel: Ints, stride: Ints, pad: Ints, counts:
         return data.max(axis=tuple(range(2, data.ndim)), keepdims=True)
     result = None
     whole = tuple(slice(0, count) for count in counts)
-    for positions, elements in _overlaps(lengths, kernel, stride, pad, counts):
+    for positions, elements in overlaps(lengths, kernel, stride, pad, counts):
         part = data[elements]
         if result is None and positions[2:] == whole:
             result = part.copy(order="K")
@@ -148,7 +148,7 @@ def _first_maxima(
 ) -> Iterator[tuple[Slices, Slices, np.ndarray]]:
     """Yield (positions, their elements, where these are the first that are the largest) for each offset in a window."""
     free = np.ones_like(largest, dtype=bool)
-    for positions, elements in _overlaps(data.shape[2:], kernel, stride, pad, largest.shape[2:]):
+    for positions, elements in overlaps(data.shape[2:], kernel, stride, pad, largest.shape[2:]):
         remaining = free[positions]
         found = data[elements] == largest[positions]
         found &= remaining
@@ -200,7 +200,7 @@ for _made in (window_place, window_pick):
 # -- Pooling -----------------------------------------------------------------------------------------------------------
 
 
-def _windows(
+def windows(
     shape: Ints, kernel: Any, global_pool: bool, convention: str, stride: Any, pad: Any
 ) -> tuple[Ints, Ints, Ints, Ints]:
     """Return (kernel, stride, padding in front, number of windows) along each axis of (batch, channels, ...)."""
@@ -338,7 +338,7 @@ def pooling(
     if pool_type != "max" and data.dtype.kind not in "fc":
         raise DTypeError(f"Pooling: data has dtype {data.dtype}; pool_type={pool_type!r} needs a floating-point dtype.")
     channels_last, values = _channels_second(data, layout)
-    kernel, stride, pad, counts = _windows(values.shape, kernel, global_pool, pooling_convention, stride, pad)
+    kernel, stride, pad, counts = windows(values.shape, kernel, global_pool, pooling_convention, stride, pad)
     window: dict[str, Any] = {"kernel": kernel, "stride": stride, "pad": pad, "counts": counts}
     if pool_type == "max":
         result = _window_max(values, **window)
@@ -370,7 +370,7 @@ def _pooling_gradient(
     channels_last, values = _channels_second(data, layout)
     answer = np.moveaxis(ans, -1, 1) if channels_last else ans
     shape = np.shape(values)
-    kernel, stride, pad, counts = _windows(shape, kernel, global_pool, pooling_convention, stride, pad)
+    kernel, stride, pad, counts = windows(shape, kernel, global_pool, pooling_convention, stride, pad)
     lengths = shape[2:]
     window: dict[str, Any] = {"kernel": kernel, "stride": stride, "pad": pad}
 
@@ -412,7 +412,7 @@ def _pooling_shape(
     front, lengths = ((data[0], data[-1]), data[1:-1]) if channels_last else (data[:2], data[2:])
     # Windows along one axis do not depend on the other axes: in place of a length that is not known a long one will do.
     long = (*front, *(_LONG if length == UNKNOWN else length for length in lengths))
-    counts = _windows(long, kernel, global_pool, pooling_convention, stride, pad)[3]
+    counts = windows(long, kernel, global_pool, pooling_convention, stride, pad)[3]
     found = tuple(
         UNKNOWN if length == UNKNOWN and not global_pool else count
         for length, count in zip(lengths, counts, strict=True)

@@ -96,7 +96,7 @@ ELEMENTWISE_OPERATORS: dict[str, Operator] = {
         _define(add, "elemwise_add", ("_plus", "_Plus", "_add", "_grad_add"), "9., 6., 4."),
         _define(subtract, "elemwise_sub", ("_minus", "_Minus", "_sub"), " 3.,  0., -4."),
         _define(multiply, "elemwise_mul", ("_mul", "_Mul"), "18.,  9.,  0."),
-        _define(divide, "elemwise_div", ("_div", "_Div"), "2., 1., 0."),
+        _define(divide, "elemwise_div", ("_div", "_Div", "_scatter_elemwise_div"), "2., 1., 0."),
         _define(mod, "_mod", ("_Mod",), "0., 0., 0."),
         _define(power, "_power", ("_Power",), "216.,  27.,   0."),
         _define(maximum, "_maximum", ("_Maximum",), "6., 3., 4."),
@@ -192,3 +192,4 @@ identity_with_attr_like_rhs.elementwise = True
 identity_with_attr_like_rhs.def_infer_shape(same_shape)
 
 ELEMENTWISE_OPERATORS["elemwise_add"].saved_aliases = frozenset({"_grad_add"})
+ELEMENTWISE_OPERATORS["elemwise_div"].saved_aliases = frozenset({"_scatter_elemwise_div"})

@@ -11,7 +11,7 @@ from minpy.ops.registry import operator
 __all__ = ["cast", "identity", "ones_like", "shape_array", "size_array", "zeros_like"]
 
 
-@operator(name="_copy", aliases=("identity",), implements=np.copy)
+@operator(name="_copy", aliases=("identity", "_copyto"), implements=np.copy)
 def identity(data: np.ndarray) -> np.ndarray:
     """Return a copy.
 
@@ -166,3 +166,4 @@ for _operator in (shape_array, size_array):
     _operator.def_infer_type(dtype_attribute(np.int64))
 
 cast.saved_name, cast.saved_aliases = "Cast", frozenset({"amp_cast"})
+identity.saved_aliases = frozenset({"_copyto"})

@@ -30,6 +30,7 @@ from minpy.ops.registry import operator
 __all__ = [
     "assign",
     "batch_take",
+    "coordinates",
     "gather_nd",
     "index",
     "is_basic",
@@ -433,7 +434,7 @@ def _require_coordinates(name: str, indices: tuple[int, ...], shape: tuple[int, 
         )
 
 
-def _coordinates(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
+def coordinates(name: str, indices: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
     """Return the key that an array of coordinates, one axis of `shape` a row, stands for."""
     _require_coordinates(name, indices.shape, shape)
     key = tuple(truncated(indices))
@@ -473,13 +474,13 @@ def gather_nd(data: np.ndarray, indices: np.ndarray) -> np.ndarray:
     >>> nd.gather_nd(nd.array([[1, 2], [3, 4]]), nd.array([[0, 1], [1, 0]])).asnumpy()
     array([2., 3.], dtype=float32)
     """
-    return data[_coordinates("gather_nd", indices, data.shape)]
+    return data[coordinates("gather_nd", indices, data.shape)]
 
 
 @gather_nd.def_grad()
 def _gather_nd_gradient(ans: Any, data: Any, indices: Any) -> Any:
     shape = np.shape(data)
-    key = _coordinates("gather_nd", raw_of(indices), shape)
+    key = coordinates("gather_nd", raw_of(indices), shape)
     return lambda g: unindex(g, key=key, shape=shape)
 
 
@@ -524,7 +525,7 @@ def scatter_nd(data: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...])
     array([[0., 5.],
            [6., 0.]], dtype=float32)
     """
-    key = _coordinates("scatter_nd", indices, shape)
+    key = coordinates("scatter_nd", indices, shape)
     expected = indices.shape[1:] + tuple(shape[len(key) :])
     if data.shape != expected:
         raise ShapeError(f"scatter_nd: data has shape {data.shape}; expected {expected} for indices {indices.shape}.")

@@ -13,7 +13,7 @@ from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import derived, known_ndim, merge_lengths, promoted, replace_length, without_axis
 from minpy.ops.registry import operator
 
-__all__ = ["concat", "concat_gradient", "stack", "stack_gradient"]
+__all__ = ["concat", "concat_gradient", "concat_shapes", "stack", "stack_gradient"]
 
 
 def _check_arrays(name: str, arrays: Sequence[Any]) -> None:
@@ -83,7 +83,8 @@ concat.def_multiple_grad(concat_gradient)
 
 
 @concat.def_infer_shape
-def _concat_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
+def concat_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
+    """Infer the shapes of arrays that are joined along an axis, and of the result."""
     ndim = known_ndim(*inputs, *outputs)
     if ndim is None:
         return inputs, outputs

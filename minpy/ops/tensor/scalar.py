@@ -313,3 +313,9 @@ NUMBER_FORMS = {
 for _name, _forms in NUMBER_FORMS.items():
     _right, _left = (SCALAR_OPERATORS[f"_{_form}_scalar"] for _form in _forms)
     OPERATORS[f"broadcast_{_name}"].with_number = _right, _left
+
+# What MXNet does to the rows that a sparse array has: of dense arrays, all.
+for _name in ("plus", "minus"):
+    _made = SCALAR_OPERATORS[f"_{_name}_scalar"]
+    OPERATORS[f"_scatter_{_name}_scalar"] = _made
+    _made.saved_aliases = frozenset({f"_scatter_{_name}_scalar"})

@@ -14,14 +14,15 @@ from minpy.ops.inference.rules import derived, dtype_of, forwards, replace_lengt
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index, unindex
 
-__all__ = ["diag", "slice", "slice_axis", "slice_like"]
+__all__ = ["diag", "slice", "slice_axis", "slice_key", "slice_like", "slice_shape"]
 
 
 def _as_tuple(value: Any) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def _key(ndim: int, begin: Any, end: Any, step: Any) -> tuple[Slice, ...]:
+def slice_key(ndim: int, begin: Any, end: Any, step: Any) -> tuple[Slice, ...]:
+    """Return the key of the part of an array between `begin` and `end`, along its first axes."""
     begin, end = _as_tuple(begin), _as_tuple(end)
     step = (() if step is None else _as_tuple(step)) or (None,) * len(begin)
     if not len(begin) == len(end) == len(step) <= ndim:
@@ -67,24 +68,26 @@ def slice(
     array([[2., 3.],
            [5., 6.]], dtype=float32)
     """
-    return data[_key(data.ndim, begin, end, step)]
+    return data[slice_key(data.ndim, begin, end, step)]
 
 
 @slice.def_grad()
 def _slice_gradient(ans: Any, data: Any, *, begin: Any, end: Any, step: Any) -> Any:
     shape = np.shape(data)
-    return lambda g: unindex(g, key=_key(len(shape), begin, end, step), shape=shape)
+    return lambda g: unindex(g, key=slice_key(len(shape), begin, end, step), shape=shape)
 
 
-@slice.def_infer_shape
-@forwards
-def _slice_shape(data: Any, *, begin: Any, end: Any, step: Any = (), **_: Any) -> Any:
-    key = _key(len(data), begin, end, step)
+def slice_shape(data: Any, *, begin: Any, end: Any, step: Any = (), **_: Any) -> Any:
+    """Return the shape of a part of an array whose shape is known, but for lengths."""
+    key = slice_key(len(data), begin, end, step)
     cut = tuple(
         UNKNOWN if length == UNKNOWN else len(range(*part.indices(length)))
         for part, length in zip(key, data, strict=False)
     )
     return cut + data[len(key) :]
+
+
+slice.def_infer_shape(forwards(slice_shape))
 
 
 def _axis_key(data_shape: tuple[int, ...], axis: int, begin: int, end: int | None) -> tuple[Slice, ...]:

@@ -1,0 +1,322 @@
+"""Connectionist temporal classification: the loss of label sequences that are not aligned with the data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minpy.core.array import raw_of
+from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.sums import sum_over
+from minpy.ops.dtypes import require_floats
+from minpy.ops.inference.partial_shapes import merge_shapes
+from minpy.ops.inference.rules import merge_lengths, with_axes, with_followers
+from minpy.ops.registry import operator
+from minpy.ops.tensor.indexing import truncated, unindex
+
+__all__ = ["ctc_loss"]
+
+# The logarithm of what is impossible: finite, so that differences of two of them are numbers.
+_NEVER = -1e30
+
+
+@operator(
+    name="CTCLoss",
+    aliases=("ctc_loss", "_contrib_CTCLoss", "_contrib_ctc_loss"),
+    outputs=("output0",),
+    optional_inputs={
+        "data_lengths": lambda attributes: bool(attributes.get("use_data_lengths", False)),
+        "label_lengths": lambda attributes: bool(attributes.get("use_label_lengths", False)),
+    },
+)
+def ctc_loss(
+    data: np.ndarray,
+    label: np.ndarray,
+    data_lengths: np.ndarray | None = None,
+    label_lengths: np.ndarray | None = None,
+    *,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: str = "first",
+) -> np.ndarray:
+    """Return -log of the probability of each label sequence, summed over all its alignments with the data.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point, of shape (time, batch, alphabet): activations, before the softmax.
+    label : NDArray
+        Whole numbers, of shape (batch, labels): each row a sequence, and what follows its end is padding. With
+        `blank_label='first'` labels are 1 to alphabet - 1, and 0 (or less) is padding; with 'last' labels are 0 to
+        alphabet - 2, and -1 (or less) is padding.
+    data_lengths : NDArray, optional
+        How many steps of each example are valid, of shape (batch,), with `use_data_lengths`.
+    label_lengths : NDArray, optional
+        How many labels each sequence has, of shape (batch,), with `use_label_lengths`; else up to the padding.
+    use_data_lengths, use_label_lengths : bool
+        Whether they are given.
+    blank_label : {'first', 'last'}
+        Which element of the alphabet stands for no label.
+
+    Returns
+    -------
+    NDArray
+        Of shape (batch,). Where no alignment is possible (too few steps for the labels) it is 0, and so is its
+        gradient.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit, or there are more labels than steps.
+    ArgumentError
+        If a label or a length is out of range, or for another `blank_label`.
+    DTypeError
+        If `data` holds integers.
+
+    Notes
+    -----
+    Graves, Fernández, Gomez and Schmidhuber, "Connectionist temporal classification", 2006: the forward variables are
+    equations 6 to 8, the gradient is equation 16, computed in logarithms.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x = nd.zeros((2, 1, 3))  # two steps, of which each has three equal chances
+    >>> nd.CTCLoss(x, nd.array([[1]])).exp().asnumpy()  # 11, 01 and 10 of nine paths
+    array([3.], dtype=float32)
+    """
+    paths = _paths(data, label, data_lengths, label_lengths, use_data_lengths, use_label_lengths, blank_label)
+    scores = _log_softmax(data)
+    last = _forward(scores, paths)[-1]
+    loss = np.where(paths.possible, -_total(last, paths), 0.0)
+    return loss.astype(data.dtype, copy=False)
+
+
+class _Paths(NamedTuple):
+    """The labels with blanks between them, and around them: what a path goes through, two steps at most at a time."""
+
+    key: tuple[Any, ...]  # of what each step says of each of them, in (time, batch, alphabet)
+    first: Any  # where a path may begin, (batch, places)
+    inside: Any  # which places the sequence has
+    skips: Any  # which places may be reached from the last but one
+    last: Any  # where a path may end
+    valid: Any  # which steps lie inside, (time, batch, 1)
+    ends: Any  # which steps are the last ones
+    possible: Any  # whether there is a path, (batch,)
+
+
+def _paths(
+    data: Any,
+    label: Any,
+    data_lengths: Any,
+    label_lengths: Any,
+    use_data_lengths: bool,
+    use_label_lengths: bool,
+    blank_label: str,
+) -> _Paths:
+    require_floats("CTCLoss", data)
+    if blank_label not in ("first", "last"):
+        raise ArgumentError(f"CTCLoss: blank_label is {blank_label!r}; expected 'first' or 'last'.")
+    if np.ndim(data) != 3 or np.ndim(label) != 2 or np.shape(data)[1] != np.shape(label)[0]:
+        raise ShapeError(
+            f"CTCLoss: data has shape {np.shape(data)}, label {np.shape(label)}; expected (time, batch, alphabet) and "
+            "(batch, labels)."
+        )
+    steps, batch, alphabet = np.shape(data)
+    if np.shape(label)[1] > steps:
+        raise ShapeError(
+            f"CTCLoss: label has shape {np.shape(label)} and data {np.shape(data)}; a sequence cannot have more labels "
+            f"({np.shape(label)[1]}) than there are steps ({steps})."
+        )
+    if use_label_lengths and not use_data_lengths and label_lengths is None:
+        data_lengths, label_lengths = None, data_lengths  # inputs that are not used leave no gap
+    labels = truncated(raw_of(label))
+    blank, least = (0, 1) if blank_label == "first" else (alphabet - 1, 0)
+    padding = np.concatenate([labels < least, np.ones((batch, 1), bool)], axis=1)
+    counts = padding.argmax(axis=1)
+    if use_label_lengths:
+        counts = _lengths("label_lengths", label_lengths, labels.shape)
+    ends = np.full(batch, steps)
+    if use_data_lengths:
+        ends = _lengths("data_lengths", data_lengths, (batch, steps))
+    used = np.arange(labels.shape[1]) < counts[:, None]
+    wrong = labels[used & ((labels < least) | (labels >= alphabet) | (labels == blank))]
+    if wrong.size:
+        raise ArgumentError(
+            f"CTCLoss: label holds {wrong[0]}; expected {least} to {alphabet - 2 + least}, as the alphabet has "
+            f"{alphabet} elements and blank_label is {blank_label!r}."
+        )
+    places = np.full((batch, 2 * labels.shape[1] + 1), blank)
+    places[:, 1::2] = np.where(used, labels, blank)
+    repeated = np.zeros(places.shape, bool)
+    repeated[:, 3::2] = (labels[:, 1:] == labels[:, :-1]) & used[:, 1:]
+    skips = (places != blank) & ~repeated
+    skips[:, :2] = False
+    number = np.arange(places.shape[1])
+    inside = number < 2 * counts[:, None] + 1
+    valid = np.arange(steps)[:, None] < ends
+    return _Paths(
+        (np.arange(steps)[:, None, None], np.arange(batch)[None, :, None], places[None]),
+        inside & (number < 2),
+        inside,
+        skips,
+        inside & (number >= 2 * counts[:, None] - 1),
+        valid[:, :, None],
+        (np.arange(steps)[:, None] == ends - 1)[:, :, None],
+        (counts + repeated.sum(axis=1) <= ends) & (ends > 0),
+    )
+
+
+def _lengths(name: str, lengths: Any, bounds: tuple[int, ...]) -> Any:
+    """Return lengths as integers, one for each row of (batch, most)."""
+    if lengths is None:
+        raise ArgumentError(f"CTCLoss: use_{name}=True, but {name} is missing.")
+    found = truncated(raw_of(lengths))
+    if found.shape != bounds[:1]:
+        raise ShapeError(f"CTCLoss: {name} has shape {found.shape}; expected {bounds[:1]}, the batch.")
+    if found.size and (found.min() < 0 or found.max() > bounds[1]):
+        wrong = found.max() if found.max() > bounds[1] else found.min()
+        raise ArgumentError(f"CTCLoss: {name} holds {wrong}; expected lengths from 0 to {bounds[1]}.")
+    return found
+
+
+def _log_softmax(data: Any) -> Any:
+    values = data.astype("float32") if np.dtype(data.dtype).itemsize == 2 else data
+    shifted = values - np.max(values, axis=2, keepdims=True)
+    return shifted - np.log(sum_over(np.exp(shifted), axis=2, keepdims=True))
+
+
+def _log_sum(*parts: Any) -> Any:
+    """Return log(exp(a) + exp(b) + ...)."""
+    top = parts[0]
+    for part in parts[1:]:
+        top = np.maximum(top, part)
+    total = np.exp(parts[0] - top)
+    for part in parts[1:]:
+        total = total + np.exp(part - top)
+    return top + np.log(total)
+
+
+def _moved(scores: Any, count: int) -> Any:
+    """Return the scores of places moved on by so many of them; back if it is negative."""
+    missing = np.full((scores.shape[0], min(abs(count), scores.shape[1])), _NEVER, scores.dtype)
+    if count > 0:
+        return np.concatenate([missing, scores[:, :-count]], axis=1)
+    return np.concatenate([scores[:, -count:], missing], axis=1)
+
+
+def _forward(scores: Any, paths: _Paths) -> list[Any]:
+    """Return for each step log of the probability of having come to each place; (batch, places)."""
+    said = scores[paths.key]
+    never = scores.dtype.type(_NEVER)
+    # Before the first step a path stands in front of the places where it may begin.
+    found = [np.where(paths.first, never * 0, never)]
+    for step in range(said.shape[0]):
+        before = found[-1]
+        if step:
+            skipped = np.where(paths.skips, _moved(before, 2), never)
+            before = _log_sum(before, _moved(before, 1), skipped)
+        now = np.where(paths.inside, before + said[step], never)
+        found.append(np.where(paths.valid[step], now, found[-1]))
+    return found
+
+
+def _backward(scores: Any, paths: _Paths) -> list[Any]:
+    """Return for each step log of the probability of coming to an end from each place, the step not included."""
+    said = scores[paths.key]
+    never = scores.dtype.type(_NEVER)
+    last = np.where(paths.last, never * 0, never)
+    after, found = last, []
+    for step in reversed(range(said.shape[0])):
+        if step + 1 < said.shape[0]:
+            ahead = after + said[step + 1]
+            skipped = _moved(np.where(paths.skips, ahead, never), -2)
+            after = np.where(paths.inside, _log_sum(ahead, _moved(ahead, -1), skipped), never)
+        after = np.where(paths.ends[step], last, after)
+        found.append(after)
+    return found[::-1]
+
+
+def _total(last: Any, paths: _Paths) -> Any:
+    """Return log of the probability of all paths, (batch,)."""
+    ended = np.where(paths.last, last, last.dtype.type(_NEVER))
+    top = np.max(ended, axis=1, keepdims=True)
+    return top[:, 0] + np.log(sum_over(np.exp(ended - top), axis=1))
+
+
+@ctc_loss.def_grad()
+def _ctc_gradient(
+    ans: Any,
+    data: Any,
+    label: Any,
+    data_lengths: Any,
+    label_lengths: Any,
+    *,
+    use_data_lengths: bool,
+    use_label_lengths: bool,
+    blank_label: str,
+) -> Any:
+    paths = _paths(data, label, data_lengths, label_lengths, use_data_lengths, use_label_lengths, blank_label)
+    return lambda g: _gradient(data, paths, g, lambda part, visits: part - _spread(visits, paths.key, part.shape))
+
+
+def _spread(visits: Any, key: tuple[Any, ...], shape: tuple[int, ...]) -> Any:
+    return unindex(visits, key=key, shape=shape)
+
+
+@ctc_loss.def_grad_kernel()
+def _raw_ctc_gradient(
+    ans: Any,
+    data: Any,
+    label: Any,
+    data_lengths: Any,
+    label_lengths: Any,
+    *,
+    use_data_lengths: bool,
+    use_label_lengths: bool,
+    blank_label: str,
+) -> Any:
+    paths = _paths(data, label, data_lengths, label_lengths, use_data_lengths, use_label_lengths, blank_label)
+
+    def less(part: Any, visits: Any) -> Any:
+        flat = np.ravel_multi_index(np.broadcast_arrays(*paths.key), part.shape)
+        part = np.ascontiguousarray(part)
+        np.subtract.at(part.reshape(-1), flat.reshape(-1), visits.reshape(-1))
+        return part
+
+    return lambda g: _gradient(data, paths, g, less)
+
+
+def _gradient(data: Any, paths: _Paths, g: Any, less: Callable[[Any, Any], Any]) -> Any:
+    """Return the gradient of the data: softmax - the expected number of visits, for each element of the alphabet."""
+    shape = np.shape(data)
+    if not shape[0] or not shape[1]:
+        return np.zeros(shape, data.dtype)
+    scores = _log_softmax(data)
+    came = _forward(scores, paths)
+    total = np.expand_dims(_total(came[-1], paths), 1)
+    visits = np.stack([there + left - total for there, left in zip(came[1:], _backward(scores, paths), strict=True)])
+    seen = paths.valid & np.expand_dims(paths.possible, 1)
+    visits = np.exp(np.where(seen & paths.inside, visits, scores.dtype.type(_NEVER)))
+    return less(np.exp(scores) * seen, visits) * np.reshape(g, (1, shape[1], 1))
+
+
+for _position in (1, 2, 3):
+    ctc_loss.def_grad_zero(_position)
+
+
+@ctc_loss.def_infer_shape
+def _ctc_shapes(inputs: Any, outputs: Any) -> Any:
+    data, label = with_axes(inputs[0], 3), with_axes(inputs[1], 2)
+    lengths = [with_axes(known, 1) for known in (*inputs[2:], *outputs)]
+    batch = merge_lengths(data[1], label[0], *(one[0] for one in lengths))
+    data, label = (data[0], batch, data[2]), (batch, label[1])
+    vector = merge_shapes((batch,), None)
+    return [data, label, *[vector] * (len(inputs) - 2)], [vector]
+
+
+ctc_loss.def_infer_type(with_followers)
+ctc_loss.saved_outputs = lambda given: 2
+ctc_loss.category = "loss"

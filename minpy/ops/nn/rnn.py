@@ -1,0 +1,661 @@
+"""`RNN`: recurrent layers over whole sequences. The fast form of both passes is in `minpy.ops.kernels.recurrent`.
+
+The definition below goes step by step; the kernel computes the same in memory that is allocated once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minpy.core.array import raw_of
+from minpy.core.errors import ArgumentError, ShapeError, nearest
+from minpy.core.sums import sum_over
+from minpy.ops.dtypes import require_floats
+from minpy.ops.inference.partial_shapes import same_dtype
+from minpy.ops.inference.rules import derived, merge_lengths, promoted, with_axes
+from minpy.ops.kernels.recurrent import GATES, Layers, Weights, pull_back, run, weights_of
+from minpy.ops.random.generator import generator
+from minpy.ops.registry import operator
+from minpy.ops.tensor.indexing import truncated
+from minpy.ops.tensor.joining import concat, concat_gradient, concat_shapes
+
+__all__ = ["rnn", "rnn_param_concat"]
+
+
+def _visible(attributes: dict[str, Any]) -> int:
+    if not attributes.get("state_outputs"):
+        return 1
+    return 3 if attributes.get("mode") == "lstm" else 2
+
+
+@operator(
+    name="RNN",
+    visible_outputs=_visible,
+    outputs=lambda attributes: ("output", "state_output", "statecell_output")[: _visible(attributes)],
+    optional_inputs={
+        "state_cell": lambda attributes: attributes.get("mode") == "lstm",
+        "sequence_length": lambda attributes: bool(attributes.get("use_sequence_length", False)),
+    },
+    random=True,
+)
+def rnn(
+    data: np.ndarray,
+    parameters: np.ndarray,
+    state: np.ndarray,
+    state_cell: np.ndarray | None = None,
+    sequence_length: np.ndarray | None = None,
+    *,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool = False,
+    mode: str,
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    training: bool | None = None,
+) -> Any:
+    """Return what recurrent layers make of sequences: the outputs of the last layer at every step.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point, of shape (time, batch, inputs).
+    parameters : NDArray
+        All weights and biases in one vector. First the weights of every cell, layer by layer, in each layer those of
+        the forward direction first: input to hidden, (gates * state_size, inputs of the layer); hidden to hidden,
+        (gates * state_size, length of an output); and, with a projection, (projection_size, state_size). Then two
+        biases of length gates * state_size for each cell, in the same order. The gates are i, f, g, o (LSTM), and
+        r, z, n (GRU).
+    state : NDArray
+        The first states, of shape (num_layers * directions, batch, length of an output).
+    state_cell : NDArray, optional
+        The first cells of an LSTM, of shape (num_layers * directions, batch, state_size).
+    sequence_length : NDArray, optional
+        How many steps of each sequence are valid, of shape (batch,), with `use_sequence_length`.
+    state_size : int
+        Length of a state.
+    num_layers : int
+        How many layers; each is given the outputs of the one before.
+    bidirectional : bool
+        Whether each layer has a second cell, which goes backwards; outputs of both are concatenated.
+    mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
+    p : float
+        In training, the probability with which each output of a layer (but the last) is set to 0.
+    state_outputs : bool
+        Whether to return the last states (and the last cells of an LSTM) too.
+    projection_size : int, optional
+        Of an LSTM: the length to which its outputs are projected.
+    lstm_state_clip_min, lstm_state_clip_max : float, optional
+        The bounds between which the cells of an LSTM are kept at every step; both or none.
+    lstm_state_clip_nan : bool
+        Whether NaN in a cell becomes the lower bound.
+    use_sequence_length : bool
+        Whether sequences may end earlier: then outputs after the end are 0, the last states are those at the end, and
+        the backward direction begins there.
+    training : bool, optional
+        Whether this is training; by default what `autograd.is_training()` says.
+
+    Returns
+    -------
+    NDArray, or two or three of them
+        Of shape (time, batch, directions * length of an output), where that length is `projection_size` or
+        `state_size`; states (and cells) in the shapes of the first ones.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    ArgumentError
+        For another mode, a projection or bounds that do not belong to it, a length out of range, or a missing input.
+    DTypeError
+        If `data` holds integers.
+
+    Notes
+    -----
+    With x the input, h the state before, and W, R, b, c the parameters of each gate:
+    Elman, "Finding structure in time", 1990: h' = f(W x + b + R h + c), f being tanh or relu.
+    Hochreiter and Schmidhuber, "Long short-term memory", 1997, with forget gates (Gers, 2000): i, f, o = σ(...), g =
+    tanh(...), cell' = f · cell + i · g, h' = o · tanh(cell'); projected, P h' (Sak, Senior and Beaufays, 2014).
+    Cho et al., 2014: r, z = σ(...), n = tanh(W x + b + r · (R h + c)), h' = (1 - z) · n + z · h.
+    The gradient is that of backpropagation through time (Werbos, 1990).
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x, weights = nd.array([[[1]], [[2]], [[3]]]), nd.array([1, 0.5, 0, 0])
+    >>> out, state = nd.RNN(x, weights, nd.zeros((1, 1, 1)), state_size=1, num_layers=1, mode='rnn_relu',
+    ...                     state_outputs=True)
+    >>> out.asnumpy().ravel(), state.asnumpy().ravel()
+    (array([1.  , 2.5 , 4.25], dtype=float32), array([4.25], dtype=float32))
+    """
+    call = _call(
+        data,
+        parameters,
+        state,
+        state_cell,
+        sequence_length,
+        state_size=state_size,
+        num_layers=num_layers,
+        bidirectional=bidirectional,
+        mode=mode,
+        p=p,
+        projection_size=projection_size,
+        lstm_state_clip_min=lstm_state_clip_min,
+        lstm_state_clip_max=lstm_state_clip_max,
+        lstm_state_clip_nan=lstm_state_clip_nan,
+        use_sequence_length=use_sequence_length,
+    )
+    masks = _masks(call, p if training else 0.0)
+    result, last, last_cell, kept = _unrolled(call, masks)
+    reserve = np.concatenate([np.ravel(part) for part in kept])
+    return _answers(data.dtype, result, last, last_cell, masks, reserve)
+
+
+@rnn.def_kernel
+def _rnn_kernel(
+    data: Any,
+    parameters: Any,
+    state: Any,
+    state_cell: Any,
+    sequence_length: Any,
+    *,
+    p: float,
+    training: bool | None,
+    **attributes: Any,
+) -> Any:
+    call = _call(data, parameters, state, state_cell, sequence_length, p=p, **attributes)
+    masks = _masks(call, p if training else 0.0)
+    return _answers(data.dtype, *_run(call, masks))
+
+
+class _Call(NamedTuple):
+    """The inputs of a call, checked, in the dtype to compute in."""
+
+    data: Any
+    weights: list[Weights]
+    state: Any
+    cell: Any
+    layers: Layers
+    valid: Any
+
+
+def _layers(
+    mode: str,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool,
+    projection_size: int | None,
+    inputs: int,
+    clip: tuple[float, float, bool] | None = None,
+) -> Layers:
+    if mode not in GATES:
+        raise ArgumentError(f"RNN: unknown mode {mode!r}; expected one of {', '.join(GATES)}.{nearest(mode, GATES)}")
+    if state_size < 1 or num_layers < 1:
+        raise ArgumentError(f"RNN: state_size is {state_size}, num_layers {num_layers}; both must be 1 or more.")
+    if mode != "lstm" and (projection_size is not None or clip is not None):
+        what = "projection_size" if projection_size is not None else "lstm_state_clip_min"
+        raise ArgumentError(f"RNN: {what} is given with mode {mode!r}; only 'lstm' has one.")
+    if projection_size is not None and projection_size < 1:
+        raise ArgumentError(f"RNN: projection_size is {projection_size}; expected 1 or more, or None.")
+    return Layers(mode, state_size, num_layers, 2 if bidirectional else 1, inputs, projection_size, clip)
+
+
+def _call(
+    data: Any,
+    parameters: Any,
+    state: Any,
+    state_cell: Any,
+    sequence_length: Any,
+    *,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool,
+    mode: str,
+    p: float,
+    projection_size: int | None,
+    lstm_state_clip_min: float | None,
+    lstm_state_clip_max: float | None,
+    lstm_state_clip_nan: bool,
+    use_sequence_length: bool,
+    **others: Any,
+) -> _Call:
+    """Return the inputs of a call with these attributes, or raise if they do not fit."""
+    require_floats("RNN", data)
+    least, most = lstm_state_clip_min, lstm_state_clip_max
+    if data.ndim != 3:
+        raise ShapeError(f"RNN: data has shape {data.shape}; expected (time, batch, inputs).")
+    if (least is None) != (most is None) or (least is not None and most is not None and least > most):
+        raise ArgumentError(
+            f"RNN: lstm_state_clip_min is {least}, lstm_state_clip_max {most}; give both, the smaller first, or none."
+        )
+    if not 0 <= p < 1:
+        raise ArgumentError(f"RNN: p is {p}; expected the probability of an output to be dropped, 0 <= p < 1.")
+    clip = None if least is None or most is None else (least, most, lstm_state_clip_nan)
+    layers = _layers(mode, state_size, num_layers, bidirectional, projection_size, data.shape[2], clip)
+    if mode != "lstm" and sequence_length is None and use_sequence_length:
+        state_cell, sequence_length = None, state_cell  # inputs that are not used leave no gap
+    cells = layers.count * layers.directions
+    given: list[tuple[str, Any, tuple[int, ...], str]] = [
+        ("parameters", parameters, (layers.parameters(),), "the number of all weights and biases"),
+        ("state", state, (cells, data.shape[1], layers.results), "(num_layers * directions, batch, length of outputs)"),
+    ]
+    if mode == "lstm":
+        shape = (cells, data.shape[1], state_size)
+        given.append(("state_cell", state_cell, shape, "(num_layers * directions, batch, state_size)"))
+    if use_sequence_length:
+        given.append(("sequence_length", sequence_length, (data.shape[1],), "one length for each sequence"))
+    for name, value, expected, meaning in given:
+        if value is None:
+            raise ArgumentError(f"RNN: {name} is missing, which mode={mode!r} needs; expected shape {expected}.")
+        if value.shape != expected:
+            raise ShapeError(
+                f"RNN: {name} has shape {value.shape}; expected {expected}, {meaning}, for data of shape {data.shape} "
+                f"with mode={mode!r}, state_size={state_size}, num_layers={num_layers}, "
+                f"bidirectional={bidirectional}, projection_size={projection_size}."
+            )
+    valid = _valid(sequence_length, data.shape[0]) if use_sequence_length else None
+    dtype = np.dtype("float32" if data.dtype.itemsize == 2 else data.dtype)
+    wide = [value.astype(dtype, copy=False) for value in (data, parameters, state)]
+    cell = state_cell.astype(dtype, copy=False) if mode == "lstm" else None
+    return _Call(wide[0], weights_of(wide[1], layers), wide[2], cell, layers, valid)
+
+
+def _valid(lengths: Any, steps: int) -> Any:
+    """Return which steps lie inside their sequence, (time, batch, 1). Lengths may be whole numbers in floats."""
+    lengths = truncated(raw_of(lengths))
+    if lengths.size and not (lengths.min() >= 0 and lengths.max() <= steps):
+        wrong = lengths.max() if lengths.max() > steps else lengths.min()
+        raise ArgumentError(f"RNN: sequence_length holds {wrong}; expected lengths from 0 to {steps}, the time.")
+    return (np.arange(steps)[:, None] < lengths)[:, :, None]
+
+
+def _masks(call: _Call, p: float) -> np.ndarray:
+    """Return what the outputs of each layer but the last are multiplied by; empty: nothing."""
+    layers, (steps, batch) = call.layers, call.data.shape[:2]
+    width = layers.directions * layers.results
+    if not p or layers.count == 1:
+        return np.ones((0, steps, batch, width), call.data.dtype)
+    kept = np.less(generator().random((layers.count - 1, steps, batch, width), np.float32), 1 - p)
+    return kept / call.data.dtype.type(1 - p)
+
+
+def _run(call: _Call, masks: np.ndarray) -> tuple[Any, ...]:
+    result, last, last_cell, reserve = run(*call, masks)
+    return result, last, last_cell, masks, reserve
+
+
+def _answers(dtype: Any, result: Any, last: Any, last_cell: Any, masks: Any, reserve: Any) -> tuple[Any, ...]:
+    """Return the answer's parts: those that callers see in their dtype, then those for the way back."""
+    seen = [result, last] if last_cell is None else [result, last, last_cell]
+    return (*(value.astype(dtype, copy=False) for value in seen), masks, reserve)
+
+
+# -- the definition, step by step --------------------------------------------------------------------------------------
+
+
+def _sigmoid(values: Any) -> Any:
+    return np.tanh(values * 0.5) * 0.5 + 0.5
+
+
+class _Steps(NamedTuple):
+    """What one cell computed at every step, in the order in which it went."""
+
+    order: list[int]
+    outputs: list[Any]
+    hidden: list[Any]  # before each step
+    cells: list[Any]  # before each step, and the last
+    gates: list[list[Any]]
+    bent: list[Any]  # of an LSTM tanh of the cells; of a GRU what the reset gate multiplies
+
+
+def _turn(weight: Any) -> Any:
+    return np.swapaxes(weight, -1, -2)
+
+
+def _cell_steps(call: _Call, index: int, rows: Any) -> _Steps:
+    """Run one cell, the index-th, over all steps of (time, batch, inputs)."""
+    layers, weights = call.layers, call.weights[index]
+    steps, batch = rows.shape[:2]
+    flat = np.reshape(rows, (steps * batch, rows.shape[2]))
+    bias = weights.input_bias
+    given = np.matmul(flat, _turn(weights.input)) + np.expand_dims(bias, 1)
+    given = np.reshape(given, (layers.gates, steps, batch, layers.size))
+    backwards = index % layers.directions == 1
+    order = list(reversed(range(steps)) if backwards else range(steps))
+    hidden, cell = call.state[index], None if call.cell is None else call.cell[index]
+    found = _Steps(order, [], [], [cell], [], [])
+    for step in order:
+        product = np.matmul(hidden, _turn(weights.hidden)) + np.expand_dims(weights.hidden_bias, 1)
+        found.hidden.append(hidden)
+        gates, new, cell, bent = _step(layers, weights, given[:, step], product, hidden, cell)
+        if call.valid is None:
+            out, hidden = new, new
+        else:
+            inside = call.valid[step]
+            out, hidden = np.where(inside, new, 0.0), np.where(inside, new, hidden)
+            cell = None if cell is None else np.where(inside, cell, found.cells[-1])
+        found.outputs.append(out)
+        found.gates.append(gates)
+        found.cells.append(cell)
+        found.bent.append(bent)
+    found.hidden.append(hidden)
+    return found
+
+
+def _step(
+    layers: Layers, weights: Weights, given: Any, product: Any, hidden: Any, cell: Any
+) -> tuple[list[Any], Any, Any, Any]:
+    """Return (the gates, the new state, the new cell, what else the way back reads) of one step."""
+    if layers.mode == "lstm":
+        first, second, third, fourth = (given[gate] + product[gate] for gate in range(4))
+        enter, forget, candidate, leave = _sigmoid(first), _sigmoid(second), np.tanh(third), _sigmoid(fourth)
+        cell = forget * cell + enter * candidate
+        if layers.clip is not None:
+            least, most, stops_nan = layers.clip
+            cell = np.fmin(np.fmax(cell, least), most) if stops_nan else np.clip(cell, least, most)
+        bent = np.tanh(cell)
+        new = leave * bent
+        if weights.projection is not None:
+            new = np.dot(new, np.transpose(weights.projection))
+        return [enter, forget, candidate, leave], new, cell, bent
+    if layers.mode == "gru":
+        reset, update = _sigmoid(given[0] + product[0]), _sigmoid(given[1] + product[1])
+        candidate = np.tanh(given[2] + reset * product[2])
+        return [reset, update, candidate], candidate + update * (hidden - candidate), None, product[2]
+    total = given[0] + product[0]
+    new = np.maximum(total, 0) if layers.mode == "rnn_relu" else np.tanh(total)
+    return [new], new, None, None
+
+
+def _in_time(steps: _Steps, values: list[Any]) -> Any:
+    """Return values of all steps as one array, in the order of time."""
+    backwards = len(steps.order) > 1 and steps.order[0] > 0
+    return np.stack(values[::-1] if backwards else values)
+
+
+def _stacked(call: _Call, steps: _Steps, values: list[Any], width: int) -> Any:
+    """Return values of all steps as one array, in the order of time, also if there are no steps."""
+    if values:
+        return _in_time(steps, values)
+    return np.zeros((0, call.data.shape[1], width), call.data.dtype)
+
+
+def _layer_outputs(call: _Call, cells: list[_Steps]) -> Any:
+    return np.concatenate([_stacked(call, one, one.outputs, call.layers.results) for one in cells], axis=-1)
+
+
+def _layer(call: _Call, layer: int, rows: Any) -> list[_Steps]:
+    directions = call.layers.directions
+    return [_cell_steps(call, layer * directions + direction, rows) for direction in range(directions)]
+
+
+def _unrolled(call: _Call, masks: Any) -> tuple[Any, Any, Any, list[Any]]:
+    """Return (outputs, last states, last cells, what a kernel would reserve)."""
+    layers, rows = call.layers, call.data
+    last, last_cell, kept = [], [], []
+    result = rows
+    for layer in range(layers.count):
+        cells = _layer(call, layer, rows)
+        result = _layer_outputs(call, cells)
+        for one in cells:
+            last.append(one.hidden[-1])
+            last_cell.append(one.cells[-1])
+            for gate in layers.order:
+                kept.append(_stacked(call, one, [gates[gate] for gates in one.gates], layers.size))
+            if layers.mode == "lstm":
+                kept.append(_stacked(call, one, one.cells[1:], layers.size))
+            if layers.mode in ("lstm", "gru"):
+                kept.append(_stacked(call, one, one.bent, layers.size))
+        if layer + 1 < layers.count:
+            kept.append(result)
+            rows = result * masks[layer] if len(masks) else result
+    return result, np.stack(last), np.stack(last_cell) if layers.mode == "lstm" else None, kept
+
+
+def _pulled_step(
+    call: _Call, weights: Weights, steps: _Steps, number: int, upstream: Any, to_cell: Any
+) -> tuple[list[Any], list[Any], Any, Any]:
+    """Return the gradients of one step: of its gates' inputs and their products with the state; its state and cell."""
+    layers, gates, hidden = call.layers, steps.gates[number], steps.hidden[number]
+    if layers.mode == "lstm":
+        enter, forget, candidate, leave = gates
+        if weights.projection is not None:
+            upstream = np.dot(upstream, weights.projection)
+        bent = steps.bent[number]
+        to_cell = to_cell + upstream * leave * (1 - bent * bent)
+        if layers.clip is not None:
+            now = steps.cells[number + 1]
+            to_cell = to_cell * ((now > layers.clip[0]) & (now < layers.clip[1]))
+        slopes = [
+            to_cell * candidate * (enter - enter * enter),
+            to_cell * steps.cells[number] * (forget - forget * forget),
+            to_cell * enter * (1 - candidate * candidate),
+            upstream * bent * (leave - leave * leave),
+        ]
+        return slopes, slopes, 0.0, to_cell * forget
+    if layers.mode == "gru":
+        reset, update, candidate = gates
+        slope = upstream * (1 - update) * (1 - candidate * candidate)
+        first = slope * steps.bent[number] * (reset - reset * reset)
+        second = upstream * (hidden - candidate) * (update - update * update)
+        return [first, second, slope], [first, second, slope * reset], upstream * update, None
+    new = gates[0]
+    slope = upstream * ((new > 0) if layers.mode == "rnn_relu" else 1 - new * new)
+    return [slope], [slope], 0.0, None
+
+
+def _pulled_cell(
+    call: _Call, index: int, rows: Any, steps: _Steps, g: Any, to_hidden: Any, to_cell: Any
+) -> tuple[Any, list[Any], Any, Any]:
+    """Return the gradients of one cell: of what it was given, its weights, its first state and cell."""
+    layers, weights = call.layers, call.weights[index]
+    slopes: list[Any] = []
+    products: list[Any] = []
+    answered: list[Any] = []
+    for number in reversed(range(len(steps.order))):
+        step = steps.order[number]
+        upstream, rest, rest_of_cell = g[step] + to_hidden, 0.0, 0.0
+        if call.valid is not None:
+            inside = call.valid[step]
+            upstream, rest = upstream * inside, to_hidden * ~inside
+            if to_cell is not None:
+                to_cell, rest_of_cell = to_cell * inside, to_cell * ~inside
+        answered.append(upstream)
+        into_gates, into_products, rest_of_step, cell = _pulled_step(call, weights, steps, number, upstream, to_cell)
+        slopes.append(np.stack(into_gates))
+        products.append(np.stack(into_products))
+        to_hidden = np.sum(np.matmul(products[-1], weights.hidden), axis=0) + rest + rest_of_step
+        to_cell = None if cell is None else cell + rest_of_cell
+    shape = (layers.gates, rows.shape[0] * rows.shape[1], layers.size)
+    # The walk went against the order of the steps: forward in time for the direction that goes backwards.
+    turned = slice(None) if index % layers.directions == 1 else slice(None, None, -1)
+    batch = rows.shape[1]
+
+    def flat(values: list[Any], width: int) -> Any:
+        return np.reshape(np.stack(values[turned]) if values else np.zeros((0, batch, width)), (-1, width))
+
+    def by_gates(values: list[Any]) -> Any:
+        if not values:
+            return np.zeros(shape, rows.dtype)
+        return np.reshape(np.swapaxes(np.stack(values[turned]), 0, 1), shape)
+
+    given = np.reshape(rows, (shape[1], rows.shape[2]))
+    before = flat(steps.hidden[-2::-1], layers.results)
+    into_gates, into_products = by_gates(slopes), by_gates(products)
+    parts = [np.matmul(_turn(into_gates), given), np.matmul(_turn(into_products), before)]
+    if weights.projection is not None:
+        left = [gates[3] * bent for gates, bent in zip(steps.gates, steps.bent, strict=True)]
+        parts.append(np.dot(np.transpose(flat(answered, layers.results)), flat(left[::-1], layers.size)))
+    parts += [sum_over(into_gates, axis=1), sum_over(into_products, axis=1)]
+    to_rows = np.sum(np.matmul(into_gates, weights.input), axis=0)
+    return np.reshape(to_rows, rows.shape), parts, to_hidden, to_cell
+
+
+def _pulled(call: _Call, masks: Any, g: Any, of_state: Any, of_cell: Any) -> tuple[Any, Any, Any, Any]:
+    """Return the gradients of data, parameters, state and cell, from what is computed anew."""
+    layers = call.layers
+    rows: list[Any] = [call.data]
+    cells: list[list[_Steps]] = []
+    for layer in range(layers.count):
+        cells.append(_layer(call, layer, rows[-1]))
+        if layer + 1 < layers.count:
+            result = _layer_outputs(call, cells[-1])
+            rows.append(result * masks[layer] if len(masks) else result)
+    weights: dict[int, list[Any]] = {}
+    states: dict[int, Any] = {}
+    ended: dict[int, Any] = {}
+    for layer in reversed(range(layers.count)):
+        parts = []
+        for direction in range(layers.directions):
+            index = layer * layers.directions + direction
+            some = slice(direction * layers.results, (direction + 1) * layers.results)
+            part, weights[index], states[index], ended[index] = _pulled_cell(
+                call, index, rows[layer], cells[layer][direction], g[:, :, some], of_state[index],
+                None if of_cell is None else of_cell[index],
+            )  # fmt: skip
+            parts.append(part)
+        g = parts[0] if len(parts) == 1 else parts[0] + parts[1]
+        if layer and len(masks):
+            g = g * masks[layer - 1]
+    numbers = range(layers.count * layers.directions)
+    flat = [np.ravel(part) for index in numbers for part in weights[index][:-2]]
+    flat += [np.ravel(part) for index in numbers for part in weights[index][-2:]]
+    to_cell = None if of_cell is None else np.stack([ended[index] for index in numbers])
+    return g, np.concatenate(flat), np.stack([states[index] for index in numbers]), to_cell
+
+
+def _upstream(call: _Call, g: Any) -> tuple[Any, Any, Any]:
+    """Return the upstream gradients of outputs, states and cells, in the dtype to compute in."""
+    dtype = call.data.dtype
+    seen = [value.astype(dtype, copy=False) for value in g[: 2 + (call.cell is not None)]]
+    return seen[0], seen[1], seen[2] if len(seen) == 3 else None
+
+
+@rnn.def_multiple_grad(argnums=(0, 1, 2, 3))
+def _rnn_gradients(
+    ans: Any,
+    data: Any,
+    parameters: Any,
+    state: Any,
+    state_cell: Any,
+    sequence_length: Any,
+    *,
+    mode: str,
+    **attributes: Any,
+) -> Any:
+    call = _call(data, parameters, state, state_cell, sequence_length, mode=mode, **attributes)
+    return lambda g: _with_lengths(_pulled(call, ans[-2], *_upstream(call, g)), mode, state_cell)
+
+
+@rnn.def_multiple_grad_kernel
+def _raw_rnn_gradients(
+    ans: Any,
+    data: Any,
+    parameters: Any,
+    state: Any,
+    state_cell: Any,
+    sequence_length: Any,
+    *,
+    mode: str,
+    **attributes: Any,
+) -> Any:
+    call = _call(data, parameters, state, state_cell, sequence_length, mode=mode, **attributes)
+
+    def gradients(g: Any) -> Any:
+        result = ans[0].astype(call.data.dtype, copy=False)
+        return _with_lengths(pull_back(*call, ans[-2], result, ans[-1], *_upstream(call, g)), mode, state_cell)
+
+    return gradients
+
+
+def _with_lengths(parts: tuple[Any, ...], mode: str, state_cell: Any) -> tuple[Any, ...]:
+    """Return gradients where, without cells, lengths of sequences may stand in the place of the cells."""
+    if mode == "lstm" or state_cell is None:
+        return parts
+    return (*parts[:3], np.zeros(np.shape(state_cell), state_cell.dtype))
+
+
+rnn.def_grad_zero(4)
+rnn.may_alias = False
+
+
+@rnn.def_infer_shape
+def _rnn_shapes(
+    inputs: Any,
+    outputs: Any,
+    *,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool,
+    mode: str,
+    projection_size: int | None,
+    use_sequence_length: bool,
+) -> Any:
+    layers = _layers(mode, state_size, num_layers, bidirectional, projection_size, 0)
+    cells = layers.count * layers.directions
+    data, result = with_axes(inputs[0], 3), with_axes(outputs[0], 3)
+    states = [with_axes(known, 3) for known in (*inputs[2 : 3 + (mode == "lstm")], *outputs[1:])]
+    lengths = [with_axes(inputs[-1], 1)] if use_sequence_length else []
+    steps = merge_lengths(data[0], result[0])
+    batch = merge_lengths(data[1], result[1], *(one[1] for one in states), *(one[0] for one in lengths))
+    data = (steps, batch, data[2])
+    size = derived(
+        lambda width: _layers(mode, state_size, num_layers, bidirectional, projection_size, width).parameters(), data[2]
+    )
+    state = (cells, batch, layers.results)
+    memory = [(cells, batch, layers.size)] if mode == "lstm" else []
+    wanted = [data, (size,), state, *memory, *([(batch,)] if use_sequence_length else [])]
+    return wanted, [(steps, batch, layers.directions * layers.results), state, *memory][: len(outputs)]
+
+
+@rnn.def_infer_type
+def _rnn_dtypes(inputs: Any, outputs: Any, *, mode: str) -> Any:
+    count = 4 if mode == "lstm" else 3
+    shared, outputs = same_dtype(inputs[:count], outputs)
+    rest = [shared[0] if known is None else known for known in inputs[count:]]
+    return [*shared, *rest], outputs
+
+
+@operator(name="_rnn_param_concat")
+def rnn_param_concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.ndarray:
+    """Return the parameters of recurrent layers as one vector: arrays joined along an axis, as `concat` does.
+
+    Parameters
+    ----------
+    *data : NDArray
+        The weights and biases, flat, in the order in which `RNN` takes them.
+    dim : int
+        The axis.
+    num_args : int, optional
+        Accepted and not used: the number of arrays.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ShapeError
+        If the arrays differ in another axis, or there is no such axis.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd._internal._rnn_param_concat(nd.array([1, 2]), nd.array([3]), dim=0).asnumpy()
+    array([1., 2., 3.], dtype=float32)
+    """
+    return concat.definition(*data, dim=dim)
+
+
+rnn_param_concat.def_multiple_grad(concat_gradient)
+rnn_param_concat.def_infer_shape(concat_shapes)
+rnn_param_concat.def_infer_type(promoted)
+
+rnn.category = "product"
+rnn.caption = lambda attributes: f"{attributes['mode']}, {attributes['num_layers']} x {attributes['state_size']}"

@@ -1,0 +1,275 @@
+"""Copies of an array with other values in some places: what in-place assignments mean in a graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minpy.core.array import raw_of
+from minpy.core.errors import ShapeError
+from minpy.core.sums import sum_over
+from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
+from minpy.ops.inference.rules import dtype_of, with_followers
+from minpy.ops.registry import operator
+from minpy.ops.tensor.indexing import assign, coordinates, index, truncated
+from minpy.ops.tensor.slicing import slice_key, slice_shape
+
+__all__ = ["fill_element_0index", "scatter_set_nd", "slice_assign", "slice_assign_scalar"]
+
+
+@operator(name="_slice_assign", aliases=("_crop_assign",))
+def slice_assign(
+    lhs: np.ndarray,
+    rhs: np.ndarray,
+    *,
+    begin: tuple[int | None, ...],
+    end: tuple[int | None, ...],
+    step: tuple[int | None, ...] = (),
+) -> np.ndarray:
+    """Return a copy of an array in which the part between `begin` and `end` is another array.
+
+    Parameters
+    ----------
+    lhs : NDArray
+    rhs : NDArray
+        Of the shape of that part.
+    begin, end, step : tuple of int or None
+        As for `slice`.
+
+    Returns
+    -------
+    NDArray
+        Of the shape and dtype of `lhs`; with `out=lhs`, `lhs` is changed.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd._internal._slice_assign(nd.array([1, 2, 3]), nd.array([7, 8]), begin=(1,), end=(3,)).asnumpy()
+    array([1., 7., 8.], dtype=float32)
+    """
+    key = slice_key(lhs.ndim, begin, end, step)
+    expected = slice_shape(lhs.shape, begin=begin, end=end, step=step)
+    if rhs.shape != expected:
+        raise ShapeError(
+            f"_slice_assign: rhs has shape {rhs.shape}; expected {expected}, the part of lhs {lhs.shape} from "
+            f"begin={begin} to end={end}."
+        )
+    return assign.definition(lhs, rhs.astype(lhs.dtype, copy=False), key=key)
+
+
+@slice_assign.def_grad(argnum=0)
+def _slice_assign_lhs_gradient(ans: Any, lhs: Any, rhs: Any, *, begin: Any, end: Any, step: Any) -> Any:
+    key = slice_key(np.ndim(lhs), begin, end, step)
+    return lambda g: assign(g, np.zeros((), g.dtype), key=key)
+
+
+@slice_assign.def_grad(argnum=1)
+def _slice_assign_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, begin: Any, end: Any, step: Any) -> Any:
+    key = slice_key(np.ndim(lhs), begin, end, step)
+    return lambda g: index(g, key=key)
+
+
+@slice_assign.def_infer_shape
+def _slice_assign_shapes(inputs: Any, outputs: Any, *, begin: Any, end: Any, step: Any) -> Any:
+    whole = merge_shapes(inputs[0], outputs[0])
+    part = inputs[1] if whole is None else merge_shapes(inputs[1], slice_shape(whole, begin=begin, end=end, step=step))
+    return [whole, part], [whole]
+
+
+@operator(name="_slice_assign_scalar", aliases=("_crop_assign_scalar",))
+def slice_assign_scalar(
+    data: np.ndarray,
+    *,
+    scalar: float = 0.0,
+    begin: tuple[int | None, ...],
+    end: tuple[int | None, ...],
+    step: tuple[int | None, ...] = (),
+) -> np.ndarray:
+    """Return a copy of an array in which all elements between `begin` and `end` are a number.
+
+    Parameters
+    ----------
+    data : NDArray
+    scalar : float
+    begin, end, step : tuple of int or None
+        As for `slice`.
+
+    Returns
+    -------
+    NDArray
+        Of the shape and dtype of `data`; with `out=data`, `data` is changed.
+
+    Raises
+    ------
+    ShapeError
+        If there are more entries than axes, or not equally many.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd._internal._slice_assign_scalar(nd.array([1, 2, 3]), scalar=7, begin=(1,), end=(3,)).asnumpy()
+    array([1., 7., 7.], dtype=float32)
+    """
+    return assign.definition(data, scalar, key=slice_key(data.ndim, begin, end, step))
+
+
+@slice_assign_scalar.def_grad()
+def _slice_assign_scalar_gradient(ans: Any, data: Any, *, begin: Any, end: Any, step: Any) -> Any:
+    key = slice_key(np.ndim(data), begin, end, step)
+    return lambda g: assign(g, np.zeros((), g.dtype), key=key)
+
+
+@operator(name="_scatter_set_nd")
+def scatter_set_nd(lhs: np.ndarray, rhs: np.ndarray, indices: np.ndarray, *, shape: tuple[int, ...]) -> np.ndarray:
+    """Return a copy of an array with values at given positions.
+
+    Parameters
+    ----------
+    lhs : NDArray
+    rhs : NDArray
+        The values, of shape (count, ..., rest of the shape of `lhs`).
+    indices : NDArray
+        Of shape (axes, count, ...): the positions along the first axes. Where a position stands twice, the last one
+        counts.
+    shape : tuple of int
+        The shape of `lhs`.
+
+    Returns
+    -------
+    NDArray
+        Of the shape and dtype of `lhs`; with `out=lhs`, `lhs` is changed.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    OutOfRangeError
+        If a position is out of range.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x, positions = nd.array([1, 2, 3]), nd.array([[2, 0]])
+    >>> nd._internal._scatter_set_nd(x, nd.array([7, 8]), positions, shape=(3,)).asnumpy()
+    array([8., 2., 7.], dtype=float32)
+    """
+    key = _places(lhs, rhs, indices, shape)
+    return assign.definition(lhs, rhs.astype(lhs.dtype, copy=False), key=key)
+
+
+def _places(lhs: Any, rhs: Any, indices: Any, shape: Any) -> Any:
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if np.shape(lhs) != shape:
+        raise ShapeError(f"_scatter_set_nd: lhs has shape {np.shape(lhs)}; expected {shape}, which is `shape`.")
+    count = np.shape(indices)
+    if not 1 <= count[0] <= len(shape) or np.shape(rhs) != (*count[1:], *shape[count[0] :]):
+        raise ShapeError(
+            f"_scatter_set_nd: rhs has shape {np.shape(rhs)}, indices {count}; expected (axes, count, ...) and (count, "
+            f"..., rest of {shape}), with 1 to {len(shape)} axes."
+        )
+    return coordinates("_scatter_set_nd", raw_of(indices), shape)
+
+
+@scatter_set_nd.def_grad(argnum=0)
+def _scatter_set_lhs_gradient(ans: Any, lhs: Any, rhs: Any, indices: Any, *, shape: Any) -> Any:
+    key = _places(lhs, rhs, indices, shape)
+    return lambda g: assign(g, np.zeros((), g.dtype), key=key)
+
+
+@scatter_set_nd.def_grad(argnum=1)
+def _scatter_set_rhs_gradient(ans: Any, lhs: Any, rhs: Any, indices: Any, *, shape: Any) -> Any:
+    key = _places(lhs, rhs, indices, shape)
+    # Of values for one position only the last is seen.
+    numbers = np.arange(int(np.prod(np.shape(indices)[1:]))).reshape(np.shape(indices)[1:])
+    owner = np.zeros(np.shape(lhs)[: np.shape(indices)[0]], numbers.dtype)
+    owner[key] = numbers
+    seen = (owner[key] == numbers).reshape(np.shape(numbers) + (1,) * (np.ndim(rhs) - np.ndim(numbers)))
+    return lambda g: index(g, key=key) * seen
+
+
+scatter_set_nd.def_grad_zero(2)
+
+
+@scatter_set_nd.def_infer_shape
+def _scatter_set_shapes(inputs: Any, outputs: Any, *, shape: Any) -> Any:
+    whole = merge_shapes(merge_shapes(inputs[0], outputs[0]), (shape,) if isinstance(shape, int) else tuple(shape))
+    rhs, indices = inputs[1:]
+    if indices is not None and whole is not None and indices[0] > 0:
+        rhs = merge_shapes(rhs, (*indices[1:], *whole[indices[0] :]))
+    return [whole, rhs, indices], [whole]
+
+
+@operator(name="fill_element_0index")
+def fill_element_0index(lhs: np.ndarray, mhs: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """Return a copy of a matrix with one element of each row replaced.
+
+    Parameters
+    ----------
+    lhs : NDArray
+        Of shape (rows, columns).
+    mhs : NDArray
+        The new elements, of shape (rows,).
+    rhs : NDArray
+        Their columns, of shape (rows,); a row whose column is out of range stays as it is.
+
+    Returns
+    -------
+    NDArray
+        Of the shape and dtype of `lhs`.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.fill_element_0index(nd.zeros((2, 3)), nd.array([7, 8]), nd.array([2, 0])).asnumpy()
+    array([[0., 0., 7.],
+           [8., 0., 0.]], dtype=float32)
+    """
+    if lhs.ndim != 2 or mhs.shape != lhs.shape[:1] or rhs.shape != lhs.shape[:1]:
+        raise ShapeError(
+            f"fill_element_0index: lhs has shape {lhs.shape}, mhs {mhs.shape}, rhs {rhs.shape}; expected (rows, "
+            "columns), (rows,) and (rows,)."
+        )
+    return np.where(_chosen(lhs, rhs), np.expand_dims(mhs, 1), lhs).astype(lhs.dtype, copy=False)
+
+
+def _chosen(lhs: Any, rhs: Any) -> Any:
+    """Return which elements of a matrix are replaced."""
+    return np.equal(np.arange(np.shape(lhs)[1]), np.expand_dims(truncated(rhs), 1))
+
+
+fill_element_0index.def_grad(lambda ans, lhs, mhs, rhs: lambda g: g * ~_chosen(lhs, raw_of(rhs)), argnum=0)
+fill_element_0index.def_grad(
+    lambda ans, lhs, mhs, rhs: lambda g: sum_over(g * _chosen(lhs, raw_of(rhs)), axis=1), argnum=1
+)
+fill_element_0index.def_grad_zero(2)
+
+
+@fill_element_0index.def_infer_shape
+def _fill_shapes(inputs: Any, outputs: Any) -> Any:
+    [whole], _ = same_shape([merge_shapes(inputs[0], outputs[0])], [])
+    vector = merge_shapes(inputs[1], inputs[2])
+    if whole is not None:
+        vector = merge_shapes(vector, whole[:1])
+    return [whole, vector, vector], [whole]
+
+
+slice_assign_scalar.def_infer_shape(same_shape)
+slice_assign_scalar.def_infer_type(dtype_of(0))
+for _operator in (slice_assign, scatter_set_nd, fill_element_0index):
+    _operator.def_infer_type(with_followers)
+for _operator in (slice_assign, slice_assign_scalar, scatter_set_nd, fill_element_0index):
+    _operator.keep_shape_only(0)
+    _operator.may_alias = False
+slice_assign.keep_shape_only(1)
+scatter_set_nd.keep_shape_only(1)

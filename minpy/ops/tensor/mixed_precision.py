@@ -1,0 +1,235 @@
+"""What training in mixed precision asks of many arrays at once: a common dtype, whether all is finite, their norms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minpy.core import dispatch
+from minpy.core.errors import ArgumentError, DTypeError
+from minpy.core.operator import Operator
+from minpy.ops.dtypes import require_floats
+from minpy.ops.inference.partial_shapes import merge_shapes
+from minpy.ops.inference.rules import numbered
+from minpy.ops.registry import OPERATORS, find_operator, operator
+
+__all__ = ["all_finite", "amp_multicast", "multi_all_finite", "multi_sum_sq"]
+
+
+def _require_count(name: str, arrays: Sequence[Any], attribute: str, count: int) -> None:
+    if len(arrays) != count:
+        raise ArgumentError(f"{name}: {attribute} is {count}, but {len(arrays)} array(s) are given.")
+
+
+@operator(name="amp_multicast", outputs=lambda attributes: numbered(int(attributes["num_outputs"])))
+def amp_multicast(*data: np.ndarray, num_outputs: int, cast_narrow: bool = False) -> Any:
+    """Return arrays in a common floating-point dtype: the widest that one of them has.
+
+    Parameters
+    ----------
+    *data : NDArray
+        Of any shapes; those that hold no floating-point numbers are returned as they are.
+    num_outputs : int
+        Their number.
+    cast_narrow : bool
+        Whether to take the narrowest dtype instead.
+
+    Returns
+    -------
+    list of NDArray
+        Of the shapes of the inputs.
+
+    Raises
+    ------
+    ArgumentError
+        If there are more or fewer arrays.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> one, other = nd.amp_multicast(nd.ones(2, dtype='float16'), nd.ones(3), num_outputs=2)
+    >>> one.dtype.__name__, other.dtype.__name__
+    ('float32', 'float32')
+    """
+    _require_count("amp_multicast", data, "num_outputs", num_outputs)
+    dtypes = [np.dtype(array.dtype) for array in data]
+    dtype = _common(dtypes, cast_narrow)
+    found = tuple(
+        array.astype(dtype) if known.kind == "f" else array.copy() for array, known in zip(data, dtypes, strict=True)
+    )
+    return found[0] if len(found) == 1 else found
+
+
+def _common(dtypes: Sequence[Any], cast_narrow: bool) -> Any:
+    floats = [dtype for dtype in dtypes if dtype is not None and dtype.kind == "f"]
+    if not floats:
+        return None
+    return (min if cast_narrow else max)(floats, key=lambda dtype: dtype.itemsize)
+
+
+@amp_multicast.def_multiple_grad()
+def _multicast_gradients(ans: Any, *data: Any, num_outputs: int) -> Any:
+    dtypes = [array.dtype for array in data]
+    return lambda g: tuple(
+        part.astype(dtype) for part, dtype in zip((g,) if num_outputs == 1 else g, dtypes, strict=True)
+    )
+
+
+@amp_multicast.def_infer_shape
+def _multicast_shapes(inputs: Any, outputs: Any) -> Any:
+    shapes = [merge_shapes(one, other) for one, other in zip(inputs, outputs, strict=True)]
+    return shapes, shapes
+
+
+@amp_multicast.def_infer_type
+def _multicast_dtypes(inputs: Any, outputs: Any, *, cast_narrow: bool) -> Any:
+    if any(dtype is None for dtype in inputs):
+        return inputs, outputs
+    common = _common(inputs, cast_narrow)
+    return inputs, [common if dtype.kind == "f" else dtype for dtype in inputs]
+
+
+class _Finite(Operator):
+    """An operator that answers 1 or 0, and can leave a 0 that stands in `out` already."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function, builtin=True)
+        self.def_grad_zero()
+        self.shape_inference = lambda inputs, outputs, **attributes: (inputs, [(1,)])
+        self.type_inference = lambda inputs, outputs, **attributes: (inputs, [np.dtype("float32")])
+        self.unpickled_by = (find_operator, (self.__name__,))
+        self.may_alias = False
+        OPERATORS[self.__name__] = self
+
+    def __call__(self, /, *arguments: Any, out: Any = None, **attributes: Any) -> Any:
+        found = super().__call__(*arguments, **attributes)
+        if out is None:
+            return found
+        if str(attributes.get("init_output", True)) in ("False", "0", "false"):
+            found = found * (out != 0)
+        return dispatch.write_out(self, found, out)
+
+
+def _all_finite(data: np.ndarray, *, init_output: bool = True) -> np.ndarray:
+    """Return 1 if all elements are finite, 0 if there is an infinity or NaN.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point.
+    init_output : bool
+        If False, and `out` is given and holds 0, it stays 0: for arrays that are looked at one after the other.
+
+    Returns
+    -------
+    NDArray
+        Of shape (1,), in float32.
+
+    Raises
+    ------
+    DTypeError
+        If `data` holds integers.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.all_finite(nd.array([1, float('inf')])).asnumpy()
+    array([0.], dtype=float32)
+    """
+    require_floats("all_finite", data)
+    return np.isfinite(data).all().reshape(1).astype("float32")
+
+
+def _multi_all_finite(*data: np.ndarray, num_arrays: int = 1, init_output: bool = True) -> np.ndarray:
+    """Return 1 if all elements of several arrays are finite, 0 if there is an infinity or NaN.
+
+    Parameters
+    ----------
+    *data : NDArray
+        Floating point, of any shapes.
+    num_arrays : int
+        Their number.
+    init_output : bool
+        If False, and `out` is given and holds 0, it stays 0: for arrays that are looked at one after the other.
+
+    Returns
+    -------
+    NDArray
+        Of shape (1,), in float32.
+
+    Raises
+    ------
+    ArgumentError
+        If there are more or fewer arrays.
+    DTypeError
+        If one holds integers.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.multi_all_finite(nd.ones(2), nd.zeros((2, 2)), num_arrays=2).asnumpy()
+    array([1.], dtype=float32)
+    """
+    _require_count("multi_all_finite", data, "num_arrays", num_arrays)
+    for position, array in enumerate(data):
+        require_floats("multi_all_finite", array, argument=f"data[{position}]")
+    every = np.stack([np.isfinite(array).all() for array in data])
+    return every.all().reshape(1).astype("float32")
+
+
+_all_finite.__name__ = _all_finite.__qualname__ = "all_finite"
+_multi_all_finite.__name__ = _multi_all_finite.__qualname__ = "multi_all_finite"
+all_finite = _Finite(_all_finite)
+multi_all_finite = _Finite(_multi_all_finite)
+
+
+@operator(name="multi_sum_sq")
+def multi_sum_sq(*data: np.ndarray, num_arrays: int) -> np.ndarray:
+    """Return the sum of the squares of each of several arrays.
+
+    Parameters
+    ----------
+    *data : NDArray
+        Floating point, of one dtype and any shapes.
+    num_arrays : int
+        Their number.
+
+    Returns
+    -------
+    NDArray
+        Of shape (num_arrays,), in float32.
+
+    Raises
+    ------
+    ArgumentError
+        If there are more or fewer arrays.
+    DTypeError
+        If dtypes differ, or are of integers.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.multi_sum_sq(nd.array([3, 4]), nd.array([[1], [2]]), num_arrays=2).asnumpy()
+    array([25.,  5.], dtype=float32)
+    """
+    _require_count("multi_sum_sq", data, "num_arrays", num_arrays)
+    for position, array in enumerate(data):
+        require_floats("multi_sum_sq", array, argument=f"data[{position}]")
+        if array.dtype != data[0].dtype:
+            raise DTypeError(
+                f"multi_sum_sq: data[{position}] has dtype {array.dtype}, data[0] {data[0].dtype}; they must be equal."
+            )
+    flat = [np.ravel(array.astype("float32") if array.dtype.itemsize == 2 else array) for array in data]
+    return np.stack([np.dot(array, array) for array in flat]).astype("float32")
+
+
+@multi_sum_sq.def_multiple_grad()
+def _sum_sq_gradients(ans: Any, *data: Any) -> Any:
+    return lambda g: tuple(2 * g[position] * array for position, array in enumerate(data))
+
+
+multi_sum_sq.def_infer_shape(lambda inputs, outputs, *, num_arrays: (inputs, [(num_arrays,)]))
+multi_sum_sq.def_infer_type(lambda inputs, outputs: (inputs, [np.dtype("float32")]))
+amp_multicast.may_alias = multi_sum_sq.may_alias = False
