@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from minpy.namespaces import listing, missing
+from minpy.ndarray.control_flow import cond, foreach, while_loop
 from minpy.ops.registry import operators_under as _operators_under
 
 _FOUND = _operators_under("_contrib_")
 globals().update(_FOUND)
 
-__all__ = [*_FOUND]
+__all__ = ["cond", "foreach", "while_loop", *_FOUND]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.nd.contrib", "operator", __all__)
