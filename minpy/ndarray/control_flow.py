@@ -116,7 +116,8 @@ def _slices(array: Any, length: int) -> Any:
     """Return the slices along the first axis; one operator for all, whose gradient is made once."""
     if length == 0:
         return []
-    parts = _split(array, num_outputs=length, axis=0, squeeze_axis=True)
+    squeezed = array.ndim > 1 or not array._copies_views  # NDArrays have an axis, those of NumPy's semantics need not
+    parts = _split(array, num_outputs=length, axis=0, squeeze_axis=squeezed)
     return parts if isinstance(parts, (list, tuple)) else [parts]
 
 

@@ -49,14 +49,16 @@ class _Scope:
         self.slots[made.node] = value
         return Symbol([made])
 
-    def heads(self, values: Iterable[Value]) -> list[Value]:
-        """Return values as the ends of the subgraph: each a node's own."""
-        found: list[Value] = []
-        for value in values:
-            if value.node.operator is None or not self._has(value.node) or value in found:
-                value = FUNCTIONS["identity"](Symbol([value])).values[0]
-            found.append(value)
-        return found
+    def heads(self, outputs: Iterable[Value], states: Iterable[Value] = ()) -> list[Value]:
+        """Return values as the ends of the subgraph: of its own operators, states of others than outputs."""
+        outputs = [*map(self._copied, outputs)]
+        nodes = {value.node for value in outputs}
+        return outputs + [self._copied(value, value.node in nodes) for value in states]
+
+    def _copied(self, value: Value, always: bool = False) -> Value:
+        if always or value.node.operator is None or not self._has(value.node):
+            return FUNCTIONS["identity"](Symbol([value])).values[0]
+        return value
 
     def _has(self, node: Node) -> bool:
         return node.annotations.get(_MARK) == self.name
@@ -183,7 +185,7 @@ def foreach(
                 f"sym.contrib.foreach: the body returned states {_form(after)}, and was given {_form(init_states)}; "
                 "expected the same lists."
             )
-        heads = scope.heads([*stacked, *last])
+        heads = scope.heads(stacked, last)
     symbol, captured = scope.cut(heads)
     nodes = [node for node, _ in captured]
     slots = [one.values[0].node for one in (*slices, *states)]
@@ -359,13 +361,16 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
         )
     inputs: list[Value] = []
     graphs = []
+    variables: dict[str, int] = {}  # those of a name are one, as in MXNet; what is computed is an input of each graph
     for symbol, captured in parts:
         sources = []
         for _, value in captured:
-            if value.node.operator is None and value in inputs:
-                sources.append(inputs.index(value))
-            else:
-                sources.append(len(inputs))
+            number = variables.get(value.node.name) if value.node.operator is None else None
+            if number is None:
+                number = len(inputs)
                 inputs.append(value)
+                if value.node.operator is None:
+                    variables[value.node.name] = number
+            sources.append(number)
         graphs.append(Subgraph(symbol, sources))
     return regrouped(form, iter(_symbols(Cond(graphs), inputs)))

@@ -290,7 +290,7 @@ class _Loop(ControlFlow):
         """Return what has the shapes and dtypes of the body's variables."""
         arrays: list[Any] = self.body.given(raws)
         for position in self.data_positions:
-            arrays[position] = Shaped(arrays[position].shape[1:], arrays[position].dtype)
+            arrays[position] = Shaped(_of_slice(arrays[position].shape), arrays[position].dtype)
         return arrays
 
     def forward(self, *raws: Any, training: bool | None = None) -> Any:
@@ -374,7 +374,7 @@ class _Loop(ControlFlow):
                 whole = totals.get(source)
                 repeated = sum(body.sources[other] == source for other in self.data_positions) > 1
                 whole = numpy.empty(like.shape, like.dtype) if whole is None or repeated else whole
-                slices.append((node, whole))
+                slices.append((node, whole.reshape(-1, *_of_slice(whole.shape))))
             else:
                 fixed[node] = numpy.zeros(like.shape, like.dtype)
         given = [like for like in (arguments[body.sources[position]] for position in self.state_positions)]
@@ -382,7 +382,7 @@ class _Loop(ControlFlow):
         spares: list[list[numpy.ndarray]] = [[numpy.empty_like(zero) for zero in zeros] for _ in range(2)]
         for number in reversed(range(self._count)):
             heads = [*(part[number, ...] for part in upstream[:stacked]), *carried]
-            buffers = {**fixed, **{node: whole[number, ...] for node, whole in slices}}
+            buffers = {**fixed, **{node: whole[number] for node, whole in slices}}
             into = spares[number % 2]
             buffers.update((node, into[index]) for node, index in moving)
             self._frames[number].backward(heads, buffers)
@@ -394,8 +394,8 @@ class _Loop(ControlFlow):
                 totals[source] += fixed[node]
         for node, whole in slices:
             source = body.sources[body.variables.index(node)]
-            if source in totals and totals[source] is not whole:
-                totals[source] += whole
+            if source in totals and not numpy.may_share_memory(totals[source], whole):
+                totals[source] += whole.reshape(totals[source].shape)
         return carried
 
     # -- inference -------------------------------------------------------------------------------------------------
@@ -403,13 +403,19 @@ class _Loop(ControlFlow):
     def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
         """Complete shapes: of the data's slices by the body, of states as what they become."""
 
-        def without_first(shape: Any) -> Any:
+        def row_of(shape: Any) -> Any:
             if shape is not None and len(shape) == 0:
                 raise ShapeError("there is no axis to loop over: shape ()")
-            return None if shape is None else shape[1:]
+            return None if shape is None else _of_slice(shape)
 
-        def with_first(length: int) -> Callable[[Any], Any]:
-            return lambda shape: None if shape is None else (length, *shape)
+        def rows_like(shape: Any) -> Any:  # rows of shape (1,) may be of an array of one axis or of two
+            return None if shape is None or len(shape) == 1 and shape[0] in (1, UNKNOWN) else (length, *shape)
+
+        def without_first(shape: Any) -> Any:
+            return shape[1:] if shape else None
+
+        def with_first(shape: Any) -> Any:
+            return None if shape is None else (length, *shape)
 
         length = UNKNOWN
         for position in self.data_positions:
@@ -422,8 +428,8 @@ class _Loop(ControlFlow):
             outputs,
             merge_shapes,
             lambda graph, known, heads: graph.infer_shapes(known, heads),
-            (without_first, with_first(length)),
-            (without_first, with_first(length)),
+            (row_of, rows_like),
+            (without_first, with_first),
         )
 
     def _stacked_length(self, length: int, outputs: Sequence[Any]) -> int:
@@ -482,6 +488,11 @@ class _Loop(ControlFlow):
                     outputs = [merge(old, new) for old, new in zip(outputs, parts, strict=True)]
             changed = not (_same_facts(before[0], inputs) and _same_facts(before[1], outputs))
         return inputs, outputs
+
+
+def _of_slice(shape: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the shape of a slice along the first axis; of an array of one axis it is an array, as MXNet's are."""
+    return (*shape[1:],) if len(shape) > 1 else (1,)
 
 
 def _same_facts(one: Sequence[Any], other: Sequence[Any]) -> bool:
@@ -550,7 +561,7 @@ class Foreach(_Loop):
         data = [(position, raws[self.body.sources[position]]) for position in self.data_positions]
         for number in range(self._length(raws)):
             for position, whole in data:
-                arrays[position] = whole[number, ...]  # a view, of zero axes, too
+                arrays[position] = whole[number] if whole.ndim > 1 else whole[number : number + 1]
             yield number
 
 
@@ -734,4 +745,5 @@ def _listed(positions: Sequence[int]) -> str:
     return str([*positions])
 
 
-CONTROL_FLOW = {kind.__name__: kind for kind in (Foreach, WhileLoop, Cond)}
+# By what files call them.
+CONTROL_FLOW: dict[str, type[ControlFlow]] = {"_foreach": Foreach, "_while_loop": WhileLoop, "_cond": Cond}

@@ -31,6 +31,15 @@ class Difference:
         return f"| {self.mxnet} | {self.minpy} | {self.why} |"
 
 
+CONTROL_FLOW = [
+    Difference(
+        "`nd.contrib.cond` takes a function as its condition for true, whatever it returns.",
+        "The function is called, and decides.",
+        "The other branch could never be reached.",
+        "control_flow_cond_callable",
+    ),
+]
+
 ARRAYS = [
     Difference(
         "Arrays of different dtypes in one operation are an error.",
@@ -417,7 +426,7 @@ EXECUTORS = [
     ),
 ]
 
-DIFFERENCES = (*ARRAYS, *RECORDING, *NUMBERS, *EXECUTORS)
+DIFFERENCES = (*ARRAYS, *RECORDING, *NUMBERS, *EXECUTORS, *CONTROL_FLOW)
 
 # Case name to the reason why our answer differs.
 INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}
