@@ -134,7 +134,8 @@ def while_loop(
     cond : callable
         `cond(*loop_vars)`: an array of one element, or what Python takes for true or false.
     func : callable
-        `func(*loop_vars)`, which returns `(outputs, loop_vars)`: outputs are arrays, in nested lists or not, [] or None.
+        `func(*loop_vars)`, which returns `(outputs, loop_vars)`: arrays, in nested lists or not; no outputs are [] or
+        None.
     loop_vars : NDArray or nested lists of NDArrays
     max_iterations : int
         How often `func` is called at most.
@@ -165,7 +166,8 @@ def while_loop(
     count = len(flattened(loop_vars, Array, "while_loop: loop_vars"))
     if not count:
         raise ArgumentValueError("while_loop: loop_vars is empty; expected at least one array.")
-    form, rows = None, []
+    form: Any = None
+    rows: list[list[Any]] = []
     while len(rows) < most and _holds(cond(*_listed(loop_vars))):
         outputs, new = pair(func(*_listed(loop_vars)), "while_loop: func")
         outputs = [] if outputs is None else outputs
@@ -198,7 +200,10 @@ def _listed(loop_vars: Any) -> Any:
 
 
 def _holds(value: Any) -> bool:
-    return bool(value.asscalar()) if isinstance(value, Array) else bool(value)
+    if not isinstance(value, Array):
+        return bool(value)
+    array: Any = value
+    return bool(array.asscalar())
 
 
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
@@ -220,7 +225,7 @@ def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) 
     --------
     >>> import minpy as mx
     >>> a, b = mx.nd.array([1]), mx.nd.array([2])
-    >>> cond(a * b < 5, lambda: (a + 5) * (b + 5), lambda: (a - 5) * (b - 5)).asscalar()
+    >>> float(cond(a * b < 5, lambda: (a + 5) * (b + 5), lambda: (a - 5) * (b - 5)).asscalar())
     42.0
     """
     value = pred() if callable(pred) and not isinstance(pred, Array) else pred

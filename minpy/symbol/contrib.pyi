@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-
+from minpy.symbol.control_flow import cond as cond
+from minpy.symbol.control_flow import foreach as foreach
+from minpy.symbol.control_flow import while_loop as while_loop
 
 

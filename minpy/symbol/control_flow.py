@@ -44,7 +44,9 @@ class _Scope:
         """Return a new variable, which stands for a value in the function."""
         name = f"{value.node.name}-{value.index}"
         taken = {node.name for node in self.slots}
-        name = next(one for one in itertools.chain([name], (f"{name}-{n}" for n in itertools.count(1))) if one not in taken)
+        name = next(
+            one for one in itertools.chain([name], (f"{name}-{n}" for n in itertools.count(1))) if one not in taken
+        )
         made = variable(name, **current_scope().get(None))
         self.slots[made.node] = value
         return Symbol([made])
@@ -295,14 +297,14 @@ def while_loop(
     for (symbol, captured), own in zip((of_condition, of_body), slots, strict=True):
         sources = []
         for node, value in captured:
-            number = own.index(node) if node in own else None
-            if number is None or number not in of_slot:
-                if number is not None:
-                    of_slot[number] = len(inputs)
+            slot = own.index(node) if node in own else None
+            if slot is None or slot not in of_slot:
+                if slot is not None:
+                    of_slot[slot] = len(inputs)
                 sources.append(len(inputs))
                 inputs.append(value)
             else:
-                sources.append(of_slot[number])
+                sources.append(of_slot[slot])
         graphs.append(Subgraph(symbol, sources))
     operator = WhileLoop(graphs, len(stacked), [nodes.index(slot) for slot in slots[1]], most)
     made = iter(_symbols(operator, inputs))
@@ -337,7 +339,7 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
     >>> import minpy as mx
     >>> a, b = mx.sym.var('a'), mx.sym.var('b')
     >>> chosen = cond(a < b, lambda: a * 10, lambda: b * 100)
-    >>> chosen.eval(a=mx.nd.array([1]), b=mx.nd.array([2]))[0].asscalar()
+    >>> float(chosen.eval(a=mx.nd.array([1]), b=mx.nd.array([2]))[0].asscalar())
     10.0
     """
     where = "sym.contrib.cond"
@@ -363,14 +365,13 @@ def cond(pred: Symbol, then_func: Callable[[], Any], else_func: Callable[[], Any
     graphs = []
     variables: dict[str, int] = {}  # those of a name are one, as in MXNet; what is computed is an input of each graph
     for symbol, captured in parts:
-        sources = []
+        positions = []
         for _, value in captured:
-            number = variables.get(value.node.name) if value.node.operator is None else None
-            if number is None:
-                number = len(inputs)
+            position = len(inputs)
+            if value.node.operator is None:
+                position = variables.setdefault(value.node.name, position)
+            if position == len(inputs):
                 inputs.append(value)
-                if value.node.operator is None:
-                    variables[value.node.name] = number
-            sources.append(number)
-        graphs.append(Subgraph(symbol, sources))
+            positions.append(position)
+        graphs.append(Subgraph(symbol, positions))
     return regrouped(form, iter(_symbols(Cond(graphs), inputs)))

@@ -344,15 +344,16 @@ class Reader:
             data, states, rest = (self._positions(row, given, name, count) for name in names)
             where = [*data, *states, *rest]
             if sorted(where) != list(range(count)) or not data:
-                self.fail(f"{row}: {', '.join(names)} are {data}, {states}, {rest}; expected each of {count} input(s) once")
+                self.fail(
+                    f"{row}: {', '.join(names)} are {data}, {states}, {rest}; expected each of {count} input(s) once"
+                )
             sources = [where.index(position) for position in range(count)]
             self._check_graphs(row, [sources], [outputs], count)
             made = Foreach([Subgraph(graphs[0], sources)], stacked, data, states)
             expected = stacked + len(states)
         elif row.op == "_while_loop":
             stacked = self._number(row, given, "num_out_data")
-            names = ("cond_input_locs", "func_input_locs")
-            both = [self._positions(row, given, name, count) for name in names]
+            both = [self._positions(row, given, name, count) for name in ("cond_input_locs", "func_input_locs")]
             states = self._positions(row, given, "func_var_locs", len(both[1]))
             most = self._number(row, given, "max_iterations")
             self._check_graphs(row, both, [1, outputs], count)
@@ -384,9 +385,7 @@ class Reader:
             self.fail(f"{row}: attribute {name!r} is {_short(text)}; expected different numbers below {count}")
         return found
 
-    def _check_graphs(
-        self, row: _Row, sources: Sequence[Sequence[int]], heads: Sequence[int], inputs: int
-    ) -> None:
+    def _check_graphs(self, row: _Row, sources: Sequence[Sequence[int]], heads: Sequence[int], inputs: int) -> None:
         """Raise unless the graphs have as many variables and outputs as the node says."""
         for number, (graph, where, count) in enumerate(zip(row.graphs, sources, heads, strict=True)):
             names = graph.list_inputs()

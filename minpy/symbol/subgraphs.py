@@ -1,7 +1,7 @@
 """Operators whose nodes hold graphs: `_foreach`, `_while_loop` and `_cond`.
 
-A node's graphs are run as compiled programs: one for the body of a loop, with a frame for each iteration, which backward
-takes in the opposite order. What the graphs read from outside are inputs of the node.
+A node's graphs are run as compiled programs: one for the body of a loop, with a frame for each iteration, which
+backward takes in the opposite order. What the graphs read from outside are inputs of the node.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class ControlFlow(BaseOperator):
     def __init__(self, graphs: Sequence[Subgraph], outputs: int) -> None:
         self.__qualname__ = self.__name__
         self.graphs = [*graphs]
-        self.outputs = ["output"] if outputs == 1 else [f"output{index}" for index in range(outputs)]
+        self.outputs: Sequence[str] = ["output"] if outputs == 1 else [f"output{index}" for index in range(outputs)]
         count = len({source for graph in graphs for source in graph.sources})
         self.arity = count
         names: list[str] = [""] * count
@@ -140,9 +140,7 @@ class ControlFlow(BaseOperator):
                 if position in graph.states:
                     moved.add(source)
         # Two inputs may have been captured from variables of the same name.
-        self.names = [
-            name if names.count(name) == 1 else f"{name}#{position}" for position, name in enumerate(names)
-        ]
+        self.names = [name if names.count(name) == 1 else f"{name}#{position}" for position, name in enumerate(names)]
         self._moved = moved
         self.auxiliary = tuple(self.names[source] for source in sorted(moved))
         self.random = any(graph.varies for graph in graphs)
@@ -321,9 +319,7 @@ class _Loop(ControlFlow):
         self._count = number
         if number == 0:
             shapes, dtypes = body.known(self._example(raws))
-            outputs = [
-                numpy.zeros((length, *shapes[value]), dtypes[value]) for value in body.symbol.values[:stacked]
-            ]
+            outputs = [numpy.zeros((length, *shapes[value]), dtypes[value]) for value in body.symbol.values[:stacked]]
             return (*outputs, *(arrays[position].copy() for position in self.state_positions))
         return (*outputs, *(arrays[position] for position in self.state_positions))
 
@@ -377,7 +373,7 @@ class _Loop(ControlFlow):
                 slices.append((node, whole.reshape(-1, *_of_slice(whole.shape))))
             else:
                 fixed[node] = numpy.zeros(like.shape, like.dtype)
-        given = [like for like in (arguments[body.sources[position]] for position in self.state_positions)]
+        given = [arguments[body.sources[position]] for position in self.state_positions]
         zeros = [numpy.zeros(like.shape, like.dtype) for like in given]
         spares: list[list[numpy.ndarray]] = [[numpy.empty_like(zero) for zero in zeros] for _ in range(2)]
         for number in reversed(range(self._count)):
@@ -389,7 +385,7 @@ class _Loop(ControlFlow):
             carried = [*zeros]
             for _, index in moving:
                 carried[index] = into[index]
-        for node, position, source in roles:
+        for node, _, source in roles:
             if node in fixed and source in totals:
                 totals[source] += fixed[node]
         for node, whole in slices:
@@ -409,7 +405,7 @@ class _Loop(ControlFlow):
             return None if shape is None else _of_slice(shape)
 
         def rows_like(shape: Any) -> Any:  # rows of shape (1,) may be of an array of one axis or of two
-            return None if shape is None or len(shape) == 1 and shape[0] in (1, UNKNOWN) else (length, *shape)
+            return None if shape is None or (len(shape) == 1 and shape[0] in (1, UNKNOWN)) else (length, *shape)
 
         def without_first(shape: Any) -> Any:
             return shape[1:] if shape else None

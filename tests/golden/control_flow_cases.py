@@ -3,7 +3,7 @@
 Where a loop ends early, the rest of what MXNet returns is memory that nobody wrote to: no case looks there.
 """
 
-# ruff: noqa: E501 - one case is one line of text
+# ruff: noqa: E501, ISC004 - one case is one text
 
 from textwrap import dedent
 
@@ -68,7 +68,10 @@ def run(d, w, s):
 result = recorded(run, d=[[[v] for v in row] for row in D], w=[[0.7]], s=[[0.5], [1.0]])
 """,
     ),
-    ("lists", "result = nd.contrib.foreach(lambda d, s: ([d[0], [d[1] * 2]], [s[0], [s[1][0] + 1]]), [array(D)] * 2, [array([1.]), [array([2.])]])"),
+    (
+        "lists",
+        "result = nd.contrib.foreach(lambda d, s: ([d[0], [d[1] * 2]], [s[0], [s[1][0] + 1]]), [array(D)] * 2, [array([1.]), [array([2.])]])",
+    ),
     ("only_states", "result = nd.contrib.foreach(lambda d, s: ([], d + s), array(D), array([1., 2.]))"),
     ("no_states", "result = nd.contrib.foreach(lambda d, s: (d * 2, []), array(D), [])"),
     ("number_as_output", "result = nd.contrib.foreach(lambda d, s: (3, s), array(D), array([1., 2.]))"),
@@ -98,24 +101,69 @@ def run(i, s):
 result = recorded(run, i=[0.], s=[2.])
 """,
     ),
-    ("while_full", "result = nd.contrib.while_loop(lambda i: i < 9, lambda i: ([i, [i]], i + 1), array([0.]), max_iterations=3)"),
-    ("while_never", "result = nd.contrib.while_loop(lambda i: i < 0, lambda i: (i, i + 1), [array([0.])], max_iterations=4)"),
-    ("while_no_output", "result = nd.contrib.while_loop(lambda i: i < 2, lambda i: ([], i + 1), array([0.]), max_iterations=4)"),
-    ("while_none", "result = nd.contrib.while_loop(lambda i: i < 2, lambda i: (None, i + 1), array([0.]), max_iterations=4)"),
-    ("while_zero", "result = nd.contrib.while_loop(lambda i: i < 2, lambda i: (i, i + 1), array([0.]), max_iterations=0)"),
+    (
+        "while_full",
+        "result = nd.contrib.while_loop(lambda i: i < 9, lambda i: ([i, [i]], i + 1), array([0.]), max_iterations=3)",
+    ),
+    (
+        "while_never",
+        "result = nd.contrib.while_loop(lambda i: i < 0, lambda i: (i, i + 1), [array([0.])], max_iterations=4)",
+    ),
+    (
+        "while_no_output",
+        "result = nd.contrib.while_loop(lambda i: i < 2, lambda i: ([], i + 1), array([0.]), max_iterations=4)",
+    ),
+    (
+        "while_none",
+        "result = nd.contrib.while_loop(lambda i: i < 2, lambda i: (None, i + 1), array([0.]), max_iterations=4)",
+    ),
+    (
+        "while_zero",
+        "result = nd.contrib.while_loop(lambda i: i < 2, lambda i: (i, i + 1), array([0.]), max_iterations=0)",
+    ),
     ("while_no_most", "result = nd.contrib.while_loop(lambda i: i < 2, lambda i: (i, i + 1), array([0.]))"),
-    ("while_most_as_text", "result = nd.contrib.while_loop(lambda i: i < 9, lambda i: (i, i + 1), array([0.]), max_iterations='2')"),
-    ("while_most_as_word", "result = nd.contrib.while_loop(lambda i: i < 9, lambda i: (i, i + 1), array([0.]), max_iterations='x')"),
-    ("while_fraction", "result = nd.contrib.while_loop(lambda i: i < 9, lambda i: (i, i + 1), array([0.]), max_iterations=2.6)"),
-    ("while_python_bool", "result = nd.contrib.while_loop(lambda i: True, lambda i: (i, i + 1), array([0.]), max_iterations=2)"),
-    ("while_vector", "result = nd.contrib.while_loop(lambda i: i < 3, lambda i: (i, i + 1), array([0., 1.]), max_iterations=2)"),
-    ("while_fewer_variables", "result = nd.contrib.while_loop(lambda i, s: i < 3, lambda i, s: (i, i), [array([0.])] * 2, max_iterations=2)"),
+    (
+        "while_most_as_text",
+        "result = nd.contrib.while_loop(lambda i: i < 9, lambda i: (i, i + 1), array([0.]), max_iterations='2')",
+    ),
+    (
+        "while_most_as_word",
+        "result = nd.contrib.while_loop(lambda i: i < 9, lambda i: (i, i + 1), array([0.]), max_iterations='x')",
+    ),
+    (
+        "while_fraction",
+        "result = nd.contrib.while_loop(lambda i: i < 9, lambda i: (i, i + 1), array([0.]), max_iterations=2.6)",
+    ),
+    (
+        "while_python_bool",
+        "result = nd.contrib.while_loop(lambda i: True, lambda i: (i, i + 1), array([0.]), max_iterations=2)",
+    ),
+    (
+        "while_vector",
+        "result = nd.contrib.while_loop(lambda i: i < 3, lambda i: (i, i + 1), array([0., 1.]), max_iterations=2)",
+    ),
+    (
+        "while_fewer_variables",
+        "result = nd.contrib.while_loop(lambda i, s: i < 3, lambda i, s: (i, i), [array([0.])] * 2, max_iterations=2)",
+    ),
     ("while_no_variables", "result = nd.contrib.while_loop(lambda: True, lambda: (1, []), [], max_iterations=2)"),
-    ("while_more_outputs", "result = nd.contrib.while_loop(lambda i: i < 3, lambda i: ([i] * int(i.asscalar()), i + 1), array([1.]), max_iterations=4)"),
-    ("cond_true", "result = recorded(lambda a, b: [nd.contrib.cond(a.sum() < b.sum(), lambda: a * b, lambda: a - b)], a=[1., 2.], b=[3., 4.])"),
-    ("cond_false", "result = recorded(lambda a, b: [nd.contrib.cond(a.sum() > b.sum(), lambda: a * b, lambda: a - b)], a=[1., 2.], b=[3., 4.])"),
+    (
+        "while_more_outputs",
+        "result = nd.contrib.while_loop(lambda i: i < 3, lambda i: ([i] * int(i.asscalar()), i + 1), array([1.]), max_iterations=4)",
+    ),
+    (
+        "cond_true",
+        "result = recorded(lambda a, b: [nd.contrib.cond(a.sum() < b.sum(), lambda: a * b, lambda: a - b)], a=[1., 2.], b=[3., 4.])",
+    ),
+    (
+        "cond_false",
+        "result = recorded(lambda a, b: [nd.contrib.cond(a.sum() > b.sum(), lambda: a * b, lambda: a - b)], a=[1., 2.], b=[3., 4.])",
+    ),
     ("cond_bool", "result = nd.contrib.cond(True, lambda: array([1.]), lambda: array([2.]))"),
-    ("cond_callable", "result = nd.contrib.cond(lambda: array([0.]), lambda: array([1.]), lambda: [array([2.]), (array([3.]),)])"),
+    (
+        "cond_callable",
+        "result = nd.contrib.cond(lambda: array([0.]), lambda: array([1.]), lambda: [array([2.]), (array([3.]),)])",
+    ),
     ("cond_vector", "result = nd.contrib.cond(array([0., 1.]), lambda: array([1.]), lambda: array([2.]))"),
 ]
 
@@ -131,7 +179,10 @@ MAKERS = {
         "d=D, x=D, s=[1., 2.], t=[0.5, 0.25]",
     ),
     "only_states": ("lambda: sym.contrib.foreach(lambda d, s: ([], [s[0] * d]), V('d'), [V('s')])", "d=D, s=[1., 2.]"),
-    "outputs_twice": ("lambda: sym.contrib.foreach(lambda d, s: ([twice(V('x') * 2), d], s * d), V('d'), V('s'))", "d=D, s=[1., 2.], x=[1., 3.]"),
+    "outputs_twice": (
+        "lambda: sym.contrib.foreach(lambda d, s: ([twice(V('x') * 2), d], s * d), V('d'), V('s'))",
+        "d=D, s=[1., 2.], x=[1., 3.]",
+    ),
     "while_twice": (
         "lambda: sym.contrib.while_loop(lambda i: i < 3, lambda i: twice(i * 2), V('i'), max_iterations=2)",
         "i=[1.]",
@@ -139,7 +190,10 @@ MAKERS = {
     "no_states": ("lambda: sym.contrib.foreach(lambda d, s: (d * W, []), V('d'), [])", "d=D, w=[1., 2.]"),
     "same_twice": ("lambda: sym.contrib.foreach(lambda d, s: twice(d * s), V('d'), V('s'))", "d=D, s=[1., 2.]"),
     "untouched": ("lambda: sym.contrib.foreach(lambda d, s: (d, s), V('d'), V('s'))", "d=D, s=[1., 2.]"),
-    "inner_variable": ("lambda: sym.contrib.foreach(lambda d, s: (d * V('q'), s), V('d'), V('s'))", "d=D, s=[1.], q=[2., 3.]"),
+    "inner_variable": (
+        "lambda: sym.contrib.foreach(lambda d, s: (d * V('q'), s), V('d'), V('s'))",
+        "d=D, s=[1.], q=[2., 3.]",
+    ),
     "split": ("lambda: sym.contrib.foreach(halves, V('d'), V('s'))", "d=D, s=[1.]"),
     "nested": ("lambda: sym.contrib.foreach(outer, V('d'), V('s'))", "d=D, s=[0.5], w=[3.0]"),
     "dense": (
@@ -171,12 +225,18 @@ MAKERS = {
         "max_iterations=3)",
         None,
     ),
-    "cond_true": ("lambda: sym.contrib.cond(F < N, lambda: [W * N, [W]], lambda: [W - N, [F * W]])", "f=[1.], n=[2.], w=[3.]"),
+    "cond_true": (
+        "lambda: sym.contrib.cond(F < N, lambda: [W * N, [W]], lambda: [W - N, [F * W]])",
+        "f=[1.], n=[2.], w=[3.]",
+    ),
     "cond_false": (
         "lambda: sym.contrib.cond(F > N, lambda: W * N, lambda: W * W - N, name='choice')",
         "f=[1.], n=[2.], w=[3.]",
     ),
-    "cond_computed": ("lambda: sym.contrib.cond(sym.BlockGrad(E.sum()), lambda: E * W, lambda: W + 0)", "e=[1., 2.], w=[3., 4.]"),
+    "cond_computed": (
+        "lambda: sym.contrib.cond(sym.BlockGrad(E.sum()), lambda: E * W, lambda: W + 0)",
+        "e=[1., 2.], w=[3., 4.]",
+    ),
     "cond_in_foreach": (
         "lambda: sym.contrib.foreach(lambda d, s: (sym.contrib.cond(d.sum() < s.sum(), lambda: d * 2, lambda: s * W), "
         "s + d), V('d'), V('s'))",
@@ -220,8 +280,14 @@ REFUSED = [
     ("one_result", "sym.contrib.foreach(lambda d, s: d, V('d'), V('s'))"),
     ("while_no_most", "sym.contrib.while_loop(lambda i: i < 2, lambda i: (i, i + 1), V('i'))"),
     ("while_zero", "sym.contrib.while_loop(lambda i: i < 2, lambda i: (i, i + 1), V('i'), max_iterations=0)"),
-    ("while_unused", "sym.contrib.while_loop(lambda i, s: i < s, lambda i, s: (i, [i, i]), [V('i'), V('s')], max_iterations=2)"),
-    ("while_more_variables", "sym.contrib.while_loop(lambda i: i < 2, lambda i: (i, [i, i]), [V('i')], max_iterations=2)"),
+    (
+        "while_unused",
+        "sym.contrib.while_loop(lambda i, s: i < s, lambda i, s: (i, [i, i]), [V('i'), V('s')], max_iterations=2)",
+    ),
+    (
+        "while_more_variables",
+        "sym.contrib.while_loop(lambda i: i < 2, lambda i: (i, [i, i]), [V('i')], max_iterations=2)",
+    ),
     ("while_no_variables", "sym.contrib.while_loop(lambda: 3, lambda: (1, []), [], max_iterations=2)"),
     ("cond_number", "sym.contrib.cond(1, lambda: V('a'), lambda: V('b'))"),
     ("cond_counts", "sym.contrib.cond(V('p'), lambda: V('a'), lambda: [V('b'), V('c')])"),
@@ -238,19 +304,28 @@ INFERRED = [
 CASES = [
     *((f"control_flow_{name}", BEGINNING + snippet) for name, snippet in ON_ARRAYS),
     *(
-        (f"control_flow_{name}_{dtype}", BEGINNING + snippet.replace("recorded(", f"recorded(dtype={dtype!r}, function="))
+        (
+            f"control_flow_{name}_{dtype}",
+            BEGINNING + snippet.replace("recorded(", f"recorded(dtype={dtype!r}, function="),
+        )
         for name, snippet in ON_ARRAYS
         if "recorded(" in snippet
         for dtype in ("float64",)
     ),
     *(
-        (f"control_flow_symbol_{name}_{dtype}", f"{BEGINNING}{OF_SYMBOLS}\nresult = bound(({make})(), {dtype!r}, {values})")
+        (
+            f"control_flow_symbol_{name}_{dtype}",
+            f"{BEGINNING}{OF_SYMBOLS}\nresult = bound(({make})(), {dtype!r}, {values})",
+        )
         for name, (make, values) in MAKERS.items()
         for dtype in ("float32", "float64")
         # MXNet infers neither float64 for conditions nor shapes of those in loops, and fails if they capture variables.
         if values and not (name.startswith("cond") and dtype == "float64")
     ),
-    *((f"control_flow_file_{name}", f"{BEGINNING}{OF_SYMBOLS}\nresult = written({make})") for name, (make, _) in MAKERS.items()),
+    *(
+        (f"control_flow_file_{name}", f"{BEGINNING}{OF_SYMBOLS}\nresult = written({make})")
+        for name, (make, _) in MAKERS.items()
+    ),
     *((f"control_flow_refused_{name}", f"{BEGINNING}\n{call}\nresult = None") for name, call in REFUSED),
     *(
         (
