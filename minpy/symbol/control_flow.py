@@ -297,14 +297,14 @@ def while_loop(
     for (symbol, captured), own in zip((of_condition, of_body), slots, strict=True):
         sources = []
         for node, value in captured:
-            slot = own.index(node) if node in own else None
-            if slot is None or slot not in of_slot:
-                if slot is not None:
-                    of_slot[slot] = len(inputs)
+            which = own.index(node) if node in own else None
+            if which is None or which not in of_slot:
+                if which is not None:
+                    of_slot[which] = len(inputs)
                 sources.append(len(inputs))
                 inputs.append(value)
             else:
-                sources.append(of_slot[slot])
+                sources.append(of_slot[which])
         graphs.append(Subgraph(symbol, sources))
     operator = WhileLoop(graphs, len(stacked), [nodes.index(slot) for slot in slots[1]], most)
     made = iter(_symbols(operator, inputs))

@@ -252,7 +252,7 @@ MAKERS = {
 
 OF_SYMBOLS = """
 W, N, F, e = V('w'), V('n'), V('f'), V('e')
-E = e * 2
+E = sym.square(e, name='squared')
 
 def twice(value):
     return value, value
