@@ -7,10 +7,11 @@ from typing import ClassVar
 
 from minpy.core.errors import ContextError, nearest
 from minpy.core.state import ThreadValues, leaving
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 
 __all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "num_gpus"]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.context", "name", __all__)
 
 
 class _Default(ThreadValues):

@@ -23,7 +23,8 @@ Examples
 
 from minpy.custom.prop import CustomOp, CustomOpProp
 from minpy.custom.registry import find_prop, get_all_registered_operators, register
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 
 __all__ = ["CustomOp", "CustomOpProp", "find_prop", "get_all_registered_operators", "register"]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.operator", "name", __all__)
