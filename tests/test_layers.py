@@ -21,9 +21,9 @@ LAYERS = [
     ["minpy.bridge*", "minpy.graph*"],
     ["minpy.ndarray.*"],
     ["minpy.custom*"],
-    ["minpy.ndarray", "minpy.operator"],
+    ["minpy.ndarray"],
     ["minpy.symbol*"],
-    ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.test_utils*", "minpy.visualization"],
+    ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.operator", "minpy.test_utils*", "minpy.visualization"],
     ["minpy.autograd", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
     ["minpy"],
 ]

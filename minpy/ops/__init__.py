@@ -1,12 +1,15 @@
 """The built-in operators, a folder a kind, one file a family: a definition and its gradient rules side by side."""
 
+from minpy.ops.contrib import deformable_convolution, psroi_pooling, resizing, roi_align
 from minpy.ops.linalg import dot
 from minpy.ops.nn import (
     activation,
     batch_norm,
+    bilinear_sampler,
     block_grad,
     channel_norm,
     convolution,
+    correlation,
     cropping,
     dropout,
     embedding,
@@ -15,6 +18,7 @@ from minpy.ops.nn import (
     loss,
     output_layers,
     pooling,
+    roi_pooling,
     sequence,
     softmax,
     upsampling,

@@ -25,6 +25,7 @@ EXCEPTIONS: list[tuple[str, str, str]] = [
     ("gradient of ind*", "take* pick* batch_take", "positions"),
     ("gradient of data", "Embedding", "positions"),
     ("gradient of sequence_length", "SequenceMask", "lengths"),
+    ("gradient of rois", "_contrib_*ROI*", "boxes are constants to the tape, as in MXNet"),
     ("gradients", "sample_multinomial shape_array size_array", "integer answers"),
     ("HIPS autograd", "sample_multinomial", "integer answers"),
     # -- inputs that are zero
@@ -34,6 +35,7 @@ EXCEPTIONS: list[tuple[str, str, str]] = [
     # -- inputs without elements
     (_EMPTY, "max-* min-* argmax-* argmin-* topk-mask", "of nothing there is no largest or smallest"),
     (_EMPTY, "take pick-wrap gather_nd*", "of nothing there is nothing to choose"),
+    (_EMPTY, "ROIPooling _contrib_*ROI*", "then the boxes are in images that are not there"),
     (_EMPTY, "pad-edge pad-reflect", "there is no edge to repeat"),
     (_EMPTY, "diag-matrix diag-below", "there is no such diagonal"),
     (_EMPTY, "Sequence*", "the lengths are longer"),
