@@ -40,8 +40,7 @@ ROWS = [
     Row(
         r"(nd|sym)\b.*|test_utils",
         r"(_sparse_)?(retain|gs_retain|adagrad_update)|_square_sum|SparseEmbedding|_contrib_SparseEmbedding"
-        r"|_scatter_(elemwise_div|minus_scalar|plus_scalar)|create_sparse_array\w*|rand_sparse_ndarray"
-        r"|shuffle_csr_column_indices|NotSupportedForSparseNDArray",
+        r"|_scatter_(elemwise_div|minus_scalar|plus_scalar)|NotSupportedForSparseNDArray",
         "it is for sparse arrays, and arrays are dense here. For `Embedding`, and updates of its weight, use the dense "
         "operators.",
     ),
@@ -98,9 +97,8 @@ ROWS = [
     Row("np.linalg", "fallback_linalg", "it lists functions that MXNet leaves to NumPy."),
     Row(
         "test_utils",
-        r"is_cd_run|is_aarch64_run|get_im2rec_path|download_model|check_speed|compare_optimizer"
-        r"|check_gluon_hybridize_consistency|get_(bz2_data|zip_data|cifar10|mnist\w*)",
-        "it is for the tests of MXNet itself, or fetches files from servers that are not there any more.",
+        r"is_cd_run|is_aarch64_run|check_speed",
+        "it is for the tests of MXNet itself.",
     ),
     Row(
         "base",

@@ -28,10 +28,10 @@ def find(path: str) -> Any:
 
 
 def has(owner: Any, name: str) -> bool:
-    """Tells whether a module or class has a name."""
+    """Tells whether a module or class has a name, or a reason of its own not to have it."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # old names warn
-        return owner is not None and hasattr(owner, name)
+        return owner is not None and (hasattr(owner, name) or name in vars(owner).get("_ELSEWHERE", ()))
 
 
 def absent() -> dict[str, list[str]]:
