@@ -83,7 +83,7 @@ def test_a_look_up_says_the_reason() -> None:
             continue
         for name in names:
             why = reason(module, name)
-            if why is None or record.has(owner, name) or (not module and missing_part(name)):
+            if why is None or record.has(owner, name) or missing_part(f"{module}.{name}".lstrip(".")):
                 continue
             with pytest.raises(AttributeError, match=re.escape(f"{name!r}: {why}")):
                 getattr(owner, name)

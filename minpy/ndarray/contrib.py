@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from minpy.namespaces import listing, missing
 from minpy.ndarray.control_flow import cond, foreach, while_loop
+from minpy.ndarray.finite import isfinite, isinf, isnan
+from minpy.ndarray.zipfian import rand_zipfian
 from minpy.ops.registry import operators_under as _operators_under
 
 _FOUND = _operators_under("_contrib_")
 globals().update(_FOUND)
 
-__all__ = ["cond", "foreach", "while_loop", *_FOUND]
+__all__ = ["cond", "foreach", "isfinite", "isinf", "isnan", "rand_zipfian", "while_loop", *_FOUND]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.nd.contrib", "operator", __all__)

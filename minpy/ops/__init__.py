@@ -1,7 +1,25 @@
 """The built-in operators, a folder a kind, one file a family: a definition and its gradient rules side by side."""
 
-from minpy.ops.contrib import deformable_convolution, psroi_pooling, resizing, roi_align
-from minpy.ops.linalg import dot
+from minpy.ops.contrib import (
+    bipartite_matching,
+    box_nms,
+    boxes,
+    count_sketch,
+    deformable_convolution,
+    fourier,
+    hawkes,
+    multibox,
+    positions,
+    proposal,
+    psroi_pooling,
+    resizing,
+    roi_align,
+    straight_through,
+)
+from minpy.ops.contrib import elementwise as contrib_elementwise
+from minpy.ops.image import colors, geometry
+from minpy.ops.image import resizing as image_resizing
+from minpy.ops.linalg import diagonals, dot, factorization, products, solving
 from minpy.ops.nn import (
     activation,
     batch_norm,
@@ -16,6 +34,7 @@ from minpy.ops.nn import (
     fully_connected,
     layer_norm,
     loss,
+    masked_softmax,
     output_layers,
     pooling,
     roi_pooling,
@@ -26,7 +45,7 @@ from minpy.ops.nn import (
 from minpy.ops.numpy import functions
 from minpy.ops.numpy import joining as numpy_joining
 from minpy.ops.optimizer import updates
-from minpy.ops.random import choosing, samplers
+from minpy.ops.random import choosing, pdf, samplers, zipfian
 from minpy.ops.tensor import (
     arithmetic,
     broadcasting,
