@@ -38,7 +38,7 @@ ROWS = [
         "it works on graphs in sparse matrices, for DGL, and there are no sparse arrays.",
     ),
     Row(
-        r"(nd|sym)\b.*|test_utils",
+        r"(nd|sym|contrib)\b.*|test_utils",
         r"(_sparse_)?(retain|gs_retain|adagrad_update)|_square_sum|SparseEmbedding|_contrib_SparseEmbedding"
         r"|_scatter_(elemwise_div|minus_scalar|plus_scalar)|NotSupportedForSparseNDArray",
         "it is for sparse arrays, and arrays are dense here. For `Embedding`, and updates of its weight, use the dense "
@@ -94,6 +94,7 @@ ROWS = [
         "NumPy 2 has no such name any more: use nan, inf, prod, any, all, round, isin, vstack, trapezoid or sort; "
         "what is for finance is in the package numpy-financial.",
     ),
+    Row(r"base|contrib\.text\.\w+", "libinfo|vocab|base|C", _IMPORTED),
     Row("np.linalg", "fallback_linalg", "it lists functions that MXNet leaves to NumPy."),
     Row(
         "test_utils",
