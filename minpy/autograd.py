@@ -30,7 +30,7 @@ from minpy.core.nodes import connect, record_node
 from minpy.core.ownership import owned
 from minpy.core.state import Scope, state
 from minpy.custom.function import Function
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.variables import mark_variable
 from minpy.ops.registry import operator
@@ -53,6 +53,7 @@ __all__ = [
     "train_mode",
 ]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.autograd", "name", __all__)
 
 
 # Scopes keep nothing of those that have entered them: all threads may use the same ones.

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from minpy.core.errors import ContextError, nearest
 from minpy.core.state import ThreadValues, leaving
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 
 __all__ = [
     "Context",
@@ -21,6 +21,7 @@ __all__ = [
     "set_context",
 ]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.context", "name", __all__)
 
 
 class _Default(ThreadValues):

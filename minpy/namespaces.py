@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
+from minpy.absent import reason
 from minpy.core.errors import MissingPartError, MXNetError, nearest
 
 __all__ = [
@@ -102,11 +103,14 @@ def listing(names: Iterable[str]) -> Callable[[], list[str]]:
 
 
 def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module: an error that names the nearest of its names."""
+    """Return the `__getattr__` of a module: an error that says why a name is absent, or the nearest of its names."""
 
     def refuse(name: str) -> Any:
         advice = "" if name.startswith("__") else nearest(name, names)
-        raise AttributeError(f"{module} has no {what} {name!r}.{advice}")
+        why = None if name.startswith("__") else reason(module.removeprefix("minpy").removeprefix("."), name)
+        raise AttributeError(
+            f"{module} has no {what} {name!r}.{advice}" if why is None else f"{module} has no {what} {name!r}: {why}"
+        )
 
     return refuse
 

@@ -28,7 +28,7 @@ from typing import NamedTuple
 from minpy.core.attributes import REQUIRED
 from minpy.custom.prop import CustomOp, CustomOpProp
 from minpy.custom.registry import find_prop, get_all_registered_operators, register
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 from minpy.ops.registry import find_operator
 from minpy.symbol.legacy import NDArrayOp, NumpyOp, PythonOp
 
@@ -45,6 +45,7 @@ __all__ = [
     "register",
 ]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.operator", "name", __all__)
 
 _ARRAY = "NDArray-or-Symbol"
 

@@ -1,6 +1,6 @@
 """`mx.random`: the seed of minpy's own random numbers, and the functions of `minpy.nd.random`."""
 
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 from minpy.ndarray.random import (
     exponential,
     gamma,
@@ -31,3 +31,4 @@ __all__ = [
     "uniform",
 ]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.random", "name", __all__)

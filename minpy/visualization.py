@@ -14,7 +14,7 @@ import numpy
 from minpy.core.errors import ArgumentError, DTypeError, MissingDependencyError, ShapeError, describe
 from minpy.graph.ir import Node, Value, variables
 from minpy.graph.text import drawing
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.ops.inference.rules import joined
 from minpy.symbol.symbol import Symbol
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["graph_text", "plot_network", "print_graph", "print_profile", "print_summary"]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.visualization", "name", __all__)
 
 Shapes = Mapping[str, Sequence[int]]
 

@@ -45,7 +45,7 @@ STEPS = {
     "call": "concat cumsum pad repeat stack tile",
     "elementwise": (
         "Activation BlockGrad LinearRegressionOutput LogisticRegressionOutput MAERegressionOutput MakeLoss "
-        "SVMOutput SequenceMask _copy _div_scalar _equal _equal_scalar _greater _greater_equal "
+        "SVMOutput SequenceMask _copy cast_storage _div_scalar _equal _equal_scalar _greater _greater_equal "
         "_greater_equal_scalar _greater_scalar _hypot _hypot_scalar _identity_with_attr_like_rhs _lesser "
         "_lesser_equal _lesser_equal_scalar _lesser_scalar _logical_and _logical_and_scalar _logical_or "
         "_logical_or_scalar _logical_xor _logical_xor_scalar _maximum _maximum_scalar _minimum "

@@ -167,6 +167,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "shuffle": {"data": nd.ones((2, 2))},
     "nd.NDArray.broadcast_like": {"other": nd.ones((2, 2))},
     "nd.NDArray.expand_dims": {"axis": 0},
+    "cast_storage": {"data": nd.ones((2, 2)), "stype": "default"},
 }
 # Whose keywords are names that users choose.
 NAMES_OF_USERS = {
@@ -179,6 +180,7 @@ NAMES_OF_USERS = {
     "sym.Symbol.infer_type",
     "sym.Symbol.infer_type_partial",
     "sym.Symbol.__init__",
+    "sym.Symbol.optimize_for",
     "executor.Executor.forward",
     "executor.Executor.reshape",
     "attribute.AttrScope.__init__",

@@ -256,7 +256,7 @@ def _class(lines: list[str], **texts: str) -> str:
 
 
 # The modules in `minpy.nd` and `minpy.sym` whose functions are generated, and how the names of their operators begin.
-INSIDE = {"contrib": "_contrib_", "image": "_image_", "linalg": "_linalg_", "op": ""}
+INSIDE = {"contrib": "_contrib_", "image": "_image_", "linalg": "_linalg_", "op": "", "sparse": ""}
 
 STUBS: dict[Path, Callable[[], str]] = {
     ROOT / "ndarray" / "__init__.pyi": namespace,

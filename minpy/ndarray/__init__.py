@@ -5,7 +5,7 @@ from __future__ import annotations
 from minpy.custom.calling import Custom
 from minpy.namespaces import listing, missing
 from minpy.ndarray import _internal as _internal
-from minpy.ndarray import contrib, image, linalg, op, random
+from minpy.ndarray import contrib, image, linalg, op, random, sparse
 from minpy.ndarray import methods as methods  # installs them
 from minpy.ndarray.creation import (
     arange,
@@ -62,6 +62,7 @@ __all__ = [
     "random",
     "reset_arrays",
     "save",
+    "sparse",
     "split_v2",
     "to_dlpack_for_read",
     "to_dlpack_for_write",

@@ -13,6 +13,7 @@ from minpy.ndarray import image as image
 from minpy.ndarray import linalg as linalg
 from minpy.ndarray import op as op
 from minpy.ndarray import random as random
+from minpy.ndarray import sparse as sparse
 from minpy.ndarray.creation import arange as arange
 from minpy.ndarray.creation import array as array
 from minpy.ndarray.creation import concatenate as concatenate
@@ -228,6 +229,8 @@ def broadcast_sub(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any
 def broadcast_to(data: Any, shape: Sequence[int], *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
 def cast(data: Any, dtype: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
+@_operator
+def cast_storage(data: Any, stype: str, *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
 def cbrt(data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator

@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec
 
 from minpy.core.operator import Operator
+from minpy.ndarray.control_flow import cond as cond
+from minpy.ndarray.control_flow import foreach as foreach
+from minpy.ndarray.control_flow import while_loop as while_loop
 from minpy.ndarray.finite import isfinite as isfinite
 from minpy.ndarray.finite import isinf as isinf
 from minpy.ndarray.finite import isnan as isnan

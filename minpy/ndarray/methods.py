@@ -116,5 +116,5 @@ install_comparisons(NDArray, COMPARISONS)
 install_floor_division(NDArray)
 for _name in _OPERATORS:
     _set(NDArray, _name, _method(OPERATORS[_name]))
-for _name, _function in (*shape_methods.METHODS.items(), *shape_methods.WRITING.items()):
+for _name, _function in shape_methods.METHODS.items():
     _set(NDArray, _name, _function)

@@ -30,6 +30,7 @@ from minpy.core.errors import (
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
+from minpy.ndarray import writing
 from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import numeric_array, wrapped
 from minpy.ndarray.operands import BASIC, NUMBERS, as_dtype_of, kept_key, key_text, operand, raw_key
@@ -120,6 +121,11 @@ class NDArray(Members):
     def stype(self) -> str:
         """The storage type: always 'default', a dense array."""
         return "default"
+
+    @property
+    def writable(self) -> bool:
+        """Whether the array may be changed: not if its memory is that of another object that may not, such as bytes."""
+        return bool(self._data.flags.writeable)
 
     @property
     def T(self) -> Self:
@@ -414,6 +420,9 @@ class NDArray(Members):
             return result if result._data.ndim or not self._scalar_shape else reshape_exactly(result, shape=(1,))
         data = numpy.asarray(self._data[key])
         return self._like(data if data.ndim else data.reshape(self._scalar_shape))
+
+    slice_assign = writing.slice_assign
+    slice_assign_scalar = writing.slice_assign_scalar
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = raw_key(key)

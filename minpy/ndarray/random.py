@@ -17,7 +17,7 @@ from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED as _REQUIRED
 from minpy.core.attributes import Attribute, Signature, bind
 from minpy.core.errors import ArgumentError
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 from minpy.ops.random.distributions import DISTRIBUTIONS, draw, draw_each, draw_integers, names_of_arrays
@@ -44,6 +44,7 @@ __all__ = [
     "uniform_like",
 ]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.nd.random", "name", __all__)
 
 _NULL: Any = None
 

@@ -8,9 +8,8 @@ from typing import Any
 from minpy.ops.tensor import reshape as shaping
 from minpy.ops.tensor.broadcasting import broadcast_like as _broadcast_like
 from minpy.ops.tensor.broadcasting import broadcast_to as _broadcast_to
-from minpy.ops.tensor.slicing import slice_key
 
-__all__ = ["METHODS", "WRITING"]
+__all__ = ["METHODS"]
 
 
 def _on_the_same_memory(array: Any, result: Any) -> Any:
@@ -54,20 +53,6 @@ def squeeze(self: Any, axis: int | Sequence[int] | None = None, inplace: bool = 
     return _on_the_same_memory(self, result) if inplace else result
 
 
-def slice_assign(self: Any, rhs: Any, begin: Any, end: Any, step: Any = ()) -> Any:
-    """Write an array into the part between `begin` and `end`, as `nd.slice` takes it; return this array."""
-    self[slice_key(self.ndim, begin, end, step)] = rhs
-    return self
-
-
-def slice_assign_scalar(self: Any, value: float, begin: Any, end: Any, step: Any = ()) -> Any:
-    """Write a number into the part between `begin` and `end`, as `nd.slice` takes it; return this array."""
-    self[slice_key(self.ndim, begin, end, step)] = value
-    return self
-
-
-# Of arrays alone: symbols are not written to.
-WRITING = {method.__name__: method for method in (slice_assign, slice_assign_scalar)}
 METHODS = {
     method.__name__: method for method in (broadcast_like, broadcast_to, expand_dims, flatten, reshape_like, squeeze)
 }

@@ -7,20 +7,29 @@ new ones. If it is not, they keep their places, and `backward` warns where a gra
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy
 
 from minpy.core.array import Array, Memory, Shaped, memory_of, note_part, note_write, now, share
 from minpy.core.dispatch import read_only_error
-from minpy.core.errors import MutationError, describe
+from minpy.core.errors import ArgumentError, MutationError, ShapeError, describe
 from minpy.core.nodes import Leaf, record_node
 from minpy.core.ownership import is_unseen
 from minpy.core.state import state
 from minpy.ops.tensor import indexing
 
-__all__ = ["Region", "receive", "record_store", "require_writable", "unrecorded_write", "view_of"]
+__all__ = [
+    "Region",
+    "receive",
+    "record_store",
+    "require_writable",
+    "slice_assign",
+    "slice_assign_scalar",
+    "unrecorded_write",
+    "view_of",
+]
 
 numpy_array = numpy.ndarray
 _ALL = slice(None)
@@ -278,3 +287,84 @@ def _with_places(array: Any, memory: Memory) -> Iterator[Any]:
         node = other._node
         if node is not None and type(node) is not Leaf:
             yield other
+
+
+def slice_assign(
+    self: Any, rhs: Any, begin: Sequence[Any], end: Sequence[Any], step: Sequence[Any] | None = None
+) -> Any:
+    """Write an array into a part of this one, `x[begin:end:step] = rhs`, and return this one.
+
+    Parameters
+    ----------
+    rhs : NDArray
+        Of the part's shape.
+    begin, end, step : tuple of int or None
+        One for each axis, or for the first ones; without steps they are 1.
+
+    Returns
+    -------
+    NDArray
+        This array.
+
+    Raises
+    ------
+    ShapeError
+        If `rhs` does not have the part's shape.
+    ArgumentError
+        If the tuples have different lengths, or more than there are axes.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.zeros((2, 3)).slice_assign(nd.ones((2, 1)), (None, 1), (None, 2), (None, None)).asnumpy().tolist()
+    [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
+    """
+    key = _part("slice_assign", self, begin, end, step)
+    expected = self._data[key].shape
+    if tuple(rhs.shape) != expected:
+        raise ShapeError(
+            f"slice_assign: rhs has shape {tuple(rhs.shape)}; the part has {expected}. They must be equal."
+        )
+    self[key] = rhs
+    return self
+
+
+def slice_assign_scalar(
+    self: Any, value: float, begin: Sequence[Any], end: Sequence[Any], step: Sequence[Any] | None = None
+) -> Any:
+    """Write a number into a part of the array, `x[begin:end:step] = value`, and return the array.
+
+    Parameters
+    ----------
+    value : number
+    begin, end, step : tuple of int or None
+        One for each axis, or for the first ones; without steps they are 1.
+
+    Returns
+    -------
+    NDArray
+        This array.
+
+    Raises
+    ------
+    ArgumentError
+        If the tuples have different lengths, or more than there are axes.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.zeros((2, 2)).slice_assign_scalar(7, (0,), (1,)).asnumpy().tolist()
+    [[7.0, 7.0], [0.0, 0.0]]
+    """
+    self[_part("slice_assign_scalar", self, begin, end, step)] = value
+    return self
+
+
+def _part(method: str, array: Any, begin: Sequence[Any], end: Sequence[Any], step: Sequence[Any] | None) -> Any:
+    steps = (None,) * len(begin) if step is None else step
+    if not len(begin) == len(end) == len(steps) <= array.ndim:
+        raise ArgumentError(
+            f"{method}: begin, end and step are {tuple(begin)}, {tuple(end)} and {step}; expected as many numbers (or "
+            f"None) in each, one for an axis of {array.ndim}."
+        )
+    return tuple(map(slice, begin, end, steps))

@@ -7,7 +7,7 @@ from minpy.namespaces import listing, missing
 from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
 from minpy.symbol import _internal as _internal
-from minpy.symbol import binding, contrib, gradients, image, linalg, op, pickling, random  # noqa: F401  # they give `Symbol` methods
+from minpy.symbol import binding, contrib, gradients, image, linalg, op, pickling, random, sparse, without_values  # noqa: F401  # they give `Symbol` methods
 from minpy.symbol.arithmetic import install
 from minpy.symbol.composing import Custom, var
 from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, zeros  # noqa: A004
@@ -37,6 +37,7 @@ __all__ = [
     "op",
     "pow",
     "random",
+    "sparse",
     "var",
     "zeros",
     *(name for name in OPERATORS if not name.startswith("_")),

@@ -24,6 +24,7 @@ from minpy.graph.verifier import GraphError, verify
 from minpy.ops.dtypes import DTYPES
 from minpy.ops.registry import OPERATORS
 from minpy.symbol.naming import hidden_key
+from minpy.symbol.subgraphs import CONTROL_FLOW, Cond, ControlFlow, Foreach, Subgraph, WhileLoop
 from minpy.symbol.symbol import Symbol
 from minpy.symbol.upgrading import missing_inputs, taken_for_inputs, upgraded
 
@@ -48,6 +49,7 @@ _IGNORED = frozenset(("workspace", "cudnn_algo_verbose", "cudnn_off", "cudnn_tun
 _DTYPE_NUMBERS = frozenset(map(str, DTYPES))
 # More would exhaust the memory before anything could be wrong with them.
 _MOST_OUTPUTS = 100_000
+_MOST_LEVELS = 50  # of graphs inside of nodes
 
 
 class _Row(NamedTuple):
@@ -58,6 +60,7 @@ class _Row(NamedTuple):
     name: str
     attributes: dict[str, str]
     inputs: list[tuple[int, int]]
+    graphs: list[Symbol]
 
     def __str__(self) -> str:
         kind = "variable" if self.op == "null" else _short(self.op)
@@ -71,9 +74,10 @@ def _short(text: str) -> str:
 class Reader:
     """Makes a symbol of a text; its errors begin with `source`."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, level: int = 0) -> None:
         self.source = source
         self.version = _OLDEST
+        self._level = level
 
     def fail(self, problem: str, advice: str = _DAMAGED, cause: Exception | None = None) -> NoReturn:
         """Raise the error for a problem."""
@@ -92,6 +96,9 @@ class Reader:
         document = self._document(self._text(content))
         self._check_keys(document, _DOCUMENT_KEYS, ("nodes", "heads"), "the file")
         self.version = self._version(document)
+        return self._symbol(document)
+
+    def _symbol(self, document: dict[str, Any]) -> Symbol:
         items = document["nodes"]
         if not isinstance(items, list) or not items:
             self.fail(f'"nodes" is {_shown(items)}; expected a list that is not empty')
@@ -176,17 +183,34 @@ class Reader:
                 if not isinstance(text, str):
                     self.fail(f"{what}: attribute {_short(name)} is {_shown(text)}; expected a string")
             attributes.update(given)
-        for key in ("control_deps", "subgraphs"):
-            if item.get(key):
-                self.fail(f'{what} has "{key}", which minpy does not support', "")
+        if item.get("control_deps"):
+            self.fail(f'{what} has "control_deps", which minpy does not support', "")
+        if item.get("subgraphs") and item["op"] not in CONTROL_FLOW:
+            self.fail(f'{what} has "subgraphs", which minpy supports for {", ".join(CONTROL_FLOW)} only', "")
         for text in (item["name"], *attributes, *attributes.values()):
             if not _is_unicode(text):
                 self.fail(f"{what}: {_short(text)} is half of a surrogate pair, no text")
         entries = self._entries(item["inputs"], number, f'{what}: "inputs"')
-        row = _Row(number, item["op"], item["name"], attributes, entries)
+        row = _Row(number, item["op"], item["name"], attributes, entries, self._graphs(item.get("subgraphs", []), what))
         if row.op == "null" and (row.inputs or not row.name):
             self.fail(f"{row}: a variable must have a name and no inputs")
         return row
+
+    def _graphs(self, items: Any, what: str) -> list[Symbol]:
+        """Return the graphs inside of a node."""
+        if not isinstance(items, list):
+            self.fail(f'{what}: "subgraphs" is {_shown(items)}; expected a list of graphs')
+        if items and self._level >= _MOST_LEVELS:
+            self.fail(f"{what}: graphs are nested more than {_MOST_LEVELS} deep")
+        found = []
+        for position, item in enumerate(items):
+            if not isinstance(item, dict):
+                self.fail(f'{what}: "subgraphs"[{position}] is {_shown(item)}; expected an object with nodes and heads')
+            inner = Reader(f"{self.source}: {what}: graph {position}", self._level + 1)
+            inner._check_keys(item, _DOCUMENT_KEYS, ("nodes", "heads"), "it")
+            inner.version = self.version
+            found.append(inner._symbol(item))
+        return found
 
     def _entries(self, items: Any, count: int, what: str) -> list[tuple[int, int]]:
         """Return pairs of (node, output), where the node is among the first `count`."""
@@ -255,6 +279,8 @@ class Reader:
         kind, attributes, for_inputs = row.op, {}, []
         if kind == "Custom":
             operator = self._custom(row, given)
+        elif kind in CONTROL_FLOW:
+            operator = self._control_flow(row, given)
         else:
             operator, kind = self._operator(row)
             signature = operator.signature
@@ -303,6 +329,73 @@ class Reader:
             return prop_operator(parameters.pop("op_type"), parameters)
         except MXNetError as error:
             raise ArgumentError(f"{self.source}: {row}: {error}") from error
+
+    def _control_flow(self, row: _Row, given: dict[str, str]) -> ControlFlow:
+        """Return the operator of a loop or a branch, made of its graphs and of where their inputs come from."""
+        count, graphs = len(row.inputs), row.graphs
+        wanted = {"_foreach": 1, "_while_loop": 2, "_cond": 3}[row.op]
+        if len(graphs) != wanted:
+            self.fail(f'{row}: "subgraphs" holds {len(graphs)} graph(s); expected {wanted}')
+        outputs = self._number(row, given, "num_outputs")
+        made: ControlFlow
+        if row.op == "_foreach":
+            stacked = self._number(row, given, "num_out_data")
+            names = ("in_data_locs", "in_state_locs", "remain_locs")
+            data, states, rest = (self._positions(row, given, name, count) for name in names)
+            where = [*data, *states, *rest]
+            if sorted(where) != list(range(count)) or not data:
+                self.fail(
+                    f"{row}: {', '.join(names)} are {data}, {states}, {rest}; expected each of {count} input(s) once"
+                )
+            sources = [where.index(position) for position in range(count)]
+            self._check_graphs(row, [sources], [outputs], count)
+            made = Foreach([Subgraph(graphs[0], sources)], stacked, data, states)
+            expected = stacked + len(states)
+        elif row.op == "_while_loop":
+            stacked = self._number(row, given, "num_out_data")
+            both = [self._positions(row, given, name, count) for name in ("cond_input_locs", "func_input_locs")]
+            states = self._positions(row, given, "func_var_locs", len(both[1]))
+            most = self._number(row, given, "max_iterations")
+            self._check_graphs(row, both, [1, outputs], count)
+            made = WhileLoop([*map(Subgraph, graphs, both)], stacked, states, most)
+            expected = stacked + len(states)
+        else:
+            names = ("cond_input_locs", "then_input_locs", "else_input_locs")
+            all_three = [self._positions(row, given, name, count) for name in names]
+            self._check_graphs(row, all_three, [1, outputs, outputs], count)
+            made = Cond([*map(Subgraph, graphs, all_three)])
+            expected = outputs
+        if expected != outputs or not outputs:
+            self.fail(f"{row}: attribute 'num_outputs' is {outputs}; expected {expected}")
+        return made
+
+    def _number(self, row: _Row, given: Mapping[str, str], name: str) -> int:
+        text = given.get(name, "").strip()
+        if not re.fullmatch(r"\d{1,9}", text):
+            self.fail(f"{row}: attribute {name!r} is {_short(text)}; expected a number")
+        return int(text)
+
+    def _positions(self, row: _Row, given: Mapping[str, str], name: str, count: int) -> list[int]:
+        """Return a list of different numbers below `count`."""
+        text = given.get(name, "").strip()
+        if not re.fullmatch(r"[\[(][\d, ]*[\])]", text):
+            self.fail(f"{row}: attribute {name!r} is {_short(text)}; expected a list of numbers, such as [0, 1]")
+        found = [int(part) for part in re.findall(r"\d{1,9}", text)]
+        if len({*found}) != len(found) or any(number >= count for number in found):
+            self.fail(f"{row}: attribute {name!r} is {_short(text)}; expected different numbers below {count}")
+        return found
+
+    def _check_graphs(self, row: _Row, sources: Sequence[Sequence[int]], heads: Sequence[int], inputs: int) -> None:
+        """Raise unless the graphs have as many variables and outputs as the node says."""
+        for number, (graph, where, count) in enumerate(zip(row.graphs, sources, heads, strict=True)):
+            names = graph.list_inputs()
+            if len(names) != len(where) or len(graph) != count:
+                self.fail(
+                    f"{row}: graph {number} has {len(names)} variable(s) and {len(graph)} output(s); expected "
+                    f"{len(where)} and {count}"
+                )
+        if {one for where in sources for one in where} != {*range(inputs)}:
+            self.fail(f"{row} has {inputs} input(s), and its graphs do not read each of them")
 
     # -- attributes ------------------------------------------------------------------------------------------------
 

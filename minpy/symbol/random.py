@@ -8,7 +8,7 @@ from typing import Any
 
 from minpy.core.attributes import REQUIRED
 from minpy.core.errors import ArgumentError
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 from minpy.ops.registry import OPERATORS, find_operator
 from minpy.symbol.composing import compose
 from minpy.symbol.symbol import Symbol
@@ -29,6 +29,7 @@ _LIKE_DEFAULTS: dict[str, dict[str, float]] = {"exponential": {"lam": 1}}
 
 __all__ = [*_DISTRIBUTIONS, *(f"{name}_like" for name in _DISTRIBUTIONS), "multinomial", "randint", "randn", "shuffle"]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.sym.random", "name", __all__)
 
 _DOC = """Return the symbol of draws from a distribution, as `minpy.nd.random.{name}` makes them.
 

@@ -7,6 +7,8 @@
     heads          the symbol's outputs: [node, output, version]
     attrs          {"mxnet_version": ["int", 10901]}
 
+Nodes of loops and branches have "subgraphs", too: graphs in the same form, but for "attrs".
+
 A version counts how often operators have written to a variable: states are inputs of version 1, or 2 in the second
 operator that shares them.
 """
@@ -29,6 +31,7 @@ from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops.registry import OPERATORS
 from minpy.symbol.legacy import ObjectProp
 from minpy.symbol.loading import Reader
+from minpy.symbol.subgraphs import ControlFlow
 from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings, method
 from minpy.symbol.upgrading import CURRENT
 
@@ -120,6 +123,12 @@ def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:
       "attrs": {"mxnet_version": ["int", 10901]}
     }
     """
+    version = f'"attrs": {{"mxnet_version": ["int", {CURRENT}]}}'
+    return _graph(symbol, remove_amp_cast, 0, [version])
+
+
+def _graph(symbol: Symbol, remove_amp_cast: bool, margin: int, further: list[str]) -> str:
+    """Return a graph; its lines begin after `margin` spaces, and `further` fields follow."""
     order = [node for node in symbol.order if not (remove_amp_cast and node.kind == "amp_cast")]
     numbers = {node: number for number, node in enumerate(order)}
     writes: dict[Node, int] = {}
@@ -149,20 +158,23 @@ def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:
         fields = [f'"op": {_quoted(op, node)}', f'"name": {_quoted(node.name, node)}']
         if attributes:
             pairs = [f"{_quoted(key, node)}: {_quoted(text, node)}" for key, text in sorted(attributes.items())]
-            fields.append(f'"attrs": {_listed(pairs, "{}", 8, 1)}')
-        fields.append(f'"inputs": {_listed(inputs, "[]", 8)}')
-        nodes.append(_listed(fields, "{}", 6, 0))
+            fields.append(f'"attrs": {_listed(pairs, "{}", margin + 8, 1)}')
+        fields.append(f'"inputs": {_listed(inputs, "[]", margin + 8)}')
+        if isinstance(node.operator, ControlFlow):
+            graphs = [_graph(graph.symbol, False, margin + 8, []) for graph in node.operator.graphs]
+            fields.append(f'"subgraphs": {_listed(graphs, "[]", margin + 8, 0)}')
+        nodes.append(_listed(fields, "{}", margin + 6, 0))
         rows.append(rows[-1] + outputs)
     variables = [str(number) for number, node in enumerate(order) if node.operator is None]
     heads = [entry(source(value)) for value in symbol.values]
     fields = [
-        f'"nodes": {_listed(nodes, "[]", 4, 0)}',
-        f'"arg_nodes": {_listed(variables, "[]", 4)}',
-        f'"node_row_ptr": {_listed([*map(str, rows)], "[]", 4)}',
-        f'"heads": {_listed(heads, "[]", 4)}',
-        f'"attrs": {{"mxnet_version": ["int", {CURRENT}]}}',
+        f'"nodes": {_listed(nodes, "[]", margin + 4, 0)}',
+        f'"arg_nodes": {_listed(variables, "[]", margin + 4)}',
+        f'"node_row_ptr": {_listed([*map(str, rows)], "[]", margin + 4)}',
+        f'"heads": {_listed(heads, "[]", margin + 4)}',
+        *further,
     ]
-    return _listed(fields, "{}", 2, 0)
+    return _listed(fields, "{}", margin + 2, 0)
 
 
 def _listed(items: list[str], brackets: str, indent: int, most: int = _MOST_IN_A_LINE) -> str:
@@ -201,6 +213,8 @@ def _described(node: Node) -> tuple[str, dict[str, str], int]:
             f"Symbol.tojson: node {node.name!r} is a constant, {describe(node.attributes.get('value'))}: MXNet's form "
             "holds no values. Make it an input, with mx.sym.var(name), and save its value with nd.save."
         )
+    if isinstance(operator, ControlFlow):
+        return operator.__name__, _noted(node, attribute_strings(node)), len(node.output_names())
     if isinstance(operator, PropOperator) and isinstance(operator.prop, ObjectProp):
         raise ArgumentError(
             f"Symbol.tojson: node {node.name!r} calls {operator.__name__}, an object of this program, which a file "

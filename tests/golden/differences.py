@@ -32,6 +32,15 @@ class Difference:
         return f"| {self.mxnet} | {self.minpy} | {self.why} |"
 
 
+CONTROL_FLOW = [
+    Difference(
+        "`nd.contrib.cond` takes a function as its condition for true, whatever it returns.",
+        "The function is called, and decides.",
+        "The other branch could never be reached.",
+        "control_flow_cond_callable",
+    ),
+]
+
 ARRAYS = [
     Difference(
         "Arrays of different dtypes in one operation are an error.",

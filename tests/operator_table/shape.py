@@ -17,6 +17,7 @@ def _zero(name: str, reference: Any, reason: str = "constant") -> Row:
 
 ROWS = [
     Row("_copy", CUBE, {}, lambda x: x),
+    Row("cast_storage", CUBE, {"stype": "default"}, lambda x, stype: x),
     Row("cast", CUBE, {"dtype": "float64"}, lambda x, dtype: x.astype(dtype), dtypes=()),
     _zero("zeros_like", lambda x: x * 0),
     _zero("ones_like", lambda x: x * 0 + 1),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from minpy.core.errors import ArgumentError
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.inference.rules import dtype_attribute, forwards
 from minpy.ops.registry import operator
 
-__all__ = ["cast", "identity", "ones_like", "shape_array", "size_array", "zeros_like"]
+__all__ = ["cast", "cast_storage", "identity", "ones_like", "shape_array", "size_array", "zeros_like"]
 
 
 @operator(name="_copy", aliases=("identity", "_copyto"), implements=np.copy)
@@ -33,6 +34,40 @@ def identity(data: np.ndarray) -> np.ndarray:
 
 
 identity.def_grad(lambda ans, data: lambda g: g)
+
+
+@operator(name="cast_storage")
+def cast_storage(data: np.ndarray, *, stype: str) -> np.ndarray:
+    """Return a copy in a storage type, of which there is one: 'default', dense.
+
+    Parameters
+    ----------
+    data : NDArray
+    stype : str
+        'default'.
+
+    Returns
+    -------
+    NDArray
+
+    Raises
+    ------
+    ArgumentError
+        For 'csr' and 'row_sparse', and what is no storage type.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.cast_storage(nd.array([1, 0]), 'default').asnumpy()
+    array([1., 0.], dtype=float32)
+    """
+    if stype != "default":
+        known = "there are no sparse arrays" if stype in ("csr", "row_sparse") else "expected 'default'"
+        raise ArgumentError(f"cast_storage: stype is {stype!r}; {known}. Leave the array dense: stype='default'.")
+    return data.copy()
+
+
+cast_storage.def_grad(lambda ans, data: lambda g: g)
 
 
 @operator(name="cast", aliases=("Cast", "amp_cast"))
@@ -156,7 +191,7 @@ for _operator in (zeros_like, ones_like, shape_array, size_array):
 
 # -- inference, and files ---
 
-for _operator in (identity, cast, zeros_like, ones_like):
+for _operator in (identity, cast, cast_storage, zeros_like, ones_like):
     _operator.elementwise = True
     _operator.def_infer_shape(same_shape)
 cast.def_infer_type(dtype_attribute())

@@ -1,0 +1,201 @@
+"""What MXNet has and minpy does not, and why: what a look-up of such a name says.
+
+Parts that are still to come are in `minpy.namespaces.PARTS_TO_COME`; the reasons here are those that stay.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+__all__ = ["HOMES", "ROWS", "Row", "reason"]
+
+
+class Row(NamedTuple):
+    """Names that are not there for one reason.
+
+    `modules` and `names` are regular expressions, of modules without `minpy.` (`nd.contrib`), and of names in them.
+    """
+
+    modules: str
+    names: str
+    text: str
+
+
+_OPERATORS = r"(nd|sym|contrib)\b.*"
+_IMPORTED = "it is a module, or a name of one, that MXNet's module imports for itself. Import it where it comes from."
+_SHORT = {"ndarray": "nd", "numpy": "np", "numpy_extension": "npx", "symbol": "sym", "visualization": "viz"}
+
+ROWS = [
+    Row(
+        _OPERATORS,
+        r"(_contrib_)?(quantize\w*|dequantize|requantize|quantized_\w+|calibrate_entropy|intgemm_\w+)",
+        "it computes with quantised numbers, and minpy does not. Use float32 or float16.",
+    ),
+    Row(
+        _OPERATORS,
+        r"(_contrib_)?(dgl_\w+|edge_id|getnnz)",
+        "it works on graphs in sparse matrices, for DGL, and there are no sparse arrays.",
+    ),
+    Row(
+        r"(nd|sym|contrib)\b.*|test_utils",
+        r"(_sparse_)?(retain|gs_retain|adagrad_update)|_square_sum|SparseEmbedding|_contrib_SparseEmbedding"
+        r"|_scatter_(elemwise_div|minus_scalar|plus_scalar)|NotSupportedForSparseNDArray",
+        "it is for sparse arrays, and arrays are dense here. For `Embedding`, and updates of its weight, use the dense "
+        "operators.",
+    ),
+    Row(
+        _OPERATORS,
+        r"_sg_mkldnn_\w+",
+        "it is what MXNet's backend for Intel's oneDNN makes of parts of graphs. Graphs are compiled here.",
+    ),
+    Row(
+        r"|test_utils|nd.*|sym.*",
+        r"tvmop|has_tvm_ops|is_op_runnable",
+        "it is for operators made by TVM, of which there are none.",
+    ),
+    Row(
+        "|rtc|test_utils|util|npx",
+        r"Cuda\w+|get_cuda_compute_capability|get_gpu_(count|memory)",
+        "it is for CUDA, and arrays are on the CPU.",
+    ),
+    Row(
+        _OPERATORS,
+        r"_?(backward|broadcast_backward|split_v2_backward)_\w+",
+        "it is the gradient of an operator. Gradients are rules of the operators here: use autograd.",
+    ),
+    Row(
+        r"(nd|sym)\._internal",
+        "_foreach|_while_loop|_cond",
+        "its nodes are made of functions: use contrib.foreach, contrib.while_loop and contrib.cond.",
+    ),
+    Row(
+        r"(nd|sym)\._internal",
+        r"_(CachedOp\w*|CrossDeviceCopy|CustomFunction|NDArray|Native|NoGradient|imperative_invoke|set_\w+"
+        r"|symbol_creator)|NDArrayBase|SymbolBase|_imperative_invoke|_symbol_creator|_set_\w+",
+        "it is how MXNet runs its own parts. Operators are Python here.",
+    ),
+    Row(
+        r"(nd|sym)\b.*",
+        r"CachedOp|gen_\w*|register|_ndarray_cls|get_indexing_dispatch_code|get_oshape_of_gather_nd_op"
+        r"|indexing_key_expand_implicit_axes|utils",
+        "it is how MXNet's Python is made. Operators are Python here.",
+    ),
+    Row(
+        "",
+        r"_?(api|api_internal|ctypes|cy3|ffi|global_var|numpy_op_doc)|ndarray_doc|symbol_doc|numpy_op_fallback"
+        r"|numpy_op_signature|numpy_dispatch_protocol|notebook|executor_manager",
+        "it is how MXNet's Python is made, or not for programs.",
+    ),
+    Row(
+        "np",
+        r"NAN|NINF|NZERO|NaN|PINF|PZERO|arrayprint|fallback\w*|function_base|io|multiarray|stride_tricks|utils"
+        r"|product|sometrue|alltrue|round_|in1d|row_stack|trapz|msort|cumproduct|rate|ppmt|pv|mirr|npv",
+        "NumPy 2 has no such name any more: use nan, inf, prod, any, all, round, isin, vstack, trapezoid or sort; "
+        "what is for finance is in the package numpy-financial.",
+    ),
+    Row(r"base|contrib\.text\.\w+", "libinfo|vocab|base|C", _IMPORTED),
+    Row("np.linalg", "fallback_linalg", "it lists functions that MXNet leaves to NumPy."),
+    Row(
+        "test_utils",
+        r"is_cd_run|is_aarch64_run|check_speed",
+        "it is for the tests of MXNet itself.",
+    ),
+    Row(
+        "base",
+        r"c2pyerror|get_last_ffi_error|add_fileline_to_docstring|build_param_doc|register_error|error_types"
+        r"|data_dir\w*|mx_float_p|with_metaclass|classproperty",
+        "it is how MXNet's Python calls its library in C++, which there is none of.",
+    ),
+    Row(
+        "libinfo|profiler|util|engine|rtc",
+        r"find_\w+_path|set_kvstore_handle|profiler_kvstore_handle|wrap_np_\w+|np_ufunc_legal_option|set_module",
+        "it is how MXNet's Python finds and calls its library in C++, which there is none of.",
+    ),
+    Row(
+        "operator",
+        "MXCallbackList|OperatorArguments",
+        "it is how MXNet's Python is called from C++. Custom operators are called as they are.",
+    ),
+    Row(
+        r".*",
+        r"_LIB|check_call|c_(array|str)\w*|c_handle_array|\w+Handle|mx_(u?int|float|int64|real_t)|c_(bool|char|int|void)\w*"
+        r"|ctypes2\w+|py_(slice|sum|array)|native_array|CFUNCTYPE|POINTER|Structure|pointer|MXCallbackList"
+        r"|DL\w+|DeleterFunc|PyCapsuleDestructor|dl_managed_tensor_deleter|classproperty|with_metaclass|_Null",
+        "it is how MXNet's Python calls its library in C++, which there is none of.",
+    ),
+    Row(
+        r"(?!(sym\.)?(np|npx|numpy|numpy_extension)\b).*",
+        r"array|copy|random|cast|operator|math|json|io|sqrt|allclose",
+        _IMPORTED,
+    ),
+    Row(
+        r"(?!(nd|sym)$).*",
+        r"ctypes|sys|os|re|json|time|logging|warnings|threading|functools|collections|contextlib|contextmanager"
+        r"|namedtuple|defaultdict|OrderedDict|struct|errno|gzip|bz2|zipfile|tarfile|shutil|platform|traceback|inspect"
+        r"|atexit|numbers|Number|Lock|reduce|requests|np|npt|mx|mx_npx?|_os|_sys|spsp|ss|stats|cv2|current_process"
+        r"|basestring|long|lists|rnd|operator|py_array",
+        _IMPORTED,
+    ),
+]
+
+# Where names are that MXNet's modules import of each other.
+HOMES = {
+    "AttrScope": "AttrScope",
+    "Context": "Context",
+    "Executor": "executor.Executor",
+    "Features": "runtime.Features",
+    "MXNetError": "MXNetError",
+    "NDArray": "nd.NDArray",
+    "NameManager": "name.NameManager",
+    "NotImplementedForSymbol": "base.NotImplementedForSymbol",
+    "Symbol": "sym.Symbol",
+    "array": "nd.array",
+    "cpu": "cpu",
+    "current_context": "current_context",
+    "getenv": "util.getenv",
+    "gpu": "gpu",
+    "integer_types": "base.integer_types",
+    "is_np_array": "util.is_np_array",
+    "is_np_shape": "util.is_np_shape",
+    "nd": "nd",
+    "ndarray": "nd",
+    "np_symbol": "sym.np",
+    "numeric_types": "base.numeric_types",
+    "py_str": "base.py_str",
+    "registry": "registry",
+    "setenv": "util.setenv",
+    "string_types": "base.string_types",
+    "sym": "sym",
+    "symbol": "sym",
+    "use_np": "util.use_np",
+    "zeros_like": "nd.zeros_like",
+}
+
+
+def reason(module: str, name: str) -> str | None:
+    """Return why a name of MXNet's is not in a module; None if there is no more to say of it.
+
+    Parameters
+    ----------
+    module : str
+        Without `minpy.`: "nd.contrib", or "ndarray.contrib"; "" for the top.
+    name : str
+
+    Examples
+    --------
+    >>> reason('nd.contrib', 'quantize')
+    'it computes with quantised numbers, and minpy does not. Use float32 or float16.'
+    >>> reason('random', 'Context')
+    "MXNet's module imports it for itself; it is minpy.Context."
+    >>> reason('nd', 'expp')
+    """
+    first, dot, rest = module.partition(".")
+    module = f"{_SHORT.get(first, first)}{dot}{rest}"
+    home = HOMES.get(name)
+    if home is not None and home.rpartition(".")[0] != module:
+        return f"MXNet's module imports it for itself; it is minpy.{home}."
+    for row in ROWS:
+        if re.fullmatch(row.modules, module) and re.fullmatch(row.names, name):
+            return row.text
+    return None

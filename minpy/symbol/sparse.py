@@ -1,0 +1,12 @@
+"""`minpy.sym.sparse`: operators that MXNet has for sparse arrays, too; as arrays are dense, those of `minpy.sym`."""
+
+from __future__ import annotations
+
+from minpy.namespaces import listing, missing
+from minpy.ndarray.sparse import NAMES as _NAMES
+from minpy.symbol.functions import FUNCTIONS as _FUNCTIONS
+
+__all__ = [name for name in _NAMES if name in _FUNCTIONS]
+globals().update({name: _FUNCTIONS[name] for name in __all__})
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.sym.sparse", "operator", __all__)

@@ -1,0 +1,90 @@
+"""Writes ``namespaces.json``: the names in MXNet 1.9.1's modules and classes. Run under MXNet 1.9.1.
+
+Of modules, public names are recorded, those of operators that MXNet keeps to itself (but for gradients), and the few
+private ones that programs reach for. Each has its origin: empty if it is defined there or generated, else the module
+that it was imported from.
+
+Usage: ``python tests/golden/make_namespaces.py``
+"""
+
+import importlib
+import json
+import types
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+
+MODULES = """
+nd nd.contrib nd.linalg nd.random nd.image nd.op nd._internal nd.sparse sym sym.contrib sym.linalg sym.random sym.image
+sym.sparse sym._internal np np.random np.linalg npx npx.random npx.image symbol.numpy symbol.numpy.random
+symbol.numpy.linalg symbol.numpy_extension random autograd test_utils base registry util runtime libinfo log engine rtc
+error contrib contrib.text contrib.text.embedding contrib.text.vocab contrib.text.utils contrib.autograd contrib.ndarray
+contrib.symbol contrib.amp contrib.amp.amp contrib.quantization contrib.svrg_optimization contrib.io contrib.tensorboard
+profiler operator context name attribute executor th viz mon image image.image recordio kv init callback initializer
+library ndarray.ndarray symbol.symbol numpy.multiarray numpy_op_signature numpy_dispatch_protocol
+""".split()  # noqa: SIM905
+PRIVATE = {
+    "contrib.amp.amp": ["_amp_initialized"],
+    "image.image": ["_get_interp_method"],
+    "base": ["_as_list"],
+    "contrib.text.embedding": ["_TokenEmbedding"],
+}
+CLASSES = {
+    "nd.NDArray": lambda mx: mx.nd.NDArray,
+    "sym.Symbol": lambda mx: mx.sym.Symbol,
+    "np.ndarray": lambda mx: mx.np.ndarray,
+    "executor.Executor": lambda mx: mx.executor.Executor,
+    "Context": lambda mx: mx.Context,
+    "autograd.Function": lambda mx: mx.autograd.Function,
+    "operator.CustomOp": lambda mx: mx.operator.CustomOp,
+    "operator.CustomOpProp": lambda mx: mx.operator.CustomOpProp,
+    "AttrScope": lambda mx: mx.AttrScope,
+    "name.NameManager": lambda mx: mx.name.NameManager,
+}
+
+
+def origin(module: Any, value: Any) -> str:
+    """Returns where a member of a module was imported from; an empty text if it belongs there."""
+    name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", None) or ""
+    if isinstance(value, types.ModuleType):
+        return "" if name.startswith(module.__name__ + ".") else name
+    return name if not name.startswith("mxnet") or name == "mxnet.base" != module.__name__ else ""
+
+
+def members(module: Any, path: str) -> dict[str, str]:
+    """Returns the names of a module that are recorded, and their origins."""
+    inner = path.endswith("._internal")
+    names = [
+        name
+        for name in dir(module)
+        if not name.startswith("_")
+        or name in PRIVATE.get(path, ())
+        or (inner and not name.startswith(("__", "_backward", "_split_v2_backward", "_broadcast_backward")))
+    ]
+    return {name: origin(module, getattr(module, name)) for name in sorted(names)}
+
+
+def main() -> None:
+    """Writes the file."""
+    import mxnet as mx
+
+    if mx.__version__ != "1.9.1":
+        raise SystemExit(f"golden files come from MXNet 1.9.1, this is {mx.__version__}")
+    found = {"": members(mx, "")}
+    for path in MODULES:
+        module = mx
+        for part in path.split("."):
+            module = getattr(module, part, None) or importlib.import_module(f"mxnet.{path}")
+        found[path] = members(module, path)
+    classes = {path: sorted(name for name in dir(get(mx)) if not name.startswith("_")) for path, get in CLASSES.items()}
+    lines = [f"{json.dumps(path)}: {json.dumps(names)}" for path, names in found.items()]
+    rows = [f"{json.dumps(path)}: {json.dumps(names)}" for path, names in classes.items()]
+    text = '{"modules": {\n' + ",\n".join(lines) + '\n},\n"classes": {\n' + ",\n".join(rows) + "\n}}\n"
+    (HERE / "namespaces.json").write_text(text, encoding="utf-8")
+    counts = [sum(map(len, one.values())) for one in (found, classes)]
+    print(f"namespaces.json: {counts[0]} names of modules, {counts[1]} of classes")
+
+
+if __name__ == "__main__":
+    main()
