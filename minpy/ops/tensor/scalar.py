@@ -69,6 +69,13 @@ def _cast(scalar: Any, dtype: np.dtype) -> Any:
     return np.asarray(scalar).astype(dtype)
 
 
+def _held(scalar: Any, dtype: np.dtype) -> Any:
+    """Return a number as integers of a dtype hold it, wrapped around: NumPy refuses what they do not hold."""
+    if dtype.kind not in "iu" or np.iinfo(dtype).min <= scalar <= np.iinfo(dtype).max:
+        return scalar
+    return int(np.asarray(int(scalar)).astype(dtype))
+
+
 def _exponent(scalar: Any, dtype: np.dtype) -> Any:
     """Return an exponent, which stays negative also where the base cannot be."""
     return np.asarray(int(scalar)) if dtype.kind == "u" and scalar < 0 else _cast(scalar, dtype)
@@ -152,7 +159,8 @@ def _limited(compute: np.ufunc, data: Any, scalar: Any, low: Any, high: Any) -> 
 def _power_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
     # An exponent of zero gives a gradient of zero, also at zero, where 0 * data ** -1 would be NaN.
     lower = scalar - 1 if scalar else 1
-    return lambda g: g * (data**lower * scalar)
+    lower, factor = _held(lower, data.dtype), _held(scalar, data.dtype)
+    return lambda g: g * (data**lower * factor)
 
 
 def _rpower_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
@@ -185,7 +193,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.multiply,
             "data * scalar",
             "[2., 4., 8.]",
-            lambda ans, data, *, scalar: lambda g: g * scalar,
+            lambda ans, data, *, scalar: lambda g: g * _held(scalar, g.dtype),
         ),
         _define(
             "_div_scalar",
