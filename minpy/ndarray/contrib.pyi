@@ -13,6 +13,7 @@ from minpy.ndarray.control_flow import while_loop as while_loop
 from minpy.ndarray.finite import isfinite as isfinite
 from minpy.ndarray.finite import isinf as isinf
 from minpy.ndarray.finite import isnan as isnan
+from minpy.ndarray.random import uniform as uniform
 from minpy.ndarray.weight_updates import adamw_update as adamw_update
 from minpy.ndarray.weight_updates import mp_adamw_update as mp_adamw_update
 from minpy.ndarray.weight_updates import multi_adamw_update as multi_adamw_update

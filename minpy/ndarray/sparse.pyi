@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec
 
 from minpy.core.operator import Operator
+from minpy.ndarray import op as op
 from minpy.ndarray.sparse_arrays import BaseSparseNDArray as BaseSparseNDArray
 from minpy.ndarray.sparse_arrays import CSRNDArray as CSRNDArray
 from minpy.ndarray.sparse_arrays import RowSparseNDArray as RowSparseNDArray

@@ -14,6 +14,7 @@ from minpy.symbol.composing import var as var
 from minpy.symbol.creation import arange as arange
 from minpy.symbol.creation import eye as eye
 from minpy.symbol.creation import full as full
+from minpy.symbol.creation import histogram as histogram
 from minpy.symbol.creation import hypot as hypot
 from minpy.symbol.creation import linspace as linspace
 from minpy.symbol.creation import ones as ones

@@ -6,6 +6,7 @@ from typing import Any
 from minpy.symbol.control_flow import cond as cond
 from minpy.symbol.control_flow import foreach as foreach
 from minpy.symbol.control_flow import while_loop as while_loop
+from minpy.symbol.random import uniform as uniform
 from minpy.symbol.symbol import Symbol as Symbol
 from minpy.symbol.weight_updates import adamw_update as adamw_update
 from minpy.symbol.weight_updates import mp_adamw_update as mp_adamw_update

@@ -159,8 +159,10 @@ def _limited(compute: np.ufunc, data: Any, scalar: Any, low: Any, high: Any) -> 
 def _power_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
     # An exponent of zero gives a gradient of zero, also at zero, where 0 * data ** -1 would be NaN.
     lower = scalar - 1 if scalar else 1
-    lower, factor = _held(lower, data.dtype), _held(scalar, data.dtype)
-    return lambda g: g * (data**lower * factor)
+    if data.dtype.kind in "iu":  # as the operator itself computes with them
+        slope = _power(data, _exponent(lower, data.dtype))
+        return lambda g: g * (slope * _held(scalar, data.dtype))
+    return lambda g: g * (data**lower * scalar)
 
 
 def _rpower_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
@@ -201,7 +203,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.true_divide,
             "data / scalar",
             "[0.5, 1. , 2. ]",
-            lambda ans, data, *, scalar: lambda g: g / scalar,
+            lambda ans, data, *, scalar: lambda g: g / _held(scalar, g.dtype),
         ),
         _define(
             "_rdiv_scalar",
@@ -252,7 +254,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.maximum,
             "the larger of data and scalar",
             "[2., 2., 4.]",
-            lambda ans, data, *, scalar: lambda g: g * (data >= scalar),
+            lambda ans, data, *, scalar: lambda g: g * (data >= _held(scalar, data.dtype)),
             _TIE,
             kernel=lambda data, scalar: _limited(np.maximum, data, scalar, scalar, np.inf),
         ),
@@ -262,7 +264,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.minimum,
             "the smaller of data and scalar",
             "[1., 2., 2.]",
-            lambda ans, data, *, scalar: lambda g: g * (data <= scalar),
+            lambda ans, data, *, scalar: lambda g: g * (data <= _held(scalar, data.dtype)),
             _TIE,
             kernel=lambda data, scalar: _limited(np.minimum, data, scalar, -np.inf, scalar),
         ),
