@@ -59,7 +59,6 @@ CASES = [
     ("split_v2_name", "s = sym.split_v2(sym.var('x'), 2, axis=1)\nresult = [s.name, s.list_outputs()]"),
     (
         "location",
-        "import importlib\nmodule = importlib.import_module(nd.__name__.split('.')[0] + '.test_utils')\n"
-        "result = module.locationError(np.zeros((2, 2)), np.ones((2, 2)), (0, 1), ('a', 'b'), maxError=True)",
+        "import importlib\nmodule = importlib.import_module(nd.__name__.split('.')[0] + '.test_utils')\nresult = module.locationError(np.zeros((2, 2)), np.ones((2, 2)), (0, 1), ('a', 'b'), maxError=True)",
     ),
 ]  # fmt: skip
