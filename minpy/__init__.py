@@ -12,18 +12,32 @@ from minpy import (
     namespaces,
     ndarray,
     numpy,
+    numpy_extension,
     operator,
     random,
     symbol,
 )
 from minpy import ndarray as nd
 from minpy import numpy as np
+from minpy import numpy_extension as npx
 from minpy import random as rnd
 from minpy import symbol as sym
 from minpy.attribute import AttrScope
 from minpy.context import Context, cpu, cpu_pinned, cpu_shared, current_context, gpu, num_gpus
 from minpy.core.customop import customop
 from minpy.core.errors import MXNetError
+from minpy.core.switches import (
+    is_np_array,
+    is_np_shape,
+    np_array,
+    np_shape,
+    reset_np,
+    set_np,
+    set_np_shape,
+    use_np,
+    use_np_array,
+    use_np_shape,
+)
 from minpy.functional import elementwise_grad, grad, grad_and_loss, hessian, jacobian, jvp, value_and_grad, vjp
 from minpy.symbol import Symbol
 from minpy.version import __version__
@@ -48,20 +62,32 @@ __all__ = [
     "grad",
     "grad_and_loss",
     "hessian",
+    "is_np_array",
+    "is_np_shape",
     "jacobian",
     "jvp",
     "name",
     "nd",
     "ndarray",
     "np",
+    "np_array",
+    "np_shape",
+    "npx",
     "num_gpus",
     "numpy",
+    "numpy_extension",
     "operator",
     "random",
+    "reset_np",
     "rnd",
+    "set_np",
+    "set_np_shape",
     "sym",
     "symbol",
     "test_utils",
+    "use_np",
+    "use_np_array",
+    "use_np_shape",
     "value_and_grad",
     "visualization",
     "viz",

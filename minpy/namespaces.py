@@ -19,7 +19,14 @@ from minpy.core.errors import MissingPartError, nearest
 __all__ = ["ALIASES", "PARTS_TO_COME", "install", "listing", "missing", "missing_part"]
 
 # MXNet's short names of modules of ours.
-ALIASES = {"nd": "ndarray", "np": "numpy", "rnd": "random", "sym": "symbol", "viz": "visualization"}
+ALIASES = {
+    "nd": "ndarray",
+    "np": "numpy",
+    "npx": "numpy_extension",
+    "rnd": "random",
+    "sym": "symbol",
+    "viz": "visualization",
+}
 
 # Names at MXNet's top that are not there, and what they are.
 PARTS_TO_COME = {
@@ -43,8 +50,6 @@ PARTS_TO_COME = {
     "module": "modules, which train symbols",
     "mon": "monitors of training",
     "monitor": "monitors of training",
-    "npx": "operators of neural networks with NumPy's semantics",
-    "numpy_extension": "operators of neural networks with NumPy's semantics",
     "onnx": "models from and to ONNX",
     "optimizer": "optimizers",
     "profiler": "profiles of whole programs",
@@ -52,8 +57,6 @@ PARTS_TO_COME = {
     "rnn": "cells of recurrent networks, as symbols",
     "rtc": "kernels for GPUs, compiled at run time",
     "runtime": "which features were built in",
-    "set_np": "NumPy's semantics in all of MXNet; minpy.np has them always",
-    "use_np": "NumPy's semantics in all of MXNet; minpy.np has them always",
     "util": "switches of NumPy's semantics; minpy.np has them always",
 }
 

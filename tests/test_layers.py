@@ -25,6 +25,7 @@ LAYERS = [
     ["minpy.symbol*"],
     ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.test_utils*", "minpy.visualization"],
     ["minpy.autograd", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
+    ["minpy.numpy_extension*"],
     ["minpy"],
 ]
 HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in groups}

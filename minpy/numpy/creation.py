@@ -8,6 +8,7 @@ import numpy
 
 from minpy.context import Context, resolve_context
 from minpy.core.array import Array
+from minpy.core.switches import default_float
 from minpy.ndarray.conversion import numeric_array
 from minpy.ndarray.placement import place
 from minpy.numpy.ndarray import ndarray
@@ -62,7 +63,7 @@ def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
             copied = object.as_np_ndarray().copy()
             return copied if dtype is None else copied.astype(dtype)
         dtype = object.dtype if dtype is None else dtype
-    return _placed(numeric_array(object, numpy.float32 if dtype is None else dtype, wraps=False), ctx)
+    return _placed(numeric_array(object, default_float() if dtype is None else dtype, wraps=False), ctx)
 
 
 def asarray(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
@@ -100,7 +101,7 @@ def zeros(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None =
     ----------
     shape : int or tuple of int
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     order : {'C', 'F'}
         Accepted as NumPy does.
     ctx : Context, optional
@@ -121,7 +122,7 @@ def zeros(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None =
     >>> np.zeros(2)
     array([0., 0.], dtype=float32)
     """
-    return _placed(numpy.zeros(shape, dtype or numpy.float32, order), ctx)
+    return _placed(numpy.zeros(shape, dtype or default_float(), order), ctx)
 
 
 def ones(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
@@ -131,7 +132,7 @@ def ones(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = 
     ----------
     shape : int or tuple of int
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     order : {'C', 'F'}
         Accepted as NumPy does.
     ctx : Context, optional
@@ -152,7 +153,7 @@ def ones(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = 
     >>> np.ones(2)
     array([1., 1.], dtype=float32)
     """
-    return _placed(numpy.ones(shape, dtype or numpy.float32, order), ctx)
+    return _placed(numpy.ones(shape, dtype or default_float(), order), ctx)
 
 
 def empty(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
@@ -162,7 +163,7 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None =
     ----------
     shape : int or tuple of int
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     order : {'C', 'F'}
         Accepted as NumPy does.
     ctx : Context, optional
@@ -183,7 +184,7 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None =
     >>> np.empty((2, 3)).shape
     (2, 3)
     """
-    return _placed(numpy.empty(shape, dtype or numpy.float32, order), ctx)
+    return _placed(numpy.empty(shape, dtype or default_float(), order), ctx)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
@@ -216,7 +217,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: 
     """
     value = fill_value._data if isinstance(fill_value, Array) else fill_value
     if dtype is None:
-        dtype = getattr(value, "dtype", bool if isinstance(value, bool) else numpy.float32)
+        dtype = getattr(value, "dtype", bool if isinstance(value, bool) else default_float())
     return _placed(numpy.full(shape, value, dtype, order), ctx)
 
 
@@ -233,7 +234,7 @@ def arange(
         The end, which is not included.
     step : float
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     ctx : Context, optional
         The device; this thread's default if left out.
 
@@ -254,7 +255,7 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    return _placed(numpy.arange(start, stop, step).astype(dtype or numpy.float32), ctx)
+    return _placed(numpy.arange(start, stop, step).astype(dtype or default_float()), ctx)
 
 
 def linspace(
@@ -278,7 +279,7 @@ def linspace(
     retstep : bool
         Whether to return the distance between the values too.
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     axis : int
         The axis of the values, where the ends are arrays.
     ctx : Context, optional
@@ -300,7 +301,7 @@ def linspace(
     array([0. , 0.5, 1. ], dtype=float32)
     """
     values, step = numpy.linspace(start, stop, num, endpoint, retstep=True, axis=axis)
-    result = _placed(values.astype(dtype or numpy.float32), ctx)
+    result = _placed(values.astype(dtype or default_float()), ctx)
     return (result, step) if retstep else result
 
 
@@ -324,7 +325,7 @@ def logspace(
         Whether the last value is included.
     base : float
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     axis : int
 
     Returns
@@ -337,7 +338,7 @@ def logspace(
     >>> np.logspace(0, 2, 3)
     array([  1.,  10., 100.], dtype=float32)
     """
-    return _placed(numpy.logspace(start, stop, num, endpoint, base, axis=axis).astype(dtype or numpy.float32), None)
+    return _placed(numpy.logspace(start, stop, num, endpoint, base, axis=axis).astype(dtype or default_float()), None)
 
 
 def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
@@ -350,7 +351,7 @@ def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, d
     endpoint : bool
         Whether `stop` is the last value.
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     axis : int
 
     Returns
@@ -363,7 +364,7 @@ def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, d
     >>> np.geomspace(1, 4, 3)
     array([1., 2., 4.], dtype=float32)
     """
-    return _placed(numpy.geomspace(start, stop, num, endpoint, axis=axis).astype(dtype or numpy.float32), None)
+    return _placed(numpy.geomspace(start, stop, num, endpoint, axis=axis).astype(dtype or default_float()), None)
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Context | None = None) -> Any:
@@ -378,7 +379,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Contex
     k : int
         Which diagonal: 0 is the main one, positive ones lie above it.
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     ctx : Context, optional
         The device; this thread's default if left out.
 
@@ -398,7 +399,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Contex
     array([[1., 0.],
            [0., 1.]], dtype=float32)
     """
-    return _placed(numpy.eye(N, M, k, dtype or numpy.float32), ctx)
+    return _placed(numpy.eye(N, M, k, dtype or default_float()), ctx)
 
 
 def identity(n: int, dtype: Any = None, ctx: Context | None = None) -> Any:
@@ -408,7 +409,7 @@ def identity(n: int, dtype: Any = None, ctx: Context | None = None) -> Any:
     ----------
     n : int
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     ctx : Context, optional
         The device; this thread's default if left out.
 
