@@ -31,9 +31,9 @@ from minpy.ndarray.saving import save as _save
 from minpy.numpy.wrapping import wrap_result as _wrap_result
 from minpy.numpy_extension import image as image
 from minpy.numpy_extension import random as random
-from minpy.numpy_extension.functions import OPERATOR_NAMES as _OPERATOR_NAMES
 from minpy.numpy_extension.functions import constraint_check, nonzero, reshape
 from minpy.numpy_extension.functions import function_of as _function_of
+from minpy.ops.numpy.extension_names import OPERATOR_NAMES as _OPERATOR_NAMES
 from minpy.ops.random.generator import seed
 from minpy.ops.registry import OPERATORS as _OPERATORS
 
@@ -103,38 +103,36 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     raise ContextError(f"gpu_memory_info({device_id}): minpy computes on the CPU; there is no GPU to ask.")
 
 
-__all__ = sorted(
-    [
-        "Context",
-        "constraint_check",
-        "cpu",
-        "cpu_pinned",
-        "current_context",
-        "gpu",
-        "gpu_memory_info",
-        "image",
-        "is_np_array",
-        "is_np_default_dtype",
-        "is_np_shape",
-        "load",
-        "nonzero",
-        "np_array",
-        "np_default_dtype",
-        "np_shape",
-        "num_gpus",
-        "random",
-        "reset_np",
-        "reshape",
-        "save",
-        "seed",
-        "set_np",
-        "use_np",
-        "use_np_array",
-        "use_np_shape",
-        "waitall",
-        *_FOUND,
-    ]
-)
+__all__ = [
+    "Context",
+    "constraint_check",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "gpu",
+    "gpu_memory_info",
+    "image",
+    "is_np_array",
+    "is_np_default_dtype",
+    "is_np_shape",
+    "load",
+    "nonzero",
+    "np_array",
+    "np_default_dtype",
+    "np_shape",
+    "num_gpus",
+    "random",
+    "reset_np",
+    "reshape",
+    "save",
+    "seed",
+    "set_np",
+    "use_np",
+    "use_np_array",
+    "use_np_shape",
+    "waitall",
+    *_FOUND,
+]
 __dir__ = _listing(__all__)
 
 

@@ -21,6 +21,7 @@ from minpy.ops.nn import (
 )
 from minpy.ops.numpy import functions
 from minpy.ops.numpy import joining as numpy_joining
+from minpy.ops.numpy import shape as numpy_shape
 from minpy.ops.optimizer import updates
 from minpy.ops.random import choosing, samplers
 from minpy.ops.tensor import (

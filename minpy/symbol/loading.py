@@ -22,7 +22,7 @@ from minpy.custom.operator import PropOperator
 from minpy.graph.ir import Node, Value
 from minpy.graph.verifier import GraphError, verify
 from minpy.ops.dtypes import DTYPES
-from minpy.ops.registry import OPERATORS
+from minpy.ops.registry import OPERATORS, known_operator
 from minpy.symbol.naming import hidden_key
 from minpy.symbol.symbol import Symbol
 from minpy.symbol.upgrading import missing_inputs, taken_for_inputs, upgraded
@@ -277,7 +277,7 @@ class Reader:
     def _operator(self, row: _Row) -> tuple[Operator, str]:
         """Return the operator of that name, and what we call it."""
         kind = row.op
-        operator = OPERATORS.get(kind)
+        operator = known_operator(kind)
         if operator is not None:
             return operator, kind
         operator = USER_OPERATORS.get(kind)

@@ -26,7 +26,7 @@ from minpy.core.operator import Operator
 from minpy.custom.operator import PropOperator
 from minpy.files import access_error, checked_path, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.ops.registry import OPERATORS
+from minpy.ops.registry import known_operator
 from minpy.symbol.loading import Reader
 from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings, method
 from minpy.symbol.upgrading import CURRENT
@@ -203,7 +203,7 @@ def _described(node: Node) -> tuple[str, dict[str, str], int]:
     if isinstance(operator, PropOperator):
         return "Custom", _noted(node, attribute_strings(node)), len(node.output_names())
     if isinstance(operator, Operator):
-        known = next((name for name in (node.kind, operator.__name__) if OPERATORS.get(name) is operator), None)
+        known = next((name for name in (node.kind, operator.__name__) if known_operator(name) is operator), None)
         if known is not None:
             return _builtin(node, operator, known)
         if USER_OPERATORS.get(user_name(operator)) is operator:

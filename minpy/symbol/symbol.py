@@ -80,8 +80,8 @@ class Symbol(SymbolMembers):
 
     def __repr__(self) -> str:
         if self.name is not None:
-            return f"<Symbol {self.name}>"
-        return f"<Symbol group [{', '.join(value.node.name for value in self.values)}]>"
+            return f"<{type(self).__name__} {self.name}>"
+        return f"<{type(self).__name__} group [{', '.join(value.node.name for value in self.values)}]>"
 
     def __len__(self) -> int:
         return len(self.values)
@@ -111,7 +111,7 @@ class Symbol(SymbolMembers):
         return Symbol([self.values[index]])
 
     def __copy__(self) -> Symbol:
-        return Symbol(self.values)
+        return type(self)(self.values)
 
     def __deepcopy__(self, memo: Any = None) -> Symbol:
         return self._rebuilt({})
@@ -214,8 +214,8 @@ class Symbol(SymbolMembers):
         for key, symbol in given.items():
             if key not in known:
                 raise ArgumentError(f"{self!r} has no input {key!r}; it has {', '.join(known)}.{nearest(key, known)}")
-            if not isinstance(symbol, Symbol) or len(symbol) != 1:
-                got = f"a symbol of {len(symbol)} outputs" if isinstance(symbol, Symbol) else describe(symbol)
+            if not isinstance(symbol, Symbol) or len(symbol.values) != 1:
+                got = f"a symbol of {len(symbol.values)} outputs" if isinstance(symbol, Symbol) else describe(symbol)
                 raise ArgumentError(f"{self!r}: input {key!r} is {got}; expected a symbol of one output.")
             replaced[key] = symbol.values[0]
         result = self._rebuilt(replaced)
@@ -237,7 +237,7 @@ class Symbol(SymbolMembers):
             else:
                 inputs = [copied(value) for value in node.inputs]
                 copies[node] = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
-        return Symbol([copied(value) for value in self.values])
+        return type(self)([copied(value) for value in self.values])
 
     # -- inference -------------------------------------------------------------------------------------------------
 

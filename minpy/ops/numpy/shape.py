@@ -71,10 +71,17 @@ def numpy_roll(a: Any, *, shift: Any, axis: Any = None) -> Any:
     return np.roll(a, shift, axis)
 
 
+@operator(name="_numpy_copy", implements=np.copy, public=False)
+def numpy_copy(a: Any, *, order: Any = "K") -> Any:
+    """Return `numpy.copy`."""
+    return np.copy(a, order=order)
+
+
 def _back_to_shape(g: Any, a: Any) -> Any:
     return np.reshape(g, np.shape(a))
 
 
+numpy_copy.def_grad(lambda ans, a: lambda g: g)
 numpy_reshape.def_grad(lambda ans, a, *, shape, order="C": lambda g: np.reshape(g, np.shape(a), order=order))
 numpy_ravel.def_grad(lambda ans, a, *, order="C": lambda g: np.reshape(g, np.shape(a), order=order))
 numpy_expand_dims.def_grad(lambda ans, a, *, axis: lambda g: _back_to_shape(g, a))

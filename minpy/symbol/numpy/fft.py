@@ -1,0 +1,12 @@
+"""`minpy.sym.np.fft`: Fourier transforms of symbols."""
+
+from __future__ import annotations
+
+from minpy.namespaces import listing
+from minpy.symbol.numpy.calling import remaining
+
+_FOUND = remaining("fft", ())
+globals().update(_FOUND)
+
+__all__ = [*_FOUND]
+__dir__ = listing(__all__)
