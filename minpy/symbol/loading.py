@@ -283,7 +283,7 @@ class Reader:
         operator = USER_OPERATORS.get(kind)
         if operator is not None:
             return operator, operator.__name__
-        if ":" in kind:
+        if ":" in kind and not kind.startswith("minpy:np."):
             self.fail(
                 f"{row}: there is no @customop of that name",
                 f"Import {_short(kind.partition(':')[0])}, or run the code that defines it, before loading the symbol.",

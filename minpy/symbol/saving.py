@@ -5,7 +5,7 @@
     arg_nodes      which nodes are variables
     node_row_ptr   the number of each node's first output, if all outputs are counted
     heads          the symbol's outputs: [node, output, version]
-    attrs          {"mxnet_version": ["int", 10901]}
+    attrs          {"mxnet_version": ["int", 10901]}; written under `np_shape` also "is_np_shape": ["int", 1]
 
 A version counts how often operators have written to a variable: states are inputs of version 1, or 2 in the second
 operator that shares them.
@@ -23,6 +23,7 @@ from minpy.core.attributes import Attribute
 from minpy.core.customop import USER_OPERATORS, user_name
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
+from minpy.core.switches import is_np_shape
 from minpy.custom.operator import PropOperator
 from minpy.files import access_error, checked_path, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
@@ -40,7 +41,7 @@ _MOST_IN_A_LINE = 10
 
 
 @method
-def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
+def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = True, for_mxnet: bool = False) -> None:
     """Write `tojson()` to a file that MXNet reads too.
 
     The file is written under a temporary name and then renamed: it is there as a whole, or what was there before is.
@@ -62,7 +63,7 @@ def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = Tr
     <Symbol y>
     """
     path = checked_path("sym.save", fname)
-    content = to_json(self, remove_amp_cast).encode()
+    content = to_json(self, remove_amp_cast, for_mxnet).encode()
     try:
         write_whole(path, iter([content]))
     except OSError as error:
@@ -70,23 +71,25 @@ def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = Tr
 
 
 @method
-def tojson(self: Symbol, remove_amp_cast: bool = True) -> str:
+def tojson(self: Symbol, remove_amp_cast: bool = True, for_mxnet: bool = False) -> str:
     """Return the graph in MXNet's JSON form, as MXNet 1.9.1 writes it.
 
     Parameters
     ----------
     remove_amp_cast : bool
         Leave out the casts of mixed precision.
+    for_mxnet : bool
+        Refuse what MXNet does not know: functions of `@customop`, and NumPy's that have no name in its files.
 
     Raises
     ------
     ArgumentError
         If it has nodes that the form cannot hold, such as staged gradients.
     """
-    return to_json(self, remove_amp_cast)
+    return to_json(self, remove_amp_cast, for_mxnet)
 
 
-def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:
+def to_json(symbol: Symbol, remove_amp_cast: bool = True, for_mxnet: bool = False) -> str:
     """Return a symbol in MXNet's JSON form, as MXNet 1.9.1 writes it.
 
     Parameters
@@ -94,6 +97,8 @@ def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:
     symbol : Symbol
     remove_amp_cast : bool
         Leave out the casts of mixed precision.
+    for_mxnet : bool
+        Refuse what MXNet does not know: functions of `@customop`, and NumPy's that have no name in its files.
 
     Raises
     ------
@@ -139,6 +144,8 @@ def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:
     nodes, rows = [], [0]
     for node in order:
         op, attributes, outputs = _described(node)
+        if for_mxnet and ":" in op:
+            raise ArgumentError(f"Symbol.tojson: {_not_in_mxnet(node, op)}")
         states = _states(node)
         inputs = []
         for position, value in enumerate(map(source, node.inputs)):
@@ -154,12 +161,13 @@ def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:
         rows.append(rows[-1] + outputs)
     variables = [str(number) for number, node in enumerate(order) if node.operator is None]
     heads = [entry(source(value)) for value in symbol.values]
+    facts = [*(['"is_np_shape": ["int", 1]'] if is_np_shape() else []), f'"mxnet_version": ["int", {CURRENT}]']
     fields = [
         f'"nodes": {_listed(nodes, "[]", 4, 0)}',
         f'"arg_nodes": {_listed(variables, "[]", 4)}',
         f'"node_row_ptr": {_listed([*map(str, rows)], "[]", 4)}',
         f'"heads": {_listed(heads, "[]", 4)}',
-        f'"attrs": {{"mxnet_version": ["int", {CURRENT}]}}',
+        f'"attrs": {_listed(facts, "{}", 4, 1)}',
     ]
     return _listed(fields, "{}", 2, 0)
 
@@ -209,6 +217,15 @@ def _described(node: Node) -> tuple[str, dict[str, str], int]:
         if USER_OPERATORS.get(user_name(operator)) is operator:
             return user_name(operator), _noted(node, _user_attributes(node)), len(node.output_names())
     raise ArgumentError(f"Symbol.tojson: {_reason(node)}")
+
+
+def _not_in_mxnet(node: Node, op: str) -> str:
+    """Return why a node cannot stand in a file for MXNet, and what to do about that."""
+    what = "is a function that MXNet's files have no name for" if op.startswith("minpy:") else "calls a @customop"
+    return (
+        f"node {node.name!r} ({op}) {what}. Write it with operators of MXNet's, as a CustomOp, or write a file for minpy "
+        "only: for_mxnet=False."
+    )
 
 
 def _reason(node: Node) -> str:

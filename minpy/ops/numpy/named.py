@@ -19,7 +19,7 @@ from minpy.core.operator import Operator
 from minpy.core.rules import Plan
 from minpy.differentiation.tracing import vjp
 from minpy.ops.inference.partial_shapes import UNKNOWN, as_dtype, broadcasting, same_dtype, same_shape
-from minpy.ops.registry import LATE_OPERATORS, find_operator
+from minpy.ops.registry import LATE_OPERATORS, OPERATORS, find_operator
 
 __all__ = ["Composed", "elementwise", "named", "reduced"]
 
@@ -114,21 +114,24 @@ def named(
         if shape is not None:
             made.def_infer_shape(shape)
         made.type_inference = _dtype_rule(made, dtype)
+        assert name not in OPERATORS, f"{name} is there already"
         LATE_OPERATORS[name] = made
         return made
 
     return define
 
 
-def elementwise(name: str, function: Callable[..., Any], *, zero: bool = False) -> Operator:
+def elementwise(
+    name: str, function: Callable[..., Any], *, zero: bool = False, dtype: DTypePolicy = "computed"
+) -> Operator:
     """Define an operator that computes each element from the same element of each input: what a ufunc does."""
     signature = None
     count = function.nin if isinstance(function, np.ufunc) else function.__code__.co_argcount
     if isinstance(function, np.ufunc):
         signature = Signature(("x",) if count == 1 else ("x1", "x2"), {}, {}, function=function)
-    made = named(
-        name, dtype="computed", shape=same_shape if count == 1 else broadcasting, zero=zero, signature=signature
-    )(function)
+    made = named(name, dtype=dtype, shape=same_shape if count == 1 else broadcasting, zero=zero, signature=signature)(
+        function
+    )
     made.elementwise, made.may_alias = True, False
     if made.__doc__ is None or isinstance(function, np.ufunc):
         made.__doc__ = f"Return `numpy.{function.__name__}`."
@@ -152,13 +155,16 @@ def reduced(inputs: Shapes, outputs: Shapes, *, axis: Any = None, keepdims: bool
 # -- dtypes ------------------------------------------------------------------------------------------------------------
 
 
+_FIXED = ("bool", "int64", "float32")  # whatever the inputs have
+
+
 def _dtype_rule(operator: Operator, policy: DTypePolicy) -> Callable[..., tuple[DTypes, DTypes]]:
     def rule(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
         if policy is None:
             inputs, _ = same_dtype(inputs, outputs)
         else:  # outputs say nothing of the inputs
             inputs, _ = same_dtype(inputs, ())
-        if any(dtype is None for dtype in inputs):
+        if any(dtype is None for dtype in inputs) and policy not in _FIXED:
             return inputs, outputs
         found = _answered(operator, policy, tuple(inputs), attributes)
         return inputs, found if isinstance(found, list) else [found] * len(outputs)

@@ -19,7 +19,12 @@ _UNARY = (
 _ZERO = {"ceil", "floor", "isfinite", "isinf", "isnan", "logical_not", "rint", "sign", "trunc"}
 
 for _name in _UNARY.split():
-    elementwise(f"_npi_{_name}", getattr(np, _name), zero=_name in _ZERO)
+    elementwise(
+        f"_npi_{_name}",
+        getattr(np, _name),
+        zero=_name in _ZERO,
+        dtype="bool" if _name.startswith(("is", "logical")) else "computed",
+    )
 elementwise("_npi_bitwise_not", np.bitwise_not, zero=True)
 
 
@@ -56,8 +61,8 @@ def _sigmoid(x: Any) -> Any:
 
 
 elementwise("_npi_fix", _fix)
-elementwise("_npi_isneginf", _isneginf, zero=True)
-elementwise("_npi_isposinf", _isposinf, zero=True)
+elementwise("_npi_isneginf", _isneginf, zero=True, dtype="bool")
+elementwise("_npi_isposinf", _isposinf, zero=True, dtype="bool")
 elementwise("_npx_relu", _relu)
 elementwise("_npx_sigmoid", _sigmoid)
 
@@ -83,9 +88,8 @@ _BINARY: dict[str, Any] = {
     "less": np.less,
     "less_equal": np.less_equal,
 }
-_CONSTANT = {"lcm", "bitwise_and", "bitwise_or", "bitwise_xor"} | {
-    name for name in _BINARY if "equal" in name or name in ("greater", "less")
-}
+_RELATIONS = {name for name in _BINARY if "equal" in name or name in ("greater", "less")}
+_CONSTANT = {"lcm", "bitwise_and", "bitwise_or", "bitwise_xor"} | _RELATIONS
 # The operators of an array and a number, by the plain names of those of two arrays; and of a number and an array.
 WITH_NUMBERS = {name: f"_npi_{name}_scalar" for name in _BINARY if name != "hypot"}
 _SYMMETRIC = {"add", "multiply", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal"}
@@ -120,12 +124,13 @@ def _number_on_left(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for _name, _function in _BINARY.items():
-    _made = elementwise(f"_npi_{_name}", _function, zero=_name in _CONSTANT)
+    _dtype = "bool" if _name in _RELATIONS else "computed"
+    _made = elementwise(f"_npi_{_name}", _function, zero=_name in _CONSTANT, dtype=_dtype)
     _made.__doc__ = f"Return `numpy.{_name}` of two arrays, which are broadcast."
     for _kinds, _form in ((WITH_NUMBERS, _number_on_right), (REFLECTED, _number_on_left)):
         _kind = _kinds.get(_name, "")
         if _kind and (_kinds is WITH_NUMBERS or _kind.startswith(f"_npi_r{_name}")):
-            _made = named(_kind, dtype="computed", shape=same_shape, zero=_name in _CONSTANT)(_form(_function))
+            _made = named(_kind, dtype=_dtype, shape=same_shape, zero=_name in _CONSTANT)(_form(_function))
             _made.__doc__ = f"Return `numpy.{_name}` of an array and a number."
 
 

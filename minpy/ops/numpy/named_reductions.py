@@ -8,8 +8,6 @@ import numpy as np
 
 from minpy.core.base import Shapes
 from minpy.ops.dtypes import dtype_or
-from minpy.ops.inference.partial_shapes import UNKNOWN
-from minpy.ops.inference.rules import product
 from minpy.ops.numpy.named import named, reduced
 
 __all__ = ["AXES"]
@@ -112,19 +110,6 @@ def npi_argmax(data: Any, *, axis: int | None = None, keepdims: bool = False) ->
 def npi_argmin(data: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """Return where the smallest element along an axis is, in the flattened array by default."""
     return np.argmin(data, axis=axis, keepdims=keepdims)
-
-
-def _cumsum_shape(inputs: Shapes, outputs: Shapes, *, axis: int | None = None) -> tuple[Shapes, Shapes]:
-    shape = inputs[0]
-    if axis is None:
-        return inputs, [(UNKNOWN if shape is None else product(shape),)]
-    return inputs, [shape]
-
-
-@named("_np_cumsum", dtype=_summed, shape=_cumsum_shape)
-def np_cumsum(a: Any, *, axis: int | None = None, dtype: str | None = None) -> Any:
-    """Return sums of the elements so far along an axis, of the flattened array by default."""
-    return np.cumsum(a, axis=axis, dtype=_summed(np.result_type(a), dtype=dtype))
 
 
 def _average_outputs(attributes: dict[str, Any]) -> list[str]:
