@@ -1,4 +1,4 @@
-"""`sym.np`: each call gives what it gives on arrays, values, shapes, dtypes and gradients; and what files hold of it."""
+"""`sym.np`: calls give what they give on arrays, values, shapes, dtypes and gradients; and what files hold of them."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_a_file_cannot_make_a_call_run_anything_else() -> None:
     loaded = mx.sym.load_json(text)
     with pytest.raises(Exception, match=r"__import__"):
         loaded.eval(x=np.ones(3))
-    with pytest.raises(FileFormatError, match="there is no operator 'minpy:np.nothing'"):
+    with pytest.raises(FileFormatError, match=r"there is no operator 'minpy:np\.nothing'"):
         mx.sym.load_json(F.median(symbols("x")).tojson().replace("minpy:np.median", "minpy:np.nothing"))
 
 
@@ -160,10 +160,13 @@ def test_a_file_cannot_make_a_call_run_anything_else() -> None:
 def test_both_kinds_of_symbols() -> None:
     x = mx.sym.var("x")
     array = x.as_np_ndarray()
-    assert type(array) is F._Symbol and array.as_np_ndarray() is array
-    assert type(array.as_nd_ndarray()) is mx.sym.Symbol and x.as_nd_ndarray() is x
-    assert type(array + x) is type(x + array) is type(array.exp()) is type(copy.copy(array)) is F._Symbol
-    assert type(pickle.loads(pickle.dumps(array + 1))) is type(copy.deepcopy(array)) is F._Symbol
+    assert type(array) is F._Symbol
+    assert type(array.as_nd_ndarray()) is mx.sym.Symbol
+    assert array.as_np_ndarray() is array
+    assert x.as_nd_ndarray() is x
+    made = [array + x, x + array, array.exp(), copy.copy(array), copy.deepcopy(array)]
+    made.append(pickle.loads(pickle.dumps(array + 1)))
+    assert {type(one) for one in made} == {F._Symbol}
     assert type(mx.sym.Group([array, x])) is mx.sym.Symbol
     assert repr(array) == "<_Symbol x>"
     for wrong in (len, iter, list):
@@ -230,7 +233,7 @@ def test_every_late_operator_is_described_and_pickled() -> None:
     known_operator("_npi_add")
     for name, operator in LATE_OPERATORS.items():
         assert operator.__doc__, name
-        assert pickle.loads(pickle.dumps(operator)) is operator is find_operator(name)
+        assert pickle.loads(pickle.dumps(operator)) is find_operator(name) is operator
         assert isinstance(operator, Composed) or operator.all_zero or operator.random, (
             f"{name} says nothing of gradients"
         )

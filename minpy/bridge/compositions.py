@@ -219,12 +219,9 @@ def _atleast_3d(array: Any) -> Any:
 
 @_composes(numpy.meshgrid)
 def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    return tuple(
-        _moved(one, positions)
-        for one, positions in zip(
-            xi, numpy.meshgrid(*map(_positions, xi), sparse=sparse, indexing=indexing), strict=True
-        )
-    )
+    grids: Any = numpy.meshgrid
+    moved = grids(*map(_positions, xi), sparse=sparse, indexing=indexing)
+    return tuple(_moved(one, positions) for one, positions in zip(xi, moved, strict=True))
 
 
 # -- sums of products --------------------------------------------------------------------------------------------------

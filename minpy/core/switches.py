@@ -164,8 +164,8 @@ class SwitchScope:
 def np_shape(active: bool = True) -> SwitchScope:
     """Return a scope in which arrays may have no axes and lengths of 0.
 
-    Where shapes are inferred, lengths that are not known are -1, and shapes of which nothing is known None. In graphs of
-    operators of `mx.sym` a shape without axes, as a given one, is known then.
+    Where shapes are inferred, lengths that are not known are -1, and shapes of which nothing is known None. A shape
+    that is given as () is that of an array without axes.
 
     Examples
     --------
@@ -224,8 +224,9 @@ def _member_inside(member: Any, **values: bool) -> Any:
     if isinstance(member, (staticmethod, classmethod)):
         return type(member)(_inside(member.__func__, **values))
     if isinstance(member, property):
-        accessors = (member.fget, member.fset, member.fdel)
-        return property(*(None if one is None else _inside(one, **values) for one in accessors), doc=member.__doc__)
+        accessors: list[Any] = [member.fget, member.fset, member.fdel]
+        inside = [None if one is None else _inside(one, **values) for one in accessors]
+        return property(*inside, member.__doc__)
     return _inside(member, **values) if inspect.isfunction(member) else None
 
 

@@ -62,8 +62,9 @@ def reshape(
     ----------
     a : ndarray
     newshape : int or tuple of int
-        Lengths; and -1 for one that is inferred, -2 to copy an axis, -3 to drop an axis of length 1, -4 to copy all axes
-        that are left, -5 to merge two axes, -6 to split one into the two lengths that follow, of which one may be -1.
+        Lengths; and -1 for one that is inferred, -2 to copy an axis, -3 to drop an axis of length 1, -4 to copy all
+        axes that are left, -5 to merge two axes, -6 to split one into the two lengths that follow, of which one may
+        be -1.
     reverse : bool
         Match codes with axes from the right.
     order : {'C'}

@@ -223,8 +223,8 @@ def _not_in_mxnet(node: Node, op: str) -> str:
     """Return why a node cannot stand in a file for MXNet, and what to do about that."""
     what = "is a function that MXNet's files have no name for" if op.startswith("minpy:") else "calls a @customop"
     return (
-        f"node {node.name!r} ({op}) {what}. Write it with operators of MXNet's, as a CustomOp, or write a file for minpy "
-        "only: for_mxnet=False."
+        f"node {node.name!r} ({op}) {what}. Write it with operators of MXNet's, as a CustomOp, or write a file for "
+        "minpy only: for_mxnet=False."
     )
 
 

@@ -278,7 +278,7 @@ class Symbol(SymbolMembers):
 
         def as_mxnet(shape: Any) -> Shape | None:
             if numpy_shapes:
-                return shape  # type: ignore[no-any-return]
+                return shape
             return () if shape is None else tuple(0 if length == UNKNOWN else length for length in shape)
 
         arguments, outputs, states = self._by_kind(shapes)

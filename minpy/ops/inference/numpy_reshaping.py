@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from minpy.core.errors import ShapeError
 
@@ -20,8 +20,9 @@ def resolve_numpy_shape(shape: Sequence[int], newshape: int | Sequence[int], rev
     shape : sequence of int
         The array's.
     newshape : int or sequence of int
-        Lengths; and -1 for one that is inferred, -2 to copy an axis, -3 to drop an axis of length 1, -4 to copy all axes
-        that are left, -5 to merge two axes, -6 to split one into the two lengths that follow, of which one may be -1.
+        Lengths; and -1 for one that is inferred, -2 to copy an axis, -3 to drop an axis of length 1, -4 to copy all
+        axes that are left, -5 to merge two axes, -6 to split one into the two lengths that follow, of which one may
+        be -1.
         Each length and -1 stands in the place of one axis.
     reverse : bool
         Match codes with axes from the right; the two lengths of -6 stand before it then.
@@ -48,6 +49,8 @@ def resolve_numpy_shape(shape: Sequence[int], newshape: int | Sequence[int], rev
 
 
 def _resolved(axes: list[int], codes: list[int], shape: Sequence[int], target: Sequence[int]) -> list[int]:
+    position = 0
+
     def fail(why: str) -> ShapeError:
         return ShapeError(f"npx.reshape: cannot reshape {tuple(shape)} to {tuple(target)}: {why}.")
 
@@ -59,7 +62,6 @@ def _resolved(axes: list[int], codes: list[int], shape: Sequence[int], target: S
         return axes[position - count : position]
 
     result: list[int] = []
-    position = 0
     rest = iter(codes)
     for code in rest:
         if code >= _INFERRED:
@@ -94,14 +96,14 @@ def _resolved(axes: list[int], codes: list[int], shape: Sequence[int], target: S
     return result
 
 
-def _split(length: int, parts: Sequence[int | None], fail: object) -> list[int]:
+def _split(length: int, parts: Sequence[int | None], fail: Callable[[str], ShapeError]) -> list[int]:
     first, second = parts
     if first is None or second is None or min(first, second) < _INFERRED or first == second == _INFERRED:
-        raise fail("code -6 comes with two lengths, of which one may be -1")  # type: ignore[operator]
+        raise fail("code -6 comes with two lengths, of which one may be -1")
     if first == _INFERRED:
         first = length // second if second else 0
     elif second == _INFERRED:
         second = length // first if first else 0
     if first * second != length:
-        raise fail(f"code -6 splits {length} into {first} x {second}")  # type: ignore[operator]
+        raise fail(f"code -6 splits {length} into {first} x {second}")
     return [first, second]

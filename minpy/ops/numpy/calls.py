@@ -1,7 +1,7 @@
 """NumPy's functions that have no name in MXNet's files, as operators of graphs: `minpy:np.interp`, `minpy:np.fft.fft`.
 
-A node's inputs are the arrays of a call, in order; its attribute `call` is the text of all arguments, in which `x0`, `x1`
-and so on are the inputs: `x0, x1, axis=-1`.
+A node's inputs are the arrays of a call, in order; its attribute `call` is the text of all arguments, in which `x0`,
+`x1` and so on are the inputs: `x0, x1, axis=-1`.
 """
 
 from __future__ import annotations
@@ -19,155 +19,14 @@ from minpy.core.errors import ArgumentError, describe
 from minpy.ops.inference.rules import numbered
 from minpy.ops.numpy.named import named
 
-__all__ = ["PREFIX", "call_text", "calls", "functions_of"]
+__all__ = ["FUNCTIONS_BY_NAME", "PREFIX", "call_text", "functions_of"]
 
 PREFIX = "minpy:np."
 _NAMES = {"inf": float("inf"), "nan": float("nan")}
 
 # They read or write files, look at types and settings, take or return what is no array, or make arrays of numbers only.
-_NO_OPERATORS = set(
-    [
-        "array",
-        "asarray",
-        "asanyarray",
-        "ascontiguousarray",
-        "asfortranarray",
-        "asarray_chkfinite",
-        "array2string",
-        "array_repr",
-        "array_str",
-        "base_repr",
-        "binary_repr",
-        "block",
-        "bmat",
-        "broadcast_shapes",
-        "busday_count",
-        "busday_offset",
-        "busdaycalendar",
-        "can_cast",
-        "common_type",
-        "copyto",
-        "datetime_as_string",
-        "datetime_data",
-        "einsum_path",
-        "empty",
-        "errstate",
-        "eye",
-        "fill_diagonal",
-        "format_float_positional",
-        "format_float_scientific",
-        "frombuffer",
-        "fromfile",
-        "fromfunction",
-        "fromiter",
-        "frompyfunc",
-        "fromregex",
-        "fromstring",
-        "from_dlpack",
-        "full",
-        "geomspace",
-        "genfromtxt",
-        "get_include",
-        "get_printoptions",
-        "getbufsize",
-        "geterr",
-        "geterrcall",
-        "identity",
-        "indices",
-        "info",
-        "is_busday",
-        "iscomplexobj",
-        "isdtype",
-        "isfortran",
-        "isrealobj",
-        "isscalar",
-        "issubdtype",
-        "iterable",
-        "kaiser",
-        "linspace",
-        "load",
-        "loadtxt",
-        "logspace",
-        "mask_indices",
-        "may_share_memory",
-        "min_scalar_type",
-        "mintypecode",
-        "nested_iters",
-        "ones",
-        "place",
-        "printoptions",
-        "promote_types",
-        "put",
-        "put_along_axis",
-        "putmask",
-        "require",
-        "result_type",
-        "save",
-        "savetxt",
-        "savez",
-        "savez_compressed",
-        "set_printoptions",
-        "setbufsize",
-        "seterr",
-        "seterrcall",
-        "shares_memory",
-        "show_config",
-        "show_runtime",
-        "test",
-        "tri",
-        "tril_indices",
-        "triu_indices",
-        "typename",
-        "vectorize",
-        "zeros",
-        "ndim",
-        "shape",
-        "size",
-        "ravel_multi_index",
-        "apply_along_axis",
-        "apply_over_axes",
-        "piecewise",
-        "arange",
-        "bartlett",
-        "blackman",
-        "hamming",
-        "hanning",
-        "diag_indices",
-        "ix_",
-        "asmatrix",
-        "fftfreq",
-        "rfftfreq",
-        "matmul_impl",
-        "deprecate",
-        "deprecate_with_doc",
-        "disp",
-        "source",
-        "who",
-        "lookfor",
-        "find_common_type",
-        "safe_eval",
-        "byte_bounds",
-        "add_newdoc",
-        "add_newdoc_ufunc",
-        "add_docstring",
-        "obj2sctype",
-        "sctype2char",
-        "issctype",
-        "issubsctype",
-        "issubclass_",
-        "maximum_sctype",
-        "compare_chararrays",
-        "set_numeric_ops",
-        "set_string_function",
-        "recfromcsv",
-        "recfromtxt",
-        "fastCopyAndTranspose",
-        "get_array_wrap",
-        "cast",
-        "alen",
-        "asscalar",
-        "tracemalloc_domain",
-    ]
+_NO_OPERATORS = frozenset(
+    ["add_docstring", "add_newdoc", "add_newdoc_ufunc", "alen", "apply_along_axis", "apply_over_axes", "arange", "array", "array2string", "array_repr", "array_str", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "asmatrix", "asscalar", "bartlett", "base_repr", "binary_repr", "blackman", "block", "bmat", "broadcast_shapes", "busday_count", "busday_offset", "busdaycalendar", "byte_bounds", "can_cast", "cast", "common_type", "compare_chararrays", "copyto", "datetime_as_string", "datetime_data", "deprecate", "deprecate_with_doc", "diag_indices", "disp", "einsum_path", "empty", "errstate", "eye", "fastCopyAndTranspose", "fftfreq", "fill_diagonal", "find_common_type", "format_float_positional", "format_float_scientific", "from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "frompyfunc", "fromregex", "fromstring", "full", "genfromtxt", "geomspace", "get_array_wrap", "get_include", "get_printoptions", "getbufsize", "geterr", "geterrcall", "hamming", "hanning", "identity", "indices", "info", "is_busday", "iscomplexobj", "isdtype", "isfortran", "isrealobj", "isscalar", "issctype", "issubclass_", "issubdtype", "issubsctype", "iterable", "ix_", "kaiser", "linspace", "load", "loadtxt", "logspace", "lookfor", "mask_indices", "matmul_impl", "maximum_sctype", "may_share_memory", "min_scalar_type", "mintypecode", "ndim", "nested_iters", "obj2sctype", "ones", "piecewise", "place", "printoptions", "promote_types", "put", "put_along_axis", "putmask", "ravel_multi_index", "recfromcsv", "recfromtxt", "require", "result_type", "rfftfreq", "safe_eval", "save", "savetxt", "savez", "savez_compressed", "sctype2char", "set_numeric_ops", "set_printoptions", "set_string_function", "setbufsize", "seterr", "seterrcall", "shape", "shares_memory", "show_config", "show_runtime", "size", "source", "test", "tracemalloc_domain", "tri", "tril_indices", "triu_indices", "typename", "vectorize", "who", "zeros"]
 )
 
 
@@ -183,13 +42,12 @@ def functions_of(module: Any, prefix: str = "") -> dict[str, Callable[..., Any]]
 
 
 # By name, all functions that have an operator here.
-FUNCTIONS_BY_NAME = {
+FUNCTIONS_BY_NAME: dict[str, Any] = {
     "getitem": operator.getitem,
     **functions_of(np),
     **functions_of(np.linalg, "linalg."),
     **functions_of(np.fft, "fft."),
 }
-calls = [*FUNCTIONS_BY_NAME]
 
 
 # -- the text of a call ------------------------------------------------------------------------------------------------
@@ -229,8 +87,8 @@ def call_text(name: str, arguments: Sequence[Any], keywords: dict[str, Any], is_
         if value is None or value is ... or isinstance(value, (bool, int, float, complex, str)):
             return "..." if value is ... else repr(value)
         raise ArgumentError(
-            f"np.{name}: {describe(value)} cannot stand in a graph, which holds numbers, strings, and lists of them. Make "
-            "an array an input: mx.sym.var(name).as_np_ndarray()."
+            f"np.{name}: {describe(value)} cannot stand in a graph, which holds numbers, strings, and lists of them. "
+            "Make an array an input: mx.sym.var(name).as_np_ndarray()."
         )
 
     parts = [text(value) for value in arguments]

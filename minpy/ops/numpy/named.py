@@ -1,8 +1,8 @@
 """NumPy's functions as operators, by the names that MXNet's files hold: `_npi_add`, `_np_sum`, `_npx_reshape`.
 
-Graphs are made of them (`minpy.sym.np`, and symbols that are loaded). Eager calls are NumPy's functions on arrays of the
-tape, which need no further operators; so these are made when they are first asked for. The definitions are compositions
-of NumPy's functions, whose gradients the tape and graphs know: there are no rules here.
+Graphs are made of them (`minpy.sym.np`, and symbols that are loaded). Eager calls are NumPy's functions on arrays of
+the tape, which need no further operators; so these are made when they are first asked for. The definitions are
+compositions of NumPy's functions, whose gradients the tape and graphs know: there are no rules here.
 """
 
 from __future__ import annotations
@@ -164,9 +164,10 @@ def _dtype_rule(operator: Operator, policy: DTypePolicy) -> Callable[..., tuple[
             inputs, _ = same_dtype(inputs, outputs)
         else:  # outputs say nothing of the inputs
             inputs, _ = same_dtype(inputs, ())
-        if any(dtype is None for dtype in inputs) and policy not in _FIXED:
+        known = tuple(dtype for dtype in inputs if dtype is not None)
+        if len(known) < len(inputs) and policy not in _FIXED:
             return inputs, outputs
-        found = _answered(operator, policy, tuple(inputs), attributes)
+        found = _answered(operator, policy, known, attributes)
         return inputs, found if isinstance(found, list) else [found] * len(outputs)
 
     return rule

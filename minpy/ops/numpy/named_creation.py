@@ -80,8 +80,8 @@ def npi_arange(
     dtype: str | None = "float32",
 ) -> Any:
     """Return evenly spaced values in [start, stop), or in [0, start)."""
-    bounds = (0, start) if stop is None else (start, stop)
-    return np.repeat(np.arange(*bounds, step).astype(_dtype(dtype)), repeat)
+    first, last = (0, start) if stop is None else (start, stop)
+    return np.repeat(np.arange(first, last, step).astype(_dtype(dtype)), repeat)
 
 
 @_made("_npi_logspace")

@@ -118,14 +118,14 @@ def npi_eigvals(A: Any) -> Any:
 @named("_npi_eigh", shape=_eigen_shape, outputs=("output0", "output1"))
 def npi_eigh(A: Any, *, UPLO: str = "L") -> Any:
     """Return eigenvalues and eigenvectors of symmetric matrices, of which one triangle is looked at."""
-    found = np.linalg.eigh(A, UPLO)
+    found = np.linalg.eigh(A, UPLO)  # type: ignore[call-overload]
     return found[0], found[1]
 
 
 @named("_npi_eigvalsh", shape=_eigen_shape)
 def npi_eigvalsh(A: Any, *, UPLO: str = "L") -> Any:
     """Return eigenvalues of symmetric matrices, of which one triangle is looked at."""
-    return np.linalg.eigh(A, UPLO)[0]
+    return np.linalg.eigh(A, UPLO)[0]  # type: ignore[call-overload]
 
 
 @named("_npi_pinv")

@@ -180,8 +180,8 @@ def npi_bernoulli(
     is_logit: bool = False,
 ) -> Any:
     """Return ones with a probability, and zeros; the probability may be given as the logarithm of its odds."""
-    value = logit if is_logit and logit is not None else prob if input1 is None else input1
-    chance = 1.0 / (1.0 + np.exp(-np.asarray(value, "float64"))) if is_logit else value
+    value: Any = logit if is_logit and logit is not None else prob if input1 is None else input1
+    chance: Any = 1.0 / (1.0 + np.exp(-np.asarray(value, "float64"))) if is_logit else value
     shape = np.shape(chance) if size is None else shape_of(size)
     return np.asarray(_bernoulli(chance, shape)).astype(as_dtype(dtype) or np.float32)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.base import Shapes
+from minpy.core.errors import ArgumentValueError
 from minpy.ops.inference.numpy_reshaping import resolve_numpy_shape
 from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, same_shape
 from minpy.ops.numpy.named import named
@@ -25,28 +26,16 @@ def _listed(value: Any) -> tuple[int, ...]:
 
 def _reshape_shape(inputs: Shapes, outputs: Shapes, *, newshape: Any) -> tuple[Shapes, Shapes]:
     lengths = _listed(newshape)
-    if is_known(inputs[0]):
-        return inputs, [np.empty(0).reshape(0).shape if False else _resolved(inputs[0], lengths)]
+    shape = inputs[0]
+    if shape is not None and is_known(shape):
+        return inputs, [resolve_numpy_shape(shape, lengths)]
     return inputs, [tuple(length if length >= 0 else UNKNOWN for length in lengths)]
-
-
-def _resolved(shape: Any, lengths: tuple[int, ...]) -> tuple[int, ...]:
-    return (
-        np.broadcast_to(np.zeros(()), shape).reshape(lengths).shape if 0 in shape else _without_memory(shape, lengths)
-    )
-
-
-def _without_memory(shape: Any, lengths: tuple[int, ...]) -> tuple[int, ...]:
-    """Return what NumPy makes of a shape, told by resolving -1: an array of that size is not made."""
-    return (
-        resolve_numpy_shape(shape, lengths) if min(lengths, default=0) >= -1 else np.empty(shape).reshape(lengths).shape
-    )
 
 
 @named("_np_reshape", shape=_reshape_shape)
 def np_reshape(a: Any, *, newshape: AXIS, order: str = "C") -> Any:
     """Return `numpy.reshape`."""
-    return np.reshape(a, newshape, order=order)
+    return np.reshape(a, newshape, order=order)  # type: ignore[call-overload]
 
 
 def _codes_shape(inputs: Shapes, outputs: Shapes, *, newshape: Any, reverse: bool) -> tuple[Shapes, Shapes]:
@@ -57,7 +46,7 @@ def _codes_shape(inputs: Shapes, outputs: Shapes, *, newshape: Any, reverse: boo
 
 
 @named("_npx_reshape", shape=_codes_shape)
-def npx_reshape(a: Any, *, newshape: AXIS, reverse: bool = False, order: str = "C") -> Any:
+def npx_reshape(a: Any, *, newshape: int | tuple[int, ...], reverse: bool = False, order: str = "C") -> Any:
     """Return an array in another shape, which codes may stand for: see `minpy.npx.reshape`."""
     return np.reshape(a, resolve_numpy_shape(np.shape(a), newshape, reverse))
 
@@ -97,7 +86,6 @@ def npi_rollaxis(a: Any, *, axis: int, start: int = 0) -> Any:
 
 def _target_shape(inputs: Shapes, outputs: Shapes, *, shape: Any) -> tuple[Shapes, Shapes]:
     if inputs[0] is not None and is_known(inputs[0]):
-        np.broadcast_to(np.zeros(()), inputs[0])
         return inputs, [np.broadcast_shapes(inputs[0], _listed(shape))]
     return inputs, [_listed(shape)]
 
@@ -356,7 +344,7 @@ def npi_unique(
     axis: int | None = None,
 ) -> Any:
     """Return the different elements, or rows, in order; and on demand where and how often they are."""
-    return np.unique(data, return_index, return_inverse, return_counts, axis)
+    return np.unique(data, return_index, return_inverse, return_counts, axis)  # type: ignore[call-overload]
 
 
 def _nonzero_shape(inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
@@ -378,8 +366,6 @@ def npi_share_memory(a: Any, b: Any) -> Any:
 @named("_npx_constraint_check", dtype="bool", shape=lambda inputs, outputs, **_: (inputs, [()]), zero=True)
 def npx_constraint_check(input: Any, *, msg: str = "Constraint violated.") -> Any:
     """Return True if all elements are true, else raise the message."""
-    from minpy.core.errors import ArgumentValueError
-
     if not np.all(input):
         raise ArgumentValueError(msg)
     return np.asarray(True)

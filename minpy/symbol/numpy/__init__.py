@@ -1,7 +1,7 @@
 """`minpy.sym.np`: NumPy's functions of symbols, with NumPy's semantics.
 
-Where MXNet has a name for a call, graphs and files hold that (`_npi_add`, `_np_sum`), so that files load both ways; other
-functions are `minpy:np.f` in files, which only minpy reads.
+Where MXNet has a name for a call, graphs and files hold that (`_npi_add`, `_np_sum`), so that files load both ways;
+other functions are `minpy:np.f` in files, which only minpy reads.
 
 Examples
 --------

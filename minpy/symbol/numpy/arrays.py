@@ -21,8 +21,8 @@ __all__ = ["_Symbol", "as_np", "call", "generic", "is_symbol", "set_method"]
 class _Symbol(Symbol):
     """One output of a graph whose value is not computed yet, with NumPy's semantics.
 
-    It has the arithmetic, methods and indexing of `minpy.np.ndarray`; what is computed from it has NumPy's shapes and is
-    such a symbol, too. `mx.sym.var(name).as_np_ndarray()` makes a variable of this kind.
+    It has the arithmetic, methods and indexing of `minpy.np.ndarray`; what is computed from it has NumPy's shapes and
+    is such a symbol, too. `mx.sym.var(name).as_np_ndarray()` makes a variable of this kind.
 
     Examples
     --------

@@ -371,10 +371,10 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 _PLAIN = (
-    reshape, ravel, squeeze, expand_dims, transpose, swapaxes, moveaxis, broadcast_to, flip, fliplr, flipud, roll, rot90,
-    copy, tile, repeat, pad, diag, diagflat, diagonal, trace, tril, diag_indices_from, concatenate, append, stack, take,
-    delete, insert, diff, ediff1d, bincount, unique, may_share_memory, dot, matmul, tensordot, inner, outer, vdot, einsum,
-    polyval,
+    reshape, ravel, squeeze, expand_dims, transpose, swapaxes, moveaxis, broadcast_to, flip, fliplr, flipud, roll,
+    rot90, copy, tile, repeat, pad, diag, diagflat, diagonal, trace, tril, diag_indices_from, concatenate, append,
+    stack, take, delete, insert, diff, ediff1d, bincount, unique, may_share_memory, dot, matmul, tensordot, inner,
+    outer, vdot, einsum, polyval,
 )  # fmt: skip
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
