@@ -16,7 +16,7 @@ from typing import Any
 
 from minpy.core.errors import MissingPartError, nearest
 
-__all__ = ["ALIASES", "PARTS_TO_COME", "install", "listing", "missing", "missing_part"]
+__all__ = ["ALIASES", "INSIDE", "PARTS_TO_COME", "install", "listing", "missing", "missing_part"]
 
 # MXNet's short names of modules of ours.
 ALIASES = {
@@ -27,6 +27,9 @@ ALIASES = {
     "sym": "symbol",
     "viz": "visualization",
 }
+
+# What layers call `F.np` and `F.npx`, where F is `minpy.nd` or `minpy.sym`.
+INSIDE = {"np": "numpy", "npx": "numpy_extension"}
 
 # Names at MXNet's top that are not there, and what they are.
 PARTS_TO_COME = {
@@ -95,10 +98,16 @@ class _OtherNames:
         package, _, inside = name.partition(".")
         if package != "minpy":
             return None
-        first, dot, rest = inside.partition(".")
-        if first in ALIASES:
-            real = f"minpy.{ALIASES[first]}{dot}{rest}"
+        parts = inside.split(".")
+        parts[0] = ALIASES.get(parts[0], parts[0])
+        if parts[0] in ("ndarray", "symbol") and len(parts) > 1:
+            parts[1] = INSIDE.get(parts[1], parts[1])
+            if parts[0] == "ndarray" and parts[1] in INSIDE.values():  # `minpy.nd.np` is `minpy.np`
+                del parts[0]
+        real = ".".join([package, *parts])
+        if inside and real != name:
             return None if find_spec(real) is None else ModuleSpec(name, self, loader_state=real)  # type: ignore[arg-type]
+        first = parts[0]
         if (text := missing_part(first)) is not None:
             raise MissingPartError(text)
         return None

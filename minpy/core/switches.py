@@ -226,7 +226,7 @@ def _member_inside(member: Any, **values: bool) -> Any:
     if isinstance(member, property):
         accessors: list[Any] = [member.fget, member.fset, member.fdel]
         inside = [None if one is None else _inside(one, **values) for one in accessors]
-        return property(*inside, member.__doc__)
+        return property(inside[0], inside[1], inside[2], member.__doc__)
     return _inside(member, **values) if inspect.isfunction(member) else None
 
 

@@ -26,7 +26,23 @@ _NAMES = {"inf": float("inf"), "nan": float("nan")}
 
 # They read or write files, look at types and settings, take or return what is no array, or make arrays of numbers only.
 _NO_OPERATORS = frozenset(
-    ["add_docstring", "add_newdoc", "add_newdoc_ufunc", "alen", "apply_along_axis", "apply_over_axes", "arange", "array", "array2string", "array_repr", "array_str", "asanyarray", "asarray", "asarray_chkfinite", "ascontiguousarray", "asfortranarray", "asmatrix", "asscalar", "bartlett", "base_repr", "binary_repr", "blackman", "block", "bmat", "broadcast_shapes", "busday_count", "busday_offset", "busdaycalendar", "byte_bounds", "can_cast", "cast", "common_type", "compare_chararrays", "copyto", "datetime_as_string", "datetime_data", "deprecate", "deprecate_with_doc", "diag_indices", "disp", "einsum_path", "empty", "errstate", "eye", "fastCopyAndTranspose", "fftfreq", "fill_diagonal", "find_common_type", "format_float_positional", "format_float_scientific", "from_dlpack", "frombuffer", "fromfile", "fromfunction", "fromiter", "frompyfunc", "fromregex", "fromstring", "full", "genfromtxt", "geomspace", "get_array_wrap", "get_include", "get_printoptions", "getbufsize", "geterr", "geterrcall", "hamming", "hanning", "identity", "indices", "info", "is_busday", "iscomplexobj", "isdtype", "isfortran", "isrealobj", "isscalar", "issctype", "issubclass_", "issubdtype", "issubsctype", "iterable", "ix_", "kaiser", "linspace", "load", "loadtxt", "logspace", "lookfor", "mask_indices", "matmul_impl", "maximum_sctype", "may_share_memory", "min_scalar_type", "mintypecode", "ndim", "nested_iters", "obj2sctype", "ones", "piecewise", "place", "printoptions", "promote_types", "put", "put_along_axis", "putmask", "ravel_multi_index", "recfromcsv", "recfromtxt", "require", "result_type", "rfftfreq", "safe_eval", "save", "savetxt", "savez", "savez_compressed", "sctype2char", "set_numeric_ops", "set_printoptions", "set_string_function", "setbufsize", "seterr", "seterrcall", "shape", "shares_memory", "show_config", "show_runtime", "size", "source", "test", "tracemalloc_domain", "tri", "tril_indices", "triu_indices", "typename", "vectorize", "who", "zeros"]
+    """
+    add_docstring add_newdoc add_newdoc_ufunc alen apply_along_axis apply_over_axes arange array array2string
+    array_repr array_str asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray asmatrix asscalar
+    bartlett base_repr binary_repr blackman block bmat broadcast_shapes busday_count busday_offset busdaycalendar
+    byte_bounds can_cast cast common_type compare_chararrays copyto datetime_as_string datetime_data deprecate
+    deprecate_with_doc diag_indices disp einsum_path empty errstate eye fastCopyAndTranspose fftfreq fill_diagonal
+    find_common_type format_float_positional format_float_scientific from_dlpack frombuffer fromfile fromfunction
+    fromiter frompyfunc fromregex fromstring full genfromtxt geomspace get_array_wrap get_include get_printoptions
+    getbufsize geterr geterrcall hamming hanning identity indices info is_busday iscomplexobj isdtype isfortran
+    isrealobj isscalar issctype issubclass_ issubdtype issubsctype iterable ix_ kaiser linspace load loadtxt
+    logspace lookfor mask_indices matmul_impl maximum_sctype may_share_memory min_scalar_type mintypecode ndim
+    nested_iters obj2sctype ones piecewise place printoptions promote_types put put_along_axis putmask
+    ravel_multi_index recfromcsv recfromtxt require result_type rfftfreq safe_eval save savetxt savez
+    savez_compressed sctype2char set_numeric_ops set_printoptions set_string_function setbufsize seterr seterrcall
+    shape shares_memory show_config show_runtime size source test tracemalloc_domain tri tril_indices triu_indices
+    typename vectorize who zeros
+    """.split()  # noqa: SIM905
 )
 
 
