@@ -73,7 +73,7 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
     >>> np.round_(np.array([1.26]), 1)
     array([1.3], dtype=float32)
     """
-    return numpy.round(a, decimals, out)
+    return numpy.round(a, decimals=decimals, out=out)
 
 
 def row_stack(tup: Any) -> Any:
