@@ -21,11 +21,16 @@ from minpy.numpy.creation import arange as arange
 from minpy.numpy.creation import array as array
 from minpy.numpy.creation import asanyarray as asanyarray
 from minpy.numpy.creation import asarray as asarray
+from minpy.numpy.creation import bartlett as bartlett
+from minpy.numpy.creation import blackman as blackman
 from minpy.numpy.creation import empty as empty
 from minpy.numpy.creation import eye as eye
 from minpy.numpy.creation import full as full
 from minpy.numpy.creation import geomspace as geomspace
+from minpy.numpy.creation import hamming as hamming
+from minpy.numpy.creation import hanning as hanning
 from minpy.numpy.creation import identity as identity
+from minpy.numpy.creation import indices as indices
 from minpy.numpy.creation import linspace as linspace
 from minpy.numpy.creation import logspace as logspace
 from minpy.numpy.creation import ones as ones
@@ -38,8 +43,7 @@ _OWN = [*_creation.__all__, "fft", "linalg", "ndarray", "random"]
 _generated = _wrapped_namespace(_numpy, "numpy", skip=[*_OWN, "test", "matrix", "asmatrix", "bmat"])
 globals().update(_generated)
 for _name in ("alltrue", "in1d", "msort", "product", "round_", "row_stack", "sometrue", "trapz"):
-    if _name not in _generated:
-        _generated[_name] = globals()[_name] = _wrap_function(vars(_restored)[_name], _name)
+    _generated[_name] = globals()[_name] = _wrap_function(vars(_restored)[_name], _name)
 for _name in _restored.FINANCIAL:
     _generated[_name] = globals()[_name] = _restored.financial(_name)
 for _name, _value in _restored.CONSTANTS.items():

@@ -18,11 +18,16 @@ __all__ = [
     "array",
     "asanyarray",
     "asarray",
+    "bartlett",
+    "blackman",
     "empty",
     "eye",
     "full",
     "geomspace",
+    "hamming",
+    "hanning",
     "identity",
+    "indices",
     "linspace",
     "logspace",
     "ones",
@@ -429,3 +434,69 @@ def identity(n: int, dtype: Any = None, ctx: Context | None = None) -> Any:
     array(2., dtype=float32)
     """
     return eye(n, dtype=dtype, ctx=ctx)
+
+
+def indices(dimensions: Any, dtype: Any = numpy.int32, ctx: Context | None = None) -> Any:
+    """Return the indices of the elements of a grid, one array for each axis.
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+        The lengths of the grid.
+    dtype : dtype
+        int32 by default, as in MXNet.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+        Of shape (number of axes, *dimensions).
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.indices((1, 2))
+    array([[[0, 0]],
+    <BLANKLINE>
+           [[0, 1]]], dtype=int32)
+    """
+    return _placed(numpy.indices(tuple(dimensions), dtype), ctx)
+
+
+def _window(name: str, formula: str) -> Any:
+    source = vars(numpy)[name]
+
+    def window(M: int, dtype: Any = None, ctx: Context | None = None) -> Any:
+        return _placed(source(M).astype(dtype or default_float()), ctx)
+
+    window.__name__ = window.__qualname__ = name
+    window.__doc__ = f"""Return the {name.capitalize()} window of M points: {formula}.
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    dtype : dtype, optional
+        float32 if left out, or float64 after `set_np(dtype=True)`.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+        Of shape (M,).
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> float(np.{name}(5)[2])
+    1.0
+    """
+    return window
+
+
+bartlett = _window("bartlett", "a triangle that ends in zeros")
+blackman = _window("blackman", "0.42 - 0.5 cos(2 pi n / (M - 1)) + 0.08 cos(4 pi n / (M - 1))")
+hamming = _window("hamming", "0.54 - 0.46 cos(2 pi n / (M - 1))")
+hanning = _window("hanning", "0.5 - 0.5 cos(2 pi n / (M - 1))")

@@ -28,13 +28,6 @@ for _name in _UNARY.split():
 elementwise("_npi_bitwise_not", np.bitwise_not, zero=True)
 
 
-def _true_divide(x1: Any, x2: Any) -> Any:
-    """Return `numpy.true_divide`; of integers in float32, as in MXNet."""
-    if np.result_type(x1, x2).kind in "biu":
-        return np.true_divide(x1, x2, dtype=np.float32)
-    return np.true_divide(x1, x2)
-
-
 def _fix(x: Any) -> Any:
     """Return the nearest integers towards zero."""
     return np.trunc(x)
@@ -70,7 +63,7 @@ _BINARY: dict[str, Any] = {
     "add": np.add,
     "subtract": np.subtract,
     "multiply": np.multiply,
-    "true_divide": _true_divide,
+    "true_divide": np.true_divide,
     "mod": np.mod,
     "power": np.power,
     "arctan2": np.arctan2,

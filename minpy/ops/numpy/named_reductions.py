@@ -15,19 +15,14 @@ __all__ = ["AXES"]
 AXES = int | tuple[int, ...] | None
 
 
-def _as(dtype: Any, default: Any) -> Any:
-    return default if dtype in (None, "None") else np.dtype(dtype)
-
-
 def _default(given: np.dtype, **attributes: Any) -> np.dtype:
-    """Return the dtype of means: of integers float32, as in MXNet."""
-    dtype = attributes.get("dtype")
-    return dtype_or(dtype, np.float32 if given.kind in "biu" else given)
+    """Return the dtype of means: of integers float64, as in NumPy."""
+    return dtype_or(attributes.get("dtype"), np.float64 if given.kind in "biu" else given)
 
 
 def _summed(given: np.dtype, **attributes: Any) -> np.dtype:
-    """Return the dtype of sums and products: the array's, int64 for booleans, as in MXNet."""
-    return dtype_or(attributes.get("dtype"), np.int64 if given.kind == "b" else given)
+    """Return the dtype of sums and products: as in NumPy that of the array, but of narrow integers wider ones."""
+    return dtype_or(attributes.get("dtype"), np.sum(np.ones(1, given)).dtype)
 
 
 @named("_np_sum", dtype=_summed, shape=reduced)
@@ -64,7 +59,7 @@ def np_min(a: Any, *, axis: AXES = None, keepdims: bool = False, initial: float 
 
 @named("_npi_mean", dtype=_default, shape=reduced)
 def npi_mean(a: Any, *, axis: AXES = None, dtype: str | None = None, keepdims: bool = False) -> Any:
-    """Return the mean over axes, of all elements by default; of integers in float32."""
+    """Return the mean over axes, of all elements by default."""
     return np.mean(a, axis=axis, dtype=_default(np.result_type(a), dtype=dtype), keepdims=keepdims)
 
 
@@ -149,7 +144,7 @@ def _percentile_shape(inputs: Shapes, outputs: Shapes, *, axis: AXES, keepdims: 
 
 @named(
     "_npi_percentile",
-    dtype=lambda *dtypes, **_: dtypes[0] if dtypes[0].kind == "f" else np.dtype("float32"),
+    dtype=lambda *dtypes, **_: dtypes[0] if dtypes[0].kind == "f" else np.dtype("float64"),
     shape=_percentile_shape,
     optional_inputs={"q": lambda attributes: attributes.get("q_scalar") is None},
     zero=True,
@@ -165,4 +160,4 @@ def npi_percentile(
 ) -> Any:
     """Return percentiles over axes; they have no gradient, as in MXNet."""
     found = np.percentile(a, q_scalar if q is None else q, axis=axis, method=interpolation, keepdims=keepdims)  # type: ignore[call-overload]
-    return found.astype(a.dtype if a.dtype.kind == "f" else np.float32)
+    return found.astype(a.dtype if a.dtype.kind == "f" else np.float64)
