@@ -56,7 +56,7 @@ MATRICES = [
     "P.linalg.pinv(x)", "P.linalg.tensorinv(x, ind=1)",
 ]  # fmt: skip
 VALUES = [
-    "P.insert({a}, 1, 5.0, axis=0)", "P.delete({a}, 1, axis=0)", "P.ediff1d({a})", "P.flatnonzero({a} > 0)",
+    "P.delete({a}, 1, axis=0)", "P.ediff1d({a})", "P.flatnonzero({a} > 0)",
     "P.argmax({a}, axis=1)", "P.argmin({a})", "P.argsort({a}, axis=0)", "P.sort({a}, axis=1)", "P.all({a})", "P.any({a}, axis=0)",
     "{a} > 0.5", "{a} == {a}", "P.logical_not({a})", "P.isnan({a})", "P.isinf({a})", "P.unique({a})", "P.nonzero({a} > 0)",
     "X.nonzero({a} > 0)", "P.bincount(P.array([0, 1, 1, 3], dtype='int32'))", "P.histogram({a}, bins=3, range=(-2, 3))[0]",
