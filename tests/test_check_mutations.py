@@ -377,7 +377,9 @@ def test_wrong_kernels_are_rejected(row: Row) -> None:
         return tuple(part * (1 + 1e-9) for part in answer) if isinstance(answer, tuple) else answer * (1 + 1e-9)
 
     with with_attribute(operator, "forward", nearly):
-        assert "forward kernel: with float64 inputs" in rejection(row)
+        text = rejection(row)
+    # The rule of `clip` compares the answer with the data: there the gradient goes wrong, too, and is named first.
+    assert "forward kernel: with float64 inputs" in text or (row.name == "clip" and "(2 checks failed)" in text)
 
 
 @pytest.mark.parametrize(

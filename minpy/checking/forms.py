@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 
 from minpy.checking.case import Arrays, Case, as_outputs
+from minpy.checking.draws import Draws
 from minpy.checking.report import OK, Row, failure, skip
 from minpy.core.array import Shaped
 from minpy.core.errors import describe
@@ -37,11 +38,14 @@ class Call:
     inputs : tuple
         Raw values.
     attributes : dict
+    draws : Draws, optional
+        Of a random operator: where every run begins to draw.
     """
 
     operator: Any
     inputs: tuple[Any, ...]
     attributes: dict[str, Any]
+    draws: Draws | None = None
 
     def answer(self) -> Any:
         """Return what the definition of the forward function answers, on copies of the inputs."""
@@ -60,7 +64,9 @@ class Call:
         return isinstance(value, numpy.ndarray) and value.dtype.kind == "f"
 
     def copies(self) -> list[Any]:
-        """Return the inputs, arrays as copies."""
+        """Return the inputs, arrays as copies, before a run."""
+        if self.draws is not None:
+            self.draws.rewind()
         return [value.copy() if isinstance(value, numpy.ndarray) else value for value in self.inputs]
 
 
@@ -243,7 +249,7 @@ def _call(case: Case) -> Call:
     attributes = dict(case.attributes)
     if case.operator.uses_training and attributes.get("training") is None:
         attributes["training"] = state.training
-    return Call(case.operator, case.inputs, attributes)
+    return Call(case.operator, case.inputs, attributes, case.draws)
 
 
 def _extremes(dtype: str, count: int) -> Arrays:

@@ -288,8 +288,9 @@ def compose_custom(
     symbols: dict[str, Symbol],
     name: str | None,
     noted: dict[str, str] | None,
+    hint: str = "custom",
 ) -> Symbol:
-    """Return the symbol of a call of a custom operator that is made already."""
+    """Return the symbol of a call of a custom operator that is made already; `hint` is what it is called after."""
     names = operator.names
     unknown = [key for key in symbols if key not in names[len(inputs) :]]
     if len(inputs) > len(names) or unknown:
@@ -298,7 +299,7 @@ def compose_custom(
             + (f" and {', '.join(map(repr, unknown))} by name.{nearest(unknown[0], names)}" if unknown else ".")
         )
     annotations = current_scope().get(noted)
-    name = current_names().get(name, "custom")
+    name = current_names().get(name, hint)
     given = dict(zip(names, inputs, strict=False)) | symbols
     values = _inputs(operator, "Custom", name, given, {}, annotations)
     node = Node(operator, values, {}, name, "Custom", annotations)

@@ -28,6 +28,7 @@ from minpy.custom.operator import PropOperator
 from minpy.files import access_error, checked_path, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops.registry import known_operator
+from minpy.symbol.legacy import ObjectProp
 from minpy.symbol.loading import Reader
 from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings, method
 from minpy.symbol.upgrading import CURRENT
@@ -207,6 +208,11 @@ def _described(node: Node) -> tuple[str, dict[str, str], int]:
         raise ArgumentError(
             f"Symbol.tojson: node {node.name!r} is a constant, {describe(node.attributes.get('value'))}: MXNet's form "
             "holds no values. Make it an input, with mx.sym.var(name), and save its value with nd.save."
+        )
+    if isinstance(operator, PropOperator) and isinstance(operator.prop, ObjectProp):
+        raise ArgumentError(
+            f"Symbol.tojson: node {node.name!r} calls {operator.__name__}, an object of this program, which a file "
+            "cannot hold. Write it as a CustomOp with a registered CustomOpProp: its name can be saved."
         )
     if isinstance(operator, PropOperator):
         return "Custom", _noted(node, attribute_strings(node)), len(node.output_names())

@@ -14,9 +14,13 @@ from minpy.test_utils.defaults import get_atol, get_rtol
 
 __all__ = [
     "almost_equal",
+    "assert_allclose",
     "assert_almost_equal",
     "assert_almost_equal_ignore_nan",
+    "assert_almost_equal_with_err",
     "assert_exception",
+    "checkShapes",
+    "compare_ndarray_tuple",
     "same",
     "same_array",
 ]
@@ -141,6 +145,71 @@ def assert_almost_equal_ignore_nan(
     first, second = raw_value(a, names[0]), raw_value(b, names[1])
     unknown = numpy.isnan(first) | numpy.isnan(second)
     assert_almost_equal(numpy.where(unknown, 0, first), numpy.where(unknown, 0, second), rtol, atol, names)
+
+
+def assert_allclose(a: Any, b: Any, rtol: float = 1e-7, atol: float = 0, equal_nan: bool = True) -> None:
+    """Raise an AssertionError unless two arrays are equal up to a small tolerance; see `assert_almost_equal`."""
+    assert_almost_equal(a, b, rtol, atol, equal_nan=equal_nan)
+
+
+def assert_almost_equal_with_err(
+    a: Any,
+    b: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    etol: float | None = None,
+    names: Sequence[str] = ("a", "b"),
+    equal_nan: bool = False,
+    mismatches: tuple[int, int] = (10, 10),
+) -> None:
+    """Raise an AssertionError unless two arrays are equal up to a tolerance, but for a share of elements.
+
+    Parameters
+    ----------
+    etol : float, optional
+        The share that may be wrong; none by default.
+    a, b, rtol, atol, names, equal_nan, mismatches
+        As for `assert_almost_equal`.
+
+    Examples
+    --------
+    >>> assert_almost_equal_with_err([1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 5.0], etol=0.3)
+    """
+    first, second = raw_value(a, names[0]), raw_value(b, names[1])
+    if etol and first.shape == second.shape:
+        relative = get_rtol(dtype=first.dtype) if rtol is None else rtol
+        absolute = get_atol(dtype=first.dtype) if atol is None else atol
+        close = numpy.isclose(first, second, relative, absolute, equal_nan)
+        if (~close).sum() <= etol * first.size:
+            return
+    assert_almost_equal(a, b, rtol, atol, names, equal_nan, mismatches=mismatches)
+
+
+def checkShapes(a: Any, b: Any) -> None:
+    """Raise an AssertionError unless two arrays have the same shape."""
+    if numpy.shape(a) != numpy.shape(b):
+        raise CheckError(f"a has shape {numpy.shape(a)}, b has shape {numpy.shape(b)}; they must be equal.")
+
+
+def compare_ndarray_tuple(t1: Any, t2: Any, rtol: float | None = None, atol: float | None = None) -> None:
+    """Raise an AssertionError unless two arrays, or nested tuples of them, are equal up to a tolerance.
+
+    Where one of two is None, they are not compared.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> compare_ndarray_tuple((mx.nd.ones(2), (mx.nd.zeros(1), None)), (mx.nd.ones(2), (mx.nd.zeros(1), None)))
+    """
+    if t1 is None or t2 is None:
+        return
+    if not isinstance(t1, tuple):
+        assert_almost_equal(t1, t2, rtol, atol)
+        return
+    if not isinstance(t2, tuple) or len(t1) != len(t2):
+        raise CheckError(f"t1 is {describe(t1)}, t2 is {describe(t2)}; expected tuples of the same length.")
+    for one, other in zip(t1, t2, strict=True):
+        compare_ndarray_tuple(one, other, rtol, atol)
 
 
 def assert_exception(f: Callable[..., Any], exception_type: type[BaseException], *args: Any, **kwargs: Any) -> None:

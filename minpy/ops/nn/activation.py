@@ -13,6 +13,8 @@ from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import is_known, merge_shapes, same_shape
 from minpy.ops.inference.rules import booleans_give, like_data, with_followers
+from minpy.ops.kernels.error_function import float32_gelu, float32_gelu_gradient
+from minpy.ops.kernels.selecting import LARGE, select
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
 from minpy.ops.tensor.mathematics import relu, sigmoid, softrelu, softsign, tanh
@@ -209,6 +211,40 @@ def leaky_relu(
     return np.where(data > 0, data, data * np.reshape(gamma, _slopes_shape(gamma.shape, data.shape)))
 
 
+@leaky_relu.def_kernel
+def _leaky_relu_kernel(
+    data: Any,
+    gamma: Any,
+    *,
+    act_type: str,
+    slope: float,
+    lower_bound: float,
+    upper_bound: float,
+    training: bool | None,
+) -> Any:
+    if data.size >= LARGE and data.dtype.kind == "f":
+        if act_type == "leaky":
+            scaled = data * data.dtype.type(slope)
+            # The larger one of x and slope x, where this is no more than x itself.
+            return np.maximum(data, scaled, out=scaled) if 0 < slope <= 1 else select(data > 0, data, scaled)
+        if act_type == "elu":
+            below = np.minimum(data, 0)
+            np.expm1(below, out=below)
+            below *= data.dtype.type(slope)
+            return select(data > 0, data, below)
+        if act_type == "gelu" and data.dtype.char == "f":
+            return float32_gelu(data)
+    return leaky_relu.definition(
+        data,
+        gamma,
+        act_type=act_type,
+        slope=slope,
+        lower_bound=lower_bound,
+        upper_bound=upper_bound,
+        training=training,
+    )
+
+
 @leaky_relu.def_grad(argnum=0)
 def _leaky_relu_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str, slope: float) -> Any:
     if act_type == "leaky":
@@ -224,6 +260,18 @@ def _leaky_relu_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str, slop
         return lambda g: np.where(data >= 0, g, g * (ans / np.where(data < 0, data, 1)))
     slopes = np.reshape(gamma, _slopes_shape(np.shape(gamma), np.shape(data)))
     return lambda g: np.where(data > 0, g, g * slopes)
+
+
+@leaky_relu.def_grad_kernel(argnum=0)
+def _leaky_relu_raw_gradient(ans: Any, data: Any, gamma: Any, *, act_type: str, slope: float) -> Any:
+    if data.size < LARGE or data.dtype.char not in {"leaky": "efd", "elu": "efd", "gelu": "f"}.get(act_type, ""):
+        return _leaky_relu_gradient(ans, data, gamma, act_type=act_type, slope=slope)
+    if act_type == "leaky":
+        return lambda g: select(data > 0, g, g * g.dtype.type(slope))
+    if act_type == "elu":
+        return lambda g: select(data > 0, g, g * (ans + ans.dtype.type(slope)))
+
+    return lambda g: float32_gelu_gradient(data, g)
 
 
 @leaky_relu.def_grad(argnum=1)

@@ -102,6 +102,26 @@ def _sequence_mask_gradient(ans: Any, data: Any, sequence_length: Any, *, use_se
     return lambda g: g if lengths is None else g * _valid(data, lengths, axis)
 
 
+@sequence_mask.def_kernel
+def _sequence_mask_kernel(
+    data: Any, sequence_length: Any, *, use_sequence_length: bool, value: float, axis: int
+) -> np.ndarray:
+    lengths = _lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
+    result: np.ndarray = data.copy()
+    if lengths is not None:
+        result[~_valid(data, lengths, axis).reshape(data.shape[:2])] = value
+    return result
+
+
+@sequence_mask.def_grad_kernel()
+def _sequence_mask_raw_gradient(
+    ans: Any, data: Any, sequence_length: Any, *, use_sequence_length: bool, axis: int
+) -> Any:
+    return lambda g: _sequence_mask_kernel(
+        g, sequence_length, use_sequence_length=use_sequence_length, value=0, axis=axis
+    )
+
+
 sequence_mask.def_grad_zero(1)
 
 

@@ -12,6 +12,7 @@ from minpy.core.operator import Operator
 from minpy.ops.documenting import binary_doc, unary_doc
 from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.inference.rules import dtype_of, promoted
+from minpy.ops.kernels.selecting import LARGE, keep, select
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -149,6 +150,13 @@ def where(condition: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.where(_along_rows(condition, max(len(shape), len(shapes[0]))), x, y)
 
 
+@where.def_kernel
+def _where_kernel(condition: Any, x: Any, y: Any) -> Any:
+    if np.size(condition) < LARGE:
+        return where.definition(condition, x, y)
+    return where.definition(condition, x, y) if condition.shape != np.shape(x) else select(condition != 0, x, y)
+
+
 def _along_rows(condition: Any, ndim: int) -> Any:
     """Return a condition that chooses rows with axes of length 1 for the rest."""
     return condition if condition.ndim == ndim else np.reshape(condition, (-1, *(1,) * (ndim - 1)))
@@ -166,6 +174,10 @@ def _where_x_gradient(ans: Any, condition: Any, x: Any, y: Any) -> Callable[[Any
 @where.def_grad(argnum=2)
 def _where_y_gradient(ans: Any, condition: Any, x: Any, y: Any) -> Callable[[Any], Any]:
     return lambda g: np.where(_along_rows(condition, g.ndim), 0, g)
+
+
+where.def_grad_kernel(lambda ans, condition, x, y: lambda g: keep(_along_rows(condition, g.ndim) != 0, g), 1)
+where.def_grad_kernel(lambda ans, condition, x, y: lambda g: keep(_along_rows(condition, g.ndim) == 0, g), 2)
 
 
 @where.def_infer_shape

@@ -20,6 +20,7 @@ from minpy.core.errors import ArgumentError, DTypeError
 from minpy.core.operator import Operator
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape
 from minpy.ops.inference.rules import dtype_attribute
+from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -34,6 +35,9 @@ __all__ = [
     "zeros",
     "zeros_without_dtype",
 ]
+
+# How many numbers of `arange` are written at once, if there are many.
+_WIDTH = 1024
 
 # How MXNet numbers dtypes.
 _NUMBERED = ("float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool")
@@ -226,11 +230,23 @@ def evenly_spaced(start: float, stop: float, step: float, repeat: int, dtype: np
     >>> evenly_spaced(1.3, 10, 1.3, 1, np.dtype('int32'))
     array([1, 2, 3, 4, 5, 6, 7], dtype=int32)
     """
+    count = math.ceil((stop - start) / step) if step else 0
+    if dtype.char == "f" and count >= LARGE and _is_exact(start, step, count):
+        # NumPy writes one number after the other; sums of a column and a row are written many at once.
+        row = np.arange(_WIDTH, dtype=dtype) * dtype.type(step)
+        column = np.arange(start, start + count * step, _WIDTH * step).astype(dtype)
+        numbers = np.add.outer(column, row).reshape(-1)[:count]
+        return np.repeat(numbers, repeat) if repeat != 1 else numbers
     numbers = np.arange(start, stop, step)
     if dtype.kind in "iu":
         numbers = np.arange(len(numbers)) * int(step) + int(start)
     numbers = numbers.astype(dtype)
     return np.repeat(numbers, repeat) if repeat != 1 else numbers
+
+
+def _is_exact(start: float, step: float, count: int) -> bool:
+    """Tell whether all numbers are whole ones that float32 holds exactly."""
+    return start == int(start) and step == int(step) and max(abs(start), abs(start + step * (count + _WIDTH))) < 2**24
 
 
 @operator(name="_arange")

@@ -24,6 +24,7 @@ from minpy.ops.inference.rules import (
     with_axes,
     without_axis,
 )
+from minpy.ops.kernels.scattering import add_rows
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -68,6 +69,18 @@ def unindex(data: np.ndarray, *, key: Any, shape: tuple[int, ...]) -> np.ndarray
     else:
         np.add.at(result, key, data)
     return result
+
+
+@unindex.def_kernel
+def _unindex_kernel(data: Any, *, key: Any, shape: tuple[int, ...]) -> Any:
+    counted = type(key) is tuple and all(type(part) is np.ndarray and part.dtype.kind in "iu" for part in key)
+    if not counted or data.dtype.kind not in "fc" or 0 in shape:
+        return unindex.definition(data, key=key, shape=shape)
+    parts = np.broadcast_arrays(*key)
+    lengths = shape[: len(key)]
+    inside = tuple(np.where(part < 0, part + length, part) for part, length in zip(parts, lengths, strict=True))
+    rows = np.ravel_multi_index(inside, lengths).reshape(-1)
+    return add_rows(data.reshape(rows.size, math.prod(shape[len(key) :])), rows, math.prod(lengths)).reshape(shape)
 
 
 @operator(name="_assign", public=False)
@@ -213,15 +226,7 @@ def _take_shape(a: Any, indices: Any, *, axis: int = 0, **_: Any) -> Any:
 @operator(name="_scatter_rows", public=False)
 def scatter_rows(data: np.ndarray, rows: np.ndarray, *, count: int, mode: str = "clip") -> np.ndarray:
     """Return `count` rows, each the sum of the rows of `data` with its number: the transpose of taking rows."""
-    result = np.zeros((count, data.shape[1]), data.dtype)
-    rows = _in_range("take", truncated(rows), count, mode)
-    if rows.size:
-        # Sorted, the rows of one number stand together, and `reduceat` adds them; `np.add.at` takes ten times as long.
-        order = np.argsort(rows, kind="stable")
-        rows = rows[order]
-        starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
-        result[rows[starts]] = data[order] if len(starts) == len(rows) else np.add.reduceat(data[order], starts, axis=0)
-    return result
+    return add_rows(data, _in_range("take", truncated(rows), count, mode), count)
 
 
 scatter_rows.def_grad(lambda ans, data, rows, *, mode: lambda g: take(g, rows, mode=mode), 0)
@@ -396,6 +401,15 @@ def one_hot(
     if on_value == 1 and off_value == 0:
         return hot.astype(dtype)
     return np.where(hot, on_value, off_value).astype(dtype)
+
+
+@one_hot.def_kernel
+def _one_hot_kernel(indices: Any, *, depth: int, on_value: float, off_value: float, dtype: str) -> Any:
+    rows = truncated(indices).reshape(-1)
+    result = np.full((rows.size, depth), off_value, dtype) if off_value else np.zeros((rows.size, depth), dtype)
+    known = np.flatnonzero((rows >= 0) & (rows < depth))
+    result[known, rows[known]] = on_value
+    return result.reshape(*indices.shape, depth)
 
 
 one_hot.def_grad_zero()

@@ -12,6 +12,7 @@ from minpy.core.operator import Operator
 from minpy.ops.documenting import unary_doc
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import same_shape
+from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import operator
 
 __all__ = ["hard_sigmoid", "negative", "relu", "sigmoid", "smooth_l1", "softrelu", "softsign", "tanh"]
@@ -163,7 +164,12 @@ sigmoid.def_grad(lambda ans, data: lambda g: g * (ans - ans * ans))
 @sigmoid.def_kernel
 def _sigmoid_kernel(data: Any) -> Any:
     with np.errstate(over="ignore"):  # exp(-data) may be inf: its reciprocal is the right answer, 0
-        return np.reciprocal(np.exp(-data) + 1)
+        if type(data) is not np.ndarray or data.size < LARGE or data.dtype.kind != "f":
+            return np.reciprocal(np.exp(-data) + 1)
+        result = np.negative(data)
+        np.exp(result, result)
+        result += 1
+        return np.reciprocal(result, result)
 
 
 @sigmoid.def_into
@@ -184,7 +190,22 @@ relu = _function(
     "Its gradient at 0 is 0.",
 )
 relu.def_grad(lambda ans, data: lambda g: g * (ans > 0))
-relu.def_into(lambda out, data: np.maximum(data, 0, out=out))
+
+
+@relu.def_kernel
+def _relu_kernel(data: Any) -> Any:
+    if type(data) is not np.ndarray or data.size < LARGE or data.dtype.kind != "f":
+        return np.maximum(data, 0)
+    return np.clip(data, 0, np.inf)  # four times as fast as the maximum with a number
+
+
+@relu.def_into
+def _relu_into(out: np.ndarray, data: np.ndarray) -> None:
+    if data.size < LARGE or data.dtype.kind != "f":
+        np.maximum(data, 0, out=out)
+    else:
+        np.clip(data, 0, np.inf, out=out)
+
 
 softrelu = operator(
     lambda data: np.logaddexp(data, 0),

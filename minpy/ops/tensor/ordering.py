@@ -13,6 +13,7 @@ from minpy.ops.axes import one_axis
 from minpy.ops.dtypes import dtype_or
 from minpy.ops.inference.partial_shapes import UNKNOWN, as_dtype, same_dtype, same_shape
 from minpy.ops.inference.rules import booleans_give, dtype_attribute, forwards, numbered, product, replace_length
+from minpy.ops.kernels.ordering import largest_positions, positions_in_order
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index, put_along
 
@@ -26,8 +27,14 @@ _TOPK_OUTPUTS: dict[Any, Sequence[str]] = {"value": numbered(1), "both": numbere
 def _order(data: np.ndarray, axis: int, ascending: bool) -> np.ndarray:
     """Return the positions of the elements in order; equal ones stay in the order in which they come."""
     if ascending:
-        return np.argsort(data, axis=axis, kind="stable")
-    return data.shape[axis] - 1 - np.flip(np.argsort(np.flip(data, axis), axis=axis, kind="stable"), axis)
+        return _argsort(data, axis)
+    return data.shape[axis] - 1 - np.flip(_argsort(np.flip(data, axis), axis), axis)
+
+
+def _argsort(data: np.ndarray, axis: int) -> np.ndarray:
+    if axis == data.ndim - 1:
+        return positions_in_order(data)
+    return np.moveaxis(positions_in_order(np.moveaxis(data, axis, -1)), -1, axis)
 
 
 def _laid_out(name: str, data: Any, axis: int | None) -> tuple[np.ndarray, int]:
@@ -68,6 +75,13 @@ def sort(data: np.ndarray, *, axis: int | None = -1, is_ascend: bool = True) -> 
     """
     data, axis = _laid_out("sort", data, axis)
     return np.take_along_axis(data, _order(data, axis, is_ascend), axis)
+
+
+@sort.def_kernel
+def _sort_kernel(data: Any, *, axis: int | None, is_ascend: bool) -> Any:
+    raw, along = _laid_out("sort", data, axis)
+    result = np.sort(raw, axis=along)
+    return result if is_ascend else np.flip(result, along).copy()
 
 
 @sort.def_grad()
@@ -179,6 +193,8 @@ def _chosen(data: np.ndarray, axis: int, k: int, ascending: bool) -> np.ndarray:
     length = data.shape[axis]
     if not 0 <= k <= length:
         raise ArgumentError(f"topk: k is {k}; expected 0 <= k <= {length}, the length of axis {axis}.")
+    if (few := largest_positions(np.moveaxis(data, axis, -1), k, ascending)) is not None:
+        return np.moveaxis(few, -1, axis)
     return np.take(_order(data, axis, ascending), np.arange(k or length), axis=axis)
 
 

@@ -11,6 +11,7 @@ from minpy.core.operator import Operator
 from minpy.ops.documenting import unary_doc
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.inference.rules import booleans_give
+from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import operator
 
 __all__ = ["ceil", "clip", "floor", "rint", "round", "sign", "trunc"]
@@ -107,6 +108,13 @@ def clip(data: np.ndarray, *, a_min: float, a_max: float) -> np.ndarray:
         limits = np.iinfo(data.dtype)
         a_min, a_max = (int(max(limits.min, min(limits.max, bound))) for bound in (a_min, a_max))
     return np.minimum(np.maximum(data, a_min), a_max)
+
+
+@clip.def_kernel
+def _clip_kernel(data: Any, *, a_min: float, a_max: float) -> Any:
+    if data.dtype.kind != "f" or data.size < LARGE:
+        return clip.definition(data, a_min=a_min, a_max=a_max)
+    return np.clip(data, a_min, a_max)  # one pass over the memory
 
 
 @clip.def_grad()

@@ -17,6 +17,7 @@ from minpy.core.base import DTypes
 from minpy.core.operator import Operator
 from minpy.core.rules import Rule
 from minpy.ops.inference.partial_shapes import same_shape
+from minpy.ops.kernels.selecting import LARGE
 from minpy.ops.registry import OPERATORS, operator
 from minpy.ops.tensor import arithmetic, comparison  # noqa: F401 - their operators have forms here
 
@@ -141,6 +142,13 @@ def _raw_power(base: Any, exponent: Any) -> Any:
     return np.power(base, exponent)
 
 
+def _limited(compute: np.ufunc, data: Any, scalar: Any, low: Any, high: Any) -> Any:
+    """Compute a maximum or a minimum; `clip` takes a quarter of their time."""
+    if data.dtype.kind == "f" and data.size >= LARGE and not np.isnan(scalar):
+        return np.clip(data, low, high)
+    return compute(data, scalar)
+
+
 def _power_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
     # An exponent of zero gives a gradient of zero, also at zero, where 0 * data ** -1 would be NaN.
     lower = scalar - 1 if scalar else 1
@@ -238,6 +246,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             "[2., 2., 4.]",
             lambda ans, data, *, scalar: lambda g: g * (data >= scalar),
             _TIE,
+            kernel=lambda data, scalar: _limited(np.maximum, data, scalar, scalar, np.inf),
         ),
         _define(
             "_minimum_scalar",
@@ -247,6 +256,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             "[1., 2., 2.]",
             lambda ans, data, *, scalar: lambda g: g * (data <= scalar),
             _TIE,
+            kernel=lambda data, scalar: _limited(np.minimum, data, scalar, -np.inf, scalar),
         ),
         _define(
             "_hypot_scalar",

@@ -1,6 +1,6 @@
 """Special functions of one array: erf, erfinv, gamma, gammaln, and the polygamma functions of their gradients.
 
-They come from SciPy, which is optional; erf works without it, more slowly.
+They come from SciPy, which is optional; erf works without it: as quickly in float32, more slowly in float64.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ import numpy as np
 
 from minpy.core.errors import MissingDependencyError
 from minpy.ops.documenting import unary_doc
+from minpy.ops.kernels.error_function import float32_erf
 from minpy.ops.registry import operator
+
+# Elements from which on a polynomial is faster than SciPy.
+_MANY = 256
 
 __all__ = ["erf", "erfinv", "gamma", "gammaln", "polygamma"]
 
@@ -64,6 +68,13 @@ erf = _special(
     "[0.    , 0.8427]",
     "It is 2 / sqrt(pi) times the integral of exp(-t ** 2) from 0 to the element.",
 )
+
+
+@erf.def_kernel
+def _erf_kernel(data: Any) -> Any:
+    return float32_erf(data) if data.dtype.char == "f" and data.size >= _MANY else _erf(data)
+
+
 erf.def_grad(lambda ans, data: lambda g: g * (np.exp(-(data * data)) * (2 / math.sqrt(math.pi))))
 
 erfinv = _special(

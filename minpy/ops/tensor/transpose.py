@@ -9,6 +9,7 @@ import numpy as np
 from minpy.core.errors import ShapeError
 from minpy.ops.axes import one_axis, several_axes
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.kernels.permuting import laid_out
 from minpy.ops.registry import operator
 
 __all__ = ["swapaxes", "transpose"]
@@ -46,10 +47,21 @@ def transpose(data: np.ndarray, *, axes: tuple[int, ...] = ()) -> np.ndarray:
     return np.transpose(data, axes or None)
 
 
+@transpose.def_kernel
+def _transpose_kernel(data: Any, *, axes: tuple[int, ...]) -> Any:
+    return laid_out(transpose.definition(data, axes=axes))
+
+
 @transpose.def_grad()
 def _transpose_gradient(ans: Any, data: Any, *, axes: tuple[int, ...]) -> Any:
     back = tuple(int(axis) for axis in np.argsort([axis % len(axes) for axis in axes])) if axes else None
     return lambda g: np.transpose(g, back)
+
+
+@transpose.def_grad_kernel()
+def _transpose_raw_gradient(ans: Any, data: Any, *, axes: tuple[int, ...]) -> Any:
+    gradient = _transpose_gradient(ans, data, axes=axes)
+    return lambda g: laid_out(gradient(g))
 
 
 @transpose.def_infer_shape
@@ -90,7 +102,13 @@ def swapaxes(data: np.ndarray, *, dim1: int = 0, dim2: int = 0) -> np.ndarray:
     return np.swapaxes(data, one_axis("swapaxes", dim1, data.ndim), one_axis("swapaxes", dim2, data.ndim))
 
 
+@swapaxes.def_kernel
+def _swapaxes_kernel(data: Any, *, dim1: int, dim2: int) -> Any:
+    return laid_out(swapaxes.definition(data, dim1=dim1, dim2=dim2))
+
+
 swapaxes.def_grad(lambda ans, data, *, dim1, dim2: lambda g: np.swapaxes(g, dim1, dim2))
+swapaxes.def_grad_kernel(lambda ans, data, *, dim1, dim2: lambda g: laid_out(np.swapaxes(g, dim1, dim2)))
 
 
 @swapaxes.def_infer_shape
