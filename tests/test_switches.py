@@ -42,12 +42,15 @@ def test_set_and_reset():
 
 def test_scopes_nest_and_restore():
     scope = mx.np_shape()
-    with scope, mx.np_array(), pytest.raises(ZeroDivisionError), mx.np_shape(False), npx.np_default_dtype():
-        assert now() == (True, False, True)
-        with scope:
-            assert now() == (True, True, True)
-        assert now() == (True, False, True)
-        _ = 1 / 0
+    with scope, mx.np_array():
+        with mx.np_shape(False), npx.np_default_dtype():
+            assert now() == (True, False, True)
+            with scope:
+                assert now() == (True, True, True)
+            assert now() == (True, False, True)
+        with pytest.raises(ZeroDivisionError), mx.np_shape(False):
+            _ = 1 / 0
+        assert now() == (True, True, False)
     assert now() == (False, False, False)
     assert repr(scope) == "<scope of NumPy's semantics: shape=True>"
 

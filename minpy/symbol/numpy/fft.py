@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from minpy.namespaces import listing
 from minpy.symbol.numpy.calling import remaining
 
@@ -10,3 +12,7 @@ globals().update(_FOUND)
 
 __all__ = [*_FOUND]
 __dir__ = listing(__all__)
+
+if TYPE_CHECKING:  # those that are found
+
+    def __getattr__(name: str) -> Any: ...

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -82,3 +82,7 @@ _FOUND = remaining("linalg", __all__)
 globals().update(_FOUND)
 __all__ += [*_FOUND]
 __dir__ = listing(__all__)
+
+if TYPE_CHECKING:  # those that are found
+
+    def __getattr__(name: str) -> Any: ...
