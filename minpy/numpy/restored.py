@@ -136,5 +136,6 @@ def financial(name: str) -> Callable[..., Any]:
         )
 
     function.__name__ = function.__qualname__ = name
+    function.__module__ = "minpy.numpy"
     function.__doc__ = f"Raise: `{name}` is in the package numpy_financial."
     return function

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from minpy.symbol.symbol import Symbol, method
 
 __all__ = ["as_nd_ndarray", "as_np_ndarray"]
 
 
 @method
-def as_np_ndarray(self: Symbol) -> Symbol:
+def as_np_ndarray(self: Symbol) -> Any:
     """Return the same value with NumPy's semantics: see `minpy.sym.np`.
 
     Examples
@@ -23,6 +25,6 @@ def as_np_ndarray(self: Symbol) -> Symbol:
 
 
 @method
-def as_nd_ndarray(self: Symbol) -> Symbol:
+def as_nd_ndarray(self: Symbol) -> Any:
     """Return the symbol itself: it has MXNet's semantics."""
     return self
