@@ -33,9 +33,10 @@ finally:
 ANSWERS = json.loads((GOLDEN / "inference.json").read_text())
 PUBLIC = {id(operator): operator for operator in OPERATORS.values()}
 IDS = [row.id for row in ALL_ROWS]
+BOUND = [row for row in ALL_ROWS if row.bound]
 
 # Inputs whose shape a rule takes from the data unless it is given, although another one would do.
-BY_DEFAULT = {"LeakyReLU-shared": {1}}
+BY_DEFAULT = {"LeakyReLU-shared": {1}, "_contrib_count_sketch-vectors": {1, 2}}
 # Without a rule: graphs run them on arrays of ones.
 WITHOUT_SHAPES: set[str] = set()
 
@@ -70,7 +71,7 @@ def test_names(row: Row) -> None:
     assert len(operator.input_names(dict(row.attributes), len(inputs))) == len(inputs)
 
 
-@pytest.mark.parametrize("row", ALL_ROWS, ids=IDS)
+@pytest.mark.parametrize("row", BOUND, ids=[row.id for row in BOUND])
 def test_shapes(row: Row) -> None:
     """Rules find what calls do, and claim nothing else of what is partly known."""
     rule = operator_of(row).shape_inference
@@ -92,7 +93,7 @@ def test_shapes(row: Row) -> None:
                 assert merge_shapes(shape, true) == true, (known_inputs, known_outputs)
 
 
-@pytest.mark.parametrize("row", ALL_ROWS, ids=IDS)
+@pytest.mark.parametrize("row", BOUND, ids=[row.id for row in BOUND])
 def test_lengths_of_zero(row: Row) -> None:
     """A length of zero is one as any other: where a call works without elements, its shapes are those of the rule."""
     rule = operator_of(row).shape_inference

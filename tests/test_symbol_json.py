@@ -104,11 +104,15 @@ def test_networks_are_written_as_mxnet_writes_them(name: str) -> None:
     assert ours == theirs
 
 
+# What MXNet 1.9.1 does not have.
+OF_MXNET_2 = {"_npx_masked_log_softmax", "_npx_masked_softmax"}
+
+
 def test_operators_have_the_names_that_mxnet_writes() -> None:
     """If this fails for a new operator or alias: `_NAMES` and `_NO_ALIASES` in minpy/symbol/saving.py say the names."""
     written = {kind: mxnet_name(operator, kind) for kind, operator in OPERATORS.items()}
     assert written == {kind: NAMES.get(kind, name) for kind, name in written.items()}
-    assert all(NAMES.get(name) == name for name in written.values())
+    assert {name for name in written.values() if NAMES.get(name) != name} <= OF_MXNET_2
 
 
 # -- round trips -----------------------------------------------------------------------------------------------------

@@ -52,10 +52,14 @@ class Call:
         definition = getattr(self.operator, "definition", self.operator.forward)
         return definition(*self.copies(), **self.attributes)
 
-    def gradient(self, rule: Any, index: int, answer: Any, upstream: numpy.ndarray) -> Any:
+    def gradient(self, rule: Any, index: int, answer: Any, upstream: Any) -> Any:
         """Return what a gradient rule gives for one input, in the input's shape and dtype."""
-        part = rule(answer, *self.copies(), **self.attributes)(upstream.copy())
-        like = Shaped(answer.shape, answer.dtype)
+        several = isinstance(upstream, tuple)
+        part = rule(answer, *self.copies(), **self.attributes)(
+            tuple(g.copy() for g in upstream) if several else upstream.copy()
+        )
+        first = answer[0] if several else answer
+        like = Shaped(first.shape, first.dtype)
         return conform(part, self.operator, index, like, self.inputs[index])  # type: ignore[arg-type]
 
     def differentiable(self, index: int) -> bool:
@@ -115,6 +119,7 @@ def kernel(call: Call) -> Iterator[Form]:
     """Yield the forward function's kernel, where it has one beside the definition."""
     operator = call.operator
     if getattr(operator, "definition", None) not in (None, operator.forward):
+        call.answer()  # raises, where the definition does not take the dtype
         yield Form("forward kernel", call.answer, lambda: operator.forward(*call.copies(), **call.attributes))
 
 
@@ -147,9 +152,17 @@ def rules_into_memory(call: Call) -> Iterator[Form]:
             yield Form(f"gradient of {operator.argument_name(index)} into memory", definition, form)
 
 
-def _answer_and_gradient(call: Call) -> tuple[numpy.ndarray, numpy.ndarray]:
-    answer = numpy.asarray(call.answer())
-    return answer, numpy.cos(numpy.arange(answer.size)).reshape(answer.shape).astype(answer.dtype)
+def _answer_and_gradient(call: Call) -> tuple[Any, Any]:
+    """Return the answer and an upstream gradient for it: tuples, if there are several outputs."""
+    answer = call.answer()
+    if isinstance(answer, tuple):
+        return answer, tuple(map(_some_gradient, answer))
+    answer = numpy.asarray(answer)
+    return answer, _some_gradient(answer)
+
+
+def _some_gradient(answer: numpy.ndarray) -> numpy.ndarray:
+    return numpy.cos(numpy.arange(answer.size)).reshape(answer.shape).astype(answer.dtype)
 
 
 FORMS: list[Callable[[Call], Iterator[Form]]] = [kernel, into_memory, rule_kernels, rules_into_memory]

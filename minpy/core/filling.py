@@ -58,7 +58,9 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     if form is None:  # a built-in function: it is called with what is given
         return function
     if form.open_ended:
-        return _filled(function, _defaults(signature))
+        call = _filled(_with_inputs(function, signature) if form.is_plain else function, _defaults(signature))
+        call.adapted_from = function
+        return call
     missing = [name for name in form.required if name not in attributes]
     if missing and not signature.open_ended:
         raise ArgumentError(
@@ -151,6 +153,17 @@ def _mentioned(function: Any) -> set[str]:
         found.update(constant for constant in getattr(code, "co_consts", ()) if isinstance(constant, str))
         function = function.__wrapped__
     return found
+
+
+def _with_inputs(function: Any, signature: Signature) -> Any:
+    """Return a function whose last positional parameters have the signature's defaults, as far as it has them."""
+    inputs = _input_defaults(function, signature)
+    if inputs == (function.__defaults__ or ()):
+        return function
+    code, scope, closure = function.__code__, function.__globals__, function.__closure__
+    whole = types.FunctionType(code, scope, function.__name__, inputs, closure)
+    whole.__kwdefaults__ = function.__kwdefaults__
+    return functools.update_wrapper(whole, function)
 
 
 def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple[Any, ...]:

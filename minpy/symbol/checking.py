@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -35,6 +36,10 @@ def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arra
     assert isinstance(symbol, Symbol)
     if len(symbol.list_outputs()) != len(upstream):
         raise Unsupported(f"a symbol of it has {len(symbol.list_outputs())} output(s): see {operator.__name__}.outputs")
+    if operator.shape_inference is not None:
+        shapes = {case.name(slot): value.shape for slot, value in arrays.items()}
+        if 0 not in itertools.chain(*shapes.values()) and symbol.infer_shape(**shapes)[1] is None:
+            raise Unsupported("the shape of its answer does not follow from those of its inputs")
     symbol = Group([compose(OPERATORS["identity"], "identity", [output], {}) for output in symbol])
     given = {case.name(slot): new_array(NDArray, value.copy()) for slot, value in arrays.items()}
     gradients = {name: new_array(NDArray, numpy.zeros_like(given[name]._data)) for name in map(case.name, case.slots)}

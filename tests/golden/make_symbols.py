@@ -16,7 +16,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parent
 SYMBOLS = HERE / "symbols"
-INTERNAL = ("_backward", "_contrib", "_npi", "_npx", "_np_", "_image", "_cv", "_sg", "_sparse", "_CustomFunction")
+INTERNAL = ("_backward", "_cv", "_sg", "_sparse", "_CustomFunction")
 
 
 def facts(symbol: Any, shapes: Any) -> Any:
@@ -80,7 +80,7 @@ def main() -> None:
         known[name] = facts(symbol, shapes)
     write("facts.json", known)
     names = [name for name in mx.operator.get_all_registered_operators() if not name.startswith(INTERNAL)]
-    names += ["Custom", "_np_cumsum", "cumsum"]
+    names += ["Custom", "cumsum"]
     write("names.json", {name: written_name(mx, name) for name in names})
     total = sum(path.stat().st_size for path in SYMBOLS.iterdir())
     print(f"{len(known)} networks, {len(names)} names, {total} bytes")

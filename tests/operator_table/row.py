@@ -113,6 +113,8 @@ class Row:
         The operator itself, where it is not public.
     label : str
         Tells rows of one operator apart.
+    bound : bool
+        Whether the answer's shape follows from those of the inputs, so that a symbol can be bound.
     """
 
     name: str
@@ -133,6 +135,7 @@ class Row:
     ulps: float = 4.0
     operator: Any = None
     label: str = ""
+    bound: bool = True
 
     @property
     def specs(self) -> tuple[Spec, ...]:

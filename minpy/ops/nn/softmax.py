@@ -59,7 +59,7 @@ def raw_softmax(data: np.ndarray, axis: int = -1, out: np.ndarray | None = None)
     return result
 
 
-def _masked_softmax(logits: Any, mask: Any, axis: int) -> Any:
+def masked_softmax_along(logits: Any, mask: Any, axis: int) -> Any:
     """Return the softmax of the elements where a mask is True, 0 elsewhere: the definition."""
     kept = np.where(mask, logits, -np.inf)
     highest = np.max(kept, axis=axis, keepdims=True, initial=-np.inf)
@@ -133,7 +133,7 @@ def softmax(
         dtype=dtype,
         use_length=use_length,
         normalized=softmax_along,
-        masked=_masked_softmax,
+        masked=masked_softmax_along,
     )
 
 

@@ -1,0 +1,73 @@
+"""Which elements of arrays are numbers: `nd.contrib.isnan`, `isinf` and `isfinite`.
+
+An infinity minus itself is NaN; so this holds of integers as well, which cannot be compared with infinity.
+"""
+
+from __future__ import annotations
+
+from minpy.ndarray.ndarray import NDArray
+
+__all__ = ["isfinite", "isinf", "isnan"]
+
+
+def isnan(data: NDArray) -> NDArray:
+    """Return 1 where an element is NaN, 0 elsewhere.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+        Of the shape and dtype of `data`. Its gradient is zero.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.contrib.isnan(nd.array([float('nan'), -1])).asnumpy()
+    array([1., 0.], dtype=float32)
+    """
+    return data != data
+
+
+def isinf(data: NDArray) -> NDArray:
+    """Return 1 where an element is infinite, of either sign, 0 elsewhere.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+        Of the shape and dtype of `data`. Its gradient is zero.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.contrib.isinf(nd.array([float('-inf'), float('nan'), -1])).asnumpy()
+    array([1., 0., 0.], dtype=float32)
+    """
+    return (data == data) * (data - data != 0)
+
+
+def isfinite(data: NDArray) -> NDArray:
+    """Return 1 where an element is a finite number, 0 where it is infinite or NaN.
+
+    Parameters
+    ----------
+    data : NDArray
+
+    Returns
+    -------
+    NDArray
+        Of the shape and dtype of `data`. Its gradient is zero.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.contrib.isfinite(nd.array([float('-inf'), float('nan'), -1])).asnumpy()
+    array([0., 0., 1.], dtype=float32)
+    """
+    return data - data == 0

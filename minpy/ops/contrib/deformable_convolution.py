@@ -1,0 +1,552 @@
+"""Convolutions whose filters take each of their elements from a place of its own, which is computed: an offset.
+
+`DeformableConvolution` (Dai et al., Deformable Convolutional Networks, 2017) and `ModulatedDeformableConvolution` (Zhu
+et al., Deformable ConvNets v2, 2018), where each element also has a factor. The elements are samples of the image,
+between its points; all samples of all positions make the columns of one product with the filters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from minpy.core.base import Shapes
+from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.sums import sum_over
+from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.inference.rules import derived, merge_lengths, with_axes
+from minpy.ops.kernels.columns import output_lengths
+from minpy.ops.kernels.sampling import clamped_taps, gather_rows, pair_rows, scatter_rows, taps
+from minpy.ops.nn.convolution import per_axis
+from minpy.ops.registry import operator
+
+__all__ = ["deformable_convolution", "modulated_deformable_convolution"]
+
+Ints = tuple[int, ...]
+
+
+class _Window(NamedTuple):
+    """What a filter covers, and what surrounds it."""
+
+    name: str
+    kernel: Ints
+    stride: Ints
+    dilate: Ints
+    pad: Ints
+    num_filter: int
+    num_group: int
+    num_deformable_group: int
+    taps_of: Callable[[Any, int], tuple[Any, Any, Any]]
+
+
+def _inner_taps(positions: Any, length: int) -> tuple[Any, Any, Any]:
+    """Return taps for which what lies beyond the last point, by less than one, counts as that point."""
+    return clamped_taps(positions, length, np.logical_and(positions >= 0, positions < length))
+
+
+def _window(attributes: Mapping[str, Any], modulated: bool) -> _Window:
+    """Return what the attributes of one of the two operators say."""
+    name = "ModulatedDeformableConvolution" if modulated else "DeformableConvolution"
+    return _Window(
+        name,
+        per_axis(name, "kernel", attributes["kernel"], 2, 1, 1),
+        per_axis(name, "stride", attributes["stride"], 2, 1, 1),
+        per_axis(name, "dilate", attributes["dilate"], 2, 1, 1),
+        per_axis(name, "pad", attributes["pad"], 2, 0, 0),
+        attributes["num_filter"],
+        attributes["num_group"],
+        attributes["num_deformable_group"],
+        taps if modulated else _inner_taps,
+    )
+
+
+def _expected(data: Ints, window: _Window) -> dict[str, Ints]:
+    """Return the shapes that the inputs beside the data must have."""
+    name, groups = window.name, window.num_deformable_group
+    batch, channels, height, width = data
+    if window.num_group < 1 or groups < 1 or channels % window.num_group or channels % groups:
+        raise ShapeError(
+            f"{name}: num_group is {window.num_group} and num_deformable_group {groups}; both must divide the "
+            f"{channels} channels of data {data}."
+        )
+    if window.num_filter < 1 or window.num_filter % window.num_group:
+        raise ShapeError(
+            f"{name}: num_filter is {window.num_filter}; expected a multiple of {window.num_group}, num_group."
+        )
+    tall, wide = output_lengths((height, width), window.kernel, window.stride, window.dilate, window.pad)
+    if min(tall, wide) < 1:
+        raise ShapeError(
+            f"{name}: kernel {window.kernel} with dilate={window.dilate} does not fit into data of shape {data} with "
+            f"pad={window.pad}."
+        )
+    size = window.kernel[0] * window.kernel[1]
+    return {
+        "offset": (batch, groups * size * 2, tall, wide),
+        "mask": (batch, groups * size, tall, wide),
+        "weight": (window.num_filter, channels // window.num_group, *window.kernel),
+        "bias": (window.num_filter,),
+    }
+
+
+_MEANING = {
+    "offset": "(batch, num_deformable_group * kernel height * kernel width * 2, positions down, positions across)",
+    "mask": "(batch, num_deformable_group * kernel height * kernel width, positions down, positions across)",
+    "weight": "(num_filter, channels / num_group, *kernel)",
+    "bias": "(num_filter,)",
+}
+
+
+def _require_fit(data: Any, window: _Window, no_bias: bool, layout: str | None, **given: Any) -> None:
+    """Raise unless all inputs have the shapes that the data and the attributes ask for."""
+    name = window.name
+    if layout not in (None, "NCHW"):
+        raise ArgumentError(f"{name}: layout is {layout!r}; expected 'NCHW'.")
+    if np.ndim(data) != 4:
+        raise ShapeError(f"{name}: data has shape {np.shape(data)}; expected (batch, channels, height, width).")
+    bias = given.pop("bias")
+    if (bias is None) != bool(no_bias):
+        stands = "is missing; give it, or pass no_bias=True" if bias is None else "is given together with no_bias=True"
+        raise ArgumentError(f"{name}: bias {stands}.")
+    expected = _expected(np.shape(data), window)
+    for argument, array in {**given, **({} if bias is None else {"bias": bias})}.items():
+        if np.shape(array) != expected[argument]:
+            raise ShapeError(
+                f"{name}: {argument} has shape {np.shape(array)}; expected {expected[argument]}, which is "
+                f"{_MEANING[argument]}, for data of shape {np.shape(data)}."
+            )
+
+
+# -- samples -----------------------------------------------------------------------------------------------------------
+
+
+def _samples(shape: Ints, offset: Any, window: _Window) -> tuple[Any, Any, tuple[Any, Any]]:
+    """Return the pixels round each sample, their weights, and the slopes of these down and across: (samples, 4) each.
+
+    Samples lie in the order (batch, down, across, element of the filter, deformable group), and a pixel's row holds the
+    channels of one group.
+    """
+    batch, _, height, width = shape
+    groups, kernel = window.num_deformable_group, window.kernel
+    tall, wide = np.shape(offset)[2:]
+    size = kernel[0] * kernel[1]
+    working = np.promote_types(offset.dtype, np.float32)
+    apart = np.reshape(offset.astype(working), (batch, groups, size, 2, tall, wide))
+    moved = np.transpose(apart, (3, 0, 4, 5, 2, 1))
+    stride, dilate, pad = window.stride, window.dilate, window.pad
+    elements_down = np.repeat(np.arange(kernel[0]), kernel[1]) * dilate[0]
+    elements_across = np.tile(np.arange(kernel[1]), kernel[0]) * dilate[1]
+    starts_down, starts_across = np.arange(tall) * stride[0] - pad[0], np.arange(wide) * stride[1] - pad[1]
+    base_down = (starts_down[:, None, None, None] + elements_down[:, None]).astype(working)
+    base_across = (starts_across[:, None, None] + elements_across[:, None]).astype(working)
+    rows, down, down_slopes = window.taps_of(moved[0] + base_down, height)
+    columns, across, across_slopes = window.taps_of(moved[1] + base_across, width)
+    firsts = np.reshape(np.arange(batch) * height, (batch, 1, 1, 1, 1, 1))
+    count = batch * tall * wide * size * groups
+
+    def of_corners(one: Any, other: Any) -> Any:
+        return np.reshape(np.expand_dims(one, -1) * np.expand_dims(other, -2), (count, 4))
+
+    places = np.expand_dims((rows + firsts) * width, -1) + np.expand_dims(columns, -2)
+    places = places * groups + np.reshape(np.arange(groups), (groups, 1, 1))
+    slopes = of_corners(down_slopes, across), of_corners(down, across_slopes)
+    return np.reshape(places, (count, 4)), of_corners(down, across), slopes
+
+
+def _flat_mask(mask: Any, window: _Window) -> Any:
+    """Return the factor of each sample, as a column."""
+    batch, channels, tall, wide = np.shape(mask)
+    size = window.kernel[0] * window.kernel[1]
+    apart = np.reshape(mask, (batch, window.num_deformable_group, size, tall, wide))
+    return np.reshape(np.transpose(apart, (0, 3, 4, 2, 1)), (batch * channels * tall * wide, 1))
+
+
+def _pixels(data: Any, groups: int) -> Any:
+    """Return images as a matrix: a row for each group of channels of each pixel."""
+    batch, channels, height, width = np.shape(data)
+    return np.reshape(np.transpose(data, (0, 2, 3, 1)), (batch * height * width * groups, channels // groups))
+
+
+def _images(rows: Any, shape: Ints) -> Any:
+    batch, channels, height, width = shape
+    return np.transpose(np.reshape(rows, (batch, height, width, channels)), (0, 3, 1, 2))
+
+
+def _columns(rows: Any, positions: int, channels: int, window: _Window) -> Any:
+    """Return the samples as matrices to multiply with the filters, (groups, positions, elements * channels)."""
+    size, groups = window.kernel[0] * window.kernel[1], window.num_group
+    if groups == 1:
+        return np.reshape(rows, (1, positions, size * channels))
+    apart = np.reshape(rows, (positions, size, groups, channels // groups))
+    return np.reshape(np.transpose(apart, (2, 0, 1, 3)), (groups, positions, size * (channels // groups)))
+
+
+def _rows_of(columns: Any, positions: int, channels: int, window: _Window) -> Any:
+    """Return the transpose of `_columns`."""
+    size, groups, deformable = window.kernel[0] * window.kernel[1], window.num_group, window.num_deformable_group
+    if groups > 1:
+        apart = np.reshape(columns, (groups, positions, size, channels // groups))
+        columns = np.transpose(apart, (1, 2, 0, 3))
+    return np.reshape(columns, (positions * size * deformable, channels // deformable))
+
+
+def _filters(weight: Any, window: _Window) -> Any:
+    """Return the filters as matrices, (groups, elements * channels, filters)."""
+    count, channels, tall, wide = np.shape(weight)
+    groups = window.num_group
+    apart = np.reshape(weight, (groups, count // groups, channels, tall * wide))
+    return np.reshape(np.transpose(apart, (0, 3, 2, 1)), (groups, tall * wide * channels, count // groups))
+
+
+def _upstream(g: Any, window: _Window) -> Any:
+    """Return the gradient of the answer as matrices, (groups, positions, filters)."""
+    batch, count, tall, wide = np.shape(g)
+    groups = window.num_group
+    apart = np.reshape(g, (batch, groups, count // groups, tall, wide))
+    return np.reshape(np.transpose(apart, (1, 0, 3, 4, 2)), (groups, batch * tall * wide, count // groups))
+
+
+def _weighted(shape: Ints, offset: Any, mask: Any, window: _Window) -> tuple[Any, Any]:
+    """Return the pixels round each sample, and their weights, times the sample's factor if there is a mask."""
+    places, weights, _ = _samples(shape, offset, window)
+    return places, weights if mask is None else weights * _flat_mask(mask, window)
+
+
+def _convolved(data: Any, offset: Any, mask: Any, weight: Any, bias: Any, window: _Window) -> Any:
+    shape, (tall, wide) = np.shape(data), np.shape(offset)[2:]
+    positions, count = shape[0] * tall * wide, window.num_filter
+    places, weights = _weighted(shape, offset, mask, window)
+    rows = gather_rows(_pixels(data, window.num_deformable_group), weights.astype(data.dtype), places)
+    product = np.matmul(_columns(rows, positions, shape[1], window), _filters(weight, window))
+    apart = np.reshape(product, (window.num_group, shape[0], tall, wide, count // window.num_group))
+    answer = np.reshape(np.transpose(apart, (1, 0, 4, 2, 3)), (shape[0], count, tall, wide))
+    return answer if bias is None else answer + np.reshape(bias, (count, 1, 1))
+
+
+# -- gradients ---------------------------------------------------------------------------------------------------------
+
+
+def _sample_gradient(g: Any, shape: Ints, weight: Any, window: _Window) -> Any:
+    """Return the gradient of the samples, a row a sample."""
+    columns = np.matmul(_upstream(g, window), np.swapaxes(_filters(weight, window), 1, 2))
+    return _rows_of(columns, np.shape(columns)[1], shape[1], window)
+
+
+def _pairs(g: Any, data: Any, places: Any, weight: Any, window: _Window) -> Any:
+    """Return the gradient of each sample's four weights."""
+    rows = _sample_gradient(g, np.shape(data), weight, window)
+    return pair_rows(_pixels(data, window.num_deformable_group), rows, places)
+
+
+def _data_gradient(shape: Ints, offset: Any, mask: Any, weight: Any, window: _Window) -> Any:
+    count = shape[0] * shape[2] * shape[3] * window.num_deformable_group
+
+    def gradient(g: Any) -> Any:
+        places, weights = _weighted(shape, offset, mask, window)
+        rows = scatter_rows(_sample_gradient(g, shape, weight, window), weights.astype(g.dtype), places, count=count)
+        return _images(rows, shape)
+
+    return gradient
+
+
+def _offset_gradient(data: Any, offset: Any, mask: Any, weight: Any, window: _Window) -> Any:
+    batch, channels, tall, wide = np.shape(offset)
+    groups = window.num_deformable_group
+
+    def gradient(g: Any) -> Any:
+        places, _, slopes = _samples(np.shape(data), offset, window)
+        pairs = _pairs(g, data, places, weight, window)
+        if mask is not None:
+            pairs = pairs * _flat_mask(mask, window)
+        moved = np.stack([np.sum(pairs * slope, axis=1) for slope in slopes])
+        apart = np.reshape(moved, (2, batch, tall, wide, channels // groups // 2, groups))
+        return np.reshape(np.transpose(apart, (1, 5, 4, 0, 2, 3)), np.shape(offset)).astype(offset.dtype)
+
+    return gradient
+
+
+def _mask_gradient(data: Any, offset: Any, mask: Any, weight: Any, window: _Window) -> Any:
+    batch, channels, tall, wide = np.shape(mask)
+    groups = window.num_deformable_group
+
+    def gradient(g: Any) -> Any:
+        places, weights, _ = _samples(np.shape(data), offset, window)
+        sums = np.sum(_pairs(g, data, places, weight, window) * weights, axis=1)
+        apart = np.reshape(sums, (batch, tall, wide, channels // groups, groups))
+        return np.reshape(np.transpose(apart, (0, 4, 3, 1, 2)), np.shape(mask)).astype(mask.dtype)
+
+    return gradient
+
+
+def _weight_gradient(data: Any, offset: Any, mask: Any, shape: Ints, window: _Window) -> Any:
+    count, channels, tall, wide = shape
+    groups = window.num_group
+
+    def gradient(g: Any) -> Any:
+        places, weights = _weighted(np.shape(data), offset, mask, window)
+        rows = gather_rows(_pixels(data, window.num_deformable_group), weights.astype(data.dtype), places)
+        upstream = _upstream(g, window)
+        columns = _columns(rows, np.shape(upstream)[1], np.shape(data)[1], window)
+        product = np.matmul(np.swapaxes(columns, 1, 2), upstream)
+        apart = np.reshape(product, (groups, tall * wide, channels, count // groups))
+        return np.reshape(np.transpose(apart, (0, 3, 2, 1)), shape)
+
+    return gradient
+
+
+def _bias_gradient(g: Any) -> Any:
+    return sum_over(g, axis=(0, 2, 3))
+
+
+# -- the operators -----------------------------------------------------------------------------------------------------
+
+_BIAS = {"bias": lambda attributes: not attributes.get("no_bias", False)}
+
+
+@operator(name="_contrib_DeformableConvolution", optional_inputs=_BIAS)
+def deformable_convolution(
+    data: np.ndarray,
+    offset: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray | None = None,
+    *,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...] = (),
+    dilate: tuple[int, ...] = (),
+    pad: tuple[int, ...] = (),
+    num_filter: int,
+    num_group: int = 1,
+    num_deformable_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    layout: str | None = None,
+) -> np.ndarray:
+    """Return the convolution of images with filters whose elements are moved by offsets.
+
+    An element that is moved beyond the last row (or column) by less than a point counts as that row; further away, and
+    in front of the first, it is zero.
+
+    Parameters
+    ----------
+    data : NDArray
+        Of shape (batch, channels, height, width).
+    offset : NDArray
+        Of shape (batch, num_deformable_group * kernel height * kernel width * 2, positions down, positions across): by
+        how many points each element of the filter is moved at each position, down and across.
+    weight : NDArray
+        Of shape (num_filter, channels / num_group, *kernel).
+    bias : NDArray, optional
+        Of shape (num_filter,); left out if `no_bias`.
+    kernel : tuple of int
+        Height and width of a filter.
+    stride, dilate, pad : tuple of int
+        As for `Convolution`.
+    num_filter : int
+        Number of filters.
+    num_group : int
+        Channels and filters are split into so many groups, and each group of filters sees its group of channels.
+    num_deformable_group : int
+        Channels are split into so many groups, each with offsets of its own.
+    no_bias : bool
+        Whether there is no bias.
+    layout : str, optional
+        'NCHW', which is what the arrays have.
+    workspace : int
+        Accepted and not used.
+
+    Returns
+    -------
+    NDArray
+        Of shape (batch, num_filter, positions down, positions across).
+
+    Raises
+    ------
+    ShapeError
+        If the arrays or attributes do not fit each other.
+    ArgumentError
+        If the bias is missing, or given with `no_bias`; for another layout.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x, w = nd.array([[[[1, 2, 4, 8]]]]), nd.ones((1, 1, 1, 1))
+    >>> right = nd.array([[[[0, 0, 0, 0]], [[0.5, 1, 1, -3]]]])
+    >>> nd.contrib.DeformableConvolution(x, right, w, kernel=(1, 1), num_filter=1, no_bias=True).asnumpy()
+    array([[[[1.5, 4. , 8. , 1. ]]]], dtype=float32)
+    """
+    attributes = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "num_filter": num_filter}
+    groups = {"num_group": num_group, "num_deformable_group": num_deformable_group}
+    window = _window({**attributes, **groups}, False)
+    _require_fit(data, window, no_bias, layout, offset=offset, weight=weight, bias=bias)
+    return _convolved(data, offset, None, weight, bias, window)
+
+
+@deformable_convolution.def_grad(argnum=0)
+def _plain_data_gradient(ans: Any, data: Any, offset: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
+    return _data_gradient(np.shape(data), offset, None, weight, _window(attributes, False))
+
+
+@deformable_convolution.def_grad(argnum=1)
+def _plain_offset_gradient(ans: Any, data: Any, offset: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
+    return _offset_gradient(data, offset, None, weight, _window(attributes, False))
+
+
+@deformable_convolution.def_grad(argnum=2)
+def _plain_weight_gradient(ans: Any, data: Any, offset: Any, weight: Any, bias: Any, **attributes: Any) -> Any:
+    return _weight_gradient(data, offset, None, np.shape(weight), _window(attributes, False))
+
+
+deformable_convolution.def_grad(lambda ans, data, offset, weight, bias: _bias_gradient, argnum=3)
+
+
+@operator(name="_contrib_ModulatedDeformableConvolution", optional_inputs=_BIAS)
+def modulated_deformable_convolution(
+    data: np.ndarray,
+    offset: np.ndarray,
+    mask: np.ndarray,
+    weight: np.ndarray,
+    bias: np.ndarray | None = None,
+    *,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...] = (),
+    dilate: tuple[int, ...] = (),
+    pad: tuple[int, ...] = (),
+    num_filter: int,
+    num_group: int = 1,
+    num_deformable_group: int = 1,
+    workspace: int = 1024,
+    no_bias: bool = False,
+    im2col_step: int = 64,
+    layout: str | None = None,
+) -> np.ndarray:
+    """Return the convolution of images with filters whose elements are moved by offsets and multiplied with factors.
+
+    Around the image there are zeros.
+
+    Parameters
+    ----------
+    data : NDArray
+        Of shape (batch, channels, height, width).
+    offset : NDArray
+        Of shape (batch, num_deformable_group * kernel height * kernel width * 2, positions down, positions across): by
+        how many points each element of the filter is moved at each position, down and across.
+    mask : NDArray
+        The factors, of shape (batch, num_deformable_group * kernel height * kernel width, positions down, positions
+        across).
+    weight : NDArray
+        Of shape (num_filter, channels / num_group, *kernel).
+    bias : NDArray, optional
+        Of shape (num_filter,); left out if `no_bias`.
+    kernel : tuple of int
+        Height and width of a filter.
+    stride, dilate, pad : tuple of int
+        As for `Convolution`.
+    num_filter : int
+        Number of filters.
+    num_group : int
+        Channels and filters are split into so many groups, and each group of filters sees its group of channels.
+    num_deformable_group : int
+        Channels are split into so many groups, each with offsets and factors of its own.
+    no_bias : bool
+        Whether there is no bias.
+    layout : str, optional
+        'NCHW', which is what the arrays have.
+    workspace, im2col_step
+        Accepted and not used.
+
+    Returns
+    -------
+    NDArray
+        Of shape (batch, num_filter, positions down, positions across).
+
+    Raises
+    ------
+    ShapeError
+        If the arrays or attributes do not fit each other.
+    ArgumentError
+        If the bias is missing, or given with `no_bias`; for another layout.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x, w = nd.array([[[[1, 2, 4, 8]]]]), nd.ones((1, 1, 1, 1))
+    >>> right, half = nd.array([[[[0, 0, 0, 0]], [[0.5, 1, 1, -3]]]]), nd.full((1, 1, 1, 4), 0.5)
+    >>> options = {'kernel': (1, 1), 'num_filter': 1, 'no_bias': True}
+    >>> nd.contrib.ModulatedDeformableConvolution(x, right, half, w, **options).asnumpy()
+    array([[[[0.75, 2.  , 4.  , 0.5 ]]]], dtype=float32)
+    """
+    attributes = {"kernel": kernel, "stride": stride, "dilate": dilate, "pad": pad, "num_filter": num_filter}
+    groups = {"num_group": num_group, "num_deformable_group": num_deformable_group}
+    window = _window({**attributes, **groups}, True)
+    _require_fit(data, window, no_bias, layout, offset=offset, mask=mask, weight=weight, bias=bias)
+    return _convolved(data, offset, mask, weight, bias, window)
+
+
+@modulated_deformable_convolution.def_grad(argnum=0)
+def _modulated_data_gradient(
+    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
+) -> Any:
+    return _data_gradient(np.shape(data), offset, mask, weight, _window(attributes, True))
+
+
+@modulated_deformable_convolution.def_grad(argnum=1)
+def _modulated_offset_gradient(
+    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
+) -> Any:
+    return _offset_gradient(data, offset, mask, weight, _window(attributes, True))
+
+
+@modulated_deformable_convolution.def_grad(argnum=2)
+def _modulated_mask_gradient(
+    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
+) -> Any:
+    return _mask_gradient(data, offset, mask, weight, _window(attributes, True))
+
+
+@modulated_deformable_convolution.def_grad(argnum=3)
+def _modulated_weight_gradient(
+    ans: Any, data: Any, offset: Any, mask: Any, weight: Any, bias: Any, **attributes: Any
+) -> Any:
+    return _weight_gradient(data, offset, mask, np.shape(weight), _window(attributes, True))
+
+
+modulated_deformable_convolution.def_grad(lambda ans, data, offset, mask, weight, bias: _bias_gradient, argnum=4)
+
+# -- shapes ------------------------------------------------------------------------------------------------------------
+
+
+def _shapes(inputs: Shapes, outputs: Shapes, window: _Window, names: list[str]) -> tuple[Shapes, Shapes]:
+    data = with_axes(inputs[0], 4)
+    answer = with_axes(merge_shapes(outputs[0], (UNKNOWN, window.num_filter, UNKNOWN, UNKNOWN)), 4)
+    weight = merge_shapes(inputs[names.index("weight")], (window.num_filter, UNKNOWN, *window.kernel)) or ()
+    batch = merge_lengths(data[0], answer[0])
+    channels = merge_lengths(data[1], derived(lambda n: n * window.num_group, weight[1]))
+    long = 1 << 20  # in place of what is not known: the shapes that depend on it are not said then
+    whole = tuple(long if length == UNKNOWN else length for length in data[2:])
+    some = window.num_group * window.num_deformable_group if channels == UNKNOWN else channels
+    known = _expected((batch, some, *whole), window)
+    size = [UNKNOWN if x == UNKNOWN else n for x, n in zip(data[2:], known["offset"][2:], strict=True)]
+    found: list[Any] = [(batch, channels, *data[2:])]
+    for name in names[1:]:
+        shape = known[name]
+        if name in ("offset", "mask"):
+            shape = (batch, shape[1], *size)
+        elif name == "weight" and channels == UNKNOWN:
+            shape = weight
+        found.append(shape)
+    return found, [(batch, window.num_filter, *size)]
+
+
+@deformable_convolution.def_infer_shape
+def _plain_shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
+    return _shapes(inputs, outputs, _window(attributes, False), ["data", "offset", "weight", "bias"][: len(inputs)])
+
+
+@modulated_deformable_convolution.def_infer_shape
+def _modulated_shapes(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
+    names = ["data", "offset", "mask", "weight", "bias"]
+    return _shapes(inputs, outputs, _window(attributes, True), names[: len(inputs)])
+
+
+deformable_convolution.category = modulated_deformable_convolution.category = "product"

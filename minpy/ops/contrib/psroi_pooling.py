@@ -1,0 +1,464 @@
+"""`PSROIPooling` and `DeformablePSROIPooling`: boxes as grids of means, each place with channels of its own.
+
+Dai et al., R-FCN (2016) and Deformable Convolutional Networks (2017). The first takes means over whole points, as
+differences of sums up to the corners of each bin; the second over samples between points, of bins that are moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from minpy.core.base import Shapes
+from minpy.core.errors import ArgumentError, ShapeError
+from minpy.ops.contrib.roi_align import require_boxes
+from minpy.ops.inference.rules import merge_lengths, with_axes
+from minpy.ops.kernels.sampling import clamped_taps, gather_rows, pair_rows, scatter_rows
+from minpy.ops.registry import operator
+
+__all__ = ["deformable_psroi_pooling", "psroi_pooling"]
+
+Ints = tuple[int, ...]
+
+
+def _require_groups(name: str, shape: Ints, output_dim: int, group_size: int, pooled_size: int) -> None:
+    if min(output_dim, group_size, pooled_size) < 1:
+        raise ArgumentError(
+            f"{name}: output_dim is {output_dim}, pooled_size {pooled_size} and group_size {group_size}; expected "
+            "whole numbers >= 1."
+        )
+    if len(shape) == 4 and shape[1] != output_dim * group_size**2:
+        raise ShapeError(
+            f"{name}: data has shape {shape}, with {shape[1]} channels; expected output_dim * group_size ** 2 = "
+            f"{output_dim * group_size**2}."
+        )
+
+
+def _pixels(data: Any, group_size: int) -> Any:
+    """Return images as a matrix with a row for each place of the grid of channels of each pixel."""
+    batch, channels, height, width = np.shape(data)
+    count = channels // group_size**2
+    apart = np.reshape(data, (batch, count, group_size**2, height, width))
+    return np.reshape(np.transpose(apart, (0, 3, 4, 2, 1)), (batch * height * width * group_size**2, count))
+
+
+def _images(rows: Any, shape: Ints, group_size: int) -> Any:
+    """Return the transpose of `_pixels`: images of `shape`."""
+    batch, channels, height, width = shape
+    count = channels // group_size**2
+    apart = np.reshape(rows, (batch, height, width, group_size**2, count))
+    return np.reshape(np.transpose(apart, (0, 4, 3, 1, 2)), shape)
+
+
+def _groups(pooled_size: int, group_size: int) -> np.ndarray:
+    """Return the place of the grid of channels that each bin takes, of shape (pooled_size, pooled_size)."""
+    along = np.clip(np.arange(pooled_size) * group_size // pooled_size, 0, group_size - 1)
+    return along[:, None] * group_size + along
+
+
+def _boxes(rows: Any, boxes: int, pooled_size: int) -> Any:
+    apart = np.reshape(rows, (boxes, pooled_size, pooled_size, np.shape(rows)[1]))
+    return np.transpose(apart, (0, 3, 1, 2))
+
+
+def _of_boxes(g: Any) -> Any:
+    boxes, channels, tall, wide = np.shape(g)
+    return np.reshape(np.transpose(g, (0, 2, 3, 1)), (boxes * tall * wide, channels))
+
+
+def _rounded(values: Any) -> Any:
+    """Return whole numbers, halves away from zero."""
+    return np.sign(values) * np.floor(np.abs(values) + np.array(0.5, values.dtype))
+
+
+# -- PSROIPooling ------------------------------------------------------------------------------------------------------
+
+
+def _sums(data: Any) -> Any:
+    """Return the sums of all points above and to the left of each corner between points, in float64."""
+    padded = np.pad(data.astype(np.float64), ((0, 0), (0, 0), (1, 0), (1, 0)))
+    return np.cumsum(np.cumsum(padded, axis=2), axis=3)
+
+
+def _sums_gradient(g: Any, dtype: Any) -> Any:
+    """Return the transpose of `_sums`: the sums of what stands at the corners below and to the right of each point."""
+    turned = g[:, :, ::-1, ::-1]
+    return np.cumsum(np.cumsum(turned, axis=2), axis=3)[:, :, ::-1, ::-1][:, :, 1:, 1:].astype(dtype)
+
+
+def _corners(shape: Ints, rois: Any, spatial_scale: float, pooled_size: int, group_size: int) -> tuple[Any, Any]:
+    """Return the four corners of each bin, as rows of `_sums`, and their weights: (bins, 4) each."""
+    _, _, height, width = shape
+    boxes = rois.astype(np.promote_types(rois.dtype, np.float32))
+    scale = np.array(spatial_scale, boxes.dtype)
+    starts = _rounded(boxes[:, 1:3]) * scale
+    sizes = np.maximum((_rounded(boxes[:, 3:5]) + 1) * scale - starts, np.array(0.1, boxes.dtype))
+    steps = np.arange(pooled_size + 1).astype(boxes.dtype)
+
+    def along(axis: int, length: int) -> tuple[Any, Any]:
+        edges = np.expand_dims(sizes[:, axis] / pooled_size, 1), np.expand_dims(starts[:, axis], 1)
+        first = np.floor(steps[:-1] * edges[0] + edges[1])
+        last = np.ceil(steps[1:] * edges[0] + edges[1])
+        return np.clip(first, 0, length), np.clip(last, 0, length)
+
+    top, bottom = along(1, height)
+    left, right = along(0, width)
+    tall = np.maximum(bottom - top, 0)[:, :, None]
+    wide = np.maximum(right - left, 0)[:, None, :]
+    area = tall * wide
+    share = np.where(area > 0, 1 / np.maximum(area, 1), 0).astype(np.float64)
+    rows = np.stack((top, top, bottom, bottom), axis=-1)[:, :, None, :].astype(np.intp)
+    columns = np.stack((left, right, left, right), axis=-1)[:, None, :, :].astype(np.intp)
+    images = np.reshape(boxes[:, 0].astype(np.intp), (-1, 1, 1, 1))
+    places = (images * (height + 1) + rows) * (width + 1) + columns
+    places = places * group_size**2 + np.expand_dims(_groups(pooled_size, group_size), -1)
+    weights = np.expand_dims(share, -1) * np.array([1.0, -1.0, -1.0, 1.0])
+    count = np.shape(rois)[0] * pooled_size**2
+    return np.reshape(places, (count, 4)), np.reshape(weights, (count, 4))
+
+
+@operator(name="_contrib_PSROIPooling")
+def psroi_pooling(
+    data: np.ndarray,
+    rois: np.ndarray,
+    *,
+    spatial_scale: float,
+    output_dim: int,
+    pooled_size: int,
+    group_size: int = 0,
+) -> np.ndarray:
+    """Return boxes of feature maps, each as a grid of means, of which each place takes channels of its own.
+
+    Parameters
+    ----------
+    data : NDArray
+        Feature maps, of shape (batch, output_dim * group_size ** 2, height, width): for each of the result's channels
+        one for every place of a grid of group_size x group_size.
+    rois : NDArray
+        Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. Both corners are part of the box. Their
+        gradient is zero.
+    spatial_scale : float
+        What a box's coordinates, rounded, are multiplied with to be points of the feature map.
+    output_dim : int
+        Channels of the result.
+    pooled_size : int
+        Height and width of the grid.
+    group_size : int
+        Height and width of the grid of channels; `pooled_size` if it is 0.
+
+    Returns
+    -------
+    NDArray
+        Of shape (boxes, output_dim, pooled_size, pooled_size). Bins without a point in the feature map are zero.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    OutOfRangeError
+        If a box is in an image that is not there.
+    ArgumentError
+        For sizes below 1.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x = nd.arange(16).reshape((1, 4, 2, 2))
+    >>> box = nd.array([[0, 0, 0, 1, 1]])
+    >>> nd.contrib.PSROIPooling(x, box, spatial_scale=1, output_dim=1, pooled_size=2).asnumpy()
+    array([[[[ 0.,  5.],
+             [10., 15.]]]], dtype=float32)
+    """
+    group_size = group_size or pooled_size
+    require_boxes("PSROIPooling", data, rois, 5, "(image, x1, y1, x2, y2)", 0)
+    _require_groups("PSROIPooling", data.shape, output_dim, group_size, pooled_size)
+    places, weights = _corners(data.shape, rois, spatial_scale, pooled_size, group_size)
+    rows = gather_rows.forward(_pixels(_sums(data), group_size), weights, places)
+    return _boxes(rows, len(rois), pooled_size).astype(data.dtype)
+
+
+@psroi_pooling.def_grad(argnum=0)
+def _psroi_gradient(ans: Any, data: Any, rois: Any, *, spatial_scale: float, pooled_size: int, group_size: int) -> Any:
+    shape, dtype = np.shape(data), data.dtype
+    group_size = group_size or pooled_size
+    batch, channels, height, width = shape
+    larger = (batch, channels, height + 1, width + 1)
+    count = batch * (height + 1) * (width + 1) * group_size**2
+
+    def gradient(g: Any) -> Any:
+        places, weights = _corners(shape, rois, spatial_scale, pooled_size, group_size)
+        rows = scatter_rows(_of_boxes(g).astype(np.float64), weights, places, count=count)
+        return _sums_gradient(_images(rows, larger, group_size), dtype)
+
+    return gradient
+
+
+psroi_pooling.def_grad_zero(1)
+psroi_pooling.keep_shape_only(0)
+
+
+@psroi_pooling.def_infer_shape
+def _psroi_shapes(
+    inputs: Shapes, outputs: Shapes, *, output_dim: int, pooled_size: int, group_size: int
+) -> tuple[Shapes, Shapes]:
+    group_size = group_size or pooled_size
+    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    _require_groups("PSROIPooling", (), output_dim, group_size, pooled_size)
+    boxes = merge_lengths(rois[0], answer[0])
+    known = (data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:])
+    return [known, (boxes, 5)], [(boxes, output_dim, pooled_size, pooled_size)]
+
+
+psroi_pooling.category = "pooling"
+
+# -- DeformablePSROIPooling --------------------------------------------------------------------------------------------
+
+
+class _Samples:
+    """Where the samples of all bins lie: computed once for the answer and for each gradient."""
+
+    def __init__(self, shape: Ints, rois: Any, trans: Any, attributes: Mapping[str, Any]) -> None:
+        spatial_scale, trans_std, no_trans = (attributes[name] for name in ("spatial_scale", "trans_std", "no_trans"))
+        bins, group_size = attributes["pooled_size"], attributes["group_size"]
+        part_size, sample_per_part = attributes["part_size"] or bins, attributes["sample_per_part"]
+        _, _, height, width = shape
+        boxes = rois.astype(np.promote_types(rois.dtype, np.float32))
+        dtype = boxes.dtype
+        half, scale = np.array(0.5, dtype), np.array(spatial_scale, dtype)
+        starts = _rounded(boxes[:, 1:3]) * scale - half
+        ends = (_rounded(boxes[:, 3:5]) + 1) * scale - half
+        sizes = np.maximum(ends - starts, np.array(0.1, dtype))
+        self.count = np.shape(rois)[0]
+        self.classes = 1 if no_trans else np.shape(trans)[1] // 2
+        self.shape = (self.count, self.classes, bins, bins)
+        # Each bin takes one of part_size x part_size displacements, of each class of channels.
+        part = np.arange(bins) * part_size // bins
+        self.parts = np.zeros(part_size) if no_trans else part
+        steps, samples = np.arange(bins).astype(dtype), np.arange(sample_per_part).astype(dtype)
+
+        def along(axis: int) -> tuple[Any, Any]:
+            """Return positions along an axis, x for 0, without displacements; and the size of the boxes."""
+            size = np.reshape(sizes[:, axis], (-1, 1, 1, 1, 1, 1))
+            index = np.reshape(steps, (1, 1, 1, bins, 1, 1) if axis == 0 else (1, 1, bins, 1, 1, 1))
+            inner = np.reshape(samples, (1, 1, 1, 1, 1, -1) if axis == 0 else (1, 1, 1, 1, -1, 1))
+            bin_size = size / bins
+            found = index * bin_size + np.reshape(starts[:, axis], (-1, 1, 1, 1, 1, 1))
+            return found + inner * (bin_size / sample_per_part), size
+
+        x, self.wide = along(0)
+        y, self.tall = along(1)
+        if not no_trans:
+            index = (slice(None), slice(None), slice(None), part[:, None], part)
+            moved = np.reshape(trans, (self.count, self.classes, 2, part_size, part_size))[index]
+            moved = moved.astype(np.promote_types(dtype, trans.dtype)) * trans_std
+            apart = (self.count, self.classes, bins, bins, 1, 1)
+            x = x + np.reshape(moved[:, :, 0], apart) * self.wide
+            y = y + np.reshape(moved[:, :, 1], apart) * self.tall
+        whole = (self.count, self.classes, bins, bins, sample_per_part, sample_per_part)
+        x, y = x + np.zeros(whole, dtype), y + np.zeros(whole, dtype)
+        inside = (x >= -0.5) & (x <= width - 0.5) & (y >= -0.5) & (y <= height - 0.5)
+        rows, down, down_slopes = clamped_taps(y, height, inside)
+        columns, across, across_slopes = clamped_taps(x, width, inside)
+        # At a point itself, where the slope changes, MXNet has none.
+        down_slopes = np.where(np.expand_dims(y == np.floor(y), -1), 0, down_slopes)
+        across_slopes = np.where(np.expand_dims(x == np.floor(x), -1), 0, across_slopes)
+        counts = np.sum(inside.astype(dtype), axis=(4, 5), keepdims=True)
+        share = np.reshape(1 / np.maximum(counts, 1), (*whole[:4], 1, 1, 1, 1))
+        images = np.reshape(boxes[:, 0].astype(np.intp), (*(self.count, 1, 1, 1, 1, 1), 1))
+        places = np.expand_dims((images * height + rows) * width, -1) + np.expand_dims(columns, -2)
+        groups = np.reshape(_groups(bins, group_size), (1, 1, bins, bins, 1, 1, 1, 1))
+        # A row of the matrix of pixels holds the channels of one class, at one place of the grid of channels.
+        classes = np.reshape(np.arange(self.classes), (1, self.classes, 1, 1, 1, 1, 1, 1))
+        places = (places * group_size**2 + groups) * self.classes + classes
+        taps = 4 * sample_per_part**2
+        flat = (self.count * self.classes * bins * bins, taps)
+
+        def of_corners(one: Any, other: Any) -> Any:
+            return np.reshape(np.expand_dims(one, -1) * np.expand_dims(other, -2) * share, flat)
+
+        self.places = np.reshape(places, flat)
+        self.weights = of_corners(down, across)
+        self.down_slopes, self.across_slopes = of_corners(down_slopes, across), of_corners(down, across_slopes)
+
+    def answers(self, rows: Any) -> Any:
+        """Return the answer, from a row for each bin of each class."""
+        channels = np.shape(rows)[1]
+        apart = np.reshape(rows, (*self.shape, channels))
+        turned = np.transpose(apart, (0, 1, 4, 2, 3))
+        return np.reshape(turned, (self.count, self.classes * channels, *self.shape[2:]))
+
+    def rows(self, g: Any) -> Any:
+        """Return the transpose of `answers`."""
+        channels = np.shape(g)[1] // self.classes
+        apart = np.reshape(g, (self.count, self.classes, channels, *self.shape[2:]))
+        return np.reshape(
+            np.transpose(apart, (0, 1, 3, 4, 2)), (self.count * self.classes * self.shape[2] ** 2, channels)
+        )
+
+
+def _by_class(rows: Any, classes: int) -> Any:
+    """Return the matrix of pixels with a row for each class of channels."""
+    count, channels = np.shape(rows)
+    return np.reshape(rows, (count * classes, channels // classes))
+
+
+@operator(
+    name="_contrib_DeformablePSROIPooling",
+    optional_inputs={"trans": lambda attributes: not attributes.get("no_trans", False)},
+)
+def deformable_psroi_pooling(
+    data: np.ndarray,
+    rois: np.ndarray,
+    trans: np.ndarray | None = None,
+    *,
+    spatial_scale: float,
+    output_dim: int,
+    group_size: int,
+    pooled_size: int,
+    part_size: int = 0,
+    sample_per_part: int = 1,
+    trans_std: float = 0.0,
+    no_trans: bool = False,
+) -> np.ndarray:
+    """Return boxes of feature maps, each as a grid of means over samples of bins that are moved.
+
+    Parameters
+    ----------
+    data : NDArray
+        Feature maps, of shape (batch, output_dim * group_size ** 2, height, width): for each of the result's channels
+        one for every place of a grid of group_size x group_size.
+    rois : NDArray
+        Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. Both corners are part of the box. Their
+        gradient is zero.
+    trans : NDArray, optional
+        Of shape (boxes, 2 * classes, part_size, part_size): by what parts of the box, times `trans_std`, bins are moved
+        along x and y, for each of so many classes into which the result's channels are split.
+    spatial_scale : float
+        What a box's coordinates, rounded, are multiplied with to be points of the feature map.
+    output_dim : int
+        Channels of the result.
+    group_size : int
+        Height and width of the grid of channels.
+    pooled_size : int
+        Height and width of the grid of bins.
+    part_size : int
+        Height and width of the grid of displacements; `pooled_size` if it is 0.
+    sample_per_part : int
+        Samples along each axis of each bin.
+    trans_std : float
+        What displacements are multiplied with.
+    no_trans : bool
+        Whether nothing is moved; `trans` is then left out.
+
+    Returns
+    -------
+    NDArray
+        Of shape (boxes, output_dim, pooled_size, pooled_size). Samples further outside of the feature map than half a
+        point do not count; bins without samples are zero.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    OutOfRangeError
+        If a box is in an image that is not there.
+    ArgumentError
+        For sizes below 1, and if `trans` is missing or given with `no_trans`.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x, box = nd.arange(16).reshape((1, 1, 4, 4)), nd.array([[0, 0, 0, 1, 1]])
+    >>> options = {'spatial_scale': 1, 'output_dim': 1, 'group_size': 1, 'pooled_size': 1, 'sample_per_part': 2}
+    >>> nd.contrib.DeformablePSROIPooling(x, box, no_trans=True, **options).asnumpy()
+    array([[[[1.25]]]], dtype=float32)
+    >>> right = nd.array([[[[0.5]], [[0]]]])
+    >>> nd.contrib.DeformablePSROIPooling(x, box, right, trans_std=1, **options).asnumpy()
+    array([[[[2.]]]], dtype=float32)
+    """
+    require_boxes("DeformablePSROIPooling", data, rois, 5, "(image, x1, y1, x2, y2)", 0)
+    _require_groups("DeformablePSROIPooling", data.shape, output_dim, group_size, pooled_size)
+    _require_trans(np.shape(rois)[0], trans, output_dim, part_size or pooled_size, sample_per_part, no_trans)
+    attributes = {"spatial_scale": spatial_scale, "group_size": group_size, "pooled_size": pooled_size}
+    moving = {"part_size": part_size, "sample_per_part": sample_per_part, "trans_std": trans_std, "no_trans": no_trans}
+    samples = _Samples(data.shape, rois, trans, {**attributes, **moving})
+    pixels = _by_class(_pixels(data, group_size), samples.classes)
+    return samples.answers(gather_rows.forward(pixels, samples.weights, samples.places))
+
+
+def _require_trans(
+    boxes: int, trans: Any, output_dim: int, part_size: int, sample_per_part: int, no_trans: bool
+) -> None:
+    name = "DeformablePSROIPooling"
+    if min(part_size, sample_per_part) < 1:
+        raise ArgumentError(
+            f"{name}: part_size is {part_size} and sample_per_part {sample_per_part}; expected whole numbers >= 1."
+        )
+    if (trans is None) != bool(no_trans):
+        stands = "is missing; give it, or pass no_trans=True" if trans is None else "is given with no_trans=True"
+        raise ArgumentError(f"{name}: trans {stands}.")
+    if trans is None:
+        return
+    shape = np.shape(trans)
+    fits = len(shape) == 4 and shape[0] == boxes and shape[2:] == (part_size, part_size)
+    if not fits or shape[1] < 2 or shape[1] % 2 or output_dim % (shape[1] // 2):
+        raise ShapeError(
+            f"{name}: trans has shape {shape}; expected ({boxes}, 2 * classes, {part_size}, {part_size}), with a "
+            f"number of classes that divides output_dim={output_dim}."
+        )
+
+
+@deformable_psroi_pooling.def_grad(argnum=0)
+def _deformable_data_gradient(ans: Any, data: Any, rois: Any, trans: Any, **attributes: Any) -> Any:
+    shape, group_size = np.shape(data), attributes["group_size"]
+
+    def gradient(g: Any) -> Any:
+        samples = _Samples(shape, rois, trans, attributes)
+        count = shape[0] * shape[2] * shape[3] * group_size**2 * samples.classes
+        rows = scatter_rows(samples.rows(g), samples.weights.astype(g.dtype), samples.places, count=count)
+        return _images(rows, shape, group_size)
+
+    return gradient
+
+
+deformable_psroi_pooling.def_grad_zero(1)
+
+
+@deformable_psroi_pooling.def_grad(argnum=2)
+def _deformable_trans_gradient(ans: Any, data: Any, rois: Any, trans: Any, **attributes: Any) -> Any:
+    group_size, trans_std = attributes["group_size"], attributes["trans_std"]
+
+    def gradient(g: Any) -> Any:
+        samples = _Samples(np.shape(data), rois, trans, attributes)
+        pixels = _by_class(_pixels(data, group_size), samples.classes)
+        pairs = pair_rows(pixels, samples.rows(g), samples.places)
+        parts = [
+            np.reshape(np.sum(pairs * slopes, axis=1), samples.shape) * np.reshape(size * trans_std, (-1, 1, 1, 1))
+            for slopes, size in ((samples.across_slopes, samples.wide), (samples.down_slopes, samples.tall))
+        ]
+        # Bins that share a displacement add up: products with the matrix that says which bin takes which part.
+        takes = (samples.parts[:, None] == np.arange(np.shape(trans)[3])).astype(g.dtype)
+        both = np.matmul(np.matmul(np.transpose(takes), np.stack(parts, axis=2)), takes)
+        return np.reshape(both, np.shape(trans)).astype(trans.dtype)
+
+    return gradient
+
+
+@deformable_psroi_pooling.def_infer_shape
+def _deformable_shapes(
+    inputs: Shapes, outputs: Shapes, *, output_dim: int, pooled_size: int, group_size: int, part_size: int
+) -> tuple[Shapes, Shapes]:
+    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    _require_groups("DeformablePSROIPooling", (), output_dim, group_size, pooled_size)
+    boxes = merge_lengths(rois[0], answer[0])
+    found: list[Any] = [(data[0], merge_lengths(data[1], output_dim * group_size**2), *data[2:]), (boxes, 5)]
+    if len(inputs) > 2:
+        trans, part = with_axes(inputs[2], 4), part_size or pooled_size
+        along = tuple(merge_lengths(length, part) for length in trans[2:])
+        found.append((merge_lengths(trans[0], boxes), trans[1], *along))
+    return found, [(boxes, output_dim, pooled_size, pooled_size)]
+
+
+deformable_psroi_pooling.category = "pooling"

@@ -1,0 +1,425 @@
+"""`ROIAlign` and `RROIAlign`: boxes of feature maps, upright or turned, as grids of means of samples.
+
+He et al., Mask R-CNN (2017); Ma et al., Arbitrary-Oriented Scene Text Detection via Rotation Proposals (2018). A sample
+is interpolated between four points, so that each mean is a weighted sum of a few points: a product with a sparse
+matrix, whose rows are found from the boxes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minpy.core.base import Shapes
+from minpy.core.errors import ArgumentError, OutOfRangeError, ShapeError
+from minpy.ops.inference.partial_shapes import UNKNOWN
+from minpy.ops.inference.rules import derived, merge_lengths, with_axes
+from minpy.ops.kernels.sampling import clamped_taps, gather_rows, scatter_rows
+from minpy.ops.registry import operator
+
+__all__ = ["pooled_lengths", "require_boxes", "roi_align", "rotated_roi_align"]
+
+Ints = tuple[int, ...]
+
+
+def pooled_lengths(name: str, pooled_size: Any) -> tuple[int, int]:
+    """Return (height, width) of the grid that a box becomes.
+
+    Raises
+    ------
+    ArgumentError
+        If they are not two numbers, 1 or more.
+    """
+    lengths = (pooled_size,) * 2 if isinstance(pooled_size, (int, np.integer)) else tuple(pooled_size)
+    if len(lengths) != 2 or min(lengths) < 1:
+        raise ArgumentError(f"{name}: pooled_size is {pooled_size}; expected (height, width), each 1 or more.")
+    return int(lengths[0]), int(lengths[1])
+
+
+def require_boxes(name: str, data: Any, rois: Any, columns: int, meaning: str, lowest: int) -> None:
+    """Raise unless data are images, and rois boxes in them, whose first column says in which.
+
+    Raises
+    ------
+    ShapeError
+        For other shapes.
+    OutOfRangeError
+        If a box is in an image that is not there; a number below zero is no box, where `lowest` is.
+    """
+    if np.ndim(data) != 4:
+        raise ShapeError(f"{name}: data has shape {np.shape(data)}; expected (batch, channels, height, width).")
+    if np.ndim(rois) != 2 or np.shape(rois)[1] != columns:
+        raise ShapeError(f"{name}: rois has shape {np.shape(rois)}; expected (boxes, {columns}): {meaning} of each.")
+    images = np.asarray(rois)[:, 0]
+    wrong = np.flatnonzero(~((images > lowest - 1) & (images < len(data))))
+    if wrong.size:
+        raise OutOfRangeError(
+            f"{name}: box {wrong[0]} of rois is in image {images[wrong[0]]:g}; expected a number from "
+            f"{'below 0 (no box) ' if lowest < 0 else '0 '}to {len(data) - 1}, as data has shape {np.shape(data)}."
+        )
+
+
+def _pixels(data: Any, grid: tuple[int, int] | None) -> Any:
+    """Return images as a matrix: a row a pixel, a column a channel; with `grid`, a row for each of its places."""
+    batch, channels, height, width = np.shape(data)
+    if grid is None:
+        return np.reshape(np.transpose(data, (0, 2, 3, 1)), (batch * height * width, channels))
+    tall, wide = grid
+    count = channels // (tall * wide)
+    apart = np.reshape(data, (batch, count, tall, wide, height, width))
+    turned = np.transpose(apart, (0, 4, 5, 2, 3, 1))
+    return np.reshape(turned, (batch * height * width * tall * wide, count))
+
+
+def _images(rows: Any, shape: Ints, grid: tuple[int, int] | None) -> Any:
+    """Return images of `shape` from the matrix of their pixels."""
+    batch, channels, height, width = shape
+    if grid is None:
+        return np.transpose(np.reshape(rows, (batch, height, width, channels)), (0, 3, 1, 2))
+    apart = np.reshape(rows, (batch, height, width, *grid, channels // (grid[0] * grid[1])))
+    return np.reshape(np.transpose(apart, (0, 5, 3, 4, 1, 2)), shape)
+
+
+def _boxes(rows: Any, boxes: int, tall: int, wide: int) -> Any:
+    """Return what stands in a row for each place of each box, as (boxes, channels, height, width)."""
+    channels = np.shape(rows)[1]
+    return np.transpose(np.reshape(rows, (boxes, tall, wide, channels)), (0, 3, 1, 2))
+
+
+def _of_boxes(g: Any) -> Any:
+    """Return the transpose of `_boxes`: a row for each place of each box."""
+    boxes, channels, tall, wide = np.shape(g)
+    return np.reshape(np.transpose(g, (0, 2, 3, 1)), (boxes * tall * wide, channels))
+
+
+def _working(data: Any, rois: Any) -> Any:
+    """Return the dtype to compute positions in."""
+    return np.promote_types(np.promote_types(data.dtype, rois.dtype), np.float32)
+
+
+def _counts(positions: Any, limit: int) -> Any:
+    """Return which positions are in the feature map, or no more than a point outside."""
+    return np.logical_and(positions >= -1, positions <= limit)
+
+
+# -- ROIAlign ----------------------------------------------------------------------------------------------------------
+
+
+def _axis_taps(starts: Any, lengths: Any, bins: int, sample_ratio: int, limit: int) -> tuple[Any, Any]:
+    """Return which points of an axis of `limit` points each bin of each box takes, and their weights."""
+    size = lengths / bins
+    steps = np.reshape(np.arange(bins), (1, bins, 1)).astype(size.dtype)
+    if sample_ratio > 0:
+        counts: Any = sample_ratio
+        samples = np.arange(sample_ratio).astype(size.dtype)
+        share: Any = 1 / sample_ratio
+    else:  # as many as a bin has points, in each box
+        counts = np.reshape(np.ceil(size), (-1, 1, 1))
+        samples = np.arange(int(np.max(counts, initial=0))).astype(size.dtype)
+        share = np.where(samples < counts, 1 / np.maximum(counts, 1), 0)
+    size, starts = np.reshape(size, (-1, 1, 1)), np.reshape(starts, (-1, 1, 1))
+    positions = starts + steps * size + (samples + np.array(0.5, size.dtype)) * size / np.maximum(counts, 1)
+    places, weights, _ = clamped_taps(positions, limit, _counts(positions, limit))
+    weights = weights * np.expand_dims(np.broadcast_to(share, np.shape(positions)).astype(weights.dtype), -1)
+    shape = (np.shape(positions)[0], bins, 2 * len(samples))
+    return np.reshape(places, shape), np.reshape(weights, shape)
+
+
+def _box_taps(
+    shape: Ints,
+    rois: Any,
+    dtype: Any,
+    grid: tuple[int, int],
+    spatial_scale: float,
+    sample_ratio: int,
+    position_sensitive: bool,
+    aligned: bool,
+) -> tuple[Any, Any]:
+    """Return which pixels each place of each box takes, and their weights."""
+    _, _, height, width = shape
+    tall, wide = grid
+    rois = rois.astype(dtype)
+    corners = rois[:, 1:] * np.array(spatial_scale, dtype) - np.array(0.5 if aligned else 0, dtype)
+    sizes = corners[:, 2:] - corners[:, :2]
+    if not aligned:
+        sizes = np.maximum(sizes, 1)
+    rows, down = _axis_taps(corners[:, 1], sizes[:, 1], tall, sample_ratio, height)
+    columns, across = _axis_taps(corners[:, 0], sizes[:, 0], wide, sample_ratio, width)
+    there = np.reshape(rois[:, 0] >= 0, (-1, 1, 1))
+    down = np.where(there, down, 0)
+    images = np.reshape(np.maximum(rois[:, 0], 0).astype(np.intp), (-1, 1, 1))
+    rows = (images * height + rows) * width
+
+    def of_both(one: Any, other: Any, combine: Any) -> Any:
+        return combine(one[:, :, None, :, None], other[:, None, :, None, :])
+
+    places, weights = of_both(rows, columns, np.add), of_both(down, across, np.multiply)
+    if position_sensitive:
+        places = places * (tall * wide) + np.reshape(np.arange(tall * wide), (1, tall, wide, 1, 1))
+    taps = np.shape(rows)[2] * np.shape(columns)[2]
+    count = np.shape(rois)[0] * tall * wide
+    return np.reshape(places, (count, taps)), np.reshape(weights, (count, taps))
+
+
+@operator(name="_contrib_ROIAlign")
+def roi_align(
+    data: np.ndarray,
+    rois: np.ndarray,
+    *,
+    pooled_size: tuple[int, ...],
+    spatial_scale: float,
+    sample_ratio: int = -1,
+    position_sensitive: bool = False,
+    aligned: bool = False,
+) -> np.ndarray:
+    """Return boxes of feature maps, each as a grid of means of samples.
+
+    A sample is interpolated between the four points round it. Up to one point outside of the feature map it counts as
+    if it lay on its edge, further away as zero.
+
+    Parameters
+    ----------
+    data : NDArray
+        Feature maps, of shape (batch, channels, height, width).
+    rois : NDArray
+        Of shape (boxes, 5): the number of an image, and x1, y1, x2, y2. A box in an image below 0 is no box: zeros.
+        Their gradient is zero.
+    pooled_size : tuple of int
+        Height and width of the grid.
+    spatial_scale : float
+        What a box's coordinates are multiplied with to be points of the feature map.
+    sample_ratio : int
+        Samples along each axis of each bin of the grid; by default, or if not above 0, as many as a bin has points.
+    position_sensitive : bool
+        Whether each place of the grid takes channels of its own: those of place p, of n places, are p, p + n, ...
+    aligned : bool
+        Whether points are the middles of pixels. If not, boxes are moved by half a pixel, and have at least one point.
+
+    Returns
+    -------
+    NDArray
+        Of shape (boxes, channels, *pooled_size); position-sensitive, channels divided by the number of places.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    OutOfRangeError
+        If a box is in an image that is not there.
+    ArgumentError
+        If a box ends before it begins, and is `aligned`.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x = nd.arange(16).reshape((1, 1, 4, 4))
+    >>> box = nd.array([[0, 0, 0, 2, 2]])
+    >>> nd.contrib.ROIAlign(x, box, pooled_size=(2, 2), spatial_scale=1, sample_ratio=2).asnumpy()
+    array([[[[2.5, 3.5],
+             [6.5, 7.5]]]], dtype=float32)
+    """
+    grid = pooled_lengths("ROIAlign", pooled_size)
+    require_boxes("ROIAlign", data, rois, 5, "(image, x1, y1, x2, y2)", -1)
+    if position_sensitive:
+        _require_places("ROIAlign", data.shape[1], grid)
+    if aligned:
+        _require_sizes(rois)
+    dtype = _working(data, rois)
+    places, weights = _box_taps(data.shape, rois, dtype, grid, spatial_scale, sample_ratio, position_sensitive, aligned)
+    rows = gather_rows.forward(_pixels(data, grid if position_sensitive else None), weights, places)
+    return _boxes(rows, len(rois), *grid)
+
+
+def _require_places(name: str, channels: int, grid: tuple[int, int]) -> None:
+    if channels % (grid[0] * grid[1]):
+        raise ShapeError(
+            f"{name}: data has {channels} channels; expected a multiple of {grid[0]} x {grid[1]}, as "
+            "position_sensitive gives each place of the grid channels of its own."
+        )
+
+
+def _require_sizes(rois: np.ndarray) -> None:
+    wrong = np.flatnonzero((rois[:, 3:] < rois[:, 1:3]).any(axis=1) & (rois[:, 0] >= 0))
+    if wrong.size:
+        raise ArgumentError(
+            f"ROIAlign: box {wrong[0]} of rois is {rois[wrong[0], 1:].tolist()}; expected (x1, y1, x2, y2) with "
+            "x1 <= x2 and y1 <= y2, as aligned=True."
+        )
+
+
+@roi_align.def_grad(argnum=0)
+def _roi_align_gradient(
+    ans: Any,
+    data: Any,
+    rois: Any,
+    *,
+    pooled_size: Any,
+    spatial_scale: float,
+    sample_ratio: int,
+    position_sensitive: bool,
+    aligned: bool,
+) -> Any:
+    shape, dtype = np.shape(data), _working(data, rois)
+    grid = pooled_lengths("ROIAlign", pooled_size)
+    apart = grid if position_sensitive else None
+    count = shape[0] * shape[2] * shape[3] * (grid[0] * grid[1] if position_sensitive else 1)
+
+    def gradient(g: Any) -> Any:
+        places, weights = _box_taps(shape, rois, dtype, grid, spatial_scale, sample_ratio, position_sensitive, aligned)
+        return _images(scatter_rows(_of_boxes(g), weights, places, count=count), shape, apart)
+
+    return gradient
+
+
+roi_align.def_grad_zero(1)
+roi_align.keep_shape_only(0)
+
+
+@roi_align.def_infer_shape
+def _roi_align_shapes(
+    inputs: Shapes, outputs: Shapes, *, pooled_size: Any, position_sensitive: bool
+) -> tuple[Shapes, Shapes]:
+    grid = pooled_lengths("ROIAlign", pooled_size)
+    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    boxes, channels, places = merge_lengths(rois[0], answer[0]), data[1], grid[0] * grid[1]
+    if position_sensitive:
+        if channels != UNKNOWN:
+            _require_places("ROIAlign", channels, grid)
+        found = derived(lambda n: n // places, channels)
+        channels = merge_lengths(channels, derived(lambda n: n * places, answer[1]))
+    else:
+        found = channels = merge_lengths(channels, answer[1])
+    return [(data[0], channels, *data[2:]), (boxes, 5)], [(boxes, found, *grid)]
+
+
+roi_align.category = "pooling"
+
+# -- RROIAlign ---------------------------------------------------------------------------------------------------------
+
+
+def _rotated_taps(
+    shape: Ints, rois: Any, dtype: Any, grid: tuple[int, int], spatial_scale: float, sampling_ratio: int
+) -> tuple[Any, Any]:
+    """Return which pixels each place of each turned box takes, and their weights."""
+    _, _, height, width = shape
+    tall, wide = grid
+    rois = rois.astype(dtype)
+    middles = rois[:, 1:3] * np.array(spatial_scale, dtype)
+    sizes = np.maximum(rois[:, 3:5] * np.array(spatial_scale, dtype), 1)
+    angles = rois[:, 5] * np.array(np.pi / 180, dtype)
+
+    def along(lengths: Any, bins: int) -> tuple[Any, Any]:
+        """Return where samples lie from the middle, and the share of each: of shape (boxes, bins, samples)."""
+        size = lengths / bins
+        if sampling_ratio > 0:
+            counts: Any = np.full((np.shape(rois)[0], 1, 1), sampling_ratio, dtype)
+            samples = np.arange(sampling_ratio).astype(dtype)
+        else:
+            counts = np.reshape(np.ceil(size), (-1, 1, 1))
+            samples = np.arange(int(np.max(counts, initial=0))).astype(dtype)
+        share = np.where(samples < counts, 1 / np.maximum(counts, 1), 0)
+        size, lengths = np.reshape(size, (-1, 1, 1)), np.reshape(lengths, (-1, 1, 1))
+        inner = (samples + np.array(0.5, dtype)) * size / np.maximum(counts, 1)
+        found = -lengths / 2 + np.reshape(np.arange(bins), (1, bins, 1)).astype(dtype) * size + inner
+        return found, np.broadcast_to(share, np.shape(found)).astype(dtype)
+
+    down, down_share = along(sizes[:, 1], tall)
+    across, across_share = along(sizes[:, 0], wide)
+    down, down_share = down[:, :, None, :, None], down_share[:, :, None, :, None]
+    across, across_share = across[:, None, :, None, :], across_share[:, None, :, None, :]
+    alone = (-1, 1, 1, 1, 1)
+    cosine, sine = np.reshape(np.cos(angles), alone), np.reshape(np.sin(angles), alone)
+    x = across * cosine + down * sine + np.reshape(middles[:, 0], alone)
+    y = down * cosine - across * sine + np.reshape(middles[:, 1], alone)
+    rows, weights_down, _ = clamped_taps(y, height, _counts(y, height))
+    columns, weights_across, _ = clamped_taps(x, width, _counts(x, width))
+    images = np.reshape(rois[:, 0].astype(np.intp), (-1, 1, 1, 1, 1, 1))
+    places = np.expand_dims((images * height + rows) * width, -1) + np.expand_dims(columns, -2)
+    weights = np.expand_dims(weights_down, -1) * np.expand_dims(weights_across, -2)
+    weights = weights * (down_share * across_share)[..., None, None]
+    count = np.shape(rois)[0] * tall * wide
+    taps = 4 * np.shape(x)[3] * np.shape(x)[4]
+    return np.reshape(places, (count, taps)), np.reshape(weights, (count, taps))
+
+
+@operator(name="_contrib_RROIAlign")
+def rotated_roi_align(
+    data: np.ndarray,
+    rois: np.ndarray,
+    *,
+    pooled_size: tuple[int, ...],
+    spatial_scale: float,
+    sampling_ratio: int = -1,
+) -> np.ndarray:
+    """Return turned boxes of feature maps, each as a grid of means of samples, as `ROIAlign` does.
+
+    Parameters
+    ----------
+    data : NDArray
+        Feature maps, of shape (batch, channels, height, width).
+    rois : NDArray
+        Of shape (boxes, 6): the number of an image, x and y of the middle, width, height, and by how many degrees the
+        box is turned, against the clock. Their gradient is zero.
+    pooled_size : tuple of int
+        Height and width of the grid.
+    spatial_scale : float
+        What a box's coordinates are multiplied with to be points of the feature map.
+    sampling_ratio : int
+        Samples along each axis of each bin of the grid; by default, or if not above 0, as many as a bin has points.
+
+    Returns
+    -------
+    NDArray
+        Of shape (boxes, channels, *pooled_size).
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    OutOfRangeError
+        If a box is in an image that is not there.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> x = nd.arange(16).reshape((1, 1, 4, 4))
+    >>> box = nd.array([[0, 1.5, 1.5, 2, 2, 90]])
+    >>> nd.contrib.RROIAlign(x, box, pooled_size=(2, 2), spatial_scale=1, sampling_ratio=1).asnumpy()
+    array([[[[ 9.,  5.],
+             [10.,  6.]]]], dtype=float32)
+    """
+    grid = pooled_lengths("RROIAlign", pooled_size)
+    require_boxes("RROIAlign", data, rois, 6, "(image, x, y, width, height, degrees)", 0)
+    places, weights = _rotated_taps(data.shape, rois, _working(data, rois), grid, spatial_scale, sampling_ratio)
+    return _boxes(gather_rows.forward(_pixels(data, None), weights, places), len(rois), *grid)
+
+
+@rotated_roi_align.def_grad(argnum=0)
+def _rotated_gradient(
+    ans: Any, data: Any, rois: Any, *, pooled_size: Any, spatial_scale: float, sampling_ratio: int
+) -> Any:
+    shape, dtype = np.shape(data), _working(data, rois)
+    grid = pooled_lengths("RROIAlign", pooled_size)
+    count = shape[0] * shape[2] * shape[3]
+
+    def gradient(g: Any) -> Any:
+        places, weights = _rotated_taps(shape, rois, dtype, grid, spatial_scale, sampling_ratio)
+        return _images(scatter_rows(_of_boxes(g), weights, places, count=count), shape, None)
+
+    return gradient
+
+
+rotated_roi_align.def_grad_zero(1)
+rotated_roi_align.keep_shape_only(0)
+
+
+@rotated_roi_align.def_infer_shape
+def _rotated_shapes(inputs: Shapes, outputs: Shapes, *, pooled_size: Any) -> tuple[Shapes, Shapes]:
+    grid = pooled_lengths("RROIAlign", pooled_size)
+    data, rois, answer = with_axes(inputs[0], 4), with_axes(inputs[1], 2), with_axes(outputs[0], 4)
+    boxes, channels = merge_lengths(rois[0], answer[0]), merge_lengths(data[1], answer[1])
+    return [(data[0], channels, *data[2:]), (boxes, 6)], [(boxes, channels, *grid)]
+
+
+rotated_roi_align.category = "pooling"

@@ -1,0 +1,162 @@
+"""Sums of a few weighted rows, which is what sampling an image between its points comes down to.
+
+An image becomes a matrix with a row a pixel and a column a channel, and each sample a few rows of it (`places`) with
+their `weights`: the product of a sparse matrix and a dense one. There are three operators, each linear in two arrays,
+and their derivatives are each other: the samples, the gradient of the rows, and that of the weights.
+
+Rows are fetched a block of samples at a time, which stays in the cache, and weighted by small products of matrices. The
+gradient of the rows is such a product, too, with the transposed matrix: where a pixel is in many samples, they are
+split into short pieces, whose sums are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from minpy.ops.registry import operator
+
+__all__ = ["clamped_taps", "gather_rows", "pair_rows", "scatter_rows", "taps"]
+
+# Bytes of rows that are fetched at a time.
+BLOCK = 1 << 18
+
+
+def _wide(*arrays: np.ndarray) -> tuple[np.dtype, list[np.ndarray]]:
+    """Return the dtype of the result, which is that of the first array, and the arrays as one dtype to compute in."""
+    dtype = arrays[0].dtype
+    working = np.promote_types(dtype, np.float32)
+    return dtype, [np.ascontiguousarray(array, working) for array in arrays]
+
+
+def _fetched(rows: np.ndarray, places: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """Yield (some samples, their rows), of shape (samples, rows a sample, channels). The next ones overwrite them."""
+    count, width = places.shape
+    block = max(1, BLOCK // max(1, width * rows.shape[1] * rows.itemsize))
+    buffer = np.empty((min(block, count), width, rows.shape[1]), rows.dtype)
+    for first in range(0, count, block):
+        chosen = slice(first, min(first + block, count))
+        part = buffer[: chosen.stop - first]
+        yield chosen, np.take(rows, places[chosen], axis=0, out=part, mode="clip")
+
+
+def _gathered(rows: np.ndarray, weights: np.ndarray, places: np.ndarray) -> np.ndarray:
+    result = np.empty((len(places), 1, rows.shape[1]), rows.dtype)
+    if len(rows) == 0:
+        result[...] = 0
+        return result[:, 0]
+    for chosen, fetched in _fetched(rows, places):
+        np.matmul(weights[chosen, None, :], fetched, out=result[chosen])
+    return result[:, 0]
+
+
+@operator(name="_gather_rows", public=False)
+def gather_rows(rows: Any, weights: Any, places: Any) -> Any:
+    """Return sums of weighted rows: of shape (samples, channels), from (rows, channels) and (samples, taps) twice."""
+    dtype, (rows, weights) = _wide(rows, weights)
+    return _gathered(rows, weights, places).astype(dtype, copy=False)
+
+
+@operator(name="_scatter_rows", public=False)
+def scatter_rows(gradient: Any, weights: Any, places: Any, *, count: int) -> Any:
+    """Return the transpose of `gather_rows` in its rows, of which there are `count`."""
+    dtype, (gradient, weights) = _wide(gradient, weights)
+    result = np.zeros((count, gradient.shape[1]), gradient.dtype)
+    flat = places.reshape(-1)
+    if not flat.size or not gradient.shape[1]:
+        return result.astype(dtype, copy=False)
+    order = np.argsort(flat, kind="stable")
+    counts = np.bincount(flat, minlength=count)
+    used = np.flatnonzero(counts)
+    counts = counts[used]
+    length = int(np.clip(2 ** np.ceil(np.log2(flat.size / len(used))), 4, 16))
+    pieces = -(-counts // length)
+    firsts = np.cumsum(pieces) - pieces
+    slots = np.arange(flat.size) + np.repeat(firsts * length - (np.cumsum(counts) - counts), counts)
+    total = int(pieces.sum())
+    sources, factors = np.zeros(total * length, np.intp), np.zeros(total * length, gradient.dtype)
+    sources[slots], factors[slots] = order // places.shape[1], weights.reshape(-1)[order]
+    parts = _gathered(gradient, factors.reshape(total, length), sources.reshape(total, length))
+    result[used] = np.add.reduceat(parts, firsts, axis=0) if total > len(used) else parts
+    return result.astype(dtype, copy=False)
+
+
+@operator(name="_pair_rows", public=False)
+def pair_rows(rows: Any, gradient: Any, places: Any) -> Any:
+    """Return the transpose of `gather_rows` in its weights: the product of each sample's row with its rows."""
+    dtype, (rows, gradient) = _wide(rows, gradient)
+    result = np.zeros((*places.shape, 1), rows.dtype)
+    if len(rows):
+        for chosen, fetched in _fetched(rows, places):
+            np.matmul(fetched, gradient[chosen, :, None], out=result[chosen])
+    return result[..., 0].astype(dtype, copy=False)
+
+
+@gather_rows.def_grad(argnum=0)
+def _gather_rows_gradient(ans: Any, rows: Any, weights: Any, places: Any) -> Any:
+    count = np.shape(rows)[0]
+    return lambda g: scatter_rows(g, weights, places, count=count)
+
+
+gather_rows.def_grad(lambda ans, rows, weights, places: lambda g: pair_rows(rows, g, places), argnum=1)
+scatter_rows.def_grad(lambda ans, gradient, weights, places: lambda h: gather_rows(h, weights, places), argnum=0)
+scatter_rows.def_grad(lambda ans, gradient, weights, places: lambda h: pair_rows(h, gradient, places), argnum=1)
+
+
+@pair_rows.def_grad(argnum=0)
+def _pair_rows_gradient(ans: Any, rows: Any, gradient: Any, places: Any) -> Any:
+    count = np.shape(rows)[0]
+    return lambda h: scatter_rows(gradient, h, places, count=count)
+
+
+pair_rows.def_grad(lambda ans, rows, gradient, places: lambda h: gather_rows(rows, h, places), argnum=1)
+for _made in (gather_rows, scatter_rows, pair_rows):
+    _made.def_grad_zero(2)
+
+# -- which rows a sample takes, along one axis -------------------------------------------------------------------------
+
+
+def taps(positions: Any, length: int) -> tuple[Any, Any, Any]:
+    """Return the two points of an axis beside each position, their weights, and the weights' slopes.
+
+    What lies outside counts as zero: its weights and slopes are zero.
+
+    Parameters
+    ----------
+    positions : array
+        Of any shape; points of the axis are whole numbers.
+    length : int
+        Of the axis.
+
+    Returns
+    -------
+    tuple
+        (places, weights, slopes), each with a further axis of length 2; places are integers.
+    """
+    near = np.clip(positions, -2, length + 1)  # and whatever is further away, infinity too, is outside
+    low = np.floor(near)
+    part = near - low
+    points = np.stack((low, low + 1), axis=-1)
+    inside = np.logical_and(points >= 0, points <= length - 1)
+    weights = np.where(inside, np.stack((1 - part, part), axis=-1), 0)
+    slopes = np.where(inside, np.array([-1, 1], weights.dtype), 0)
+    return np.where(inside, points, 0).astype(np.intp), weights, slopes
+
+
+def clamped_taps(positions: Any, length: int, inside: Any) -> tuple[Any, Any, Any]:
+    """Return the two points of an axis beside each position, their weights, and the weights' slopes.
+
+    Positions outside count as the end of the axis that is nearest, where they are `inside` of what counts at all;
+    others have weights and slopes that are zero. The rest is as for `taps`.
+    """
+    last = max(length - 1, 0)
+    near = np.where(inside, np.clip(positions, 0, last), 0)
+    low = np.floor(near)
+    part = near - low
+    weights = np.where(np.expand_dims(inside, -1), np.stack((1 - part, part), axis=-1), 0)
+    moves = np.logical_and(inside, np.logical_and(positions >= 0, positions <= last))
+    slopes = np.where(np.expand_dims(moves, -1), np.array([-1, 1], weights.dtype), 0)
+    points = np.stack((low, np.minimum(low + 1, last)), axis=-1)
+    return points.astype(np.intp), weights, slopes

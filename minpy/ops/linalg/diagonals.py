@@ -1,0 +1,346 @@
+"""Diagonals and triangles of matrices, taken out and put in."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ShapeError
+from minpy.core.sums import sum_over
+from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes, same_dtype
+from minpy.ops.inference.rules import derived, forwards, known_ndim, merge_lengths
+from minpy.ops.linalg.matrices import merge_square, require_matrices, require_square
+from minpy.ops.registry import operator
+
+__all__ = ["extractdiag", "extracttrian", "makediag", "maketrian", "sumlogdiag"]
+
+
+@operator(name="_linalg_sumlogdiag", aliases=("linalg_sumlogdiag",))
+def sumlogdiag(A: np.ndarray) -> np.ndarray:
+    """Return the sum of the logarithms of the diagonal of each of many matrices.
+
+    Parameters
+    ----------
+    A : NDArray
+        Square matrices, (..., n, n), floating point, with positive diagonals.
+
+    Returns
+    -------
+    NDArray
+        Of the leading shape; (1,) for a single matrix.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square.
+    DTypeError
+        If `A` does not hold floating-point numbers.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.linalg.sumlogdiag(nd.array([[1, 1], [1, 7]])).asnumpy().round(4)
+    array([1.9459], dtype=float32)
+    """
+    require_matrices("linalg.sumlogdiag", "A", A)
+    require_square("linalg.sumlogdiag", "A", A)
+    total = sum_over(np.log(np.diagonal(A, 0, -2, -1)), axis=-1)
+    return np.reshape(total, A.shape[:-2] or (1,))
+
+
+@sumlogdiag.def_grad()
+def _sumlogdiag_gradient(ans: Any, A: Any) -> Any:
+    shape = np.shape(A)
+    on_diagonal = np.eye(shape[-1], dtype=np.bool_)
+    return lambda g: np.where(on_diagonal, np.reshape(g, (*shape[:-2], 1, 1)) / np.where(on_diagonal, A, 1), 0)
+
+
+@sumlogdiag.def_infer_shape
+@forwards
+def _sumlogdiag_shape(A: Any, **_: Any) -> Any:
+    square: Any = merge_square(A)
+    return square[:-2] or (1,)
+
+
+# -- what is taken out, and put in -------------------------------------------------------------------------------------
+
+
+def _diagonal_places(count: int, offset: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and columns of so many elements of a diagonal, which may lie beside the main one."""
+    along = np.arange(count)
+    return along + max(-offset, 0), along + max(offset, 0)
+
+
+def _triangle_places(count: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and columns of a triangle with so many elements on its longest diagonal, in MXNet's order.
+
+    That is row by row for lower triangles, and column by column for upper ones.
+    """
+    rows, columns = np.tril_indices(count)
+    if offset > 0 or (offset == 0 and not lower):
+        return columns, rows + max(offset, 0)
+    return rows + max(-offset, 0), columns
+
+
+def _reach(name: str, A: Any, offset: int) -> int:
+    """Return the length of a diagonal."""
+    if A.ndim < 2:
+        raise ShapeError(f"{name}: A has shape {A.shape}; expected matrices in its last two axes, (..., n, n).")
+    require_square(name, "A", A)
+    size: int = A.shape[-1]
+    if abs(offset) >= max(size, 1):
+        raise ShapeError(
+            f"{name}: offset {offset} is out of range for A {A.shape}; expected {1 - size} <= offset <= {size - 1}."
+        )
+    return size - abs(offset)
+
+
+def _put(data: Any, places: tuple[np.ndarray, np.ndarray], size: int) -> Any:
+    """Return square matrices of zeros in which the data's last axis stands at some places."""
+    # One product with zeros and ones would be differentiable as well, but costs n⁴; these places are each taken once.
+    return _put_at(data, rows=places[0], columns=places[1], size=size)
+
+
+@operator(name="_take_places", public=False)
+def _taken(A: np.ndarray, *, rows: Any, columns: Any) -> np.ndarray:
+    """Return the elements of matrices at some places, along one axis."""
+    return A[..., rows, columns]
+
+
+@operator(name="_put_places", public=False)
+def _put_at(data: np.ndarray, *, rows: Any, columns: Any, size: int) -> np.ndarray:
+    """Return square matrices of zeros with elements put at some places: the transpose of taking them."""
+    result = np.zeros((*data.shape[:-1], size, size), data.dtype)
+    result[..., rows, columns] = data
+    return result
+
+
+_taken.def_grad(lambda ans, A, *, rows, columns: lambda g: _put_at(g, rows=rows, columns=columns, size=np.shape(A)[-1]))
+_put_at.def_grad(lambda ans, data, *, rows, columns, size: lambda g: _taken(g, rows=rows, columns=columns))
+
+
+@operator(name="_linalg_extractdiag", aliases=("linalg_extractdiag",))
+def extractdiag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
+    """Return a diagonal of each of many square matrices.
+
+    Parameters
+    ----------
+    A : NDArray
+        Square matrices, (..., n, n), of any dtype.
+    offset : int
+        Which diagonal: 0 is the main one, positive ones lie above it and negative ones below.
+
+    Returns
+    -------
+    NDArray
+        Of shape (..., n - |offset|).
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square, or have no such diagonal.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.linalg.extractdiag(nd.array([[1, 2], [3, 4]])).asnumpy()
+    array([1., 4.], dtype=float32)
+    """
+    count = _reach("linalg.extractdiag", A, offset)
+    rows, columns = _diagonal_places(count, offset)
+    return A[..., rows, columns]
+
+
+@extractdiag.def_grad()
+def _extractdiag_gradient(ans: Any, A: Any, *, offset: int) -> Any:
+    size = np.shape(A)[-1]
+    return lambda g: _put(g, _diagonal_places(size - abs(offset), offset), size)
+
+
+@operator(name="_linalg_makediag", aliases=("linalg_makediag",))
+def makediag(A: np.ndarray, *, offset: int = 0) -> np.ndarray:
+    """Return square matrices with the given diagonals, and zeros elsewhere.
+
+    Parameters
+    ----------
+    A : NDArray
+        Diagonals, (..., n), of any dtype.
+    offset : int
+        Which diagonal: 0 is the main one, positive ones lie above it and negative ones below.
+
+    Returns
+    -------
+    NDArray
+        Of shape (..., m, m) with m = n + |offset|.
+
+    Raises
+    ------
+    ShapeError
+        If `A` has no axis.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.linalg.makediag(nd.array([1, 2])).asnumpy()
+    array([[1., 0.],
+           [0., 2.]], dtype=float32)
+    """
+    if not A.ndim:
+        raise ShapeError("linalg.makediag: A has shape (); expected at least one axis, (..., n).")
+    count = A.shape[-1]
+    return _put(A, _diagonal_places(count, offset), count + abs(offset))
+
+
+@makediag.def_grad()
+def _makediag_gradient(ans: Any, A: Any, *, offset: int) -> Any:
+    rows, columns = _diagonal_places(np.shape(A)[-1], offset)
+    return lambda g: _taken(g, rows=rows, columns=columns)
+
+
+@operator(name="_linalg_extracttrian", aliases=("linalg_extracttrian",))
+def extracttrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.ndarray:
+    """Return a triangle of each of many square matrices, along one axis.
+
+    Parameters
+    ----------
+    A : NDArray
+        Square matrices, (..., n, n), of any dtype.
+    offset : int
+        The diagonal with which the triangle begins. A positive one means the upper triangle, a negative one the lower.
+    lower : bool
+        Which triangle, if `offset` is 0.
+
+    Returns
+    -------
+    NDArray
+        Of shape (..., k (k + 1) / 2) with k = n - |offset|: lower triangles row by row, upper ones column by column.
+
+    Raises
+    ------
+    ShapeError
+        If the matrices are not square, or have no such diagonal.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.linalg.extracttrian(nd.array([[1, 2], [3, 4]])).asnumpy()
+    array([1., 3., 4.], dtype=float32)
+    """
+    count = _reach("linalg.extracttrian", A, offset)
+    rows, columns = _triangle_places(count, offset, lower)
+    return A[..., rows, columns]
+
+
+@extracttrian.def_grad()
+def _extracttrian_gradient(ans: Any, A: Any, *, offset: int, lower: bool) -> Any:
+    size = np.shape(A)[-1]
+    return lambda g: _put(g, _triangle_places(size - abs(offset), offset, lower), size)
+
+
+def _triangle_size(length: int) -> int:
+    """Return the number of rows of a triangle with so many elements."""
+    size = (math.isqrt(8 * length + 1) - 1) // 2
+    if size * (size + 1) != 2 * length:
+        raise ShapeError(
+            f"linalg.maketrian: the last axis of A has length {length}; expected n (n + 1) / 2, such as "
+            f"{size * (size + 1) // 2} or {(size + 1) * (size + 2) // 2}."
+        )
+    return size
+
+
+@operator(name="_linalg_maketrian", aliases=("linalg_maketrian",))
+def maketrian(A: np.ndarray, *, offset: int = 0, lower: bool = True) -> np.ndarray:
+    """Return square matrices with the given triangles, and zeros elsewhere: the inverse of `extracttrian`.
+
+    Parameters
+    ----------
+    A : NDArray
+        Triangles, (..., k (k + 1) / 2), of any dtype: lower ones row by row, upper ones column by column.
+    offset : int
+        The diagonal with which the triangle begins. A positive one means the upper triangle, a negative one the lower.
+    lower : bool
+        Which triangle, if `offset` is 0.
+
+    Returns
+    -------
+    NDArray
+        Of shape (..., n, n) with n = k + |offset|.
+
+    Raises
+    ------
+    ShapeError
+        If no triangle has so many elements.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.linalg.maketrian(nd.array([1, 2, 3])).asnumpy()
+    array([[1., 0.],
+           [2., 3.]], dtype=float32)
+    """
+    if not A.ndim:
+        raise ShapeError("linalg.maketrian: A has shape (); expected at least one axis, (..., n (n + 1) / 2).")
+    count = _triangle_size(A.shape[-1])
+    return _put(A, _triangle_places(count, offset, lower), count + abs(offset))
+
+
+@maketrian.def_grad()
+def _maketrian_gradient(ans: Any, A: Any, *, offset: int, lower: bool) -> Any:
+    rows, columns = _triangle_places(_triangle_size(np.shape(A)[-1]), offset, lower)
+    return lambda g: _taken(g, rows=rows, columns=columns)
+
+
+def _between(inputs: Any, outputs: Any, offset: int, taken: Any, size: Any) -> Any:
+    """Return the shapes of matrices, and of what is taken out of them: `taken` elements of a diagonal or a triangle."""
+    [matrices], [parts] = inputs, outputs
+    if known_ndim(matrices, parts) is None:
+        return inputs, outputs
+    square = merge_square(matrices)
+    if parts is not None:
+        if not parts:
+            raise ShapeError("expected at least one axis.")
+        whole = derived(lambda count: size(count) + abs(offset), parts[-1])
+        square = merge_square(square, (*parts[:-1], whole, whole))
+    lead, length = (square or ())[:-2], (square or ())[-1]
+    if length != UNKNOWN and length < abs(offset):
+        raise ShapeError(f"offset {offset} is out of range for matrices of {length} rows and columns.")
+    count = derived(lambda length: taken(length - abs(offset)), length)
+    parts = merge_shapes(parts, (*lead, count)) or ()
+    return [square], [(*lead, merge_lengths(parts[-1], count))]
+
+
+def _triangular_number(count: int) -> int:
+    return count * (count + 1) // 2
+
+
+def _same(count: int) -> int:
+    return count
+
+
+@extractdiag.def_infer_shape
+def _extractdiag_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
+    return _between(inputs, outputs, offset, _same, _same)
+
+
+@makediag.def_infer_shape
+def _makediag_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
+    return _between(outputs, inputs, offset, _same, _same)[::-1]
+
+
+@extracttrian.def_infer_shape
+def _extracttrian_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
+    return _between(inputs, outputs, offset, _triangular_number, _triangle_size)
+
+
+@maketrian.def_infer_shape
+def _maketrian_shapes(inputs: Any, outputs: Any, *, offset: int) -> Any:
+    return _between(outputs, inputs, offset, _triangular_number, _triangle_size)[::-1]
+
+
+for _operator in (sumlogdiag, extractdiag, makediag, extracttrian, maketrian):
+    _operator.def_infer_type(same_dtype)
+# Their rules read no values of the data, only its shape.
+for _operator in (extractdiag, makediag, extracttrian, maketrian, _taken):
+    _operator.keep_shape_only(0)

@@ -1,0 +1,181 @@
+"""Softmax of the elements that a mask leaves, and its logarithm: attention that does not look everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ShapeError
+from minpy.core.sums import sum_over
+from minpy.ops.axes import one_axis
+from minpy.ops.dtypes import require_floats
+from minpy.ops.inference.partial_shapes import broadcast_shapes, merge_shapes
+from minpy.ops.inference.rules import dtype_of, like_data
+from minpy.ops.nn.softmax import masked_softmax_along, raw_masked_softmax
+from minpy.ops.registry import operator
+
+__all__ = ["masked_log_softmax", "masked_softmax"]
+
+
+@operator(name="_npx_masked_softmax")
+def masked_softmax(
+    data: np.ndarray,
+    mask: np.ndarray,
+    *,
+    axis: int = -1,
+    temperature: float | None = 1.0,
+    normalize: bool = True,
+) -> np.ndarray:
+    """Return exp(data / temperature) where a mask is set, scaled so that it sums to 1 along an axis; 0 elsewhere.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point.
+    mask : NDArray
+        Of a shape that broadcasts to the data's: elements count where it is not 0.
+    axis : int
+    temperature : float, optional
+        Divides the data.
+    normalize : bool
+        Accepted and not used: the maximum is always subtracted first, so that nothing overflows.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape and dtype. Where the mask leaves nothing along the axis, all elements are 0.
+
+    Raises
+    ------
+    ShapeError
+        If the mask does not broadcast to the data, or there is no such axis.
+    DTypeError
+        If `data` holds integers.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> data, mask = nd.array([[0, 0, 9]]), nd.array([[1, 1, 0]])
+    >>> nd._internal._npx_masked_softmax(data, mask).asnumpy()
+    array([[0.5, 0.5, 0. ]], dtype=float32)
+    """
+    return _masked_softmax_by(
+        data, mask, axis=axis, temperature=temperature, normalize=normalize, masked=masked_softmax_along
+    )
+
+
+@masked_softmax.def_kernel
+def _masked_softmax_by(
+    data: Any,
+    mask: Any,
+    *,
+    axis: int,
+    temperature: float | None,
+    normalize: bool,
+    masked: Callable[..., Any] = raw_masked_softmax,
+) -> Any:
+    logits, chosen, axis = _prepared("masked_softmax", data, mask, axis, temperature)
+    return masked(logits, chosen, axis).astype(data.dtype, copy=False)
+
+
+def _prepared(name: str, data: Any, mask: Any, axis: int, temperature: float | None) -> tuple[Any, Any, int]:
+    """Return (the logits to compute with, the mask as booleans, the axis counted from the left)."""
+    require_floats(name, data)
+    axis = one_axis(name, axis, data.ndim)
+    shape, given = data.shape, mask.shape
+    fits = zip(reversed(given), reversed(shape), strict=False)
+    if len(given) > len(shape) or any(length not in (1, wanted) for length, wanted in fits):
+        raise ShapeError(
+            f"{name}: mask has shape {given}; expected {shape}, that of data, or one that broadcasts to it."
+        )
+    if data.dtype.itemsize == 2:  # sums of many float16 would lose their small terms
+        data = data.astype(np.float32)
+    return data if temperature in (None, 1) else data / data.dtype.type(temperature), mask != 0, axis
+
+
+def _scaled(part: Any, temperature: float | None) -> Any:
+    return part if temperature in (None, 1) else part / temperature
+
+
+@masked_softmax.def_grad(argnum=0)
+def _masked_softmax_gradient(ans: Any, data: Any, mask: Any, *, axis: int, temperature: float | None) -> Any:
+    def gradient(g: Any) -> Any:
+        part = ans * g
+        return _scaled(part - ans * sum_over(part, axis=axis, keepdims=True), temperature)
+
+    return gradient
+
+
+@operator(name="_npx_masked_log_softmax")
+def masked_log_softmax(
+    data: np.ndarray,
+    mask: np.ndarray,
+    *,
+    axis: int = -1,
+    temperature: float | None = 1.0,
+    normalize: bool = True,
+) -> np.ndarray:
+    """Return the logarithm of `masked_softmax`, without its loss of precision; -inf where the mask is 0.
+
+    Parameters
+    ----------
+    data : NDArray
+        Floating point.
+    mask : NDArray
+        Of a shape that broadcasts to the data's: elements count where it is not 0.
+    axis : int
+    temperature : float, optional
+        Divides the data.
+    normalize : bool
+        Accepted and not used: the maximum is always subtracted first, so that nothing overflows.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape and dtype. The gradient is 0 where the mask is.
+
+    Raises
+    ------
+    ShapeError
+        If the mask does not broadcast to the data, or there is no such axis.
+    DTypeError
+        If `data` holds integers.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> data, mask = nd.array([[0, 0, 9]]), nd.array([[1, 1, 0]])
+    >>> nd._internal._npx_masked_log_softmax(data, mask).asnumpy().round(4)
+    array([[-0.6931, -0.6931,    -inf]], dtype=float32)
+    """
+    logits, chosen, axis = _prepared("masked_log_softmax", data, mask, axis, temperature)
+    kept = np.where(chosen, logits, -np.inf)
+    highest = np.max(kept, axis=axis, keepdims=True, initial=-np.inf)
+    rest = kept - np.where(np.isneginf(highest), 0, highest)
+    total = sum_over(np.exp(rest), axis, keepdims=True)
+    return (rest - np.log(np.where(total == 0, 1, total))).astype(data.dtype, copy=False)
+
+
+@masked_log_softmax.def_grad(argnum=0)
+def _masked_log_softmax_gradient(ans: Any, data: Any, mask: Any, *, axis: int, temperature: float | None) -> Any:
+    def gradient(g: Any) -> Any:
+        part = np.where(mask != 0, g, 0)
+        return _scaled(part - np.exp(ans) * sum_over(part, axis=axis, keepdims=True), temperature)
+
+    return gradient
+
+
+def _masked_shapes(inputs: Any, outputs: Any, **_: Any) -> Any:
+    [data, mask], [result] = like_data(inputs, outputs)
+    if data is not None and mask is not None:
+        merge_shapes(data, broadcast_shapes(data, mask))
+    return [data, mask], [result]
+
+
+for _operator in (masked_softmax, masked_log_softmax):
+    _operator.def_grad_zero(1)
+    _operator.def_infer_shape(_masked_shapes)
+    _operator.def_infer_type(dtype_of(0))
+    _operator.category = "activation"
