@@ -28,11 +28,11 @@ def _matrix(name: str, kind: str, count: int) -> Callable[..., Any]:
 
 
 cholesky = _matrix("cholesky", "_npi_cholesky", 1)
-det = _matrix("det", "_linalg_det", 1)
+det = _matrix("det", "", 1)  # `_linalg_det` of one matrix has one axis
 eig = _matrix("eig", "_npi_eig", 2)
 eigvals = _matrix("eigvals", "_npi_eigvals", 1)
 inv = _matrix("inv", "_linalg_inverse", 1)
-slogdet = _matrix("slogdet", "_linalg_slogdet", 2)
+slogdet = _matrix("slogdet", "", 2)
 svd = _matrix("svd", "_npi_svd", 3)
 
 
