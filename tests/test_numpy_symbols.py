@@ -63,7 +63,7 @@ def test_a_symbol_gives_what_arrays_give(call: str, dtype: str) -> None:
                 numpy.testing.assert_allclose(output.asnumpy(), array.asnumpy(), **tolerance)
                 assert output.shape == array.shape == shape
                 assert output.dtype == numpy.dtype(kind).type
-                if names:  # without, MXNet's default dtype
+                if names and "ntile" not in call:  # else MXNet's dtype: NumPy 1 makes float64 of float32
                     assert output.dtype == array.dtype.type
         recorded = [(array, head) for array, head in zip(wanted, heads, strict=True) if array._node is not None]
         if recorded and differentiable:

@@ -49,7 +49,7 @@ _NO_OPERATORS = frozenset(
 def functions_of(module: Any, prefix: str = "") -> dict[str, Callable[..., Any]]:
     """Return the functions of one of NumPy's modules that are functions of arrays, by their names in `minpy.np`."""
     found = {}
-    for name in getattr(module, "__all__", dir(module)):
+    for name in [*getattr(module, "__all__", dir(module)), *(("abs", "max", "min", "round") if module is np else ())]:
         value = vars(module).get(name)
         if name.startswith("_") or name in _NO_OPERATORS or not callable(value) or inspect.isclass(value):
             continue

@@ -33,6 +33,9 @@ _COUNTS: dict[str, int | Callable[[Mapping[str, Any]], int]] = {
 }
 
 
+_PARAMETERS = {"unravel_index": ("indices", "shape", "order")}
+
+
 def _gradient_count(given: Mapping[str, Any]) -> int:
     axis = given.get("axis")
     return len(axis) if isinstance(axis, (tuple, list)) else 1
@@ -42,6 +45,8 @@ def _count(name: str, function: Any, arguments: Any, keywords: Mapping[str, Any]
     found = _COUNTS.get(name, 1)
     if isinstance(found, int):
         return found
+    if name in _PARAMETERS:  # a built-in function, whose signature NumPy 1 does not tell
+        return found({**dict(zip(_PARAMETERS[name], arguments, strict=False)), **keywords})
     return found(inspect.signature(function).bind(*arguments, **keywords).arguments)
 
 
