@@ -1,6 +1,7 @@
 """minpy: operators written in plain NumPy, differentiable everywhere."""
 
 from importlib import import_module
+from os import environ
 from typing import TYPE_CHECKING
 
 from minpy import (
@@ -39,6 +40,7 @@ from minpy.core.switches import (
     use_np_shape,
 )
 from minpy.functional import elementwise_grad, grad, grad_and_loss, hessian, jacobian, jvp, value_and_grad, vjp
+from minpy.namespaces import install_as_mxnet
 from minpy.symbol import Symbol
 from minpy.version import __version__
 
@@ -50,22 +52,30 @@ __all__ = [
     "__version__",
     "attribute",
     "autograd",
+    "base",
     "context",
+    "contrib",
     "cpu",
     "cpu_pinned",
     "cpu_shared",
     "current_context",
     "customop",
+    "dlpack",
     "elementwise_grad",
+    "engine",
+    "error",
     "executor",
     "gpu",
     "grad",
     "grad_and_loss",
     "hessian",
+    "install_as_mxnet",
     "is_np_array",
     "is_np_shape",
     "jacobian",
     "jvp",
+    "libinfo",
+    "log",
     "name",
     "nd",
     "ndarray",
@@ -77,17 +87,24 @@ __all__ = [
     "numpy",
     "numpy_extension",
     "operator",
+    "profiler",
     "random",
+    "registry",
     "reset_np",
     "rnd",
+    "rtc",
+    "runtime",
     "set_np",
     "set_np_shape",
     "sym",
     "symbol",
     "test_utils",
+    "th",
+    "torch",
     "use_np",
     "use_np_array",
     "use_np_shape",
+    "util",
     "value_and_grad",
     "visualization",
     "viz",
@@ -98,15 +115,38 @@ namespaces.install()
 __dir__ = namespaces.listing(__all__)
 
 if TYPE_CHECKING:
-    from minpy import test_utils, visualization
+    from minpy import (
+        base,
+        contrib,
+        dlpack,
+        engine,
+        error,
+        libinfo,
+        log,
+        profiler,
+        registry,
+        rtc,
+        runtime,
+        test_utils,
+        torch,
+        util,
+        visualization,
+    )
+    from minpy import torch as th
     from minpy import visualization as viz
 else:
-    _LATE = {"test_utils": "test_utils", "visualization": "visualization", "viz": "visualization"}
 
     def __getattr__(name):
-        if name in _LATE:  # tools: most programs use neither, and need not import them
-            return globals().setdefault(name, import_module(f"minpy.{_LATE[name]}"))
+        if name in namespaces.LATE:
+            return globals().setdefault(name, import_module(f"minpy.{namespaces.ALIASES.get(name, name)}"))
         text = namespaces.missing_part(name)
         if text is not None:
             raise AttributeError(text)
         return namespaces.missing("minpy", "attribute", __all__)(name)
+
+
+if environ.get("MXNET_PROFILER_AUTOSTART", "0") not in ("", "0"):
+    from minpy.profiler.control import start_with_program
+
+    start_with_program()
+    del start_with_program

@@ -9,7 +9,7 @@ from minpy.core.errors import ContextError, nearest
 from minpy.core.state import ThreadValues, leaving
 from minpy.namespaces import listing
 
-__all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "num_gpus"]
+__all__ = ["Context", "cpu", "cpu_pinned", "cpu_shared", "current_context", "gpu", "gpu_memory_info", "num_gpus"]
 __dir__ = listing(__all__)
 
 
@@ -97,6 +97,11 @@ class Context(metaclass=_HasDefault):
 
     def __reduce__(self) -> tuple[type[Context], tuple[str, int]]:
         return Context, (self.device_type, self.device_id)
+
+    def __setstate__(self, state: dict[str, int]) -> None:
+        """Take over what a pickle written by MXNet holds."""
+        self.device_type = self.devtype2str[state["device_typeid"]]
+        self.device_id = state["device_id"]
 
     def __enter__(self) -> Context:
         values = vars(_default)
@@ -224,6 +229,30 @@ def num_gpus() -> int:
     cpu(0)
     """
     return 0
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """Raise: there are no GPUs whose memory could be told.
+
+    Parameters
+    ----------
+    device_id : int
+        The GPU's number.
+
+    Returns
+    -------
+    tuple of int
+        The free and the total bytes, where there is a GPU.
+
+    Raises
+    ------
+    ContextError
+        Always.
+    """
+    raise ContextError(
+        f"gpu_memory_info: there is no gpu({device_id}): this build computes on the CPU, and minpy.num_gpus() is 0. "
+        "Ask `if minpy.num_gpus()` first."
+    )
 
 
 def resolve_context(context: Context | str | None) -> Context:

@@ -14,9 +14,23 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from minpy.core.errors import MissingPartError, nearest
+from minpy.core.errors import MissingPartError, MXNetError, nearest
 
-__all__ = ["ALIASES", "INSIDE", "PARTS_TO_COME", "install", "listing", "missing", "missing_part"]
+__all__ = [
+    "ALIASES",
+    "INSIDE",
+    "LATE",
+    "MXNET_VERSION",
+    "PARTS_TO_COME",
+    "install",
+    "install_as_mxnet",
+    "listing",
+    "missing",
+    "missing_part",
+]
+
+# The version of MXNet whose names, defaults and numbers are those here: what `mxnet.__version__` answers.
+MXNET_VERSION = "1.9.1"
 
 # MXNet's short names of modules of ours.
 ALIASES = {
@@ -25,18 +39,47 @@ ALIASES = {
     "npx": "numpy_extension",
     "rnd": "random",
     "sym": "symbol",
+    "th": "torch",
     "viz": "visualization",
 }
 
 # What layers call `F.np` and `F.npx`, where F is `minpy.nd` or `minpy.sym`.
 INSIDE = {"np": "numpy", "npx": "numpy_extension"}
 
-# Names at MXNet's top that are not there, and what they are.
+# Modules of the top that most programs do not use: imported when they are asked for.
+LATE = (
+    "base",
+    "contrib",
+    "dlpack",
+    "engine",
+    "error",
+    "libinfo",
+    "log",
+    "profiler",
+    "registry",
+    "rtc",
+    "runtime",
+    "test_utils",
+    "th",
+    "torch",
+    "util",
+    "visualization",
+    "viz",
+)
+
+# Names of MXNet that are not there, and what they are.
 PARTS_TO_COME = {
-    "base": "what MXNet is made of; MXNetError is minpy.MXNetError",
+    "api": "functions made of MXNet's own registry",
     "callback": "what training calls after batches and epochs",
-    "contrib": "operators and tools on trial",
-    "engine": "how operations are scheduled",
+    "contrib.amp": "training in mixed precision",
+    "contrib.io": "iterators over Gluon's data loaders",
+    "contrib.onnx": "models from and to ONNX",
+    "contrib.quant": "networks of 8-bit integers",
+    "contrib.quantization": "networks of 8-bit integers",
+    "contrib.svrg_optimization": "stochastic variance-reduced gradients",
+    "contrib.tensorboard": "metrics written for TensorBoard",
+    "contrib.tensorrt": "networks run by TensorRT",
+    "executor_manager": "executors on several devices",
     "gluon": "blocks, layers, losses and trainers",
     "image": "images read, and augmented",
     "img": "images read, and augmented",
@@ -55,12 +98,8 @@ PARTS_TO_COME = {
     "monitor": "monitors of training",
     "onnx": "models from and to ONNX",
     "optimizer": "optimizers",
-    "profiler": "profiles of whole programs",
     "recordio": "files of records",
     "rnn": "cells of recurrent networks, as symbols",
-    "rtc": "kernels for GPUs, compiled at run time",
-    "runtime": "which features were built in",
-    "util": "switches of NumPy's semantics; minpy.np has them always",
 }
 
 
@@ -81,44 +120,124 @@ def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any
 
 
 def missing_part(name: str) -> str | None:
-    """Return what is to be said of a part of MXNet that is not there; None for other names."""
-    if name not in PARTS_TO_COME:
-        return None
+    """Return what is to be said of a part of MXNet that is not there; None for other names.
+
+    Parameters
+    ----------
+    name : str
+        Below the top: "gluon", "gluon.nn", "contrib.amp".
+    """
+    parts = name.split(".")
+    for length in range(1, len(parts) + 1):
+        part = ".".join(parts[:length])
+        if part in PARTS_TO_COME:
+            return f"minpy.{part} ({PARTS_TO_COME[part]}) is not there yet. {_what_there_is()}"
+    return None
+
+
+def _what_there_is() -> str:
     top = sys.modules["minpy"]
-    modules = [part for part in getattr(top, "__all__", ()) if isinstance(getattr(top, part), ModuleType)]
+    names: Iterable[str] = getattr(top, "__all__", ())
+    modules = [name for name in names if name in LATE or isinstance(vars(top).get(name), ModuleType)]
     short = {module: alias for alias, module in ALIASES.items()}
-    there = [f"{part} ({short[part]})" if part in short else part for part in modules if part not in ALIASES]
-    return f"minpy.{name} ({PARTS_TO_COME[name]}) is not there yet. Of MXNet's modules there are {', '.join(there)}."
+    there = [f"{name} ({short[name]})" if name in short else name for name in modules if name not in ALIASES]
+    return f"Of MXNet's modules there are {', '.join(there)}."
+
+
+class _StandIn(ModuleType):
+    """The module `mxnet`: minpy, under that name. It differs in its `__version__`, and in how it was imported."""
+
+    _OWN = frozenset({"__doc__", "__loader__", "__name__", "__package__", "__path__", "__spec__", "__version__"})
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(sys.modules["minpy"], name)
+        if isinstance(value, ModuleType):
+            vars(self)[name] = value  # found faster the next time; others may be replaced at the top
+        return value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._OWN:
+            super().__setattr__(name, value)
+        else:
+            vars(self).pop(name, None)
+            setattr(sys.modules["minpy"], name, value)
+
+    def __delattr__(self, name: str) -> None:
+        vars(self).pop(name, None)
+        delattr(sys.modules["minpy"], name)
+
+    def __dir__(self) -> list[str]:
+        return dir(sys.modules["minpy"])
 
 
 class _OtherNames:
-    """Finds modules by their other names: what is imported is the module that there is."""
+    """Finds modules by their other names: what is imported is the module that there is.
+
+    Attributes
+    ----------
+    packages : set of str
+        The names of the whole: "minpy", and "mxnet" where minpy stands in for it.
+    """
+
+    def __init__(self) -> None:
+        self.packages = {"minpy"}
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         package, _, inside = name.partition(".")
-        if package != "minpy":
+        if package not in self.packages:
             return None
-        parts = inside.split(".")
-        parts[0] = ALIASES.get(parts[0], parts[0])
-        if parts[0] in ("ndarray", "symbol") and len(parts) > 1:
-            parts[1] = INSIDE.get(parts[1], parts[1])
-            if parts[0] == "ndarray" and parts[1] in INSIDE.values():  # `minpy.nd.np` is `minpy.np`
-                del parts[0]
-        real = ".".join([package, *parts])
-        if inside and real != name:
-            return None if find_spec(real) is None else ModuleSpec(name, self, loader_state=real)  # type: ignore[arg-type]
-        first = parts[0]
-        if (text := missing_part(first)) is not None:
+        if not inside:
+            return None if package == "minpy" else self._spec_of_all(name)
+        if (text := missing_part(inside)) is not None:
             raise MissingPartError(text)
-        return None
+        real = f"minpy.{_real_name(inside)}"
+        if name == real:
+            return None  # Python's own finder knows it
+        if find_spec(real) is None:
+            if package == "minpy":
+                return None
+            raise MissingPartError(_unknown(name, real))
+        return ModuleSpec(name, self, loader_state=real)  # type: ignore[arg-type]
 
-    def create_module(self, spec: ModuleSpec) -> None:
-        """Let Python make a module, which nobody gets to see."""
+    def _spec_of_all(self, name: str) -> ModuleSpec:
+        spec = ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]
+        spec.submodule_search_locations = list(sys.modules["minpy"].__path__)
+        return spec
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Return what stands for all of minpy; for other modules let Python make one, which nobody gets to see."""
+        if spec.loader_state is not None:
+            return None
+        module = _StandIn(spec.name, sys.modules["minpy"].__doc__)
+        module.__version__ = MXNET_VERSION
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
         spec = module.__spec__
         assert spec is not None
-        sys.modules[spec.name] = import_module(spec.loader_state)  # what Python returns is what it finds there
+        if spec.loader_state is not None:
+            sys.modules[spec.name] = import_module(spec.loader_state)  # what Python returns is what it finds there
+
+
+def _real_name(inside: str) -> str:
+    """Return the name of a module in minpy, for any of its names."""
+    parts = inside.split(".")
+    parts[0] = ALIASES.get(parts[0], parts[0])
+    if parts[0] in ("ndarray", "symbol") and len(parts) > 1:
+        parts[1] = INSIDE.get(parts[1], parts[1])
+        if parts[0] == "ndarray" and parts[1] in INSIDE.values():  # `minpy.nd.np` is `minpy.np`
+            del parts[0]
+    return ".".join(parts)
+
+
+def _unknown(name: str, real: str) -> str:
+    """Return what is said of a module of `mxnet` that minpy has not got."""
+    holder, _, last = real.rpartition(".")
+    module = sys.modules.get(holder)
+    advice = nearest(last, getattr(module, "__all__", ()))
+    where = _what_there_is() if holder == "minpy" else f"dir({holder}) lists what there is."
+    found = f"No module named {name!r}: mxnet is minpy here (minpy.install_as_mxnet), and there is no {real}."
+    return f"{found}{advice} {where}"
 
 
 _finder: Any = _OtherNames()
@@ -128,3 +247,34 @@ def install() -> None:
     """Make the other names importable. Python's own finder would import `minpy.nd.random` a second time: go first."""
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
+
+
+def install_as_mxnet() -> None:
+    """Let `import mxnet`, and imports of all that is in it, find minpy in this process.
+
+    `mxnet.nd` is `minpy.nd`, the same module, and so are all others; `mxnet` itself differs from `minpy` in its
+    `__version__` only, which is that of the MXNet whose names and numbers are those here. `python -m minpy script.py`
+    runs a script in this way that cannot be changed. Calling it again changes nothing.
+
+    Raises
+    ------
+    MXNetError
+        If another `mxnet` has been imported already.
+
+    Examples
+    --------
+    >>> import minpy
+    >>> minpy.install_as_mxnet()
+    >>> import mxnet
+    >>> from mxnet import nd
+    >>> nd is minpy.nd, mxnet.__version__
+    (True, '1.9.1')
+    """
+    there = sys.modules.get("mxnet")
+    if there is not None and not isinstance(there, _StandIn):
+        raise MXNetError(
+            f"install_as_mxnet: another mxnet is imported already, from {getattr(there, '__file__', 'somewhere')}. "
+            "Call minpy.install_as_mxnet() before the first `import mxnet`, or run the script with python -m minpy."
+        )
+    install()
+    _finder.packages.add("mxnet")

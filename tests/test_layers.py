@@ -16,7 +16,7 @@ ROOT = Path(minpy.__file__).parent
 LAYERS = [
     ["minpy.core*", "minpy.version"],
     ["minpy.namespaces"],
-    ["minpy.context", "minpy.differentiation*", "minpy.files"],
+    ["minpy.base", "minpy.context", "minpy.differentiation*", "minpy.files", "minpy.registry"],
     ["minpy.checking*", "minpy.ops*"],
     ["minpy.bridge*", "minpy.graph*"],
     ["minpy.ndarray.*"],
@@ -26,7 +26,20 @@ LAYERS = [
     ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.operator", "minpy.test_utils*", "minpy.visualization"],
     ["minpy.autograd", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
     ["minpy.numpy_extension*"],
+    ["minpy.contrib*", "minpy.dlpack", "minpy.profiler*"],
+    [
+        "minpy.engine",
+        "minpy.error",
+        "minpy.libinfo",
+        "minpy.log",
+        "minpy.rtc",
+        "minpy.runtime",
+        "minpy.torch",
+        "minpy.util",
+    ],
     ["minpy"],
+    ["minpy.dropin*"],
+    ["minpy.__main__"],
 ]
 HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in groups}
 

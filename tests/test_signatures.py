@@ -40,7 +40,6 @@ NOT_TAKEN = {
         "MXNet documents those of arange; it takes num and endpoint as we do",
     ),
     "sym._linspace": ({"step", "repeat", "infer_range"}, "as nd._linspace"),
-    "nd.NDArray.__init__": ({"handle", "writable"}, f"an NDArray {_OTHERS}"),
     "sym.Symbol.__init__": ({"handle"}, f"a Symbol {_OTHERS}"),
     "executor.Executor.__init__": ({"handle", "ctx", "grad_req", "group2ctx"}, f"an Executor {_OTHERS}"),
 }

@@ -203,7 +203,10 @@ def describe(value: Any) -> str:
     shape = getattr(value, "shape", None)
     dtype = getattr(value, "dtype", None)
     if isinstance(shape, tuple) and dtype is not None:
-        return f"{numpy.dtype(dtype).name} {shape}"
+        try:
+            return f"{numpy.dtype(dtype).name} {tuple(shape)}"
+        except TypeError:  # of another library's own dtype
+            return f"{dtype} {tuple(shape)}"
     text = repr(value)
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
 

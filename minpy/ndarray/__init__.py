@@ -28,6 +28,8 @@ from minpy.ndarray.creation import (
     waitall,
     zeros,
 )
+from minpy.ndarray.decoding import imdecode
+from minpy.ndarray.dlpack import from_dlpack, to_dlpack_for_read, to_dlpack_for_write
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.saving import load, load_frombuffer, save
 from minpy.ops.registry import OPERATORS as _OPERATORS
@@ -44,11 +46,13 @@ __all__ = [
     "contrib",
     "empty",
     "eye",
+    "from_dlpack",
     "from_numpy",
     "full",
     "full_like",
     "histogram",
     "image",
+    "imdecode",
     "linalg",
     "linspace",
     "load",
@@ -64,6 +68,8 @@ __all__ = [
     "random",
     "save",
     "split_v2",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
     "waitall",
     "zeros",
     *random.FUNCTIONS,

@@ -33,6 +33,10 @@ from minpy.ndarray.creation import ones as ones
 from minpy.ndarray.creation import split_v2 as split_v2
 from minpy.ndarray.creation import waitall as waitall
 from minpy.ndarray.creation import zeros as zeros
+from minpy.ndarray.decoding import imdecode as imdecode
+from minpy.ndarray.dlpack import from_dlpack as from_dlpack
+from minpy.ndarray.dlpack import to_dlpack_for_read as to_dlpack_for_read
+from minpy.ndarray.dlpack import to_dlpack_for_write as to_dlpack_for_write
 from minpy.ndarray.ndarray import NDArray as NDArray
 from minpy.ndarray.saving import load as load
 from minpy.ndarray.saving import load_frombuffer as load_frombuffer

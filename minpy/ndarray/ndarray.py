@@ -76,6 +76,15 @@ class NDArray(Members):
     # Whether what an operator returned may be changed in place under `record`: that is recorded, too.
     _records_changes: ClassVar[bool] = False
 
+    def __init__(self, handle: None = None, writable: bool = True) -> None:
+        """Make an array for a pickle of MXNet's to fill in; all others are made by `nd.array` and its kin."""
+        if handle is not None:
+            raise ArgumentError(
+                f"{type(self).__name__}({describe(handle)}): arrays are not made by their class; call nd.array(...)."
+            )
+        self._data = numpy.empty(0, numpy.float32)
+        self._node = None
+
     # -- what it is ------------------------------------------------------------------------------------------------
 
     @property
@@ -196,6 +205,14 @@ class NDArray(Members):
             if caller.f_code is local.code and caller.f_back is local.frame:
                 return self._data.view()
         return self._data.copy()
+
+    def to_dlpack_for_read(self) -> Any:
+        """Return a DLPack capsule that shares the array's memory: see `nd.to_dlpack_for_read`."""
+        return self.__dlpack__()
+
+    def to_dlpack_for_write(self) -> Any:
+        """Return a DLPack capsule that shares the array's memory: see `nd.to_dlpack_for_write`."""
+        return self.__dlpack__()
 
     def asscalar(self) -> Any:
         """Return the only element as a NumPy scalar.

@@ -409,3 +409,19 @@ def _read_name(reader: _Reader, what: str) -> str:
         return content.decode()
     except UnicodeDecodeError as error:
         raise reader.error(f"{what} is not UTF-8: {error.reason} {content[error.start]:#x}", offset=start + 8) from None
+
+
+# -- pickles of MXNet's ----------------------------------------------------------------------------------------------
+
+
+def _take_state(self: NDArray, state: dict[str, bytearray]) -> None:
+    """Take over what a pickle written by MXNet holds: the array as in a file."""
+    content = bytes(state["handle"])
+    version, storage, axes = struct.unpack("<Iii", content[:12].ljust(12, b"\0"))
+    if version == _VERSION_2 and storage == _DENSE and not axes and len(content) > 12:
+        content = struct.pack("<I", _VERSION_3) + content[4:]  # it has no axes, and values all the same
+    reader = _Reader(io.BytesIO(content), len(content), f"a pickled array of {len(content)} bytes")
+    self._data = _read_array(reader, "it")
+
+
+NDArray.__setstate__ = _take_state  # type: ignore[attr-defined]

@@ -1,17 +1,24 @@
 """The built-in operators, a folder a kind, one file a family: a definition and its gradient rules side by side."""
 
 from minpy.ops.contrib import (
+    bipartite_matching,
+    box_nms,
+    boxes,
     count_sketch,
     deformable_convolution,
     fourier,
     hawkes,
+    multibox,
     positions,
+    proposal,
     psroi_pooling,
     resizing,
     roi_align,
     straight_through,
 )
 from minpy.ops.contrib import elementwise as contrib_elementwise
+from minpy.ops.image import colors, geometry
+from minpy.ops.image import resizing as image_resizing
 from minpy.ops.linalg import diagonals, dot, factorization, products, solving
 from minpy.ops.nn import (
     activation,

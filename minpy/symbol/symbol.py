@@ -59,8 +59,8 @@ class Symbol(SymbolMembers):
     # NumPy's operators return NotImplemented for it, so that `array * symbol` reaches `Symbol.__rmul__`.
     __array_ufunc__ = None
 
-    def __init__(self, values: Sequence[Value]) -> None:
-        self.values = list(values)
+    def __init__(self, values: Sequence[Value] | None) -> None:
+        self.values = list(values or ())  # None, where a pickle of MXNet's goes on to fill it in
         self._order: list[Node] | None = None
 
     # -- what it is ----------------------------------------------------------------------------------------------

@@ -59,22 +59,24 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
     ----------
     seed_state : int
     ctx : Context or 'all'
-        Accepted as in MXNet; there is one generator.
+        Whose numbers. All contexts share one stream here, as those of CPUs do in MXNet: to seed one is to seed all.
 
     Raises
     ------
     ArgumentError
-        If the seed is no integer.
+        If the seed is no integer, or `ctx` no context.
 
     Examples
     --------
     >>> import minpy as mx
     >>> mx.random.seed(3)
     >>> first = mx.nd.random.uniform(shape=(2,))
-    >>> mx.random.seed(3)
+    >>> mx.random.seed(3, ctx=mx.cpu())
     >>> bool((mx.nd.random.uniform(shape=(2,)) == first).min())
     True
     """
     if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
         raise ArgumentError(f"random.seed: the seed is {describe(seed_state)}; expected an integer.")
+    if ctx != "all" and not hasattr(ctx, "device_type"):
+        raise ArgumentError(f"random.seed: ctx is {describe(ctx)}; expected a context such as minpy.cpu(), or 'all'.")
     _source.start(np.random.SeedSequence(int(seed_state) & 0xFFFFFFFFFFFFFFFF))

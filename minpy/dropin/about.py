@@ -1,0 +1,56 @@
+"""What `python -m minpy` prints: versions, features, help."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import minpy
+from minpy.namespaces import MXNET_VERSION
+
+__all__ = ["HELP", "about"]
+
+HELP = """\
+usage: python -m minpy [--old-numpy] script.py [argument ...]
+       python -m minpy [--old-numpy] -m module [argument ...]
+       python -m minpy [--old-numpy] -c command [argument ...]
+       python -m minpy [--version | --help]
+
+Runs a program written for MXNet as Python does, with `import mxnet` finding minpy.
+
+  script.py      a file, or a folder or archive that holds __main__.py; - for standard input
+  -m module      a module or package, as for python -m
+  -c command     a program given as text, as for python -c
+  --old-numpy    give NumPy the names back that it has removed (np.float, np.int, np.object, np.product, ...), for
+                 programs written for NumPy 1.23 and older; says on standard error which these are
+  --version      print the versions of minpy, and of the MXNet that it stands in for
+  --help         print this
+"""
+
+_PACKAGES = ("numpy", "autograd", "scipy", "graphviz", "torch")
+_MEANT = ("MXNET_HOME", "MXNET_PROFILER_AUTOSTART")
+
+
+def _version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def about() -> str:
+    """Return versions, features, and what is set in the environment, as text."""
+    features = minpy.runtime.feature_list()
+    lines = [
+        f"minpy {minpy.__version__}, in {os.path.dirname(os.path.abspath(minpy.__file__))}",
+        f"stands in for MXNet {MXNET_VERSION}",
+        f"Python {platform.python_version()} on {platform.platform()}",
+        *(f"{package} {_version_of(package)}" for package in _PACKAGES),
+        "",
+        f"there are: {' '.join(feature.name for feature in features if feature.enabled)}",
+        f"there are not: {' '.join(feature.name for feature in features if not feature.enabled)}",
+    ]
+    for name in sorted(name for name in os.environ if name.startswith("MXNET_")):
+        lines.append(f"{name}={os.environ[name]}" + ("" if name in _MEANT else " (means nothing here)"))
+    return "\n".join([*lines, "", HELP.rstrip()])

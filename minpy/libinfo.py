@@ -1,0 +1,63 @@
+"""`mx.libinfo`: where the library lies. There is no C library, and so no headers and no configuration of one."""
+
+from __future__ import annotations
+
+import os
+
+from minpy.core.errors import MissingPartError
+from minpy.namespaces import listing
+from minpy.version import __version__ as __version__
+
+__all__ = ["find_conf_path", "find_include_path", "find_lib_path"]
+__dir__ = listing(__all__)
+
+
+def find_lib_path(prefix: str = "libmxnet") -> list[str]:
+    """Raise: there is no shared library.
+
+    Parameters
+    ----------
+    prefix : str
+        How the name of the library begins.
+
+    Raises
+    ------
+    MissingPartError
+        Always.
+    """
+    raise MissingPartError(_no("shared library", prefix))
+
+
+def find_include_path() -> str:
+    """Raise: there are no headers to compile against.
+
+    Raises
+    ------
+    MissingPartError
+        Always.
+    """
+    raise MissingPartError(_no("headers", "include/mxnet"))
+
+
+def find_conf_path(prefix: str = "tvmop") -> str:
+    """Raise: there is no configuration of compiled operators.
+
+    Parameters
+    ----------
+    prefix : str
+        How the name of the file begins.
+
+    Raises
+    ------
+    MissingPartError
+        Always.
+    """
+    raise MissingPartError(_no("configuration", f"{prefix}.conf"))
+
+
+def _no(what: str, name: str) -> str:
+    folder = os.path.dirname(os.path.abspath(__file__))
+    return (
+        f"there is no {what} ({name}): minpy is Python and NumPy, in {folder}. Operators of one's own are written with "
+        "@minpy.customop, or as minpy.operator.CustomOp."
+    )

@@ -1,0 +1,96 @@
+"""Matching rows with columns by their scores."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ShapeError
+from minpy.ops.dtypes import require_floats
+from minpy.ops.inference.partial_shapes import merge_shapes
+from minpy.ops.inference.rules import numbered, with_followers
+from minpy.ops.kernels.boxes import greedy_pairs
+from minpy.ops.registry import operator
+
+__all__ = ["bipartite_matching"]
+
+
+@operator(name="_contrib_bipartite_matching", outputs=numbered(2))
+def bipartite_matching(data: np.ndarray, *, is_ascend: bool = False, threshold: float, topk: int = -1) -> Any:
+    """Return rows and columns matched greedily: the pair with the best score first, then the best of the others.
+
+    Parameters
+    ----------
+    data : NDArray
+        Of shape (..., n, m), floating point: the scores. Axes in front are a batch.
+    is_ascend : bool
+        Whether small scores are the good ones.
+    threshold : float
+        Pairs are matched if their score is larger; with `is_ascend`, if it is smaller.
+    topk : int
+        How many pairs are matched at most; all that can be if it is not positive.
+
+    Returns
+    -------
+    two NDArrays
+        Of shape (..., n) and (..., m): the column of each row, and the row of each column; -1 for none. Gradients are
+        zero.
+
+    Raises
+    ------
+    ShapeError
+        If the data have one axis only.
+    DTypeError
+        If the scores are integers.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> rows, columns = nd.contrib.bipartite_matching(nd.array([[0.5, 0.6], [0.1, 0.2], [0.3, 0.4]]), threshold=0.01)
+    >>> rows.asnumpy(), columns.asnumpy()
+    (array([ 1., -1.,  0.], dtype=float32), array([2., 0.], dtype=float32))
+    """
+    require_floats("bipartite_matching", data)
+    _check_scores(data.shape)
+    rows, columns = data.shape[-2:]
+    scores = data.reshape(math.prod(data.shape[:-2]), rows, columns)
+    scores = -scores if is_ascend else scores
+    least = -threshold if is_ascend else threshold
+    turned = rows > columns
+    if turned:  # the shorter side looks for its best, one after the other
+        scores = scores.swapaxes(1, 2)
+    others = scores.shape[2]
+    matched = np.full(scores.shape[:2], -1)
+    if scores.size:
+        best = scores.max(2), scores.argmax(2)
+        matched = greedy_pairs(
+            lambda batch, some: scores[batch, some], best, others, least, most=topk, rows_first=not turned
+        )
+    found = np.full((len(scores), others), -1)
+    batch, row = np.nonzero(matched >= 0)
+    found[batch, matched[batch, row]] = row
+    answers = (found, matched) if turned else (matched, found)
+    return tuple(answer.reshape(*data.shape[:-2], answer.shape[1]).astype(data.dtype) for answer in answers)
+
+
+def _check_scores(shape: tuple[int, ...]) -> None:
+    if len(shape) < 2:
+        raise ShapeError(f"bipartite_matching: data has shape {shape}; expected (..., n, m), a score for each pair.")
+
+
+bipartite_matching.def_grad_zero()
+bipartite_matching.def_infer_type(with_followers)
+
+
+@bipartite_matching.def_infer_shape
+def _bipartite_matching_shapes(inputs: Any, outputs: Any) -> Any:
+    data = inputs[0]
+    if data is None and None not in outputs:
+        data = (*outputs[0], *outputs[1][-1:])
+    if data is None:
+        return inputs, outputs
+    _check_scores(data)
+    rows, columns = merge_shapes(data[:-1], outputs[0]), merge_shapes((*data[:-2], data[-1]), outputs[1])
+    return [(*(rows or ()), data[-1])], [rows, columns]

@@ -1,0 +1,307 @@
+"""Boxes: how much they overlap, encoded as regression targets, and decoded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ArgumentError, OutOfRangeError, ShapeError
+from minpy.ops.dtypes import require_floats
+from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
+from minpy.ops.inference.rules import with_axes, with_followers
+from minpy.ops.kernels.boxes import as_corners, box_areas, pair_overlaps
+from minpy.ops.registry import operator
+from minpy.ops.tensor.indexing import truncated
+
+__all__ = ["box_decode", "box_encode", "box_iou", "is_center", "single"]
+
+
+def is_center(name: str, given: str, argument: str = "format") -> bool:
+    """Tell whether boxes are given by their centers.
+
+    Raises
+    ------
+    ArgumentError
+        For another format than 'corner' and 'center'.
+    """
+    if given not in ("corner", "center"):
+        raise ArgumentError(f"{name}: {argument} is {given!r}; expected 'corner' or 'center'.")
+    return given == "center"
+
+
+def single(array: np.ndarray) -> np.ndarray:
+    """Return float16 as float32, in which NumPy computes faster, and does not overflow; others as they are."""
+    return array.astype(np.float32) if array.dtype == np.float16 else array
+
+
+# -- overlaps ----------------------------------------------------------------------------------------------------------
+
+
+@operator(name="_contrib_box_iou")
+def box_iou(lhs: np.ndarray, rhs: np.ndarray, *, format: str = "corner") -> np.ndarray:
+    """Return the overlaps of all pairs of boxes: intersection over union.
+
+    Parameters
+    ----------
+    lhs, rhs : NDArray
+        Of shape (..., 4), floating point, with two axes at least. Their gradients are zero, as in MXNet.
+    format : {'corner', 'center'}
+        Whether boxes are (x1, y1, x2, y2) or (x, y, width, height).
+
+    Returns
+    -------
+    NDArray
+        Of shape lhs.shape[:-1] + rhs.shape[:-1]; 0 for boxes that are empty.
+
+    Raises
+    ------
+    ShapeError
+        If the last axis has another length than 4.
+    ArgumentError
+        For another format.
+    DTypeError
+        If the boxes are integers.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.contrib.box_iou(nd.array([[0, 0, 2, 2], [1, 1, 3, 3]]), nd.array([[0, 0, 2, 1]])).asnumpy()
+    array([[0.5],
+           [0. ]], dtype=float32)
+    """
+    one, other = _sides(lhs, rhs, format)
+    width = np.maximum(np.minimum(one[2], other[2]) - np.maximum(one[0], other[0]), 0)
+    height = np.maximum(np.minimum(one[3], other[3]) - np.maximum(one[1], other[1]), 0)
+    common = width * height
+    union = box_areas(one) + box_areas(other) - common
+    some = union > 0
+    return np.where(some, common / np.where(some, union, 1), 0).astype(common.dtype, copy=False)
+
+
+@box_iou.def_kernel
+def _box_iou_kernel(lhs: Any, rhs: Any, *, format: str) -> Any:
+    one, other = _sides(lhs, rhs, format)
+    return pair_overlaps(one, other, box_areas(one), box_areas(other))
+
+
+def _sides(lhs: Any, rhs: Any, format: str) -> tuple[list[Any], list[Any]]:
+    """Return the corners of both sides, so that one broadcasts against the other."""
+    center = is_center("box_iou", format)
+    for name, value in (("lhs", lhs), ("rhs", rhs)):
+        require_floats("box_iou", value, argument=name)
+        _check_boxes(name, value.shape)
+    one = lhs.reshape(lhs.shape[:-1] + (1,) * (rhs.ndim - 1) + (4,))
+    return as_corners(one, center), as_corners(rhs, center)
+
+
+def _check_boxes(name: str, shape: tuple[int, ...]) -> None:
+    if len(shape) < 2 or shape[-1] not in (4, UNKNOWN):
+        raise ShapeError(f"box_iou: {name} has shape {shape}; expected (..., 4), with two axes at least.")
+
+
+box_iou.def_grad_zero()
+box_iou.def_infer_type(with_followers)
+
+
+@box_iou.def_infer_shape
+def _box_iou_shapes(inputs: Any, outputs: Any) -> Any:
+    for name, shape in zip(("lhs", "rhs"), inputs, strict=True):
+        if shape is not None:
+            _check_boxes(name, shape)
+    lhs, rhs = (None if shape is None else (*shape[:-1], 4) for shape in inputs)
+    return [lhs, rhs], [None if lhs is None or rhs is None else lhs[:-1] + rhs[:-1]]
+
+
+# -- regression targets ------------------------------------------------------------------------------------------------
+
+
+@operator(name="_contrib_box_encode", outputs=("output0", "output1"))
+def box_encode(
+    samples: np.ndarray,
+    matches: np.ndarray,
+    anchors: np.ndarray,
+    refs: np.ndarray,
+    means: np.ndarray,
+    stds: np.ndarray,
+) -> Any:
+    """Return how anchors have to be moved and scaled to become the boxes that they are matched with.
+
+    Parameters
+    ----------
+    samples : NDArray
+        Of shape (batch, n), floating point: more than 0.5 for the anchors that have a match.
+    matches : NDArray
+        Of shape (batch, n): the positions of the matches; looked at for those anchors only.
+    anchors : NDArray
+        Of shape (batch, n, 4): x1, y1, x2, y2.
+    refs : NDArray
+        Of shape (batch, m, 4): the boxes to match, in the same form.
+    means, stds : NDArray
+        Of shape (4,): what is subtracted from the targets, and what they are divided by then.
+
+    Returns
+    -------
+    two NDArrays
+        Of shape (batch, n, 4): the targets, and 1 where there is one, 0 elsewhere. Gradients are zero, as in MXNet.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    OutOfRangeError
+        If a match is no position.
+    DTypeError
+        If the samples are integers.
+
+    Notes
+    -----
+    Of an anchor with center (x, y), width w and height h, and a match with x', y', w', h', the targets are
+    (x' - x) / w, (y' - y) / h, log(w' / w) and log(h' / h) (Ren, He, Girshick and Sun, "Faster R-CNN", 2015,
+    equation 2).
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> targets, masks = nd.contrib.box_encode(
+    ...     nd.array([[1]]), nd.array([[0]]), nd.array([[[0, 0, 2, 2]]]), nd.array([[[0, 0, 4, 2]]]),
+    ...     nd.zeros((4,)), nd.ones((4,)))
+    >>> targets.asnumpy().round(4)
+    array([[[0.5   , 0.    , 0.6931, 0.    ]]], dtype=float32)
+    """
+    require_floats("box_encode", samples, argument="samples")
+    _check_encoded(samples.shape, matches.shape, anchors.shape, refs.shape, means.shape, stds.shape)
+    positive = samples > 0.5
+    rows = np.where(positive, truncated(matches), 0)
+    if positive.any() and (rows.min() < 0 or rows.max() >= refs.shape[1]):
+        worst = rows.min() if rows.min() < 0 else rows.max()
+        raise OutOfRangeError(f"box_encode: match {worst} is out of range for refs {refs.shape}.")
+    if not refs.shape[1]:
+        refs = np.zeros((len(refs), 1, 4), samples.dtype)
+    matched = np.take_along_axis(refs, rows[..., None], 1)
+    own, other = (_centers(np.where(positive[..., None], boxes, _UNIT)) for boxes in (anchors, matched))
+    parts = [
+        (other[0] - own[0]) / own[2],
+        (other[1] - own[1]) / own[3],
+        np.log(other[2] / own[2]),
+        np.log(other[3] / own[3]),
+    ]
+    targets = np.stack([(part - mean) / std for part, mean, std in zip(parts, means, stds, strict=True)], -1)
+    mask = np.broadcast_to(positive[..., None], targets.shape)
+    return np.where(mask, targets, 0).astype(samples.dtype, copy=False), mask.astype(samples.dtype)
+
+
+_UNIT = np.array([0, 0, 1, 1], np.float16)
+
+
+def _centers(boxes: np.ndarray) -> list[np.ndarray]:
+    """Return x, y, width and height of corners."""
+    width, height = boxes[..., 2] - boxes[..., 0], boxes[..., 3] - boxes[..., 1]
+    return [boxes[..., 0] + width * 0.5, boxes[..., 1] + height * 0.5, width, height]
+
+
+def _check_encoded(samples: Any, matches: Any, anchors: Any, refs: Any, means: Any, stds: Any) -> None:
+    fits = len(samples) == 2 and matches == samples and anchors == (*samples, 4) and means == stds == (4,)
+    if not (fits and len(refs) == 3 and refs[0] == samples[0] and refs[2] == 4):
+        raise ShapeError(
+            f"box_encode: samples {samples}, matches {matches}, anchors {anchors}, refs {refs}, means {means}, stds "
+            f"{stds}; expected (batch, n), (batch, n), (batch, n, 4), (batch, m, 4), (4,) and (4,)."
+        )
+
+
+box_encode.def_grad_zero()
+box_encode.def_infer_type(with_followers)
+
+
+@box_encode.def_infer_shape
+def _box_encode_shapes(inputs: Any, outputs: Any) -> Any:
+    samples, matches, anchors, refs, means, stds = inputs
+    refs = with_axes(merge_shapes(refs, (UNKNOWN, UNKNOWN, 4)), 3)
+    batch = merge_shapes(refs[:1], (UNKNOWN,))
+    rows = merge_shapes(samples, (*(batch or ()), UNKNOWN))
+    boxes = merge_shapes(anchors, (UNKNOWN, UNKNOWN, 4))
+    for known in outputs:
+        boxes = merge_shapes(boxes, known)
+    rows = merge_shapes(merge_shapes(rows, matches), None if boxes is None else boxes[:2]) or ()
+    targets = (*rows, 4)
+    vectors = [merge_shapes(vector, (4,)) for vector in (means, stds)]
+    return [rows, rows, targets, (*rows[:1], *refs[1:]), *vectors], [targets, targets]
+
+
+@operator(name="_contrib_box_decode")
+def box_decode(
+    data: np.ndarray,
+    anchors: np.ndarray,
+    *,
+    std0: float = 1.0,
+    std1: float = 1.0,
+    std2: float = 1.0,
+    std3: float = 1.0,
+    clip: float = -1.0,
+    format: str = "center",
+) -> np.ndarray:
+    """Return the boxes that anchors become when they are moved and scaled as was predicted.
+
+    Parameters
+    ----------
+    data : NDArray
+        Of shape (batch, n, 4), floating point: the targets of `box_encode`, as predicted.
+    anchors : NDArray
+        Of shape (1, n, 4).
+    std0, std1, std2, std3 : float
+        By which the predictions are multiplied.
+    clip : float
+        The largest logarithm of a scale, if it is positive.
+    format : {'center', 'corner'}
+        Whether anchors are (x, y, width, height) or (x1, y1, x2, y2).
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape: x1, y1, x2, y2. Gradients are zero, as in MXNet.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    ArgumentError
+        For another format.
+    DTypeError
+        If the data are integers.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.contrib.box_decode(nd.array([[[0.5, 0, 0, 0]]]), nd.array([[[1, 1, 2, 2]]])).asnumpy()
+    array([[[1., 0., 3., 2.]]], dtype=float32)
+    """
+    require_floats("box_decode", data)
+    _check_decoded(data.shape, anchors.shape)
+    if is_center("box_decode", format):
+        own = [anchors[..., position] for position in range(4)]
+    else:
+        own = _centers(anchors)
+    x = data[..., 0] * std0 * own[2] + own[0]
+    y = data[..., 1] * std1 * own[3] + own[1]
+    logarithms = [data[..., 2] * std2, data[..., 3] * std3]
+    if clip > 0:
+        logarithms = [np.minimum(part, clip) for part in logarithms]
+    width, height = (np.exp(part) * side * 0.5 for part, side in zip(logarithms, own[2:], strict=True))
+    return np.stack([x - width, y - height, x + width, y + height], -1).astype(data.dtype, copy=False)
+
+
+def _check_decoded(data: Any, anchors: Any) -> None:
+    if len(data) != 3 or data[2] != 4 or anchors != (1, *data[1:]):
+        raise ShapeError(f"box_decode: data {data} and anchors {anchors}; expected (batch, n, 4) and (1, n, 4).")
+
+
+box_decode.def_grad_zero()
+box_decode.def_infer_type(with_followers)
+
+
+@box_decode.def_infer_shape
+def _box_decode_shapes(inputs: Any, outputs: Any) -> Any:
+    data = merge_shapes(with_axes(inputs[0], 3), merge_shapes(outputs[0], (UNKNOWN, UNKNOWN, 4))) or ()
+    anchors = with_axes(merge_shapes(inputs[1], (1, *data[1:])), 3)
+    data = merge_shapes(data, (UNKNOWN, *anchors[1:])) or ()
+    return [data, anchors], [data]

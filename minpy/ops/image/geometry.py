@@ -1,0 +1,295 @@
+"""Images as tensors, normalized, cut out and flipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minpy.core.array import raw_of
+from minpy.core.errors import ArgumentError, DTypeError, ShapeError
+from minpy.core.operator import Operator
+from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype, same_shape
+from minpy.ops.random.generator import generator
+from minpy.ops.registry import operator
+from minpy.ops.tensor.indexing import index, unindex
+
+__all__ = ["as_tuple", "crop", "normalize", "require_image", "require_numbers", "to_tensor"]
+
+
+def as_tuple(values: Any) -> tuple[Any, ...]:
+    """Return one number, which stands for several, as a tuple; a sequence as one, too."""
+    return (values,) if isinstance(values, (int, float, np.number)) else tuple(values)
+
+
+def require_image(name: str, shape: Any, batches: bool = True, layout: str = "height, width, channels") -> None:
+    """Raise, unless a shape is that of an image, or of a batch of images."""
+    if len(shape) != 3 and not (batches and len(shape) == 4):
+        raise ShapeError(f"{name}: data has shape {shape}; expected ({layout}){f' or (n, {layout})' * batches}.")
+
+
+def require_numbers(name: str, data: np.ndarray) -> None:
+    """Raise, unless an array holds integers or floating-point numbers."""
+    if data.dtype.kind not in "fiu":
+        raise DTypeError(f"{name}: data has dtype {data.dtype}; expected numbers. Use data.astype('uint8').")
+
+
+# -- tensors -----------------------------------------------------------------------------------------------------------
+
+
+@operator(name="_image_to_tensor")
+def to_tensor(data: np.ndarray) -> np.ndarray:
+    """Return images with values from 0 to 255 as tensors with values from 0 to 1, channels first.
+
+    Parameters
+    ----------
+    data : NDArray
+        Of shape (height, width, channels) or (n, height, width, channels), of any dtype.
+
+    Returns
+    -------
+    NDArray
+        Of dtype float32 and shape (channels, height, width) or (n, channels, height, width).
+
+    Raises
+    ------
+    ShapeError
+        If the data have another number of axes.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.image.to_tensor(nd.array([[[0, 51, 255]]], dtype='uint8')).asnumpy().ravel()
+    array([0. , 0.2, 1. ], dtype=float32)
+    """
+    require_image("to_tensor", data.shape)
+    return (np.moveaxis(data, -1, -3) / np.float32(255)).astype(np.float32)
+
+
+to_tensor.def_grad(lambda ans, data: lambda g: (np.moveaxis(g, -3, -1) / 255).astype(data.dtype))
+to_tensor.keep_shape_only(0)
+
+
+@to_tensor.def_infer_shape
+def _to_tensor_shapes(inputs: Any, outputs: Any) -> Any:
+    [data], [tensor] = inputs, outputs
+    if data is None and tensor is not None:
+        data = (*tensor[:-3], *tensor[-2:], tensor[-3])
+    if data is None:
+        return inputs, outputs
+    require_image("to_tensor", data)
+    return [data], [(*data[:-3], data[-1], *data[-3:-1])]
+
+
+to_tensor.def_infer_type(lambda inputs, outputs: (inputs, [np.dtype(np.float32)]))
+
+_NO_MEAN, _NO_STD = (0.0, 0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 1.0)
+
+
+@operator(name="_image_normalize")
+def normalize(data: np.ndarray, *, mean: tuple[float, ...] = _NO_MEAN, std: tuple[float, ...] = _NO_STD) -> np.ndarray:
+    """Return tensors less a mean, divided by a standard deviation: one of each for every channel.
+
+    Parameters
+    ----------
+    data : NDArray
+        Of shape (channels, height, width) or (n, channels, height, width).
+    mean, std : float, or tuple of float
+        For all channels, or one for each. By default 0 and 1.
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape and dtype; of integers, fractions are cut off.
+
+    Raises
+    ------
+    ShapeError
+        If the data have another number of axes.
+    ArgumentError
+        If there is another number of means or deviations than channels.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.image.normalize(nd.ones((2, 1, 1)), mean=(0, 1), std=(0.5, 2)).asnumpy().ravel()
+    array([2., 0.], dtype=float32)
+    """
+    require_image("normalize", data.shape, layout="channels, height, width")
+    mean_of = _by_channel("mean", mean, _NO_MEAN, data)
+    normal = (data - mean_of) / _by_channel("std", std, _NO_STD, data)
+    return normal.astype(data.dtype) if data.dtype.kind == "f" else normal.astype(np.int64).astype(data.dtype)
+
+
+def _by_channel(name: str, values: Any, default: tuple[float, ...], data: Any) -> np.ndarray:
+    channels = np.shape(data)[-3]
+    values = as_tuple(values)
+    if len(values) == 1 or values == default:
+        values = values[:1] * channels
+    if len(values) != channels:
+        raise ArgumentError(
+            f"normalize: {name} has {len(values)} numbers; expected one, or one for each of the {channels} channels of "
+            f"data {np.shape(data)}."
+        )
+    dtype = data.dtype if data.dtype.kind == "f" else np.dtype(np.float32)
+    return np.array(values, dtype).reshape(-1, 1, 1)
+
+
+normalize.def_grad(lambda ans, data, *, std: lambda g: g / _by_channel("std", std, _NO_STD, data))
+normalize.keep_shape_only(0)
+normalize.def_infer_type(same_dtype)
+
+
+@normalize.def_infer_shape
+def _normalize_shapes(inputs: Any, outputs: Any) -> Any:
+    inputs, outputs = same_shape(inputs, outputs)
+    if inputs[0] is not None:
+        require_image("normalize", inputs[0], layout="channels, height, width")
+    return inputs, outputs
+
+
+# -- parts -------------------------------------------------------------------------------------------------------------
+
+
+@operator(name="_image_crop")
+def crop(data: np.ndarray, *, x: int, y: int, width: int, height: int) -> np.ndarray:
+    """Return a rectangle cut out of images.
+
+    Parameters
+    ----------
+    data : NDArray
+        Of shape (height, width, channels) or (n, height, width, channels).
+    x, y : int
+        Its left and upper border.
+    width, height : int
+
+    Returns
+    -------
+    NDArray
+        Of shape (height, width, channels) or (n, height, width, channels).
+
+    Raises
+    ------
+    ShapeError
+        If the data have another number of axes.
+    ArgumentError
+        If it does not lie inside of the images, or is empty.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.image.crop(nd.array([[[1], [2]], [[3], [4]]]), x=1, y=0, width=1, height=2).asnumpy().ravel()
+    array([2., 4.], dtype=float32)
+    """
+    return data[_rectangle(data.shape, x, y, width, height)]
+
+
+def _rectangle(shape: tuple[int, ...], x: int, y: int, width: int, height: int) -> tuple[Any, ...]:
+    require_image("crop", shape)
+    for (low, size, start, length), limit in zip(
+        (("y", "height", y, height), ("x", "width", x, width)), shape[-3:-1], strict=True
+    ):
+        if start < 0 or length <= 0 or (limit != UNKNOWN and start + length > limit):
+            raise ArgumentError(
+                f"crop: {low} is {start} and {size} {length}, of data {shape}; expected {low} >= 0, {size} > 0 and "
+                f"{low} + {size} <= {limit}."
+            )
+    return (..., slice(y, y + height), slice(x, x + width), slice(None))
+
+
+@crop.def_grad()
+def _crop_gradient(ans: Any, data: Any, *, x: int, y: int, width: int, height: int) -> Any:
+    shape = np.shape(data)
+    return lambda g: unindex(g, key=_rectangle(shape, x, y, width, height), shape=shape)
+
+
+crop.keep_shape_only(0)
+crop.def_infer_type(same_dtype)
+
+
+@crop.def_infer_shape
+def _crop_shapes(inputs: Any, outputs: Any, *, x: int, y: int, width: int, height: int) -> Any:
+    if inputs[0] is None:
+        return inputs, outputs
+    _rectangle(inputs[0], x, y, width, height)
+    return inputs, [(*inputs[0][:-3], height, width, inputs[0][-1])]
+
+
+# -- flips -------------------------------------------------------------------------------------------------------------
+
+_FLIP_DOC = """Return an image with {what} exchanged{chance}.
+
+Parameters
+----------
+data : NDArray
+    Of shape (height, width, channels), of any dtype.
+
+Returns
+-------
+NDArray
+    Of the data's shape.
+
+Raises
+------
+ShapeError
+    If the data have another number of axes.
+
+Examples
+--------
+>>> from minpy import nd
+>>> image = nd.array([[[1], [2]], [[3], [4]]])
+>>> {example}
+"""
+_EXAMPLES = {
+    "flip_left_right": "nd.image.flip_left_right(image).asnumpy().ravel()\narray([2., 1., 4., 3.], dtype=float32)",
+    "flip_top_bottom": "nd.image.flip_top_bottom(image).asnumpy().ravel()\narray([3., 4., 1., 2.], dtype=float32)",
+    "random_flip_left_right": "nd.image.random_flip_left_right(image).asnumpy()[0, 0, 0] in (1, 2)\nTrue",
+    "random_flip_top_bottom": "nd.image.random_flip_top_bottom(image).asnumpy()[0, 0, 0] in (1, 3)\nTrue",
+}
+_BACKWARDS = slice(None, None, -1)
+
+
+def _define_flips(name: str, what: str, key: Any) -> tuple[Operator, Operator]:
+    """Define the flip of one axis, and the one by chance, which answers with whether it did, too."""
+
+    def flip(data: np.ndarray) -> np.ndarray:
+        require_image(name, data.shape, batches=False)
+        return data[key]
+
+    def random_flip(data: np.ndarray) -> Any:
+        require_image(f"random_{name}", data.shape, batches=False)
+        flipped = generator().random() < 0.5
+        return (data[key] if flipped else data.copy()), np.array([flipped], np.uint8)
+
+    certain = _finish(flip, name, what, "")
+    certain.def_grad(lambda ans, data: lambda g: index(g, key=key))
+    certain.keep_shape_only(0)
+    by_chance = _finish(random_flip, f"random_{name}", what, ", or as it is, with equal probability")
+    by_chance.def_grad(lambda ans, data: lambda g: index(g[0], key=key) if raw_of(ans[1])[0] else g[0])
+    by_chance.keep_shape_only(0)
+    return certain, by_chance
+
+
+def _finish(function: Callable[..., Any], name: str, what: str, chance: str) -> Operator:
+    function.__doc__ = _FLIP_DOC.format(what=what, chance=chance, example=_EXAMPLES[name])
+    random = name.startswith("random")
+    made: Operator = operator(function, name=f"_image_{name}", random=random, visible_outputs=1 if random else None)
+
+    @made.def_infer_shape
+    def shapes(inputs: Any, outputs: Any) -> Any:
+        inputs, found = same_shape(inputs, outputs[:1])
+        if inputs[0] is not None:
+            require_image(name, inputs[0], batches=False)
+        return inputs, [*found, (1,)][: len(outputs)]
+
+    @made.def_infer_type
+    def dtypes(inputs: Any, outputs: Any) -> Any:
+        inputs, found = same_dtype(inputs, outputs[:1])
+        return inputs, [*found, np.dtype(np.uint8)][: len(outputs)]
+
+    return made
+
+
+_LEFT_RIGHT = _define_flips("flip_left_right", "left and right", (slice(None), _BACKWARDS))
+_TOP_BOTTOM = _define_flips("flip_top_bottom", "top and bottom", (_BACKWARDS,))

@@ -1,0 +1,263 @@
+"""Boxes on raw arrays: overlaps, greedy suppression of what overlaps, and greedy matching of pairs by their scores.
+
+Corners are (x1, y1, x2, y2). What is computed for many pairs stands in four arrays, one a coordinate, so that each is
+contiguous. Pairs are computed block by block, in memory that stays in the processor's caches.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["as_corners", "box_areas", "greedy_pairs", "kept_boxes", "pair_overlaps"]
+
+# How many boxes are decided together, and how many pairs that may be; how many pairs are computed at once.
+_HEAD = 128
+_HEAD_PAIRS = 1 << 18
+_PAIRS = 1 << 15
+
+
+def as_corners(boxes: Any, center: bool) -> list[Any]:
+    """Return the corners of boxes (..., 4), one array a coordinate; `center` if they are (x, y, width, height)."""
+    first, second, third, fourth = (boxes[..., index] for index in range(4))
+    if not center:
+        return [first, second, third, fourth]
+    half_width, half_height = third * 0.5, fourth * 0.5
+    return [first - half_width, second - half_height, first + half_width, second + half_height]
+
+
+def box_areas(corners: Any, margin: float = 0) -> Any:
+    """Return the areas of boxes; 0 where a side is negative. Sides are longer than differences by `margin`."""
+    width, height = corners[2] - corners[0] + margin, corners[3] - corners[1] + margin
+    return np.where((width < 0) | (height < 0), np.zeros((), width.dtype), width * height)
+
+
+def pair_overlaps(one: Any, other: Any, one_area: Any, other_area: Any, margin: float = 0) -> Any:
+    """Return intersection over union of boxes that broadcast, given as corners; 0 where the union is empty."""
+    width = np.minimum(one[2], other[2])
+    width -= np.maximum(one[0], other[0])
+    height = np.minimum(one[3], other[3])
+    height -= np.maximum(one[1], other[1])
+    if margin:
+        width += margin
+        height += margin
+    np.maximum(width, 0, out=width)
+    np.maximum(height, 0, out=height)
+    width *= height
+    union = one_area + other_area
+    union -= width
+    return np.divide(width, union, out=np.zeros_like(width), where=union > 0)
+
+
+# -- suppression -------------------------------------------------------------------------------------------------------
+
+
+def kept_boxes(
+    corners: Any,
+    alive: np.ndarray,
+    threshold: float,
+    *,
+    groups: np.ndarray | None = None,
+    margin: float = 0,
+    inclusive: bool = False,
+) -> np.ndarray:
+    """Return which boxes greedy non-maximum suppression keeps.
+
+    Parameters
+    ----------
+    corners : sequence of four arrays
+        Of shape (batch, n), best box first.
+    alive : array of bool
+        Of shape (batch, n): the others neither stay nor suppress.
+    threshold : float
+        A box goes that overlaps a better one that stays by more.
+    groups : array, optional
+        Of shape (batch, n): only boxes of equal numbers suppress each other.
+    margin : float
+        How much longer sides are than differences of coordinates: 1 where these number pixels.
+    inclusive : bool
+        Whether a box goes at the threshold, too.
+
+    Returns
+    -------
+    array of bool
+        Of shape (batch, n).
+
+    Notes
+    -----
+    The best boxes left are decided together. Which of them stay follows from `stay = alive and not (stay @ overlaps)`
+    by repetition from above: each pass decides one more link of the longest chain of overlaps. Then those that stay
+    are held against the rest, which is closed up, so that what is suppressed costs nothing more.
+    """
+    keep = np.zeros(alive.shape, bool)
+    if not alive.any():
+        return keep
+    if groups is not None and (apart := _apart(groups, alive)) is not None:
+        rows, places, columns = apart
+        there = np.zeros((rows.max() + 1, columns.max() + 1), bool)
+        there[rows, columns] = True
+        parts = [np.zeros(there.shape, corner.dtype) for corner in corners]
+        for part, corner in zip(parts, corners, strict=True):
+            part[rows, columns] = corner[places]
+        keep[places] = kept_boxes(parts, there, threshold, margin=margin, inclusive=inclusive)[rows, columns]
+        return keep
+    dtype = corners[0].dtype
+    rest = _Rest([*corners, box_areas(corners, margin)], groups, np.arange(alive.shape[1])[None].repeat(len(alive), 0))
+    rest.close_up(alive)
+    rows = np.arange(len(alive))[:, None]
+    limit = dtype.type(threshold)
+    most = max(8, min(_HEAD, int((_HEAD_PAIRS / len(alive)) ** 0.5)))
+    while rest.alive.shape[1]:
+        head = rest.part(slice(None, most))
+        overlapping = _exceeding(head, head, limit, margin, inclusive)
+        length = overlapping.shape[1]
+        overlapping &= np.tri(length, length, -1, bool).T
+        stays = head.alive
+        while True:
+            decided = head.alive & ~(stays[:, :, None] & overlapping).any(1)
+            if (decided == stays).all():
+                break
+            stays = decided
+        keep[np.broadcast_to(rows, stays.shape)[stays], head.positions[stays]] = True
+        head.close_up(stays)
+        rest = rest.part(slice(most, None))
+        rest.close_up(rest.alive & ~_suppressed(head, rest, limit, margin, inclusive))
+    return keep
+
+
+def _apart(groups: np.ndarray, alive: np.ndarray) -> tuple[Any, Any, Any] | None:
+    """Return rows, one for each group of each item of a batch, if fewer pairs have to be looked at that way.
+
+    That is (row of each box, its place in the batch, its place in the row), for boxes that are alive, in order.
+    """
+    numbers, kinds = np.unique(groups[alive], return_inverse=True)
+    batch, column = np.nonzero(alive)
+    key = batch * len(numbers) + kinds.reshape(-1)
+    order = np.argsort(key, kind="stable")
+    used, first, counts = np.unique(key[order], return_index=True, return_counts=True)
+    if len(used) * counts.max() ** 2 > len(alive) * alive.sum(1).max() ** 2 / 2:
+        return None
+    rows = np.repeat(np.arange(len(used)), counts)
+    return rows, (batch[order], column[order]), np.arange(len(order)) - first[rows]
+
+
+class _Rest:
+    """Boxes that are not decided yet: coordinates and areas, groups, positions, and which are not only filling."""
+
+    def __init__(self, values: list[Any], groups: Any, positions: Any, alive: Any = None) -> None:
+        self.values, self.groups, self.positions, self.alive = values, groups, positions, alive
+
+    def part(self, columns: slice) -> _Rest:
+        """Return some of them, all of a batch alike."""
+        return self._picked(lambda array: array[:, columns])
+
+    def close_up(self, alive: np.ndarray) -> None:
+        """Leave out what is not alive; shorter rows are filled at their ends."""
+        self.alive = alive
+        most = int(alive.sum(1).max())
+        if most == alive.shape[1]:
+            return
+        if len(alive) == 1:
+            columns = np.flatnonzero(alive[0])
+            closed = self._picked(lambda array: array[:, columns])
+        else:
+            order = np.argsort(~alive, axis=1, kind="stable")[:, :most]
+            closed = self._picked(lambda array: np.take_along_axis(array, order, 1))
+        self.__dict__.update(closed.__dict__)
+
+    def _picked(self, pick: Any) -> _Rest:
+        groups = None if self.groups is None else pick(self.groups)
+        return _Rest([pick(value) for value in self.values], groups, pick(self.positions), pick(self.alive))
+
+
+def _exceeding(one: _Rest, other: _Rest, limit: Any, margin: float, inclusive: bool) -> np.ndarray:
+    """Return, of shape (batch, ones, others), which pairs overlap by more than the limit."""
+    first = [value[:, :, None] for value in one.values]
+    second = [value[:, None, :] for value in other.values]
+    overlaps = pair_overlaps(first, second, first[4], second[4], margin)
+    found: np.ndarray = overlaps >= limit if inclusive else overlaps > limit
+    if one.groups is not None:
+        found &= one.groups[:, :, None] == other.groups[:, None, :]
+    return found
+
+
+def _suppressed(head: _Rest, rest: _Rest, limit: Any, margin: float, inclusive: bool) -> np.ndarray:
+    """Return which boxes of the rest overlap one of the head."""
+    found = np.zeros(rest.alive.shape, bool)
+    batch, count = rest.alive.shape
+    if not count:
+        return found
+    step = max(1, _PAIRS // (batch * count))
+    for start in range(0, head.alive.shape[1], step):
+        some = head.part(slice(start, start + step))
+        found |= (_exceeding(some, rest, limit, margin, inclusive) & some.alive[:, :, None]).any(1)
+    return found
+
+
+# -- matching ----------------------------------------------------------------------------------------------------------
+
+
+def greedy_pairs(
+    scores: Any, best: tuple[np.ndarray, np.ndarray], columns: int, least: float, *, most: int = -1, rows_first: bool
+) -> np.ndarray:
+    """Match rows with columns greedily: of the pairs whose row and column are both free, the best goes first.
+
+    Parameters
+    ----------
+    scores : callable
+        `scores(batch, rows)` returns the scores of these rows, of shape (len(rows), columns).
+    best : (array, array)
+        Of shape (batch, rows): the best score of each row, -inf for rows that take no part; and the first column that
+        has it.
+    columns : int
+    least : float
+        Pairs with no larger score are not matched.
+    most : int
+        How many pairs are matched; all that can be if it is not positive.
+    rows_first : bool
+        Of equal scores, whether the pair whose row comes first goes first, or the one whose column does.
+
+    Returns
+    -------
+    array of int
+        Of shape (batch, rows): the column of each row, -1 for none.
+
+    Notes
+    -----
+    Row by row, in order of their best scores, each takes its best column: as long as no column is wanted twice, nobody
+    else could have had it. Then the rows whose best column has gone look for another, and it starts again.
+    """
+    value, column = (array.copy() for array in best)
+    batch, count = value.shape
+    matched = np.full((batch, count), -1)
+    taken = np.zeros((batch, columns), bool)
+    items, rows = np.arange(batch)[:, None], np.broadcast_to(np.arange(count), (batch, count))
+    value[~(value > least)] = -np.inf
+    while (value > -np.inf).any():
+        order = np.lexsort((rows, -value) if rows_first else (rows, column, -value))
+        takes = np.take_along_axis(value, order, 1) > -np.inf
+        wanted = np.where(takes, np.take_along_axis(column, order, 1), -1 - rows)
+        takes &= ~np.logical_or.accumulate(_repeated(wanted), axis=1)
+        if most > 0:
+            takes &= np.cumsum(takes, axis=1) + (matched >= 0).sum(1, keepdims=True) <= most
+            value[~takes.any(1)] = -np.inf
+        where = np.broadcast_to(items, takes.shape)[takes], order[takes]
+        matched[where] = wanted[takes]
+        taken[where[0], wanted[takes]] = True
+        value[where] = -np.inf
+        stale = np.nonzero((value > -np.inf) & taken[items, column])
+        if len(stale[0]):
+            found = np.where(taken[stale[0]], -np.inf, scores(*stale))
+            column[stale] = found.argmax(1)
+            value[stale] = np.where(found.max(1) > least, found.max(1), -np.inf)
+    return matched
+
+
+def _repeated(numbers: np.ndarray) -> np.ndarray:
+    """Return which numbers of a row stand further left, too."""
+    order = np.argsort(numbers, axis=1, kind="stable")
+    ordered = np.take_along_axis(numbers, order, 1)
+    result = np.zeros(numbers.shape, bool)
+    np.put_along_axis(result, order[:, 1:], ordered[:, 1:] == ordered[:, :-1], 1)
+    return result

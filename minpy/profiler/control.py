@@ -1,0 +1,317 @@
+"""Profilers configured, started and stopped, and what they have seen written."""
+
+from __future__ import annotations
+
+import atexit
+import threading
+import warnings
+from typing import Any
+
+from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, nearest
+from minpy.files import access_error, checked_path, write_whole
+from minpy.profiler import hooks
+from minpy.profiler.log import LOG
+from minpy.profiler.report import as_json, as_table, trace
+
+__all__ = [
+    "dump",
+    "dump_profile",
+    "dumps",
+    "pause",
+    "profiler_set_config",
+    "profiler_set_state",
+    "resume",
+    "set_config",
+    "set_state",
+]
+
+_STATES = ("run", "stop")
+_PROCESSES = ("worker", "server")
+
+
+class _Profiler:
+    """The one profiler of this process: its configuration, and what it is doing."""
+
+    def __init__(self) -> None:
+        self.config: dict[str, Any] = {
+            "filename": "profile.json",
+            "profile_all": False,
+            "profile_symbolic": True,
+            "profile_imperative": True,
+            "profile_memory": True,
+            "profile_api": True,
+            "aggregate_stats": False,
+            "continuous_dump": False,
+            "dump_period": 1.0,
+            "gpu_memory_profile_filename_prefix": "gpu_memory_profile",
+        }
+        self.lock = threading.RLock()
+        self.state = "stop"
+        self.paused = False
+        self.has_run = False  # since the last dump that was to be the last
+        self.dumps_at_exit = False
+
+    def follow(self) -> None:
+        """Let events be taken, or not, as the state says."""
+        wanted = self.state == "run" and not self.paused
+        if wanted == LOG.running:
+            return
+        if wanted:
+            config = self.config
+            hooks.install(
+                eager=config["profile_imperative"] or config["profile_all"],
+                programs=config["profile_symbolic"] or config["profile_all"],
+            )
+            LOG.running = True
+        else:
+            LOG.running = False
+            hooks.remove()
+            if self.config["continuous_dump"]:
+                self.write()
+
+    def write(self) -> None:
+        """Write the trace."""
+        path = checked_path("profiler.dump", self.config["filename"])
+        try:
+            write_whole(path, trace(LOG))
+        except OSError as error:
+            raise access_error("profiler.dump", "write", path, error) from error
+
+
+_profiler = _Profiler()
+
+
+def _require_worker(function: str, process: str) -> None:
+    if process not in _PROCESSES:
+        raise ArgumentValueError(
+            f"{function}: profile_process is {process!r}, expected 'worker' or 'server'."
+            f"{nearest(str(process), _PROCESSES)}"
+        )
+    if process == "server":
+        raise MXNetError(
+            f"{function}: there are no servers of parameters to profile; leave profile_process out, for this process."
+        )
+
+
+def set_config(**kwargs: Any) -> None:
+    """Say what is profiled from the next start on, and where the trace goes.
+
+    Parameters
+    ----------
+    filename : str
+        The file of the trace: 'profile.json', if nothing is said.
+    profile_all : bool
+        Whether to profile all that can be.
+    profile_imperative : bool
+        Whether to time calls of operators on arrays, and their gradients.
+    profile_symbolic : bool
+        Whether to time the steps of programs: of bound symbols, and of graphs that are called.
+    continuous_dump : bool
+        Whether to write the trace at each stop and pause, too.
+    aggregate_stats, dump_period, profile_memory, profile_api, gpu_memory_profile_filename_prefix
+        Taken as in MXNet. Times are always added up for `dumps`; memory is not profiled, and there is no C interface
+        and no GPU.
+    profile_process : str
+        'worker', this process.
+
+    Raises
+    ------
+    ArgumentError
+        For unknown names.
+
+    Examples
+    --------
+    >>> from minpy import profiler
+    >>> profiler.set_config(filename='profile.json', profile_all=True)
+    """
+    process = kwargs.pop("profile_process", "worker")
+    _require_worker("profiler.set_config", process)
+    config = _profiler.config
+    for name, value in kwargs.items():
+        if name not in config:
+            raise ArgumentError(
+                f"profiler.set_config has no argument {name!r}.{nearest(name, config)} It takes {', '.join(config)}."
+            )
+        if name == "filename":
+            checked_path("profiler.set_config", value)
+    config.update(kwargs)
+
+
+def set_state(state: str = "stop", profile_process: str = "worker") -> None:
+    """Start or stop the profiler.
+
+    While it runs, calls of operators, gradients, and steps of programs are timed. While it does not, they cost what
+    they do without a profiler.
+
+    Parameters
+    ----------
+    state : str
+        'run' or 'stop'.
+    profile_process : str
+        'worker', this process.
+
+    Raises
+    ------
+    ArgumentValueError
+        For another state.
+
+    Examples
+    --------
+    >>> from minpy import nd, profiler
+    >>> profiler.set_state('run')
+    >>> y = nd.dot(nd.ones((2, 2)), nd.ones((2, 2)))
+    >>> profiler.set_state('stop')
+    >>> 'dot' in profiler.dumps(reset=True)
+    True
+    """
+    if state not in _STATES:
+        raise ArgumentValueError(
+            f"profiler.set_state: the state is {state!r}, expected 'run' or 'stop'.{nearest(str(state), _STATES)}"
+        )
+    _require_worker("profiler.set_state", profile_process)
+    with _profiler.lock:
+        if state == "run" and not _profiler.has_run:
+            LOG.clear()
+            _profiler.has_run = True
+        if state != _profiler.state:
+            _profiler.paused = False
+        _profiler.state = state
+        _profiler.follow()
+
+
+def pause(profile_process: str = "worker") -> None:
+    """Take no events until `resume`.
+
+    Parameters
+    ----------
+    profile_process : str
+        'worker', this process.
+    """
+    _require_worker("profiler.pause", profile_process)
+    with _profiler.lock:
+        _profiler.paused = True
+        _profiler.follow()
+
+
+def resume(profile_process: str = "worker") -> None:
+    """Take events again, if the profiler runs.
+
+    Parameters
+    ----------
+    profile_process : str
+        'worker', this process.
+    """
+    _require_worker("profiler.resume", profile_process)
+    with _profiler.lock:
+        _profiler.paused = False
+        _profiler.follow()
+
+
+def dump(finished: bool = True, profile_process: str = "worker") -> None:
+    """Write the trace into the file that `set_config` names. It appears whole or not at all.
+
+    Parameters
+    ----------
+    finished : bool
+        Whether that was all: the profiler is stopped, and begins a new trace when it is started again.
+    profile_process : str
+        'worker', this process.
+
+    Raises
+    ------
+    MXNetError
+        If the profiler has not run since the last dump.
+    FileAccessError
+        If the file cannot be written.
+    """
+    _require_worker("profiler.dump", profile_process)
+    with _profiler.lock:
+        if not _profiler.has_run:
+            raise MXNetError(
+                "profiler.dump: there is nothing to write: the profiler has not run since the last dump. Call "
+                "profiler.set_state('run') before what is to be profiled, or dump(finished=False) to go on afterwards."
+            )
+        if finished:
+            set_state("stop")
+        _profiler.write()
+        if finished:
+            _profiler.has_run = False
+
+
+def dumps(reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False) -> str:
+    """Return how often everything was called, and how long it took in all, at least, at most, and on average.
+
+    Parameters
+    ----------
+    reset : bool
+        Whether to begin to add up anew.
+    format : str
+        'table' for text, or 'json'.
+    sort_by : str
+        'total', 'avg', 'min', 'max' or 'count'.
+    ascending : bool
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    ArgumentValueError
+        For another format or order.
+    """
+    formats = {"table": as_table, "json": as_json}
+    if format not in formats:
+        raise ArgumentValueError(f"profiler.dumps: the format is {format!r}, expected 'table' or 'json'.")
+    text = formats[format](LOG, sort_by, bool(ascending))
+    if reset:
+        LOG.reset_statistics()
+    return text
+
+
+def start_with_program() -> None:
+    """Start the profiler, and write the trace when the program ends: what `MXNET_PROFILER_AUTOSTART=1` asks for."""
+    set_state("run")
+    if not _profiler.dumps_at_exit:
+        _profiler.dumps_at_exit = True
+        atexit.register(lambda: dump() if _profiler.has_run else None)
+
+
+# -- old names -----------------------------------------------------------------------------------------------------
+
+
+def _renamed(old: str, new: str) -> None:
+    warnings.warn(f"profiler.{old} is the old name of profiler.{new}.", DeprecationWarning, stacklevel=3)
+
+
+def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
+    """Do what `set_config` does: the old way to say it, which warns.
+
+    Parameters
+    ----------
+    mode : str
+        'symbolic' for programs only, or 'all'.
+    filename : str
+    """
+    _renamed("profiler_set_config", "set_config")
+    if mode not in ("symbolic", "all"):
+        raise ArgumentValueError(f"profiler_set_config: the mode is {mode!r}, expected 'symbolic' or 'all'.")
+    set_config(profile_symbolic=True, profile_imperative=mode == "all", filename=filename)
+
+
+def profiler_set_state(state: str = "stop") -> None:
+    """Do what `set_state` does: the old name of it, which warns.
+
+    Parameters
+    ----------
+    state : str
+        'run' or 'stop'.
+    """
+    _renamed("profiler_set_state", "set_state")
+    set_state(state)
+
+
+def dump_profile() -> None:
+    """Do what `dump` does: the old name of it, which warns."""
+    _renamed("dump_profile", "dump")
+    dump(True)

@@ -1,0 +1,3 @@
+"""`minpy.th` is `minpy.torch`. Written by tools/make_stubs.py."""
+
+from minpy.torch import *

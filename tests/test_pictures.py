@@ -1,0 +1,250 @@
+"""Images and pictures beyond the operator table: decoding, files, sizes, chance, errors."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minpy as mx
+from minpy import nd, sym
+from minpy.core.errors import (
+    ArgumentError,
+    DTypeError,
+    FileMissingError,
+    MissingDependencyError,
+    ShapeError,
+)
+
+PICTURES = Path(__file__).resolve().parent / "golden" / "pictures"
+I = nd.image  # noqa: E741
+internal = nd._internal
+
+
+def test_a_file_is_read_as_its_bytes_are_decoded() -> None:
+    path = PICTURES / "noise.png"
+    image = internal._cvimread(path)
+    assert (image.shape, image.dtype) == ((5, 7, 3), np.uint8)
+    np.testing.assert_array_equal(image.asnumpy(), internal._cvimdecode(path.read_bytes()).asnumpy())
+    np.testing.assert_array_equal(image.asnumpy()[..., ::-1], internal._cvimread(str(path), to_rgb=False).asnumpy())
+    np.testing.assert_array_equal(image.asnumpy(), internal._cvimread(PICTURES / "noise.bmp").asnumpy())
+    out = nd.zeros((5, 7, 3), dtype="uint8")
+    assert internal._cvimread(path, out=out) is out
+    np.testing.assert_array_equal(out.asnumpy(), image.asnumpy())
+
+
+def test_imdecode_into_parts_of_a_batch() -> None:
+    data = (PICTURES / "noise.png").read_bytes()
+    image = internal._cvimdecode(data).asnumpy().transpose(2, 0, 1)
+    batch = nd.zeros((2, 3, 3, 4))
+    assert nd.imdecode(data, clip_rect=(1, 2, 5, 5), out=batch, index=1, mean=nd.ones((3, 3, 4))) is batch
+    np.testing.assert_array_equal(batch[1].asnumpy(), image[:, 2:5, 1:5] - 1.0)
+    assert not batch[0].asnumpy().any()
+    assert nd.imdecode(data, channels=1).shape == (1, 5, 7)
+
+
+def test_without_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = builtins.__import__
+
+    def without(name: str, *arguments: Any) -> Any:
+        if name.partition(".")[0] == "PIL":
+            raise ImportError(name)
+        return found(name, *arguments)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
+    with pytest.raises(
+        MissingDependencyError,
+        match=r"decoding pictures needs Pillow, .* Install it with: python -m pip install 'minpy\[image\]'",
+    ):
+        internal._cvimread(PICTURES / "noise.png")
+
+
+def test_importing_minpy_does_not_import_pillow() -> None:
+    import subprocess
+
+    code = "import sys, minpy; minpy.nd.image.resize; sys.exit('PIL' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: internal._cvimread("no.png"), FileMissingError, "imread: there is no file 'no.png'."),
+        (
+            lambda: internal._cvimdecode(b"picture"),
+            ArgumentError,
+            "imdecode: 7 bytes, beginning with b'picture', could not be decoded as a picture: cannot identify",
+        ),
+        (
+            lambda: internal._cvimdecode((PICTURES / "slope.jpg").read_bytes()[:300]),
+            ArgumentError,
+            "imdecode: 300 bytes, .* could not be decoded as a picture: (?i:.*truncated)",
+        ),
+        (lambda: internal._cvimdecode(b""), ArgumentError, "imdecode: there are no bytes to decode."),
+        (
+            lambda: internal._cvimdecode(nd.zeros((2, 2))),
+            ArgumentError,
+            r"imdecode: the bytes have shape \(2, 2\); expected one axis.",
+        ),
+        (
+            lambda: internal._cvimresize(nd.zeros((2, 2)), w=2, h=2),
+            ArgumentError,
+            r"imresize: src has shape \(2, 2\), to become 2 wide and 2 high; expected \(height, width, channels\)",
+        ),
+        (
+            lambda: internal._cvcopyMakeBorder(nd.zeros((2, 2)), 1, 1, 1, 1),
+            ShapeError,
+            r"copyMakeBorder: src has shape \(2, 2\); expected \(height, width, channels\).",
+        ),
+        (
+            lambda: internal._cvcopyMakeBorder(nd.zeros((2, 2, 1)), 1, 1, 1, -1),
+            ArgumentError,
+            r"copyMakeBorder: widths are \(1, 1, 1, -1\); expected 0 or more.",
+        ),
+        (
+            lambda: internal._cvcopyMakeBorder(nd.zeros((2, 2, 1)), 1, 1, 1, 1, type=9),
+            ArgumentError,
+            "copyMakeBorder: type is 9; expected 0 to 4.",
+        ),
+        (
+            lambda: I.crop(nd.zeros((2, 3, 1)), x=1, y=0, width=3, height=1),
+            ArgumentError,
+            r"crop: x is 1 and width 3, of data \(2, 3, 1\); expected x >= 0, width > 0 and x \+ width <= 3.",
+        ),
+        (
+            lambda: I.crop(nd.zeros((2, 3, 1)), x=0, y=-1, width=3, height=1),
+            ArgumentError,
+            r"crop: y is -1 and height 1, of data \(2, 3, 1\); expected y >= 0",
+        ),
+        (
+            lambda: I.normalize(nd.zeros((3, 2, 2)), mean=(1, 2)),
+            ArgumentError,
+            r"normalize: mean has 2 numbers; expected one, or one for each of the 3 channels of data \(3, 2, 2\).",
+        ),
+        (
+            lambda: I.to_tensor(nd.zeros((2, 2))),
+            ShapeError,
+            r"to_tensor: data has shape \(2, 2\); expected \(height, width, channels\) or \(n, height, width,",
+        ),
+        (
+            lambda: I.random_hue(nd.zeros((2, 2, 2)), min_factor=0, max_factor=1),
+            ShapeError,
+            r"random_hue: data has shape \(2, 2, 2\); expected one channel or three.",
+        ),
+        (
+            lambda: I.random_contrast(nd.zeros((2, 2, 3)), min_factor=-1, max_factor=1),
+            ArgumentError,
+            "random_contrast: min_factor is -1.*; expected 0 or more.",
+        ),
+        (
+            lambda: I.random_color_jitter(nd.zeros((2, 2, 3)), brightness=0, contrast=0, saturation=-1, hue=0),
+            ArgumentError,
+            "random_color_jitter: saturation is -1.*; expected 0 or more.",
+        ),
+        (
+            lambda: I.adjust_lighting(nd.zeros((2, 2, 3)), alpha=(1, 2)),
+            ArgumentError,
+            r"adjust_lighting: alpha is \(1.*, 2.*\); expected three numbers.",
+        ),
+        (
+            lambda: I.resize(nd.zeros((2, 2, 3))),
+            ArgumentError,
+            r"resize: size is \(\); expected a positive number, or \(width, height\).",
+        ),
+        (
+            lambda: I.resize(nd.zeros((2, 2, 3)), size=2, interp=9),
+            ArgumentError,
+            r"resize: interp is 9; expected 0 \(nearest\), 1 \(bilinear\), 2 \(bicubic\), 3 \(area\) or 4 \(Lanczos\).",
+        ),
+        (
+            lambda: I.resize(nd.zeros((2, 2, 3), dtype="bool"), size=2),
+            DTypeError,
+            "resize: data has dtype bool; expected numbers.",
+        ),
+    ],
+)
+def test_what_is_said_of_bad_input(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
+
+
+@pytest.mark.parametrize("interp", range(5))
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "uint8", "int8", "int32"])
+def test_a_constant_image_stays_constant_in_any_size(interp: int, dtype: str) -> None:
+    for size in ((3, 2), (11, 13), (7, 5), (1, 1), (4, 20)):
+        resized = I.resize(nd.full((5, 7, 3), 77, dtype=dtype), size=size, interp=interp)
+        assert (resized.shape, resized.dtype) == ((size[1], size[0], 3), np.dtype(dtype).type)
+        np.testing.assert_allclose(resized.asnumpy(), 77, rtol=1e-3)
+
+
+@pytest.mark.parametrize("interp", range(5))
+def test_flipping_and_resizing_commute(interp: int) -> None:
+    """But for the nearest pixel, which is the one to the left."""
+    image = nd.array(np.random.RandomState(0).uniform(0, 255, (9, 14, 3)), dtype="float64")
+    one = I.flip_left_right(I.resize(image, size=(6, 4), interp=interp)).asnumpy()
+    other = I.resize(I.flip_left_right(image), size=(6, 4), interp=interp).asnumpy()
+    assert np.allclose(one, other, atol=1e-3) == (interp != 0)
+
+
+def test_chance_follows_the_seed() -> None:
+    image = nd.array(np.random.RandomState(0).uniform(0, 255, (4, 5, 3)))
+    calls = {
+        "random_flip_left_right": {},
+        "random_flip_top_bottom": {},
+        "random_brightness": {"min_factor": 0.5, "max_factor": 1.5},
+        "random_contrast": {"min_factor": 0.5, "max_factor": 1.5},
+        "random_saturation": {"min_factor": 0.5, "max_factor": 1.5},
+        "random_hue": {"min_factor": 0.5, "max_factor": 1.5},
+        "random_color_jitter": {"brightness": 0.3, "contrast": 0.3, "saturation": 0.3, "hue": 0.3},
+        "random_lighting": {"alpha_std": 0.5},
+    }
+    for name, options in calls.items():
+        mx.random.seed(5)
+        answers = [getattr(I, name)(image, **options).asnumpy() for _ in range(12)]
+        mx.random.seed(5)
+        for answer in answers:
+            np.testing.assert_array_equal(getattr(I, name)(image, **options).asnumpy(), answer)
+        assert len({answer.tobytes() for answer in answers}) == (2 if "flip" in name else 12), name
+
+
+def test_hues_of_a_whole_turn_in_steps() -> None:
+    image = nd.array(np.random.RandomState(0).randint(0, 256, (4, 5, 3)), dtype="float64")
+    turned = image
+    for _ in range(8):
+        turned = I.random_hue(turned, min_factor=0.125, max_factor=0.125)
+    np.testing.assert_allclose(turned.asnumpy(), image.asnumpy(), atol=1e-9)
+    gray = nd.full((2, 2, 3), 50)
+    np.testing.assert_array_equal(I.random_hue(gray, min_factor=0.3, max_factor=0.3).asnumpy(), gray.asnumpy())
+
+
+def test_images_of_one_channel_keep_their_colours() -> None:
+    image = nd.array(np.random.RandomState(0).randint(0, 256, (3, 3, 1)), dtype="uint8")
+    for answer in (
+        I.random_hue(image, min_factor=0.3, max_factor=0.3),
+        I.random_saturation(image, min_factor=0.3, max_factor=0.3),
+        I.adjust_lighting(image, alpha=(1, 1, 1)),
+        I.random_lighting(image, alpha_std=3),
+    ):
+        np.testing.assert_array_equal(answer.asnumpy(), image.asnumpy())
+
+
+def test_integers_are_cut_off_at_their_ends() -> None:
+    image = nd.array([[[100, 200, 255]]], dtype="uint8")
+    assert I.random_brightness(image, min_factor=2, max_factor=2).asnumpy().ravel().tolist() == [200, 255, 255]
+    assert I.adjust_lighting(image, alpha=(9, 0, 0)).asnumpy().ravel().tolist() == [0, 0, 0]
+
+
+def test_a_pipeline_as_a_symbol() -> None:
+    data = sym.var("data")
+    net = sym.image.resize(data, size=(4, 3))
+    net = sym.image.normalize(sym.image.to_tensor(net), mean=(0.4, 0.5, 0.6), std=(0.1, 0.2, 0.3))
+    image = nd.array(np.random.RandomState(0).randint(0, 256, (6, 8, 3)), dtype="uint8")
+    expected = I.normalize(I.to_tensor(I.resize(image, size=(4, 3))), mean=(0.4, 0.5, 0.6), std=(0.1, 0.2, 0.3))
+    loaded = sym.load_json(net.tojson())
+    assert loaded.infer_shape(data=(6, 8, 3))[1] == [(3, 3, 4)]
+    np.testing.assert_allclose(loaded.eval(data=image)[0].asnumpy(), expected.asnumpy(), rtol=1e-6)
