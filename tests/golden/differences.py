@@ -587,8 +587,7 @@ DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, li
 INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}
 
 # Case name to what MXNet has and minpy does not: these snippets raise AttributeError.
-MISSING = {
-}
+MISSING = {}
 
 
 def cases() -> dict[str, str]:
