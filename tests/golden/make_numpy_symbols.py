@@ -4,11 +4,6 @@ import json
 import sys
 from pathlib import Path
 
-import mxnet as mx
-
-sn, snx = mx.sym.np, mx.sym.npx
-x, y, z = (mx.sym.var(name).as_np_ndarray() for name in "xyz")
-
 HERE = Path(__file__).parent
 
 CALLS = """
@@ -433,11 +428,21 @@ x.as_np_ndarray()
 x.round()
 """.strip().splitlines()
 
-found = {}
-for call in CALLS:
-    made = eval(call)
-    if isinstance(made, (list, tuple)):
-        made = mx.sym.Group([one.as_nd_ndarray() for one in made])
-    found[call] = json.loads(made.tojson())
-HERE.joinpath("numpy_symbols.json").write_text(json.dumps(found, indent=0) + "\n")
-print(len(found), "calls", file=sys.stderr)
+
+def main():
+    import mxnet as mx
+
+    scope = {"sn": mx.sym.np, "snx": mx.sym.npx}
+    scope.update((name, mx.sym.var(name).as_np_ndarray()) for name in "xyz")
+    found = {}
+    for call in CALLS:
+        made = eval(call, scope)
+        if isinstance(made, (list, tuple)):
+            made = mx.sym.Group([one.as_nd_ndarray() for one in made])
+        found[call] = json.loads(made.tojson())
+    HERE.joinpath("numpy_symbols.json").write_text(json.dumps(found, indent=0) + "\n")
+    print(len(found), "calls", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
