@@ -129,7 +129,7 @@ def to_json(symbol: Symbol, remove_amp_cast: bool = True, for_mxnet: bool = Fals
     }
     """
     facts = [*(['"is_np_shape": ["int", 1]'] if is_np_shape() else []), f'"mxnet_version": ["int", {CURRENT}]']
-    return _graph(symbol, remove_amp_cast, for_mxnet, 0, [f'"attrs": {_listed(facts, "{}", 4)}'])
+    return _graph(symbol, remove_amp_cast, for_mxnet, 0, [f'"attrs": {_listed(facts, "{}", 4, 1)}'])
 
 
 def _graph(symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, further: list[str]) -> str:
@@ -180,11 +180,6 @@ def _graph(symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, 
         f'"node_row_ptr": {_listed([*map(str, rows)], "[]", margin + 4)}',
         f'"heads": {_listed(heads, "[]", margin + 4)}',
         *further,
-        f'"nodes": {_listed(nodes, "[]", 4, 0)}',
-        f'"arg_nodes": {_listed(variables, "[]", 4)}',
-        f'"node_row_ptr": {_listed([*map(str, rows)], "[]", 4)}',
-        f'"heads": {_listed(heads, "[]", 4)}',
-        f'"attrs": {_listed(facts, "{}", 4, 1)}',
     ]
     return _listed(fields, "{}", margin + 2, 0)
 
