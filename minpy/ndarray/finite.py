@@ -51,7 +51,7 @@ def isinf(data: NDArray) -> NDArray:
     >>> nd.contrib.isinf(nd.array([float('-inf'), float('nan'), -1])).asnumpy()
     array([1., 0., 0.], dtype=float32)
     """
-    return data != data if data.dtype.kind != "f" else abs(data) > float(numpy.finfo(data.dtype).max)
+    return data != data if numpy.dtype(data.dtype).kind != "f" else abs(data) > float(numpy.finfo(data.dtype).max)
 
 
 def isfinite(data: NDArray) -> NDArray:
@@ -72,4 +72,4 @@ def isfinite(data: NDArray) -> NDArray:
     >>> nd.contrib.isfinite(nd.array([float('-inf'), float('nan'), -1])).asnumpy()
     array([0., 0., 1.], dtype=float32)
     """
-    return data == data if data.dtype.kind != "f" else abs(data) <= float(numpy.finfo(data.dtype).max)
+    return data == data if numpy.dtype(data.dtype).kind != "f" else abs(data) <= float(numpy.finfo(data.dtype).max)
