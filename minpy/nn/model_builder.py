@@ -445,7 +445,8 @@ class Layer(Module):
     def _register(self, configs: dict[str, Config], given: Mapping[Any, Any] | None) -> None:
         own: list[tuple[str, Config]] = []
         for key, value in (given or {}).items():
-            names = [self._global.get(name, name) for name in (key if isinstance(key, tuple) else (key,))]
+            keys: tuple[str, ...] = key if isinstance(key, tuple) else (key,)
+            names = [self._global.get(name, name) for name in keys]
             if isinstance(value, Mapping):
                 unknown = [name for name in names if name not in configs]
                 if unknown:
@@ -746,7 +747,7 @@ def _wrapped(value: Any) -> Any:
 
 
 def _number(value: Any) -> Any:
-    return value.item() if isinstance(value, Array) and value.size == 1 else value
+    return value._data.item() if isinstance(value, Array) and value.size == 1 else value
 
 
 # -- updates -----------------------------------------------------------------------------------------------------------
