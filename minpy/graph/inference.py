@@ -86,6 +86,12 @@ class Inference:
             raise self._failure(node, error) from error
         except Exception as error:
             raise located(f"infer_{'shape' if self._what == 'shape' else 'type'}: {node.described()}", error)  # noqa: B904
+        if len(after[0]) != len(node.inputs) or len(after[1]) != len(outputs):
+            raise ArgumentError(
+                f"infer_{'shape' if self._what == 'shape' else 'type'}: {node.described()} has {len(node.inputs)} "
+                f"input(s) and {len(outputs)} output(s); with its attributes it takes {len(after[0])} and returns "
+                f"{len(after[1])}."
+            )
         origin = f"inferred at {node.described()}"
         changed = False
         for values, facts, known in ((node.inputs, after[0], before[0]), (outputs, after[1], before[1])):

@@ -133,11 +133,11 @@ class Update(Operator):
         out, name = attributes.pop("out", None), None
         inputs: Any = arguments
         if not dispatch.needs_no_binding(self, arguments, attributes):
-            given = tuple(attributes)
+            given, written = tuple(attributes), dispatch.way_of_writing(arguments, attributes)
             name = attributes.pop("name", None)
             inputs, attributes = bind(self.__name__, self.signature, arguments, attributes, positional_attributes=True)
             if len(inputs) == len(arguments) and tuple(attributes) == given:
-                self.keywords_bound.add((len(arguments), *given))
+                dispatch.note_bound(self, written, attributes)
         raws = [value._data if isinstance(value, Array) else value for value in inputs]
         like = inputs[0]
         if not isinstance(like, Array):
@@ -404,8 +404,10 @@ class MultiUpdate(Operator):
             values = last[key] if key in last else attributes[key]
             if isinstance(values, np.ndarray):
                 values = values.reshape(-1).tolist()
-            elif isinstance(values, (int, float)):
+            elif isinstance(values, (int, float, np.number)):
                 values = [values]
+            elif not isinstance(values, (tuple, list)):
+                raise ArgumentError(f"{name}: {key} is {describe(values)}; expected {number} numbers, one a weight.")
             if len(values) != number:
                 raise ArgumentError(
                     f"{name}: {key} has {len(values)} values, {tuple(values)}; {self.count}={number} weights need one "
