@@ -76,7 +76,9 @@ class Attribute:
         ArgumentValueError
             For another word than those of an enumeration, or a value of another type than the annotated one.
         """
-        taken = self.taken(type(value))
+        taken = self.found.get(type(value))
+        if taken is None:
+            taken = self.taken(type(value))
         if taken is True or (taken and value in taken):
             return
         options = _options(self.type)
@@ -246,6 +248,9 @@ def parse_attribute(value: Any, attribute: Attribute, operator_name: str) -> Any
     >>> parse_attribute('True', Attribute('no_bias', bool, False), 'FullyConnected')
     True
     """
+    taken = attribute.found.get(str)
+    if type(taken) is frozenset and value in taken:  # a word of an enumeration, found so before
+        return value
     kind = attribute.type
     if not isinstance(value, str) or kind is None or kind is str:
         return value

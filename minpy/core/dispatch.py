@@ -82,23 +82,25 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     """Call an operator on any mix of values; see the module's docstring. This is `Operator.__call__`."""
     inputs: Sequence[Any] = arguments
     out = name = None
-    if (attributes or len(arguments) != operator.arity) and not needs_no_binding(operator, arguments, attributes):
-        keywords, written = tuple(attributes), way_of_writing(arguments, attributes)
-        if operator.takes_name:
-            name = attributes.pop("name", None)
-        if operator.builtin:
-            out = attributes.pop("out", None)
-        inputs, attributes = bind(
-            operator.__name__, operator.signature, arguments, attributes, positional_attributes=operator.builtin
-        )
-        if operator.builtin and len(inputs) == len(arguments) and tuple(attributes) == keywords:
-            note_bound(operator, written, attributes)
-        if operator.keyword_inputs:
-            for key in operator.keyword_inputs:
-                if kind_of(type(attributes.get(key))) in (ARRAY, TRACER):
-                    value = attributes.pop(key)
-                    named = {} if name is None else {"name": name}
-                    return operator.with_inputs(key)(*inputs, value, **attributes, **named)
+    if attributes or len(arguments) != operator.arity:
+        written = (len(arguments), *attributes, *map(type, attributes.values()))
+        if written not in operator.keywords_bound:
+            keywords = tuple(attributes)
+            if operator.takes_name:
+                name = attributes.pop("name", None)
+            if operator.builtin:
+                out = attributes.pop("out", None)
+            inputs, attributes = bind(
+                operator.__name__, operator.signature, arguments, attributes, positional_attributes=operator.builtin
+            )
+            if operator.builtin and len(inputs) == len(arguments) and tuple(attributes) == keywords:
+                note_bound(operator, written, attributes)
+            if operator.keyword_inputs:
+                for key in operator.keyword_inputs:
+                    if kind_of(type(attributes.get(key))) in (ARRAY, TRACER):
+                        value = attributes.pop(key)
+                        named = {} if name is None else {"name": name}
+                        return operator.with_inputs(key)(*inputs, value, **attributes, **named)
     kind = RAW
     for value in inputs:
         try:
@@ -131,22 +133,20 @@ def kind_of_others(operator: Any, inputs: Sequence[Any]) -> int:
     ArgumentError
         If the operator is a built-in one on NDArrays, and the input cannot be left out.
     """
-    kinds = [kind_of(type(value)) for value in inputs]
-    kind = max((known for known in kinds if known != STRANGE), default=RAW)
-    if not operator.builtin or getattr(operator, "unpickled_by", None) is None or kind == TRACER:
+    kind, names, defaults = RAW, operator.signature.inputs, operator.signature.defaults
+    refused = []
+    for index, value in enumerate(inputs):
+        known = _kinds[type(value)]
+        if known != STRANGE:
+            kind = known if known > kind else kind
+        elif value is not None or index >= len(names) or names[index] not in defaults:
+            refused.append(index)
+    if not refused or kind == TRACER or not operator.builtin or getattr(operator, "unpickled_by", None) is None:
         return kind
     if any(isinstance(value, Array) and not value._keeps_dtype for value in inputs):
         return kind  # NumPy's semantics, and its errors
-    names = operator.signature.inputs
-    for index, (value, known) in enumerate(zip(inputs, kinds, strict=True)):
-        if known != STRANGE:
-            continue
-        if value is None and index < len(names) and names[index] in operator.signature.defaults:
-            continue
-        raise ArgumentError(
-            f"{operator.__name__}: {operator.argument_name(index)} is {describe(value)}; expected an array."
-        )
-    return kind
+    what = describe(inputs[refused[0]])
+    raise ArgumentError(f"{operator.__name__}: {operator.argument_name(refused[0])} is {what}; expected an array.")
 
 
 def needs_no_binding(operator: Any, arguments: Sequence[Any], attributes: dict[str, Any]) -> bool:

@@ -187,10 +187,11 @@ def operator_error(original: Exception, line: str) -> OperatorError:
     return _restored(type(original), original.args, text, _fields(original))
 
 
-def named(error: MXNetError, name: str) -> MXNetError:
+def named(error: MXNetError, name: str, whole: bool = False) -> MXNetError:
     """Return an error as it is if its text names the operator `name`; else with the name in front of its text.
 
-    Operators are named as they are registered or as they are called: `_linalg_det` or 'linalg.det'.
+    Operators are named as they are registered or, unless the `whole` name is asked for, as they are called:
+    `_linalg_det`, 'linalg.det' or 'det'.
 
     Examples
     --------
@@ -198,7 +199,7 @@ def named(error: MXNetError, name: str) -> MXNetError:
     ShapeError('flatten: data has shape (2,).')
     """
     text = str(error)
-    if name in text or any(f"{known}: " in text for known in _called(name)):
+    if text.startswith(f"{name}:") if whole else name in text or any(f"{one}: " in text for one in _called(name)):
         return error
     text = f"{name}: {text}"
     if isinstance(error, OperatorError) and hasattr(error, "text"):

@@ -129,8 +129,13 @@ class Inference:
     def _inputs(self, node: Node) -> str:
         return ", ".join(
             f"{name} {value!r} {self._show(self.known.get(value))}"
-            for name, value in zip(node.input_names(), node.inputs, strict=True)
+            for name, value in zip(self._input_names(node), node.inputs, strict=True)
         )
+
+    @staticmethod
+    def _input_names(node: Node) -> list[str]:
+        names = node.input_names()
+        return names if len(names) == len(node.inputs) else node.operator.argument_names(len(node.inputs))
 
     def _named(self, value: Value) -> str:
         return f"{'variable ' if value.node.operator is None else ''}{value!r}"
