@@ -18,7 +18,7 @@ from operator_table.row import Row
 
 import minpy as mx
 from minpy import nd, sym
-from minpy.core.errors import MXNetError
+from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError
 from minpy.core.state import state
 from minpy.ops.registry import OPERATORS
 
@@ -30,13 +30,13 @@ for _name, _operator in OPERATORS.items():
 
 STRANGE = (None, "abc", {"a": 1}, object(), ["abc"], sym.var("other"))
 VALUES = ("abc", -1, None, (1, 2, 3, 4, 5, 6, 7), 2.5, [], {})
-# Of a declared type, but no value: what no annotation lets through.
+# By annotations: values of other types.
 TYPES = {
-    "bool": ("abc", -1, 2, None, (1,), 2.5, [], {}),
-    "int": ("abc", None, (1,), 2.5, [], {}),
-    "float": ("abc", None, (1,), [], {}),
-    "tuple[int, ...]": ("abc", 2.5, {}),
-    "tuple[float, ...]": ("abc", None, {}),
+    "bool": (-1, 2, (1,), 2.5, [], {}),
+    "int": ((1,), 2.5, [], {}),
+    "float": ((1,), [], {}),
+    "tuple[int, ...]": (2.5, {}),
+    "tuple[float, ...]": ({},),
 }
 
 
@@ -124,7 +124,8 @@ def faults(row: Row, call: Any) -> list[str]:
 @pytest.mark.filterwarnings("ignore")
 def test_each_error_is_ours_and_names_the_operator(part: int, call: Any) -> None:
     mx.random.seed(1)
-    before = dict(OPERATORS), vars(state).copy() if hasattr(state, "__dict__") else None
+    known = dict(OPERATORS)
+    assert not state.recording
     variable = nd.array([1.0, 2.0])
     variable.attach_grad()
     with np.errstate(all="ignore"), mx.autograd.record():
@@ -133,6 +134,55 @@ def test_each_error_is_ours_and_names_the_operator(part: int, call: Any) -> None
         assert mx.autograd.is_recording()
     answer.backward()
     assert variable.grad.asnumpy().tolist() == [2.0, 4.0]
-    assert dict(OPERATORS) == before[0]
-    assert not mx.autograd.is_recording()
+    assert dict(OPERATORS) == known
+    assert not state.recording
     assert not found, f"{len(found)} of them:\n" + "\n".join(found[:40])
+
+
+@pytest.mark.parametrize("row", [row for row in ALL_ROWS if not row.label and row.operator is None], ids=lambda r: r.id)
+def test_values_of_another_type_are_refused(row: Row) -> None:
+    """On arrays and on symbols, and again when the same call was bound before."""
+    operator = OPERATORS[row.name]
+    arrays = [nd.array(value) for value in row.draw("float32")]
+    symbols = [sym.var(f"v{index}") for index in range(len(arrays))]
+    for name, attribute in operator.signature.attributes.items():
+        words = ("no_such_word",) if attribute.words else ()
+        for value in (*TYPES.get(str(attribute.annotation), ()), *words):
+            for inputs in (arrays, arrays, symbols) if arrays else (arrays,):
+                with pytest.raises(ArgumentValueError) as caught:
+                    operator(*inputs, **{**row.attributes, name: value})
+                text = str(caught.value)
+                assert text.startswith(f"{operator.__name__}: ")
+                assert name in text
+                assert "expected" in text
+                assert all(repr(word) in text for word in attribute.words)
+
+
+X = nd.ones((2, 3))
+TEXTS: list[tuple[Any, type[Exception], str]] = [
+    (lambda: nd.sum(X, keepdims=None), ArgumentValueError, "sum: keepdims is NoneType None; expected True or False."),
+    (lambda: nd.sum(X, keepdims=2), ArgumentValueError, "sum: keepdims is int 2; expected True or False."),
+    (lambda: nd.expand_dims(X, axis=1.0), ArgumentValueError, "expand_dims: axis is float 1.0; expected an integer."),
+    (lambda: nd.clip(X, None, 1), ArgumentValueError, "clip: a_min is NoneType None; expected a number."),
+    (lambda: nd.reshape(X, shape=2.5), ArgumentValueError, "reshape: shape is float 2.5; expected a tuple of integers"),
+    (
+        lambda: nd.Activation(X, act_type="rleu"),
+        ArgumentValueError,
+        "Activation: unknown act_type 'rleu'; expected 'relu', 'sigmoid', 'softrelu', 'softsign' or 'tanh'. Did",
+    ),
+    (
+        lambda: sym.Activation(sym.var("x"), act_type="rleu"),
+        ArgumentValueError,
+        "sym.Activation: unknown act_type 'rleu'; expected 'relu', 'sigmoid', 'softrelu', 'softsign' or 'tanh'. Did",
+    ),
+    (lambda: nd.square("abc"), ArgumentError, "square: data is str 'abc'; expected an array."),
+    (lambda: nd.broadcast_add(X, None), ArgumentError, "broadcast_add: rhs is NoneType None; expected an array."),
+    (lambda: nd.expand_dims(X, axs=1), ArgumentError, "Did you mean 'axis'?"),
+]
+
+
+@pytest.mark.parametrize(("call", "kind", "text"), TEXTS)
+def test_what_is_said(call: Any, kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind) as caught:
+        call()
+    assert text in str(caught.value)

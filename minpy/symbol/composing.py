@@ -200,8 +200,6 @@ def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> d
     for key, value in given.items():
         if key in known:
             attributes[key] = parse_attribute(value, known[key], kind)
-            if operator.builtin:
-                known[key].require(attributes[key], f"sym.{kind}")
         elif operator.signature.open_ended:
             attributes[key] = value
         else:
@@ -212,6 +210,8 @@ def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> d
     for key, attribute in known.items():
         if attribute.default is REQUIRED and key not in attributes:
             raise ArgumentError(f"sym.{kind}: attribute {key!r} is missing; pass {key}=... .")
+        if operator.builtin and key in attributes:
+            attribute.require(attributes[key], f"sym.{kind}")
     return attributes
 
 

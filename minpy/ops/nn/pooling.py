@@ -264,7 +264,7 @@ def pooling(
     data: np.ndarray,
     *,
     kernel: tuple[int, ...] = (),
-    pool_type: Literal["max", "avg", "lp", "sum"] = "max",
+    pool_type: Literal["max", "avg", "sum", "lp"] = "max",
     global_pool: bool = False,
     cudnn_off: bool = False,
     pooling_convention: Literal["valid", "full", "same"] = "valid",
