@@ -645,11 +645,7 @@ DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, li
 INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}
 
 # Case name to what MXNet has and minpy does not: these snippets raise AttributeError.
-MISSING = {
-    "sum_of_zero_size_with_np_shape": "mx.util.np_shape",
-    "zero_size_with_np_shape": "mx.util.np_shape",
-    "zero_dim_with_np_shape": "mx.util.np_shape",
-}
+MISSING: dict[str, str] = {}
 
 
 def cases() -> dict[str, str]:
