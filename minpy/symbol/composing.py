@@ -131,6 +131,7 @@ def _composed(
     return Symbol([Value(node, index) for index in range(count)])
 
 
+@functools.lru_cache(None)  # aliases share it, and the names in modules of their own
 def shown_signature(operator: Operator) -> inspect.Signature:
     """Return what `help` shows of an operator's function in `mx.sym`: any input may be left out, and is a variable."""
     signature = operator.signature
