@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import minpy.numpy as np
 import minpy.symbol as sym
@@ -38,6 +38,8 @@ __all__ = [
     "Tanh",
     "Variable",
 ]
+
+ActType = Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
 __dir__ = listing(__all__)
 
 Configs = Mapping[Any, Any] | None
@@ -545,7 +547,7 @@ class RNN(Symbolic):
 
     _module_name = "rnn"
 
-    def __init__(self, num_hidden: int, act_type: str = "tanh", name: str | None = None) -> None:
+    def __init__(self, num_hidden: int, act_type: ActType = "tanh", name: str | None = None) -> None:
         network = sym.Activation(_two_products(num_hidden), act_type=act_type)
         super().__init__(network, ("data", "hidden"), name=name)
         self._num_hidden = num_hidden
@@ -585,7 +587,7 @@ class LSTM(Symbolic):
 
     _module_name = "lstm"
 
-    def __init__(self, num_hidden: int, act_type: str = "tanh", name: str | None = None) -> None:
+    def __init__(self, num_hidden: int, act_type: ActType = "tanh", name: str | None = None) -> None:
         gates = sym.SliceChannel(_two_products(4 * num_hidden), num_outputs=4, axis=1)
         into, keep, out = (sym.Activation(gates[index], act_type="sigmoid") for index in range(3))
         cell = keep * sym.var("cell") + into * sym.Activation(gates[3], act_type="tanh")
