@@ -82,6 +82,7 @@ __all__ = [
     "np",
     "np_array",
     "np_shape",
+    "np_symbol",
     "npx",
     "num_gpus",
     "numpy",
@@ -134,6 +135,7 @@ if TYPE_CHECKING:
     )
     from minpy import torch as th
     from minpy import visualization as viz
+    from minpy.symbol import numpy as np_symbol
 else:
     _POLICIES = ("get_global_policy", "set_global_policy", "wrap_policy")
 

@@ -37,6 +37,7 @@ MXNET_VERSION = "1.9.1"
 ALIASES = {
     "nd": "ndarray",
     "np": "numpy",
+    "np_symbol": "symbol.numpy",
     "npx": "numpy_extension",
     "rnd": "random",
     "sym": "symbol",
@@ -56,6 +57,7 @@ LATE = (
     "error",
     "libinfo",
     "log",
+    "np_symbol",
     "profiler",
     "registry",
     "rtc",
