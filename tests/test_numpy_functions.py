@@ -227,3 +227,25 @@ def test_names_that_numpy_removed() -> None:
             MissingPartError, match=rf"np\.{name} left NumPy with version 1\.20.*numpy_financial\.{name}"
         ):
             getattr(np, name)(0.1)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "max", "min", "std", "var", "all", "any"])
+def test_axes_may_be_a_list(name: str) -> None:
+    x = np.array(numpy.arange(24).reshape(2, 3, 4) / 24)
+    wanted = getattr(numpy, name)(x.asnumpy(), axis=(0, 2))
+    for found in (
+        getattr(np, name)(x, axis=[0, 2]),
+        getattr(np, name)(x, [0, 2]),
+        getattr(x, name)(axis=[0, 2]),
+        getattr(x, name)([0, 2]),
+    ):
+        numpy.testing.assert_allclose(found.asnumpy(), wanted, rtol=1e-6)
+
+
+def test_gradients_over_a_list_of_axes() -> None:
+    x = np.ones((2, 3, 4))
+    x.attach_grad()
+    with mx.autograd.record():
+        y = (x.sum(axis=[0, 2]) * np.array([1, 2, 3])).sum()
+    y.backward()
+    assert x.grad[1, :, 3].asnumpy().tolist() == [1, 2, 3]

@@ -53,6 +53,9 @@ _STRUCTURAL = _functions(
 # They change their first argument.
 _WRITERS = _functions("copyto put place putmask fill_diagonal put_along_axis")
 
+# Their second argument is an axis or several.
+_AXIS_SECOND = _functions("sum mean prod max min amax amin std var all any squeeze")
+
 # What a recorded call may leave to the forward function alone, at these values.
 _DEFAULTS = {
     "where": (True,),
@@ -122,6 +125,10 @@ class NumPyProtocols(Array):
         keywords = dict(keywords)
         if isinstance(keywords.get("dtype"), str):
             keywords["dtype"] = numpy.dtype(keywords["dtype"])
+        if type(keywords.get("axis")) is list:  # which MXNet's functions take, and NumPy's do not
+            keywords["axis"] = tuple(keywords["axis"])
+        elif len(arguments) > 1 and type(arguments[1]) is list and function in _AXIS_SECOND:
+            arguments = (arguments[0], tuple(arguments[1]), *arguments[2:])
         out = keywords.pop("out", None)
         recorded = _is_recorded((arguments, keywords, out))
         if out is not None and not recorded:

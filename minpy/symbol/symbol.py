@@ -152,8 +152,8 @@ class Symbol(SymbolMembers):
     # -- attributes ------------------------------------------------------------------------------------------------
 
     def attr(self, key: str) -> str | None:
-        """Return an attribute of its node as a string; None if there is none."""
-        return self.list_attr().get(key)
+        """Return an attribute of its node as a string, `name` among them; None if there is none."""
+        return self.name if key == "name" else self.list_attr().get(key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
         """Return the attributes of its node: those of the operator, and those noted by users.
