@@ -11,7 +11,7 @@ import numpy as np
 from operator_table.row import Row, Spec, real
 
 KINDS_OF_STEPS = {
-    "elementwise": "IdentityAttachKLSparseReg amp_multicast",
+    "elementwise": "IdentityAttachKLSparseReg amp_cast amp_multicast",
     "elementwise call": "_slice_assign _slice_assign_scalar",
     "elementwise reduce": "Pooling_v1",
     "elementwise reduce view": "all_finite",
@@ -166,9 +166,9 @@ def _pooling(x: np.ndarray, pool_type: str, kernel: Any = (), stride: Any = (), 
         steps = (n + 2 * p - k) / s
         counts.append(int(np.ceil(steps) if o.get("pooling_convention") == "full" else np.floor(steps)) + 1)
     y = np.zeros((*x.shape[:2], *counts))
+    x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in pad)])
     for at in itertools.product(*map(range, counts)):
-        bounds = [(a * s - p, a * s - p + k) for a, s, p, k in zip(at, stride, pad, kernel, strict=True)]
-        block = x[(..., *(slice(max(low, 0), high) for low, high in bounds))]
+        block = x[(..., *(slice(a * s, a * s + k) for a, s, k in zip(at, stride, kernel, strict=True)))]
         found = block.max((2, 3)) if pool_type == "max" else block.sum((2, 3))
         y[(..., *at)] = found / np.prod(kernel) if pool_type == "avg" else found
     return y
@@ -238,6 +238,7 @@ ROWS += [
         {},
         lambda x, v, i: _assigned(_assigned(x, v[0], (0, 3)), v[1], (1, 0)),
     ),
+    Row("amp_cast", real(2, 3), {"dtype": "float64"}, lambda x, dtype: x.astype(dtype), dtypes=()),
     Row("amp_multicast", (real(2), real(2, 3)), {"num_outputs": 2}, lambda x, y, num_outputs: (x, y)),
     Row("amp_multicast", real(2), {"num_outputs": 1, "cast_narrow": True}, lambda x, **_: x, label="one"),
     Row("all_finite", real(3), {}, lambda x: np.ones(1), order=0, reason="piecewise constant", dtypes=()),

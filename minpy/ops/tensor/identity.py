@@ -70,7 +70,7 @@ def cast_storage(data: np.ndarray, *, stype: str) -> np.ndarray:
 cast_storage.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="cast", aliases=("Cast", "amp_cast"))
+@operator(name="cast", aliases=("Cast",))
 def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
     """Return the data with its elements converted; the gradient is converted back.
 
@@ -200,5 +200,5 @@ size_array.def_infer_shape(lambda inputs, outputs: (inputs, [(1,)]))
 for _operator in (shape_array, size_array):
     _operator.def_infer_type(dtype_attribute(np.int64))
 
-cast.saved_name, cast.saved_aliases = "Cast", frozenset({"amp_cast"})
+cast.saved_name = "Cast"
 identity.saved_aliases = frozenset({"_copyto"})

@@ -11,16 +11,56 @@ from minpy.core import dispatch
 from minpy.core.errors import ArgumentError, DTypeError
 from minpy.core.operator import Operator
 from minpy.ops.dtypes import require_floats
-from minpy.ops.inference.partial_shapes import merge_shapes
-from minpy.ops.inference.rules import numbered
+from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
+from minpy.ops.inference.rules import as_dtype, numbered
 from minpy.ops.registry import OPERATORS, find_operator, operator
 
-__all__ = ["all_finite", "amp_multicast", "multi_all_finite", "multi_sum_sq"]
+__all__ = ["all_finite", "amp_cast", "amp_multicast", "multi_all_finite", "multi_sum_sq"]
 
 
 def _require_count(name: str, arrays: Sequence[Any], attribute: str, count: int) -> None:
     if len(arrays) != count:
         raise ArgumentError(f"{name}: {attribute} is {count}, but {len(arrays)} array(s) are given.")
+
+
+# What casts of mixed precision change; integers, booleans and float64 pass through them.
+_CASTABLE = (np.dtype("float16"), np.dtype("float32"))
+
+
+@operator(name="amp_cast")
+def amp_cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
+    """Return float16 and float32 in another dtype, and all other data as it is; the gradient is converted back.
+
+    Parameters
+    ----------
+    data : NDArray
+    dtype : str or dtype
+
+    Returns
+    -------
+    NDArray
+        Of the data's shape.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> nd.amp_cast(nd.ones(2), dtype='float16').dtype.__name__
+    'float16'
+    >>> nd.amp_cast(nd.ones(2, dtype='int32'), dtype='float16').dtype.__name__
+    'int32'
+    """
+    return data.astype(dtype if data.dtype in _CASTABLE else data.dtype)
+
+
+amp_cast.def_grad(lambda ans, data, *, dtype: lambda g: g)
+amp_cast.elementwise = True
+amp_cast.def_infer_shape(same_shape)
+
+
+@amp_cast.def_infer_type
+def _cast_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
+    (given,) = inputs
+    return inputs, [as_dtype(dtype) if given in _CASTABLE else given] if given is not None else outputs
 
 
 @operator(name="amp_multicast", outputs=lambda attributes: numbered(int(attributes["num_outputs"])))
