@@ -13,18 +13,32 @@ from minpy import (
     namespaces,
     ndarray,
     numpy,
+    numpy_extension,
     operator,
     random,
     symbol,
 )
 from minpy import ndarray as nd
 from minpy import numpy as np
+from minpy import numpy_extension as npx
 from minpy import random as rnd
 from minpy import symbol as sym
 from minpy.attribute import AttrScope
 from minpy.context import Context, cpu, cpu_pinned, cpu_shared, current_context, gpu, num_gpus
 from minpy.core.customop import customop
 from minpy.core.errors import MXNetError
+from minpy.core.switches import (
+    is_np_array,
+    is_np_shape,
+    np_array,
+    np_shape,
+    reset_np,
+    set_np,
+    set_np_shape,
+    use_np,
+    use_np_array,
+    use_np_shape,
+)
 from minpy.functional import elementwise_grad, grad, grad_and_loss, hessian, jacobian, jvp, value_and_grad, vjp
 from minpy.namespaces import install_as_mxnet
 from minpy.symbol import Symbol
@@ -56,6 +70,8 @@ __all__ = [
     "grad_and_loss",
     "hessian",
     "install_as_mxnet",
+    "is_np_array",
+    "is_np_shape",
     "jacobian",
     "jvp",
     "libinfo",
@@ -64,20 +80,31 @@ __all__ = [
     "nd",
     "ndarray",
     "np",
+    "np_array",
+    "np_shape",
+    "np_symbol",
+    "npx",
     "num_gpus",
     "numpy",
+    "numpy_extension",
     "operator",
     "profiler",
     "random",
     "registry",
+    "reset_np",
     "rnd",
     "rtc",
     "runtime",
+    "set_np",
+    "set_np_shape",
     "sym",
     "symbol",
     "test_utils",
     "th",
     "torch",
+    "use_np",
+    "use_np_array",
+    "use_np_shape",
     "util",
     "value_and_grad",
     "visualization",
@@ -108,6 +135,7 @@ if TYPE_CHECKING:
     )
     from minpy import torch as th
     from minpy import visualization as viz
+    from minpy.symbol import numpy as np_symbol
 else:
     _POLICIES = ("get_global_policy", "set_global_policy", "wrap_policy")
 

@@ -130,6 +130,17 @@ ROWS = [
         _IMPORTED,
     ),
     Row(
+        r"npx\.image",
+        r"\w*Aug(menter)?|Create\w+|Image(Det)?Iter|(center|fixed|random|random_size)_crop|color_normalize|copyMakeBorder"
+        r"|det(ection)?|image|imdecode|imread|imresize|imrotate|random_rotate|recordio|resize_short|scale_down|io|random",
+        "it is of `mx.image`, whose augmenters and iterators are still to come.",
+    ),
+    Row(
+        "npx",
+        "utils",
+        "it is the file in which MXNet keeps `npx.save` and `npx.load`, which are there.",
+    ),
+    Row(
         r"(?!(nd|sym)$).*",
         r"ctypes|sys|os|re|json|time|logging|warnings|threading|functools|collections|contextlib|contextmanager"
         r"|namedtuple|defaultdict|OrderedDict|struct|errno|gzip|bz2|zipfile|tarfile|shutil|platform|traceback|inspect"

@@ -19,6 +19,7 @@ from minpy.core.errors import MissingPartError, MXNetError, nearest
 
 __all__ = [
     "ALIASES",
+    "INSIDE",
     "LATE",
     "MXNET_VERSION",
     "PARTS_TO_COME",
@@ -33,7 +34,19 @@ __all__ = [
 MXNET_VERSION = "1.9.1"
 
 # MXNet's short names of modules of ours.
-ALIASES = {"nd": "ndarray", "np": "numpy", "rnd": "random", "sym": "symbol", "th": "torch", "viz": "visualization"}
+ALIASES = {
+    "nd": "ndarray",
+    "np": "numpy",
+    "np_symbol": "symbol.numpy",
+    "npx": "numpy_extension",
+    "rnd": "random",
+    "sym": "symbol",
+    "th": "torch",
+    "viz": "visualization",
+}
+
+# What layers call `F.np` and `F.npx`, where F is `minpy.nd` or `minpy.sym`.
+INSIDE = {"np": "numpy", "npx": "numpy_extension"}
 
 # Modules of the top that most programs do not use: imported when they are asked for.
 LATE = (
@@ -44,6 +57,7 @@ LATE = (
     "error",
     "libinfo",
     "log",
+    "np_symbol",
     "profiler",
     "registry",
     "rtc",
@@ -85,14 +99,10 @@ PARTS_TO_COME = {
     "module": "modules, which train symbols",
     "mon": "monitors of training",
     "monitor": "monitors of training",
-    "npx": "operators of neural networks with NumPy's semantics",
-    "numpy_extension": "operators of neural networks with NumPy's semantics",
     "onnx": "models from and to ONNX",
     "optimizer": "optimizers",
     "recordio": "files of records",
     "rnn": "cells of recurrent networks, as symbols",
-    "set_np": "NumPy's semantics in all of MXNet; minpy.np has them always",
-    "use_np": "NumPy's semantics in all of MXNet; minpy.np has them always",
 }
 
 
@@ -186,10 +196,9 @@ class _OtherNames:
             return None if package == "minpy" else self._spec_of_all(name)
         if (text := missing_part(inside)) is not None:
             raise MissingPartError(text)
-        first, dot, rest = inside.partition(".")
-        if package == "minpy" and first not in ALIASES:
+        real = f"minpy.{_real_name(inside)}"
+        if name == real:
             return None  # Python's own finder knows it
-        real = f"minpy.{ALIASES.get(first, first)}{dot}{rest}"
         if find_spec(real) is None:
             if package == "minpy":
                 return None
@@ -214,6 +223,17 @@ class _OtherNames:
         assert spec is not None
         if spec.loader_state is not None:
             sys.modules[spec.name] = import_module(spec.loader_state)  # what Python returns is what it finds there
+
+
+def _real_name(inside: str) -> str:
+    """Return the name of a module in minpy, for any of its names."""
+    parts = inside.split(".")
+    parts[0] = ALIASES.get(parts[0], parts[0])
+    if parts[0] in ("ndarray", "symbol") and len(parts) > 1:
+        parts[1] = INSIDE.get(parts[1], parts[1])
+        if parts[0] == "ndarray" and parts[1] in INSIDE.values():  # `minpy.nd.np` is `minpy.np`
+            del parts[0]
+    return ".".join(parts)
 
 
 def _unknown(name: str, real: str) -> str:

@@ -6,12 +6,17 @@ from minpy.numpy import arange as arange
 from minpy.numpy import array as array
 from minpy.numpy import asanyarray as asanyarray
 from minpy.numpy import asarray as asarray
+from minpy.numpy import bartlett as bartlett
+from minpy.numpy import blackman as blackman
 from minpy.numpy import empty as empty
 from minpy.numpy import eye as eye
 from minpy.numpy import fft as fft
 from minpy.numpy import full as full
 from minpy.numpy import geomspace as geomspace
+from minpy.numpy import hamming as hamming
+from minpy.numpy import hanning as hanning
 from minpy.numpy import identity as identity
+from minpy.numpy import indices as indices
 from minpy.numpy import linalg as linalg
 from minpy.numpy import linspace as linspace
 from minpy.numpy import logspace as logspace

@@ -8,6 +8,21 @@ from typing import Any, TypeVar
 
 from minpy.context import Context, num_gpus
 from minpy.core.errors import ArgumentError, ContextError, describe
+from minpy.core.switches import (
+    is_np_array,
+    is_np_default_dtype,
+    is_np_shape,
+    np_array,
+    np_default_dtype,
+    np_shape,
+    reset_np,
+    set_np,
+    set_np_shape,
+    use_np,
+    use_np_array,
+    use_np_default_dtype,
+    use_np_shape,
+)
 from minpy.namespaces import listing
 
 __all__ = [
@@ -15,8 +30,21 @@ __all__ = [
     "get_gpu_count",
     "get_gpu_memory",
     "getenv",
+    "is_np_array",
+    "is_np_default_dtype",
+    "is_np_shape",
+    "np_array",
+    "np_default_dtype",
+    "np_shape",
+    "reset_np",
     "set_module",
+    "set_np",
+    "set_np_shape",
     "setenv",
+    "use_np",
+    "use_np_array",
+    "use_np_default_dtype",
+    "use_np_shape",
 ]
 __dir__ = listing(__all__)
 

@@ -25,6 +25,7 @@ LAYERS = [
     ["minpy.symbol*"],
     ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.operator", "minpy.test_utils*", "minpy.visualization"],
     ["minpy.autograd", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
+    ["minpy.numpy_extension*"],
     ["minpy.contrib*", "minpy.dlpack", "minpy.profiler*"],
     [
         "minpy.engine",

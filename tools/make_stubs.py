@@ -132,10 +132,16 @@ def result(operator: Operator) -> str:
     return "Self" if single else "Any"
 
 
+def module_import(module: ModuleType, name: str) -> str:
+    """Return the import of a module under a name."""
+    package, _, own = module.__name__.rpartition(".")
+    return f"from {package} import {own} as {name}"
+
+
 def namespace(module: ModuleType = nd, name: str = "minpy.nd") -> str:
     """Return the stub of `minpy.nd`, or of a module in it."""
-    inside = {one for one in vars(module)["__all__"] if isinstance(vars(module)[one], ModuleType)}
-    imports = [f"from minpy.ndarray import {one} as {one}" for one in inside]
+    inside = {one for one in vars(module)["__all__"] if isinstance(getattr(module, one), ModuleType)}
+    imports = [module_import(getattr(module, one), one) for one in inside]
     functions = []
     for one in sorted(set(vars(module)["__all__"]) - inside):
         value = getattr(module, one)
@@ -196,8 +202,8 @@ def symbol_parameters(operator: Operator, own: list[str]) -> str:
 
 def symbol_namespace(module: ModuleType = sym, name: str = "minpy.sym", prefix: str = "") -> str:
     """Return the stub of `minpy.sym`, or of a module in it whose operators' names begin with a prefix."""
-    inside = {one for one in vars(module)["__all__"] if isinstance(vars(module)[one], ModuleType)}
-    imports = [f"from minpy.symbol import {one} as {one}" for one in inside]
+    inside = {one for one in vars(module)["__all__"] if isinstance(getattr(module, one), ModuleType)}
+    imports = [module_import(getattr(module, one), one) for one in inside]
     functions = []
     for one in sorted(set(vars(module)["__all__"]) - inside - {"Variable"}):
         if f"{prefix}{one}" not in OPERATORS:
@@ -248,6 +254,8 @@ def alias(name: str) -> str:
     if module == "numpy":  # most of whose names are generated from NumPy's
         own = [f"from minpy.numpy import {one} as {one}" for one in sorted(vars(import_module("minpy.numpy"))["_OWN"])]
         imports = "\n".join(["from typing import Any", "", *own, "", "def __getattr__(name: str) -> Any: ..."])
+    if module == "numpy_extension":  # whose names are those of operators
+        imports = f"from typing import Any\n\n{imports}\n\ndef __getattr__(name: str) -> Any: ..."
     return ALIAS.format(alias=name, module=module, imports=imports)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import autograd.numpy as anp
 import numpy
 from autograd.extend import defvjp, primitive
-from autograd.tracer import getval
+from autograd.tracer import getval, isbox
 
 __all__ = ["COMPOSITIONS"]
 
@@ -24,11 +24,6 @@ def _composes(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Ca
         return composition
 
     return register
-
-
-@_composes(numpy.copy)
-def _copy(a: Any) -> Any:
-    return anp.array(a)
 
 
 @_composes(numpy.broadcast_to)
@@ -145,3 +140,320 @@ def _qr(a: Any, mode: str = "reduced") -> Any:
         raise NotImplementedError("only mode='reduced' and 'r' of matrices with no more columns than rows")
     q, r = (lambda pair: (pair[0], pair[1]))(_reduced_qr(a))
     return r if mode == "r" else (q, r)
+
+
+# -- by where elements come from ---------------------------------------------------------------------------------------
+# Functions that only move elements are told by what they do to positions: the gradient goes back the same way.
+
+
+def _moved(a: Any, positions: Any) -> Any:
+    return anp.ravel(a)[positions]
+
+
+def _positions(a: Any) -> Any:
+    return numpy.arange(anp.size(a)).reshape(anp.shape(a))
+
+
+@_composes(numpy.delete)
+def _delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    return _moved(arr, numpy.delete(_positions(arr), obj, axis))
+
+
+@_composes(numpy.insert)
+def _insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    positions = numpy.insert(_positions(arr), obj, _positions(values) + anp.size(arr), axis)
+    given = anp.ravel(values).astype(anp.result_type(arr))
+    return anp.concatenate([anp.ravel(arr), given])[positions]
+
+
+@_composes(numpy.rot90)
+def _rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    return _moved(m, numpy.rot90(_positions(m), k, axes))
+
+
+@_composes(numpy.tile)
+def _tile(A: Any, reps: Any) -> Any:
+    return _moved(A, numpy.tile(_positions(A), reps))
+
+
+@_composes(numpy.diag)
+def _diag(v: Any, k: int = 0) -> Any:
+    if anp.ndim(v) == 2:
+        return _moved(v, numpy.diag(_positions(v), k))
+    where = numpy.diag(numpy.arange(1, anp.size(v) + 1), k)
+    return anp.concatenate([numpy.zeros(1, anp.result_type(v)), v])[where]
+
+
+@_composes(numpy.diagflat)
+def _diagflat(v: Any, k: int = 0) -> Any:
+    return _diag(anp.ravel(v), k)
+
+
+@_composes(numpy.resize)
+def _resize(a: Any, new_shape: Any) -> Any:
+    return _moved(a, numpy.resize(_positions(a), new_shape))
+
+
+@_composes(numpy.pad)
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    if mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
+        return _moved(array, numpy.pad(_positions(array), pad_width, mode))
+    if mode != "constant" or not isinstance(options.get("constant_values", 0), (int, float)):
+        raise NotImplementedError("only mode='constant' with one number, 'edge', 'reflect', 'symmetric' and 'wrap'")
+    where = numpy.pad(_positions(array), pad_width, mode="constant", constant_values=anp.size(array))
+    value = numpy.asarray([options.get("constant_values", 0)], anp.result_type(array))
+    return anp.concatenate([anp.ravel(array), value])[where]
+
+
+@_composes(numpy.dstack)
+def _dstack(tup: Any) -> Any:
+    return anp.concatenate([_atleast_3d(one) for one in tup], axis=2)
+
+
+def _atleast_3d(array: Any) -> Any:
+    shape = anp.shape(array)
+    if len(shape) > 2:
+        return array
+    return anp.reshape(array, (1, *shape, 1) if len(shape) == 1 else (*shape, 1) if shape else (1, 1, 1))
+
+
+@_composes(numpy.meshgrid)
+def _meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+    grids: Any = numpy.meshgrid
+    moved = grids(*map(_positions, xi), sparse=sparse, indexing=indexing)
+    return tuple(_moved(one, positions) for one, positions in zip(xi, moved, strict=True))
+
+
+# -- sums of products --------------------------------------------------------------------------------------------------
+
+
+@_composes(numpy.average)
+def _average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
+    if weights is None:
+        mean = anp.mean(a, axis=axis, keepdims=keepdims)
+        count = anp.size(a) // max(anp.size(mean), 1)
+        return (mean, numpy.full(anp.shape(mean), count, anp.result_type(mean))) if returned else mean
+    if anp.shape(weights) != anp.shape(a):
+        if not isinstance(axis, int) or anp.ndim(weights) != 1:
+            raise NotImplementedError("only weights of the array's shape, or a vector along one axis")
+        weights = anp.reshape(weights, [-1 if one == axis % anp.ndim(a) else 1 for one in range(anp.ndim(a))])
+        weights = weights * numpy.ones(anp.shape(a), anp.result_type(weights))
+    total = anp.sum(weights, axis=axis, keepdims=keepdims)
+    mean = anp.sum(a * weights, axis=axis, keepdims=keepdims) / total
+    return (mean, total) if returned else mean
+
+
+@_composes(numpy.ediff1d)
+def _ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    flat = anp.ravel(ary)
+    parts = [flat[1:] - flat[:-1]]
+    kind = anp.result_type(ary)
+    if to_begin is not None:
+        parts.insert(0, anp.ravel(to_begin if isbox(to_begin) else numpy.asarray(to_begin, kind)))
+    if to_end is not None:
+        parts.append(anp.ravel(to_end if isbox(to_end) else numpy.asarray(to_end, kind)))
+    return anp.concatenate(parts)
+
+
+@_composes(numpy.polyval)
+def _polyval(p: Any, x: Any) -> Any:
+    value = numpy.zeros(anp.shape(x), anp.result_type(p, x))
+    for position in range(anp.shape(p)[0]):
+        value = value * x + p[position]
+    return value
+
+
+def _trapezoid(y: Any, x: Any = None, dx: float = 1.0, axis: int = -1) -> Any:
+    last = anp.moveaxis(y, axis, -1)
+    if x is not None:
+        dx = (
+            x[1:] - x[:-1]
+            if anp.ndim(x) == 1
+            else anp.moveaxis(x, axis, -1)[..., 1:] - anp.moveaxis(x, axis, -1)[..., :-1]
+        )
+    return anp.sum(dx * (last[..., 1:] + last[..., :-1]) / 2.0, axis=-1)
+
+
+for _name in ("trapezoid", "trapz"):
+    if _name in vars(numpy):
+        COMPOSITIONS[vars(numpy)[_name]] = _trapezoid
+
+
+@_composes(numpy.cumprod)
+def _cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    if dtype is not None:
+        a = a.astype(dtype)
+    if axis is None:
+        a, axis = anp.ravel(a), 0
+    parts: list[Any] = []
+    rows = anp.moveaxis(a, axis, 0)
+    for position in range(anp.shape(rows)[0]):
+        parts.append(rows[position] if not parts else parts[-1] * rows[position])
+    return anp.moveaxis(anp.stack(parts), 0, axis) if parts else a
+
+
+@_composes(numpy.interp)
+def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    if period is not None or isbox(xp):
+        raise NotImplementedError("only without period, and for x and fp")
+    known = numpy.asarray(getval(x))
+    upper = numpy.clip(numpy.searchsorted(xp, known, side="right"), 1, len(xp) - 1)
+    lower = upper - 1
+    xp, fp = numpy.asarray(xp, "float64"), fp.astype("float64") if isbox(fp) else numpy.asarray(fp, "float64")
+    share = (x - xp[lower]) / (xp[upper] - xp[lower])
+    value = fp[lower] + share * (fp[upper] - fp[lower])
+    value = anp.where(known < xp[0], fp[0] if left is None else left, value)
+    return anp.where(known > xp[-1], fp[-1] if right is None else right, value)
+
+
+# -- NaN is not counted ------------------------------------------------------------------------------------------------
+
+
+def _without_nan(a: Any, value: float) -> Any:
+    return anp.where(numpy.isnan(_value(a)), numpy.asarray(value, anp.result_type(a)), a)
+
+
+def _value(a: Any) -> Any:
+    while isbox(a):
+        a = getval(a)
+    return a
+
+
+@_composes(numpy.nansum)
+def _nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    return anp.sum(_without_nan(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+@_composes(numpy.nanprod)
+def _nanprod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    return anp.prod(_without_nan(a, 1.0), axis=axis, keepdims=keepdims)
+
+
+@_composes(numpy.nancumsum)
+def _nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
+    return anp.cumsum(_without_nan(a, 0.0), axis=axis)
+
+
+@_composes(numpy.nanmean)
+def _nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    count = numpy.sum(~numpy.isnan(_value(a)), axis=axis, keepdims=keepdims)
+    return _nansum(a, axis, dtype, keepdims) / numpy.asarray(count, anp.result_type(a))
+
+
+@_composes(numpy.nanvar)
+def _nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    known = ~numpy.isnan(_value(a))
+    centred = _without_nan(a - _nanmean(a, axis, dtype, True), 0.0)
+    count = numpy.asarray(numpy.sum(known, axis=axis, keepdims=keepdims) - ddof, anp.result_type(a))
+    return anp.sum(centred * centred, axis=axis, keepdims=keepdims) / count
+
+
+@_composes(numpy.nanstd)
+def _nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    return anp.sqrt(_nanvar(a, axis, dtype, ddof, keepdims))
+
+
+@_composes(numpy.nanmax)
+def _nanmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return anp.max(_without_nan(a, -numpy.inf), axis=axis, keepdims=keepdims)
+
+
+@_composes(numpy.nanmin)
+def _nanmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    return anp.min(_without_nan(a, numpy.inf), axis=axis, keepdims=keepdims)
+
+
+# -- spread ------------------------------------------------------------------------------------------------------------
+
+
+@_composes(numpy.var)
+def _var(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, *, keepdims: bool = False) -> Any:
+    # Of deviations from the mean: autograd's rule divides the gradient's large parts by each other.
+    if dtype is not None:
+        a = a.astype(dtype)
+    centred = a - anp.mean(a, axis=axis, keepdims=True)
+    squares = anp.sum(centred * centred, axis=axis, keepdims=keepdims)
+    count = anp.size(a) // max(anp.size(squares), 1) - ddof
+    return squares / numpy.asarray(count, anp.result_type(squares))
+
+
+@_composes(numpy.std)
+def _std(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, *, keepdims: bool = False) -> Any:
+    return anp.sqrt(_var(a, axis, dtype, ddof, keepdims=keepdims))
+
+
+# -- elementwise and matrices ------------------------------------------------------------------------------------------
+
+
+@_composes(numpy.copysign)
+def _copysign(x1: Any, x2: Any) -> Any:
+    turned = numpy.copysign(1.0, _value(x2)) * numpy.copysign(1.0, _value(x1))
+    return x1 * turned.astype(anp.result_type(x1)) + numpy.zeros(anp.shape(x2), anp.result_type(x1))
+
+
+@_composes(numpy.linalg.eigvalsh)
+def _eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    return anp.linalg.eigh(a, UPLO)[0]
+
+
+@_composes(numpy.linalg.tensorinv)
+def _tensorinv(a: Any, ind: int = 2) -> Any:
+    shape = anp.shape(a)
+    rows = int(numpy.prod(shape[:ind]))
+    return anp.reshape(anp.linalg.inv(anp.reshape(a, (rows, -1))), (*shape[ind:], *shape[:ind]))
+
+
+@_composes(numpy.linalg.tensorsolve)
+def _tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    order = list(range(anp.ndim(a)))
+    for axis in axes or ():
+        order.remove(axis)
+        order.append(axis)
+    a = anp.transpose(a, order)
+    shape = anp.shape(a)[anp.ndim(b) :]
+    return anp.reshape(anp.linalg.solve(anp.reshape(a, (anp.size(b), -1)), anp.ravel(b)), shape)
+
+
+@_composes(numpy.linalg.pinv)
+def _pinv(a: Any, rcond: Any = None, hermitian: bool = False) -> Any:
+    if rcond not in (None, 1e-15):
+        raise NotImplementedError("only without rcond")
+    return anp.linalg.pinv(a)
+
+
+@_composes(numpy.linalg.norm)
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    axes: Any = axis if axis is None or isinstance(axis, (int, numpy.integer)) else tuple(axis)
+    if isinstance(axes, tuple) and len(axes) == 1:
+        axes = axes[0]
+    of_matrices = isinstance(axes, tuple) or (axes is None and ord is not None and anp.ndim(x) == 2)
+    if ord is None or (not of_matrices and ord == 2) or (of_matrices and ord == "fro"):
+        return anp.sqrt(anp.sum(anp.abs(x) ** 2, axis=axes, keepdims=keepdims))
+    if not of_matrices:
+        return _norm_of_vectors(x, ord, axes, keepdims)
+    rows, columns = (axis % anp.ndim(x) for axis in ((-2, -1) if axes is None else axes))
+    matrices = anp.moveaxis(x, (rows, columns), (-2, -1))
+    if ord in (1, -1, numpy.inf, -numpy.inf):
+        sums = anp.sum(anp.abs(matrices), axis=-2 if abs(ord) == 1 else -1)
+        value = anp.max(sums, axis=-1) if ord > 0 else anp.min(sums, axis=-1)
+    elif ord in (2, -2, "nuc"):
+        values = anp.linalg.svd(matrices, full_matrices=False)[1]
+        value = anp.sum(values, axis=-1) if ord == "nuc" else anp.max(values, -1) if ord == 2 else anp.min(values, -1)
+    else:
+        raise NotImplementedError(f"no matrix norm of order {ord!r}")
+    if not keepdims:
+        return value
+    return anp.reshape(value, [1 if one in (rows, columns) else length for one, length in enumerate(anp.shape(x))])
+
+
+def _norm_of_vectors(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
+    sizes = anp.abs(x)
+    if ord == numpy.inf:
+        return anp.max(sizes, axis=axis, keepdims=keepdims)
+    if ord == -numpy.inf:
+        return anp.min(sizes, axis=axis, keepdims=keepdims)
+    if ord == 1:
+        return anp.sum(sizes, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        raise NotImplementedError("the number of elements that are not 0 has no gradient")
+    return anp.sum(sizes**ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)

@@ -123,6 +123,8 @@ class BaseOperator:
     initializers: Mapping[str, str] = _NOTHING
     # From the attributes of a call in a graph, and the inferred shape of its output, to those to compute with.
     completed: Callable[[dict[str, Any], Any], dict[str, Any]] | None = None
+    # Whether it is a composition of others, which graphs put in its place.
+    expands: bool = False
     # Whether two calls with the same inputs may differ.
     random: bool = False
     # Whether two calls with the same inputs may be made one in a graph, as far as they do not differ.

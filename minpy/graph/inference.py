@@ -193,7 +193,7 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
         return inputs, found if isinstance(found, list) else [found] * len(outputs)
     given = [(shape, dtypes.get(value) or numpy.float32) for shape, value in zip(inputs, node.inputs, strict=True)]
     facts = None
-    if not operator.builtin:  # only users' operators are traced: most programs need not import what traces
+    if operator.expands or not operator.builtin:  # others are not traced: most programs need not import what traces
         from minpy.graph.tracing.forwards import is_customop, traced_facts
 
         facts = traced_facts(node, given) if is_customop(operator) else None

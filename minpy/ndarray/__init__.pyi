@@ -7,6 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec
 
 from minpy.core.operator import Operator
+from minpy import numpy as np
+from minpy import numpy as numpy
+from minpy import numpy_extension as npx
+from minpy import numpy_extension as numpy_extension
 from minpy.custom.calling import Custom as Custom
 from minpy.ndarray import contrib as contrib
 from minpy.ndarray import image as image

@@ -1,9 +1,11 @@
 """Which elements of arrays are numbers: `nd.contrib.isnan`, `isinf` and `isfinite`.
 
-An infinity minus itself is NaN; so this holds of integers as well, which cannot be compared with infinity.
+What is larger than the largest finite number of its dtype is infinite; of integers, none is.
 """
 
 from __future__ import annotations
+
+import numpy
 
 from minpy.ndarray.ndarray import NDArray
 
@@ -49,7 +51,7 @@ def isinf(data: NDArray) -> NDArray:
     >>> nd.contrib.isinf(nd.array([float('-inf'), float('nan'), -1])).asnumpy()
     array([1., 0., 0.], dtype=float32)
     """
-    return (data == data) * (data - data != 0)
+    return data != data if numpy.dtype(data.dtype).kind != "f" else abs(data) > float(numpy.finfo(data.dtype).max)
 
 
 def isfinite(data: NDArray) -> NDArray:
@@ -70,4 +72,4 @@ def isfinite(data: NDArray) -> NDArray:
     >>> nd.contrib.isfinite(nd.array([float('-inf'), float('nan'), -1])).asnumpy()
     array([0., 0., 1.], dtype=float32)
     """
-    return data - data == 0
+    return data == data if numpy.dtype(data.dtype).kind != "f" else abs(data) <= float(numpy.finfo(data.dtype).max)

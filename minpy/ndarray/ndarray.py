@@ -30,6 +30,7 @@ from minpy.core.errors import (
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
+from minpy.core.switches import is_np_shape
 from minpy.ndarray import writing
 from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import numeric_array, wrapped
@@ -401,7 +402,7 @@ class NDArray(Members):
             if ... not in parts:
                 parts = (*parts, ...)
         data = self._data[parts]  # with an Ellipsis it is a view, never a scalar
-        if not data.ndim and self._scalar_shape:
+        if not data.ndim and self._scalar_shape and not is_np_shape():
             parts = (*parts, None)
             data = data.reshape(self._scalar_shape)
         if self._node is not None and state.recording:
@@ -417,9 +418,11 @@ class NDArray(Members):
         """Return the elements that indices in arrays or a mask choose: a copy."""
         if self._node is not None and state.recording:
             result = indexing.index(self, key=kept_key(key))
-            return result if result._data.ndim or not self._scalar_shape else reshape_exactly(result, shape=(1,))
+            if result._data.ndim or not self._scalar_shape or is_np_shape():
+                return result
+            return reshape_exactly(result, shape=(1,))
         data = numpy.asarray(self._data[key])
-        return self._like(data if data.ndim else data.reshape(self._scalar_shape))
+        return self._like(data if data.ndim or is_np_shape() else data.reshape(self._scalar_shape))
 
     slice_assign = writing.slice_assign
     slice_assign_scalar = writing.slice_assign_scalar

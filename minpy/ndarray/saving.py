@@ -7,10 +7,10 @@ A file is little-endian throughout:
     array    uint32 version, int32 storage type (0: dense), int32 k, k int64 lengths of axes,
              int32 device type, int32 device number, int32 dtype, the values
 
-Versions 2 and 3 look alike. In version 2 an array without axes has no values, as an axis is at least 1 long; version 3
-is what MXNet writes and reads under `np_shape`, where these are arrays like any other. MXNet takes no file that mixes
-the two, so a file is of version 2 unless one of its arrays needs version 3. Version 1 has no storage type. Before it
-there was no version: an array began with uint32 k, and k uint32 lengths.
+Versions 2 and 3 look alike. In version 2 an array without axes has no values, as an axis is at least 1 long; version
+3 is what MXNet writes and reads under `np_shape`, where these are arrays like any other. MXNet takes no file that
+mixes the two, so a file is of version 2 unless it is written under `np_shape`, or one of its arrays needs version 3.
+Version 1 has no storage type. Before it there was no version: an array began with uint32 k, and k uint32 lengths.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from minpy.core.errors import (
     FileFormatError,
     describe,
 )
+from minpy.core.switches import is_np_shape
 from minpy.files import access_error, checked_path, write_whole
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.dtypes import DTYPE_NUMBERS, DTYPES
@@ -144,7 +145,8 @@ def _name(name: Any) -> bytes:
 
 def _chunks(arrays: Sequence[NDArray], names: Sequence[bytes]) -> Iterator[Any]:
     """Yield the content of the file, bytes and contiguous arrays."""
-    version = _VERSION_3 if any(0 in array.shape or not array.ndim for array in arrays) else _VERSION_2
+    needed = any(0 in array.shape or not array.ndim for array in arrays)
+    version = _VERSION_3 if needed or is_np_shape() else _VERSION_2
     yield struct.pack("<QQQ", _FILE_MAGIC, 0, len(arrays))
     for array in arrays:
         data = array._data

@@ -16,25 +16,39 @@ from minpy.numpy import creation as _creation
 from minpy.numpy import fft as fft
 from minpy.numpy import linalg as linalg
 from minpy.numpy import random as random
+from minpy.numpy import restored as _restored
 from minpy.numpy.creation import arange as arange
 from minpy.numpy.creation import array as array
 from minpy.numpy.creation import asanyarray as asanyarray
 from minpy.numpy.creation import asarray as asarray
+from minpy.numpy.creation import bartlett as bartlett
+from minpy.numpy.creation import blackman as blackman
 from minpy.numpy.creation import empty as empty
 from minpy.numpy.creation import eye as eye
 from minpy.numpy.creation import full as full
 from minpy.numpy.creation import geomspace as geomspace
+from minpy.numpy.creation import hamming as hamming
+from minpy.numpy.creation import hanning as hanning
 from minpy.numpy.creation import identity as identity
+from minpy.numpy.creation import indices as indices
 from minpy.numpy.creation import linspace as linspace
 from minpy.numpy.creation import logspace as logspace
 from minpy.numpy.creation import ones as ones
 from minpy.numpy.creation import zeros as zeros
 from minpy.numpy.ndarray import ndarray as ndarray
+from minpy.numpy.wrapping import wrap_function as _wrap_function
 from minpy.numpy.wrapping import wrapped_namespace as _wrapped_namespace
 
 _OWN = [*_creation.__all__, "fft", "linalg", "ndarray", "random"]
 _generated = _wrapped_namespace(_numpy, "numpy", skip=[*_OWN, "test", "matrix", "asmatrix", "bmat"])
 globals().update(_generated)
+for _name in ("alltrue", "in1d", "msort", "product", "round_", "row_stack", "sometrue", "trapz"):
+    _generated[_name] = globals()[_name] = _wrap_function(vars(_restored)[_name], _name)
+for _name in _restored.FINANCIAL:
+    _generated[_name] = globals()[_name] = _restored.financial(_name)
+for _name, _value in _restored.CONSTANTS.items():
+    if _name not in _generated:
+        _generated[_name] = globals()[_name] = _value
 
 __all__ = sorted({*_OWN, *_generated})
 

@@ -8,6 +8,7 @@ import numpy
 
 from minpy.context import Context, resolve_context
 from minpy.core.array import Array
+from minpy.core.switches import default_float
 from minpy.ndarray.conversion import numeric_array
 from minpy.ndarray.placement import place
 from minpy.numpy.ndarray import ndarray
@@ -17,11 +18,16 @@ __all__ = [
     "array",
     "asanyarray",
     "asarray",
+    "bartlett",
+    "blackman",
     "empty",
     "eye",
     "full",
     "geomspace",
+    "hamming",
+    "hanning",
     "identity",
+    "indices",
     "linspace",
     "logspace",
     "ones",
@@ -62,7 +68,7 @@ def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
             copied = object.as_np_ndarray().copy()
             return copied if dtype is None else copied.astype(dtype)
         dtype = object.dtype if dtype is None else dtype
-    return _placed(numeric_array(object, numpy.float32 if dtype is None else dtype, wraps=False), ctx)
+    return _placed(numeric_array(object, default_float() if dtype is None else dtype, wraps=False), ctx)
 
 
 def asarray(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
@@ -100,7 +106,7 @@ def zeros(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None =
     ----------
     shape : int or tuple of int
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     order : {'C', 'F'}
         Accepted as NumPy does.
     ctx : Context, optional
@@ -121,7 +127,7 @@ def zeros(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None =
     >>> np.zeros(2)
     array([0., 0.], dtype=float32)
     """
-    return _placed(numpy.zeros(shape, dtype or numpy.float32, order), ctx)
+    return _placed(numpy.zeros(shape, dtype or default_float(), order), ctx)
 
 
 def ones(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
@@ -131,7 +137,7 @@ def ones(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = 
     ----------
     shape : int or tuple of int
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     order : {'C', 'F'}
         Accepted as NumPy does.
     ctx : Context, optional
@@ -152,7 +158,7 @@ def ones(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = 
     >>> np.ones(2)
     array([1., 1.], dtype=float32)
     """
-    return _placed(numpy.ones(shape, dtype or numpy.float32, order), ctx)
+    return _placed(numpy.ones(shape, dtype or default_float(), order), ctx)
 
 
 def empty(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
@@ -162,7 +168,7 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None =
     ----------
     shape : int or tuple of int
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     order : {'C', 'F'}
         Accepted as NumPy does.
     ctx : Context, optional
@@ -183,7 +189,7 @@ def empty(shape: Any, dtype: Any = None, order: Any = "C", ctx: Context | None =
     >>> np.empty((2, 3)).shape
     (2, 3)
     """
-    return _placed(numpy.empty(shape, dtype or numpy.float32, order), ctx)
+    return _placed(numpy.empty(shape, dtype or default_float(), order), ctx)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: Context | None = None) -> Any:
@@ -216,7 +222,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: 
     """
     value = fill_value._data if isinstance(fill_value, Array) else fill_value
     if dtype is None:
-        dtype = getattr(value, "dtype", bool if isinstance(value, bool) else numpy.float32)
+        dtype = getattr(value, "dtype", bool if isinstance(value, bool) else default_float())
     return _placed(numpy.full(shape, value, dtype, order), ctx)
 
 
@@ -233,7 +239,7 @@ def arange(
         The end, which is not included.
     step : float
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     ctx : Context, optional
         The device; this thread's default if left out.
 
@@ -254,7 +260,7 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    return _placed(numpy.arange(start, stop, step).astype(dtype or numpy.float32), ctx)
+    return _placed(numpy.arange(start, stop, step).astype(dtype or default_float()), ctx)
 
 
 def linspace(
@@ -278,7 +284,7 @@ def linspace(
     retstep : bool
         Whether to return the distance between the values too.
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     axis : int
         The axis of the values, where the ends are arrays.
     ctx : Context, optional
@@ -300,7 +306,7 @@ def linspace(
     array([0. , 0.5, 1. ], dtype=float32)
     """
     values, step = numpy.linspace(start, stop, num, endpoint, retstep=True, axis=axis)
-    result = _placed(values.astype(dtype or numpy.float32), ctx)
+    result = _placed(values.astype(dtype or default_float()), ctx)
     return (result, step) if retstep else result
 
 
@@ -324,7 +330,7 @@ def logspace(
         Whether the last value is included.
     base : float
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     axis : int
 
     Returns
@@ -337,7 +343,7 @@ def logspace(
     >>> np.logspace(0, 2, 3)
     array([  1.,  10., 100.], dtype=float32)
     """
-    return _placed(numpy.logspace(start, stop, num, endpoint, base, axis=axis).astype(dtype or numpy.float32), None)
+    return _placed(numpy.logspace(start, stop, num, endpoint, base, axis=axis).astype(dtype or default_float()), None)
 
 
 def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
@@ -350,7 +356,7 @@ def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, d
     endpoint : bool
         Whether `stop` is the last value.
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     axis : int
 
     Returns
@@ -363,7 +369,7 @@ def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, d
     >>> np.geomspace(1, 4, 3)
     array([1., 2., 4.], dtype=float32)
     """
-    return _placed(numpy.geomspace(start, stop, num, endpoint, axis=axis).astype(dtype or numpy.float32), None)
+    return _placed(numpy.geomspace(start, stop, num, endpoint, axis=axis).astype(dtype or default_float()), None)
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Context | None = None) -> Any:
@@ -378,7 +384,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Contex
     k : int
         Which diagonal: 0 is the main one, positive ones lie above it.
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     ctx : Context, optional
         The device; this thread's default if left out.
 
@@ -398,7 +404,7 @@ def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Contex
     array([[1., 0.],
            [0., 1.]], dtype=float32)
     """
-    return _placed(numpy.eye(N, M, k, dtype or numpy.float32), ctx)
+    return _placed(numpy.eye(N, M, k, dtype or default_float()), ctx)
 
 
 def identity(n: int, dtype: Any = None, ctx: Context | None = None) -> Any:
@@ -408,7 +414,7 @@ def identity(n: int, dtype: Any = None, ctx: Context | None = None) -> Any:
     ----------
     n : int
     dtype : dtype, optional
-        float32 if left out.
+        float32 if left out, or float64 after `set_np(dtype=True)`.
     ctx : Context, optional
         The device; this thread's default if left out.
 
@@ -428,3 +434,69 @@ def identity(n: int, dtype: Any = None, ctx: Context | None = None) -> Any:
     array(2., dtype=float32)
     """
     return eye(n, dtype=dtype, ctx=ctx)
+
+
+def indices(dimensions: Any, dtype: Any = numpy.int32, ctx: Context | None = None) -> Any:
+    """Return the indices of the elements of a grid, one array for each axis.
+
+    Parameters
+    ----------
+    dimensions : sequence of int
+        The lengths of the grid.
+    dtype : dtype
+        int32 by default, as in MXNet.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+        Of shape (number of axes, *dimensions).
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> np.indices((1, 2))
+    array([[[0, 0]],
+    <BLANKLINE>
+           [[0, 1]]], dtype=int32)
+    """
+    return _placed(numpy.indices(tuple(dimensions), dtype), ctx)
+
+
+def _window(name: str, formula: str) -> Any:
+    source = vars(numpy)[name]
+
+    def window(M: int, dtype: Any = None, ctx: Context | None = None) -> Any:
+        return _placed(source(M).astype(dtype or default_float()), ctx)
+
+    window.__name__ = window.__qualname__ = name
+    window.__doc__ = f"""Return the {name.capitalize()} window of M points: {formula}.
+
+    Parameters
+    ----------
+    M : int
+        How many points.
+    dtype : dtype, optional
+        float32 if left out, or float64 after `set_np(dtype=True)`.
+    ctx : Context, optional
+        The device; this thread's default if left out.
+
+    Returns
+    -------
+    ndarray
+        Of shape (M,).
+
+    Examples
+    --------
+    >>> import minpy.numpy as np
+    >>> float(np.{name}(5)[2])
+    1.0
+    """
+    return window
+
+
+bartlett = _window("bartlett", "a triangle that ends in zeros")
+blackman = _window("blackman", "0.42 - 0.5 cos(2 pi n / (M - 1)) + 0.08 cos(4 pi n / (M - 1))")
+hamming = _window("hamming", "0.54 - 0.46 cos(2 pi n / (M - 1))")
+hanning = _window("hanning", "0.5 - 0.5 cos(2 pi n / (M - 1))")

@@ -102,8 +102,9 @@ class ndarray(NumPyMembers):
         return array
 
     def copy(self, order: str = "C") -> Any:
-        """Return a copy; recorded."""
-        return numpy.copy(self)
+        """Return a copy, in row-major order or as `order` says ('C', 'F', 'A' or 'K'); recorded."""
+        copied: Any = numpy.copy
+        return copied(self, order=order)
 
     def flatten(self, order: str = "C") -> Any:  # type: ignore[override]
         """Return a copy with one dimension; recorded."""

@@ -13,6 +13,7 @@ import numpy
 from minpy.context import Context
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError
+from minpy.core.switches import default_float
 from minpy.namespaces import listing
 from minpy.numpy.ndarray import ndarray
 from minpy.ops.random.generator import generator, seed
@@ -62,13 +63,14 @@ __all__ = [*_DISTRIBUTIONS, "rand", "randint", "randn", "random_sample", "seed",
 __dir__ = listing(__all__)
 
 
-def _finished(value: Any, dtype: Any, context: Context | None) -> Any:
+def finished(value: Any, dtype: Any, context: Context | None) -> Any:
+    """Return what was drawn as an array: of floating point in the default dtype, unless one is given."""
     from minpy.context import resolve_context
     from minpy.ndarray.placement import place
 
     data = numpy.asarray(value)
     if dtype is not None or data.dtype == numpy.float64:
-        data = data.astype(dtype or numpy.float32)
+        data = data.astype(dtype or default_float())
     return place(ndarray, data, resolve_context(context))
 
 
@@ -76,7 +78,7 @@ def _function(name: str) -> Callable[..., Any]:
     def draw(*arguments: Any, dtype: Any = None, ctx: Context | None = None, **keywords: Any) -> Any:
         method = getattr(generator(), name)
         keywords = {key: raw_of(value) for key, value in keywords.items()}
-        return _finished(method(*map(raw_of, arguments), **keywords), dtype, ctx)
+        return finished(method(*map(raw_of, arguments), **keywords), dtype, ctx)
 
     draw.__name__ = draw.__qualname__ = name
     draw.__doc__ = (
@@ -97,12 +99,12 @@ if TYPE_CHECKING:  # those
 
 def rand(*shape: int, dtype: Any = None, ctx: Context | None = None) -> Any:
     """Return numbers drawn uniformly from [0, 1); the shape is given as separate numbers."""
-    return _finished(generator().random(shape), dtype, ctx)
+    return finished(generator().random(shape), dtype, ctx)
 
 
 def randn(*shape: int, dtype: Any = None, ctx: Context | None = None) -> Any:
     """Return numbers drawn from the standard normal distribution; the shape is given as separate numbers."""
-    return _finished(generator().standard_normal(shape), dtype, ctx)
+    return finished(generator().standard_normal(shape), dtype, ctx)
 
 
 def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = None, ctx: Context | None = None) -> Any:
@@ -111,7 +113,7 @@ def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = No
         low, high = 0, low
     if low >= high:
         raise ArgumentError(f"randint: low {low} is not below high {high}; numbers lie in [low, high).")
-    return _finished(generator().integers(low, high, size, dtype or numpy.int64), None, ctx)
+    return finished(generator().integers(low, high, size, dtype or numpy.int64), None, ctx)
 
 
 def shuffle(x: Any) -> None:

@@ -61,6 +61,8 @@ def wrapped_namespace(source: Any, module: str, skip: Iterable[str] = ()) -> dic
     wrapped: dict[Any, Any] = {}  # one for each function, whatever NumPy's names for it
     known = vars(source)
     names = {name for name in getattr(source, "__all__", known) if not name.startswith("_")}.difference(skip)
+    if module == "numpy":  # NumPy 1 does not list them, as they would hide Python's
+        names |= {"abs", "max", "min", "round"}
     for name in sorted(names):
         value = known.get(name)
         if name not in known or inspect.ismodule(value):

@@ -51,6 +51,7 @@ from minpy.ops.nn import (
 )
 from minpy.ops.numpy import functions
 from minpy.ops.numpy import joining as numpy_joining
+from minpy.ops.numpy import shape as numpy_shape
 from minpy.ops.optimizer import adagrad, adam, lamb, multi_sgd, regularized, rmsprop, sgd, sign
 from minpy.ops.random import choosing, pdf, samplers, zipfian
 from minpy.ops.tensor import (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy
@@ -15,12 +16,25 @@ from minpy.ops.inference.partial_shapes import broadcasting, same_shape
 from minpy.ops.inference.rules import computed
 from minpy.ops.ufunc import UnaryUfunc
 
-__all__ = ["FUNCTIONS", "OPERATORS", "PREFIXES", "find_operator", "inner_operators", "operator", "operators_under"]
+__all__ = [
+    "FUNCTIONS",
+    "LATE_OPERATORS",
+    "OPERATORS",
+    "PREFIXES",
+    "find_operator",
+    "inner_operators",
+    "known_operator",
+    "operator",
+    "operators_under",
+]
 
 # By MXNet's name, aliases included: what `nd.X` and `sym.X` offer.
 OPERATORS: dict[str, Operator] = {}
 # What the names of operators begin with that stand in modules of their own: `_linalg_det` is `nd.linalg.det`.
 PREFIXES = ("_contrib_", "_image_", "_linalg_")
+# By name, what only graphs of NumPy's functions have: made when the first of them is looked for.
+LATE_OPERATORS: dict[str, Operator] = {}
+_LATE_PREFIXES = ("_np_", "_npi_", "_npx_", "minpy:np.")
 # By NumPy function: what `np.f(x)` means for an array that NumPy's protocols hand to us.
 FUNCTIONS: dict[Any, Any] = {}
 
@@ -135,9 +149,19 @@ def find_operator(name: str) -> Operator:
     ArgumentError
         With the nearest names, if there is none.
     """
-    if name not in OPERATORS:
+    found = known_operator(name)
+    if found is None:
         raise ArgumentError(f"there is no operator {name!r}.{nearest(name, OPERATORS)}")
-    return OPERATORS[name]
+    return found
+
+
+def known_operator(name: str) -> Operator | None:
+    """Return the built-in operator of that name, as files and symbols have it; None if there is none."""
+    found = OPERATORS.get(name)
+    if found is None and name.startswith(_LATE_PREFIXES):
+        import_module("minpy.ops.numpy.all_named")  # two hundred operators, which most programs do not need
+        found = LATE_OPERATORS.get(name)
+    return found
 
 
 def operators_under(prefix: str) -> dict[str, Operator]:

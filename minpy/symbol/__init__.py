@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 from minpy.core.operator import Operator
 from minpy.namespaces import listing, missing
 from minpy.ndarray.methods import METHODS
 from minpy.ops.registry import OPERATORS
 from minpy.symbol import _internal as _internal
-from minpy.symbol import binding, contrib, gradients, image, linalg, op, pickling, random, sparse, without_values  # noqa: F401  # they give `Symbol` methods
+from minpy.symbol import (  # noqa: F401  # they give `Symbol` methods
+    binding,
+    contrib,
+    gradients,
+    image,
+    linalg,
+    op,
+    pickling,
+    random,
+    semantics,
+    sparse,
+    without_values,
+)
 from minpy.symbol.arithmetic import install
 from minpy.symbol.composing import Custom, var
 from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, zeros  # noqa: A004
@@ -33,6 +48,10 @@ __all__ = [
     "linspace",
     "load",
     "load_json",
+    "np",
+    "npx",
+    "numpy",
+    "numpy_extension",
     "ones",
     "op",
     "pow",
@@ -48,4 +67,12 @@ Operator.modes_in.extend(["minpy.ndarray.checking", "minpy.symbol.checking"])
 
 globals().update({kind: function for kind, function in _FUNCTIONS.items() if kind not in globals()})
 __dir__ = listing(__all__)
-__getattr__ = missing("minpy.sym", "operator", __all__)
+_missing = missing("minpy.sym", "operator", __all__)
+# NumPy's functions on symbols: most programs have none.
+_LATE = {"np": "numpy", "npx": "numpy_extension", "numpy": "numpy", "numpy_extension": "numpy_extension"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return globals().setdefault(name, import_module(f"minpy.symbol.{_LATE[name]}"))
+    return _missing(name)

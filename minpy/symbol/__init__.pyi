@@ -6,6 +6,10 @@ from typing import Any
 from minpy.symbol import contrib as contrib
 from minpy.symbol import image as image
 from minpy.symbol import linalg as linalg
+from minpy.symbol import numpy as np
+from minpy.symbol import numpy as numpy
+from minpy.symbol import numpy_extension as npx
+from minpy.symbol import numpy_extension as numpy_extension
 from minpy.symbol import op as op
 from minpy.symbol import random as random
 from minpy.symbol import sparse as sparse

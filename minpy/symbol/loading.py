@@ -22,7 +22,7 @@ from minpy.custom.operator import PropOperator
 from minpy.graph.ir import Node, Value
 from minpy.graph.verifier import GraphError, verify
 from minpy.ops.dtypes import DTYPES
-from minpy.ops.registry import OPERATORS
+from minpy.ops.registry import OPERATORS, known_operator
 from minpy.symbol.naming import hidden_key
 from minpy.symbol.subgraphs import CONTROL_FLOW, Cond, ControlFlow, Foreach, Subgraph, WhileLoop
 from minpy.symbol.symbol import Symbol
@@ -303,13 +303,13 @@ class Reader:
     def _operator(self, row: _Row) -> tuple[Operator, str]:
         """Return the operator of that name, and what we call it."""
         kind = row.op
-        operator = OPERATORS.get(kind)
+        operator = known_operator(kind)
         if operator is not None:
             return operator, kind
         operator = USER_OPERATORS.get(kind)
         if operator is not None:
             return operator, operator.__name__
-        if ":" in kind:
+        if ":" in kind and not kind.startswith("minpy:np."):
             self.fail(
                 f"{row}: there is no @customop of that name",
                 f"Import {_short(kind.partition(':')[0])}, or run the code that defines it, before loading the symbol.",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy.graph.ir import Node, Value, topological
-from minpy.ops.registry import OPERATORS
+from minpy.ops.registry import find_operator, known_operator
 from minpy.symbol.symbol import Symbol, method
 
 __all__ = ["graph_state", "rebuild"]
@@ -18,7 +18,7 @@ def graph_state(heads: Sequence[Value]) -> Any:
     number = {node: position for position, node in enumerate(order)}
     rows = [
         (
-            node.kind if node.operator is not None and OPERATORS.get(node.kind) is node.operator else node.operator,
+            node.kind if node.operator is not None and known_operator(node.kind) is node.operator else node.operator,
             [(number[value.node], value.index) for value in node.inputs],
             node.attributes,
             node.name,
@@ -30,17 +30,18 @@ def graph_state(heads: Sequence[Value]) -> Any:
     return rows, [(number[value.node], value.index) for value in heads]
 
 
-def rebuild(state: Any) -> Symbol:
-    """Return the symbol of a table made by `graph_state`."""
+def rebuild(state: Any, kind: type[Symbol] = Symbol) -> Symbol:
+    """Return the symbol, of a class, of a table made by `graph_state`."""
     rows, heads = state
     nodes: list[Node] = []
     for operator, inputs, *rest in rows:
-        made = OPERATORS[operator] if isinstance(operator, str) else operator
+        made = find_operator(operator) if isinstance(operator, str) else operator
         nodes.append(Node(made, [Value(nodes[position], index) for position, index in inputs], *rest))
-    return Symbol([Value(nodes[position], index) for position, index in heads])
+    return kind([Value(nodes[position], index) for position, index in heads])
 
 
 @method
 def __reduce__(self: Symbol) -> Any:
     """Return how a symbol is pickled."""
-    return rebuild, (graph_state(self.values),)
+    state = graph_state(self.values)
+    return rebuild, (state,) if type(self) is Symbol else (state, type(self))

@@ -5,7 +5,7 @@
     arg_nodes      which nodes are variables
     node_row_ptr   the number of each node's first output, if all outputs are counted
     heads          the symbol's outputs: [node, output, version]
-    attrs          {"mxnet_version": ["int", 10901]}
+    attrs          {"mxnet_version": ["int", 10901]}; written under `np_shape` also "is_np_shape": ["int", 1]
 
 Nodes of loops and branches have "subgraphs", too: graphs in the same form, but for "attrs".
 
@@ -25,10 +25,11 @@ from minpy.core.attributes import Attribute
 from minpy.core.customop import USER_OPERATORS, user_name
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
+from minpy.core.switches import is_np_shape
 from minpy.custom.operator import PropOperator
 from minpy.files import access_error, checked_path, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
-from minpy.ops.registry import OPERATORS
+from minpy.ops.registry import known_operator
 from minpy.symbol.legacy import ObjectProp
 from minpy.symbol.loading import Reader
 from minpy.symbol.subgraphs import ControlFlow
@@ -44,7 +45,7 @@ _MOST_IN_A_LINE = 10
 
 
 @method
-def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
+def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = True, for_mxnet: bool = False) -> None:
     """Write `tojson()` to a file that MXNet reads too.
 
     The file is written under a temporary name and then renamed: it is there as a whole, or what was there before is.
@@ -66,7 +67,7 @@ def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = Tr
     <Symbol y>
     """
     path = checked_path("sym.save", fname)
-    content = to_json(self, remove_amp_cast).encode()
+    content = to_json(self, remove_amp_cast, for_mxnet).encode()
     try:
         write_whole(path, iter([content]))
     except OSError as error:
@@ -74,23 +75,25 @@ def save(self: Symbol, fname: str | os.PathLike[str], remove_amp_cast: bool = Tr
 
 
 @method
-def tojson(self: Symbol, remove_amp_cast: bool = True) -> str:
+def tojson(self: Symbol, remove_amp_cast: bool = True, for_mxnet: bool = False) -> str:
     """Return the graph in MXNet's JSON form, as MXNet 1.9.1 writes it.
 
     Parameters
     ----------
     remove_amp_cast : bool
         Leave out the casts of mixed precision.
+    for_mxnet : bool
+        Refuse what MXNet does not know: functions of `@customop`, and NumPy's that have no name in its files.
 
     Raises
     ------
     ArgumentError
         If it has nodes that the form cannot hold, such as staged gradients.
     """
-    return to_json(self, remove_amp_cast)
+    return to_json(self, remove_amp_cast, for_mxnet)
 
 
-def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:
+def to_json(symbol: Symbol, remove_amp_cast: bool = True, for_mxnet: bool = False) -> str:
     """Return a symbol in MXNet's JSON form, as MXNet 1.9.1 writes it.
 
     Parameters
@@ -98,6 +101,8 @@ def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:
     symbol : Symbol
     remove_amp_cast : bool
         Leave out the casts of mixed precision.
+    for_mxnet : bool
+        Refuse what MXNet does not know: functions of `@customop`, and NumPy's that have no name in its files.
 
     Raises
     ------
@@ -123,11 +128,11 @@ def to_json(symbol: Symbol, remove_amp_cast: bool = True) -> str:
       "attrs": {"mxnet_version": ["int", 10901]}
     }
     """
-    version = f'"attrs": {{"mxnet_version": ["int", {CURRENT}]}}'
-    return _graph(symbol, remove_amp_cast, 0, [version])
+    facts = [*(['"is_np_shape": ["int", 1]'] if is_np_shape() else []), f'"mxnet_version": ["int", {CURRENT}]']
+    return _graph(symbol, remove_amp_cast, for_mxnet, 0, [f'"attrs": {_listed(facts, "{}", 4, 1)}'])
 
 
-def _graph(symbol: Symbol, remove_amp_cast: bool, margin: int, further: list[str]) -> str:
+def _graph(symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, further: list[str]) -> str:
     """Return a graph; its lines begin after `margin` spaces, and `further` fields follow."""
     order = [node for node in symbol.order if not (remove_amp_cast and node.kind == "amp_cast")]
     numbers = {node: number for number, node in enumerate(order)}
@@ -149,6 +154,8 @@ def _graph(symbol: Symbol, remove_amp_cast: bool, margin: int, further: list[str
     nodes, rows = [], [0]
     for node in order:
         op, attributes, outputs = _described(node)
+        if for_mxnet and ":" in op:
+            raise ArgumentError(f"Symbol.tojson: {_not_in_mxnet(node, op)}")
         states = _states(node)
         inputs = []
         for position, value in enumerate(map(source, node.inputs)):
@@ -161,7 +168,7 @@ def _graph(symbol: Symbol, remove_amp_cast: bool, margin: int, further: list[str
             fields.append(f'"attrs": {_listed(pairs, "{}", margin + 8, 1)}')
         fields.append(f'"inputs": {_listed(inputs, "[]", margin + 8)}')
         if isinstance(node.operator, ControlFlow):
-            graphs = [_graph(graph.symbol, False, margin + 8, []) for graph in node.operator.graphs]
+            graphs = [_graph(graph.symbol, False, for_mxnet, margin + 8, []) for graph in node.operator.graphs]
             fields.append(f'"subgraphs": {_listed(graphs, "[]", margin + 8, 0)}')
         nodes.append(_listed(fields, "{}", margin + 6, 0))
         rows.append(rows[-1] + outputs)
@@ -223,12 +230,21 @@ def _described(node: Node) -> tuple[str, dict[str, str], int]:
     if isinstance(operator, PropOperator):
         return "Custom", _noted(node, attribute_strings(node)), len(node.output_names())
     if isinstance(operator, Operator):
-        known = next((name for name in (node.kind, operator.__name__) if OPERATORS.get(name) is operator), None)
+        known = next((name for name in (node.kind, operator.__name__) if known_operator(name) is operator), None)
         if known is not None:
             return _builtin(node, operator, known)
         if USER_OPERATORS.get(user_name(operator)) is operator:
             return user_name(operator), _noted(node, _user_attributes(node)), len(node.output_names())
     raise ArgumentError(f"Symbol.tojson: {_reason(node)}")
+
+
+def _not_in_mxnet(node: Node, op: str) -> str:
+    """Return why a node cannot stand in a file for MXNet, and what to do about that."""
+    what = "is a function that MXNet's files have no name for" if op.startswith("minpy:") else "calls a @customop"
+    return (
+        f"node {node.name!r} ({op}) {what}. Write it with operators of MXNet's, as a CustomOp, or write a file for "
+        "minpy only: for_mxnet=False."
+    )
 
 
 def _reason(node: Node) -> str:

@@ -6,12 +6,13 @@ that know how: arithmetic, pickling, saving, binding, gradients.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
 from minpy.core.errors import ArgumentError, ShapeError, describe, nearest
+from minpy.core.switches import is_np_shape
 from minpy.graph.inference import Inference, infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
 from minpy.graph.text import graph_text
@@ -79,8 +80,8 @@ class Symbol(SymbolMembers):
 
     def __repr__(self) -> str:
         if self.name is not None:
-            return f"<Symbol {self.name}>"
-        return f"<Symbol group [{', '.join(value.node.name for value in self.values)}]>"
+            return f"<{type(self).__name__} {self.name}>"
+        return f"<{type(self).__name__} group [{', '.join(value.node.name for value in self.values)}]>"
 
     def __len__(self) -> int:
         return len(self.values)
@@ -110,7 +111,7 @@ class Symbol(SymbolMembers):
         return Symbol([self.values[index]])
 
     def __copy__(self) -> Symbol:
-        return Symbol(self.values)
+        return type(self)(self.values)
 
     def __deepcopy__(self, memo: Any = None) -> Symbol:
         return self._rebuilt({})
@@ -213,8 +214,8 @@ class Symbol(SymbolMembers):
         for key, symbol in given.items():
             if key not in known:
                 raise ArgumentError(f"{self!r} has no input {key!r}; it has {', '.join(known)}.{nearest(key, known)}")
-            if not isinstance(symbol, Symbol) or len(symbol) != 1:
-                got = f"a symbol of {len(symbol)} outputs" if isinstance(symbol, Symbol) else describe(symbol)
+            if not isinstance(symbol, Symbol) or len(symbol.values) != 1:
+                got = f"a symbol of {len(symbol.values)} outputs" if isinstance(symbol, Symbol) else describe(symbol)
                 raise ArgumentError(f"{self!r}: input {key!r} is {got}; expected a symbol of one output.")
             replaced[key] = symbol.values[0]
         result = self._rebuilt(replaced)
@@ -236,7 +237,7 @@ class Symbol(SymbolMembers):
             else:
                 inputs = [copied(value) for value in node.inputs]
                 copies[node] = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
-        return Symbol([copied(value) for value in self.values])
+        return type(self)([copied(value) for value in self.values])
 
     # -- inference -------------------------------------------------------------------------------------------------
 
@@ -246,7 +247,8 @@ class Symbol(SymbolMembers):
         Parameters
         ----------
         *args : tuple of int or None
-            Shapes in the order of `list_arguments`; None: not known. A length 0 is not known.
+            Shapes in the order of `list_arguments`; None: not known. A length 0 is not known; under `np_shape` a
+            length -1, and () is the shape of an array without axes.
         **kwargs : tuple of int
             Shapes by name.
 
@@ -267,10 +269,16 @@ class Symbol(SymbolMembers):
         return found if all(map(complete, found)) else (None, None, None)
 
     def infer_shape_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
-        """Infer what can be: lengths that stay unknown are 0, shapes that stay unknown ()."""
-        shapes = self._infer_shape("infer_shape_partial", args, kwargs)
+        """Infer what can be: lengths that stay unknown are 0, shapes that stay unknown ().
 
-        def as_mxnet(shape: Any) -> Shape:
+        Under `np_shape` these are -1 and None.
+        """
+        shapes = self._infer_shape("infer_shape_partial", args, kwargs)
+        numpy_shapes = is_np_shape()
+
+        def as_mxnet(shape: Any) -> Shape | None:
+            if numpy_shapes:
+                return shape
             return () if shape is None else tuple(0 if length == UNKNOWN else length for length in shape)
 
         arguments, outputs, states = self._by_kind(shapes)
@@ -324,12 +332,12 @@ class Symbol(SymbolMembers):
         given: dict[Value, Any] = {}
         for value, shape in self._given(method, args, kwargs).items():
             try:
-                given[value] = tuple(int(length) if length else UNKNOWN for length in shape) or None
+                given[value] = _told(map(int, shape))
             except (TypeError, ValueError):
                 raise ArgumentError(
                     f"{method}: the shape of {value!r} is {describe(shape)}; expected a tuple of int, such as (2, 3)."
                 ) from None
-            if given[value] is not None and min(given[value]) < UNKNOWN:
+            if given[value] and min(given[value]) < UNKNOWN:
                 raise ShapeError(f"{method}: the shape of {value!r} is {show_shape(given[value])}; lengths are >= 0.")
         facts = {value: shape for value, shape in given.items() if shape is not None}
         if dtypes is None:
@@ -354,8 +362,9 @@ class Symbol(SymbolMembers):
             text = node.annotations.get("__shape__") if node.operator is None else None
             if text is not None and text != "None":
                 lengths = [part for part in text.strip("()[] ").replace("L", "").split(",") if part.strip()]
-                if lengths:
-                    found[Value(node)] = tuple(int(length) or UNKNOWN for length in lengths)
+                shape = _told(map(int, lengths))
+                if shape is not None:
+                    found[Value(node)] = shape
         return found
 
     def _declared_dtypes(self) -> dict[Value, Any]:
@@ -371,6 +380,13 @@ class Symbol(SymbolMembers):
         return graph_text(self.values)
 
     __hash__ = object.__hash__
+
+
+def _told(shape: Iterable[int]) -> Shape | None:
+    """Return what a shape says that users give: as NumPy's under `np_shape`, else 0 and () are not known."""
+    if is_np_shape():
+        return tuple(shape)
+    return tuple(length or UNKNOWN for length in shape) or None
 
 
 # What `method` has made: methods that need what is built on symbols, such as executors and files.

@@ -646,17 +646,37 @@ CORNERS = [
     ),
 ]
 
+NUMPY = [
+    Difference(
+        "`mx.np`: sums of int32 are int32, and wrap around; means, quotients and other functions of integers are "
+        "float32, or cut to integers (`np.sqrt` of integers).",
+        "The dtypes are NumPy's: sums of integers int64, quotients and means float64, counts int64.",
+        "What `np` promises. Arrays that are made without a dtype are float32, as in MXNet.",
+        "np_P_sum_P_array_of_1_2_dtype_int32 np_P_array_of_1_2_dtype_int32_over_2 np_P_mean_P_array_of_1_2_dtype_int32 "
+        "np_P_array_of_1_2_dtype_int32_times_P_array_of_0_5_1_5 np_P_bincount_P_array_of_0_1_1_3_dtype_int32",
+    ),
+    Difference(
+        "`mx.np.rint` rounds halves away from zero.",
+        "To the even neighbour, as NumPy does.",
+        "What `np` promises.",
+        "np_rint",
+    ),
+    Difference(
+        "`mx.np`: the gradients of `std`, `var` and `linalg.pinv` are zero, and that of `rot90` is turned the same way "
+        "once more.",
+        "They are the gradients.",
+        "Silently wrong gradients.",
+        "np_P_std_x np_P_var_x_axis_0 np_P_std_x_axis_1_ddof_1 np_P_std_x_float64 np_P_linalg_pinv_x np_P_rot90_x",
+    ),
+]
+
 # All of the above, in this order.
 DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
 
 INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}
 
 # Case name to what MXNet has and minpy does not: these snippets raise AttributeError.
-MISSING = {
-    "sum_of_zero_size_with_np_shape": "mx.util.np_shape",
-    "zero_size_with_np_shape": "mx.util.np_shape",
-    "zero_dim_with_np_shape": "mx.util.np_shape",
-}
+MISSING: dict[str, str] = {}
 
 
 def cases() -> dict[str, str]:

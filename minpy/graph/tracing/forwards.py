@@ -32,8 +32,11 @@ def definition_of(operator: Any) -> Any:
 
 
 def is_customop(operator: Any) -> bool:
-    """Tell whether it is a function of a user's and its rules, and nothing else: what can be read."""
-    return type(operator) is Operator and not operator.builtin
+    """Tell whether it is a function of a user's and its rules, and nothing else: what can be read.
+
+    So is a built-in operator that is nothing but a composition of others.
+    """
+    return (type(operator) is Operator and not operator.builtin) or operator.expands
 
 
 def given_value(recorder: Recorder, value: Value, shape: Any, dtype: Any) -> Any:

@@ -71,28 +71,35 @@ def numpy_roll(a: Any, *, shift: Any, axis: Any = None) -> Any:
     return np.roll(a, shift, axis)
 
 
+@operator(name="_numpy_copy", implements=np.copy, public=False)
+def numpy_copy(a: Any, *, order: Any = "K") -> Any:
+    """Return `numpy.copy`."""
+    return np.copy(a, order=order)
+
+
 def _back_to_shape(g: Any, a: Any) -> Any:
     return np.reshape(g, np.shape(a))
 
 
-numpy_reshape.def_grad(lambda ans, a, *, shape, order="C": lambda g: np.reshape(g, np.shape(a), order=order))
-numpy_ravel.def_grad(lambda ans, a, *, order="C": lambda g: np.reshape(g, np.shape(a), order=order))
+numpy_copy.def_grad(lambda ans, a: lambda g: g)
+numpy_reshape.def_grad(lambda ans, a, *, shape, order: lambda g: np.reshape(g, np.shape(a), order=order))
+numpy_ravel.def_grad(lambda ans, a, *, order: lambda g: np.reshape(g, np.shape(a), order=order))
 numpy_expand_dims.def_grad(lambda ans, a, *, axis: lambda g: _back_to_shape(g, a))
-numpy_squeeze.def_grad(lambda ans, a, *, axis=None: lambda g: _back_to_shape(g, a))
+numpy_squeeze.def_grad(lambda ans, a, *, axis: lambda g: _back_to_shape(g, a))
 numpy_swapaxes.def_grad(lambda ans, a, *, axis1, axis2: lambda g: np.swapaxes(g, axis1, axis2))
 numpy_moveaxis.def_grad(lambda ans, a, *, source, destination: lambda g: np.moveaxis(g, destination, source))
 numpy_broadcast_to.def_grad(lambda ans, array, *, shape: lambda g: g)
-numpy_flip.def_grad(lambda ans, m, *, axis=None: lambda g: np.flip(g, axis))
+numpy_flip.def_grad(lambda ans, m, *, axis: lambda g: np.flip(g, axis))
 
 
 @numpy_transpose.def_grad()
-def _transpose_gradient(ans: Any, a: Any, *, axes: Any = None) -> Any:
+def _transpose_gradient(ans: Any, a: Any, *, axes: Any) -> Any:
     back = None if axes is None else tuple(int(axis) for axis in np.argsort([axis % len(axes) for axis in axes]))
     return lambda g: np.transpose(g, back)
 
 
 @numpy_roll.def_grad()
-def _roll_gradient(ans: Any, a: Any, *, shift: Any, axis: Any = None) -> Any:
+def _roll_gradient(ans: Any, a: Any, *, shift: Any, axis: Any) -> Any:
     back = tuple(-step for step in shift) if isinstance(shift, (tuple, list)) else -shift
     return lambda g: np.roll(g, back, axis)
 

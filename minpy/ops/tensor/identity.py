@@ -12,7 +12,7 @@ from minpy.ops.registry import operator
 __all__ = ["cast", "cast_storage", "identity", "ones_like", "shape_array", "size_array", "zeros_like"]
 
 
-@operator(name="_copy", aliases=("identity", "_copyto"), implements=np.copy)
+@operator(name="_copy", aliases=("identity", "_copyto"))
 def identity(data: np.ndarray) -> np.ndarray:
     """Return a copy.
 

@@ -1,0 +1,129 @@
+"""`minpy.npx.random`: draws whose parameters may be arrays, with a batch of them for each element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from minpy.context import Context
+from minpy.core.array import raw_of
+from minpy.core.errors import ArgumentError
+from minpy.namespaces import listing
+from minpy.numpy.random import finished
+from minpy.ops.random.generator import generator, seed
+
+__all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]
+__dir__ = listing(__all__)
+
+
+def bernoulli(
+    prob: Any = None,
+    logit: Any = None,
+    size: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+    out: Any = None,
+) -> Any:
+    """Return ones with a probability, and zeros.
+
+    Parameters
+    ----------
+    prob : float or ndarray
+        The probability of a one.
+    logit : float or ndarray
+        The logarithm of its odds; one of the two is given.
+    size : int or tuple of int, optional
+        By default the parameter's shape.
+    dtype : dtype, optional
+        By default float32.
+    ctx : Context, optional
+    out : ndarray, optional
+        Where to write the result.
+
+    Raises
+    ------
+    ArgumentError
+        If both parameters are given, or neither.
+
+    Examples
+    --------
+    >>> from minpy import npx
+    >>> npx.random.bernoulli(prob=1.0, size=2)
+    array([1., 1.], dtype=float32)
+    """
+    if (prob is None) == (logit is None):
+        raise ArgumentError("npx.random.bernoulli: give one of prob= and logit=, not both.")
+    chance = raw_of(prob) if logit is None else 1.0 / (1.0 + numpy.exp(-numpy.asarray(raw_of(logit), "float64")))
+    shape = numpy.shape(chance) if size is None else size
+    values = numpy.asarray(generator().random(shape) < chance, numpy.float64)
+    return _written(finished(values, dtype, ctx), out)
+
+
+def normal_n(
+    loc: Any = 0.0,
+    scale: Any = 1.0,
+    batch_shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+) -> Any:
+    """Return draws from normal distributions, a batch of them for each element of the parameters.
+
+    Parameters
+    ----------
+    loc, scale : float or ndarray
+        Mean and standard deviation.
+    batch_shape : int or tuple of int, optional
+        The shape of the result is this, and behind it that of the parameters.
+    dtype : dtype, optional
+        By default float32.
+    ctx : Context, optional
+
+    Examples
+    --------
+    >>> from minpy import np, npx
+    >>> npx.random.normal_n(np.zeros(3), 1.0, batch_shape=(4, 2)).shape
+    (4, 2, 3)
+    """
+    loc, scale = raw_of(loc), raw_of(scale)
+    return finished(generator().normal(loc, scale, _batched(batch_shape, loc, scale)), dtype, ctx)
+
+
+def uniform_n(
+    low: Any = 0.0,
+    high: Any = 1.0,
+    batch_shape: Any = None,
+    dtype: Any = None,
+    ctx: Context | None = None,
+) -> Any:
+    """Return draws from [low, high), a batch of them for each element of the parameters.
+
+    Parameters
+    ----------
+    low, high : float or ndarray
+    batch_shape : int or tuple of int, optional
+        The shape of the result is this, and behind it that of the parameters.
+    dtype : dtype, optional
+        By default float32.
+    ctx : Context, optional
+
+    Examples
+    --------
+    >>> from minpy import np, npx
+    >>> npx.random.uniform_n(np.zeros(3), np.ones(3), batch_shape=2).shape
+    (2, 3)
+    """
+    low, high = raw_of(low), raw_of(high)
+    return finished(generator().uniform(low, high, _batched(batch_shape, low, high)), dtype, ctx)
+
+
+def _batched(batch_shape: Any, *parameters: Any) -> tuple[int, ...]:
+    lengths = () if batch_shape is None else (batch_shape,) if isinstance(batch_shape, int) else tuple(batch_shape)
+    return (*lengths, *numpy.broadcast_shapes(*map(numpy.shape, parameters)))
+
+
+def _written(value: Any, out: Any) -> Any:
+    if out is None:
+        return value
+    out[...] = value
+    return out

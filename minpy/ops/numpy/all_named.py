@@ -1,0 +1,27 @@
+"""All operators of `minpy.ops.numpy.named`, imported for what they register."""
+
+from __future__ import annotations
+
+from minpy.ops.numpy import (
+    calls,
+    named_creation,
+    named_elementwise,
+    named_joining,
+    named_linalg,
+    named_random,
+    named_reductions,
+    named_shapes,
+)
+
+__all__ = ["MODULES"]
+
+MODULES = (
+    calls,
+    named_creation,
+    named_elementwise,
+    named_joining,
+    named_linalg,
+    named_random,
+    named_reductions,
+    named_shapes,
+)

@@ -1,0 +1,178 @@
+"""NumPy's functions that have no name in MXNet's files, as operators of graphs: `minpy:np.interp`, `minpy:np.fft.fft`.
+
+A node's inputs are the arrays of a call, in order; its attribute `call` is the text of all arguments, in which `x0`,
+`x1` and so on are the inputs: `x0, x1, axis=-1`.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from minpy.core.errors import ArgumentError, describe
+from minpy.ops.inference.rules import numbered
+from minpy.ops.numpy.named import named
+
+__all__ = ["FUNCTIONS_BY_NAME", "PREFIX", "call_text", "functions_of"]
+
+PREFIX = "minpy:np."
+_NAMES = {"inf": float("inf"), "nan": float("nan")}
+
+# They read or write files, look at types and settings, take or return what is no array, or make arrays of numbers only.
+_NO_OPERATORS = frozenset(
+    """
+    add_docstring add_newdoc add_newdoc_ufunc alen apply_along_axis apply_over_axes arange array array2string
+    array_repr array_str asanyarray asarray asarray_chkfinite ascontiguousarray asfortranarray asmatrix asscalar
+    bartlett base_repr binary_repr blackman block bmat broadcast_shapes busday_count busday_offset busdaycalendar
+    byte_bounds can_cast cast common_type compare_chararrays copyto datetime_as_string datetime_data deprecate
+    deprecate_with_doc diag_indices disp einsum_path empty errstate eye fastCopyAndTranspose fftfreq fill_diagonal
+    find_common_type format_float_positional format_float_scientific from_dlpack frombuffer fromfile fromfunction
+    fromiter frompyfunc fromregex fromstring full genfromtxt geomspace get_array_wrap get_include get_printoptions
+    getbufsize geterr geterrcall hamming hanning identity indices info is_busday iscomplexobj isdtype isfortran
+    isrealobj isscalar issctype issubclass_ issubdtype issubsctype iterable ix_ kaiser linspace load loadtxt
+    logspace lookfor mask_indices matmul_impl maximum_sctype may_share_memory min_scalar_type mintypecode ndim
+    nested_iters obj2sctype ones piecewise place printoptions promote_types put put_along_axis putmask
+    ravel_multi_index recfromcsv recfromtxt require result_type rfftfreq safe_eval save savetxt savez
+    savez_compressed sctype2char set_numeric_ops set_printoptions set_string_function setbufsize seterr seterrcall
+    shape shares_memory show_config show_runtime size source test tracemalloc_domain tri tril_indices triu_indices
+    typename vectorize who zeros
+    """.split()  # noqa: SIM905
+)
+
+
+def functions_of(module: Any, prefix: str = "") -> dict[str, Callable[..., Any]]:
+    """Return the functions of one of NumPy's modules that are functions of arrays, by their names in `minpy.np`."""
+    found = {}
+    for name in [*getattr(module, "__all__", dir(module)), *(("abs", "max", "min", "round") if module is np else ())]:
+        value = vars(module).get(name)
+        if name.startswith("_") or name in _NO_OPERATORS or not callable(value) or inspect.isclass(value):
+            continue
+        found[f"{prefix}{name}"] = value
+    return found
+
+
+# By name, all functions that have an operator here.
+FUNCTIONS_BY_NAME: dict[str, Any] = {
+    "getitem": operator.getitem,
+    **functions_of(np),
+    **functions_of(np.linalg, "linalg."),
+    **functions_of(np.fft, "fft."),
+}
+
+
+# -- the text of a call ------------------------------------------------------------------------------------------------
+
+
+def call_text(name: str, arguments: Sequence[Any], keywords: dict[str, Any], is_input: Callable[[Any], bool]) -> Any:
+    """Return (the text of a call's arguments, its inputs in order).
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is no input, number, string, type, slice, nor a list or tuple of them.
+
+    Examples
+    --------
+    >>> x = object()
+    >>> call_text('take', [x, [0, 1]], {'axis': 0}, lambda value: value is x)[0]
+    'x0, [0, 1], axis=0'
+    """
+    inputs: list[Any] = []
+
+    def text(value: Any) -> str:
+        if is_input(value):
+            inputs.append(value)
+            return f"x{len(inputs) - 1}"
+        if isinstance(value, np.generic):
+            value = value.item()
+        if isinstance(value, (list, tuple)):
+            inner = ", ".join(map(text, value))
+            return f"[{inner}]" if isinstance(value, list) else f"({inner},)" if len(value) == 1 else f"({inner})"
+        if isinstance(value, slice):
+            return f"slice({text(value.start)}, {text(value.stop)}, {text(value.step)})"
+        if isinstance(value, np.dtype) or (
+            isinstance(value, type) and issubclass(value, (np.generic, bool, int, float))
+        ):
+            return repr(np.dtype(value).name)
+        if value is None or value is ... or isinstance(value, (bool, int, float, complex, str)):
+            return "..." if value is ... else repr(value)
+        raise ArgumentError(
+            f"np.{name}: {describe(value)} cannot stand in a graph, which holds numbers, strings, and lists of them. "
+            "Make an array an input: mx.sym.var(name).as_np_ndarray()."
+        )
+
+    parts = [text(value) for value in arguments]
+    parts += [f"{key}={text(value)}" for key, value in keywords.items()]
+    return ", ".join(parts), inputs
+
+
+@functools.lru_cache(1024)
+def _parsed(call: str) -> tuple[list[ast.expr], list[tuple[str, ast.expr]]]:
+    tree = ast.parse(f"f({call})", mode="eval").body
+    assert isinstance(tree, ast.Call)
+    return tree.args, [(keyword.arg or "", keyword.value) for keyword in tree.keywords]
+
+
+def _filled(expression: ast.expr, inputs: Sequence[Any]) -> Any:
+    """Return what part of a call stands for; nothing else is evaluated than literals, inputs and slices."""
+    if isinstance(expression, ast.Name):
+        return _NAMES[expression.id] if expression.id in _NAMES else inputs[int(expression.id.removeprefix("x"))]
+    if isinstance(expression, (ast.List, ast.Tuple)):
+        parts = [_filled(part, inputs) for part in expression.elts]
+        return parts if isinstance(expression, ast.List) else tuple(parts)
+    if isinstance(expression, ast.Call):
+        return slice(*(_filled(part, inputs) for part in expression.args))
+    if isinstance(expression, ast.UnaryOp) and isinstance(expression.operand, ast.Name):
+        return -_NAMES[expression.operand.id]
+    return ast.literal_eval(expression)
+
+
+def _define(name: str, function: Callable[..., Any]) -> None:
+    def definition(*inputs: Any, call: str, num_outputs: int = 1) -> Any:
+        arguments, keywords = _parsed(call)
+        answer = function(
+            *(_filled(one, inputs) for one in arguments), **{key: _filled(value, inputs) for key, value in keywords}
+        )
+        if isinstance(answer, (tuple, list)):
+            return tuple(answer) if num_outputs > 1 else answer[0] if len(answer) == 1 else tuple(answer)
+        return answer
+
+    definition.__doc__ = f"Return `numpy.{name}`."
+
+    def dtypes(*given: np.dtype, **attributes: Any) -> Any:
+        return _dtypes_by_running(definition, given, attributes)
+
+    named(
+        f"{PREFIX}{name}",
+        dtype=dtypes,
+        outputs=lambda attributes: (
+            ["output"] if int(attributes.get("num_outputs", 1)) == 1 else list(numbered(int(attributes["num_outputs"])))
+        ),
+    )(definition)
+
+
+def _dtypes_by_running(function: Callable[..., Any], given: Sequence[np.dtype], attributes: dict[str, Any]) -> Any:
+    """Return the dtypes that a function answers on small arrays: they do not depend on lengths."""
+    for shape in ((2, 2), (2,), (3, 3, 3), (), (1, 1, 1, 1), (4,), (3,), (2, 2, 2, 2)):
+        arrays = [np.ones(shape, dtype) for dtype in given]
+        if len(shape) == 2:
+            arrays = [array if array.dtype.kind == "b" else array + np.eye(2, dtype=array.dtype) for array in arrays]
+        try:
+            with np.errstate(all="ignore"):
+                answer = function(*arrays, **attributes)
+        except Exception:  # another number of axes may do
+            continue
+        answers = answer if isinstance(answer, tuple) else [answer]
+        found = [np.asarray(one).dtype for one in answers]
+        return found if len(found) > 1 else found[0]
+    return np.result_type(*given)
+
+
+for _name, _function in FUNCTIONS_BY_NAME.items():
+    _define(_name, _function)

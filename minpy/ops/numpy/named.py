@@ -1,0 +1,198 @@
+"""NumPy's functions as operators, by the names that MXNet's files hold: `_npi_add`, `_np_sum`, `_npx_reshape`.
+
+Graphs are made of them (`minpy.sym.np`, and symbols that are loaded). Eager calls are NumPy's functions on arrays of
+the tape, which need no further operators; so these are made when they are first asked for. The definitions are
+compositions of NumPy's functions, whose gradients the tape and graphs know: there are no rules here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from minpy.core.attributes import Signature
+from minpy.core.base import DTypes, Shapes
+from minpy.core.operator import Operator
+from minpy.core.rules import Plan
+from minpy.differentiation.tracing import vjp
+from minpy.ops.inference.partial_shapes import UNKNOWN, as_dtype, broadcasting, same_dtype, same_shape
+from minpy.ops.registry import LATE_OPERATORS, OPERATORS, find_operator
+
+__all__ = ["Composed", "elementwise", "named", "reduced"]
+
+
+class Composed(Operator):
+    """An operator whose gradient is that of what its definition is made of: the definition runs under the tape.
+
+    Graphs replace it by what the definition computes.
+    """
+
+    expands = True
+
+    def has_rule(self, index: int) -> bool:
+        """Tell whether the gradient of the input at a position is known: it always is."""
+        return True
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return what gradients read: all arguments, not the answer."""
+        return None, False
+
+    def plan(self) -> Plan:
+        """Return what recording a call has to keep."""
+        return Plan(None, False)
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients of the inputs at the positions `needed`, in order."""
+
+        def function(*inputs: Any) -> Any:
+            found = self.definition(*inputs, **attributes)
+            return tuple(found) if isinstance(found, list) else found
+
+        _, pull = vjp(function, arguments, needed)
+        return pull(gradient)
+
+    def _rules_changed(self) -> None:
+        super()._rules_changed()
+        self.direct = False
+
+
+# What says of an operator which dtypes its outputs have: see `_dtype_rule`.
+DTypePolicy = str | Callable[..., Any] | None
+
+
+def named(
+    name: str,
+    *,
+    dtype: DTypePolicy = None,
+    shape: Callable[..., Any] | None = None,
+    zero: bool = False,
+    random: bool = False,
+    outputs: Sequence[str] | Callable[[dict[str, Any]], Sequence[str]] | None = None,
+    optional_inputs: Mapping[str, Callable[[dict[str, Any]], bool]] | None = None,
+    signature: Signature | None = None,
+    own_rules: bool = False,
+) -> Callable[[Callable[..., Any]], Operator]:
+    """Define an operator of that name from its definition; a decorator.
+
+    Parameters
+    ----------
+    name : str
+        As files hold it.
+    dtype : str or callable, optional
+        Which dtypes the outputs have: that of the inputs, as NumPy promotes them (None); a dtype; 'attribute': what the
+        attribute `dtype` says, or that of the inputs; 'float': that of the inputs, or float64 for integers; 'computed':
+        what the definition answers on one element; or a function of the inputs' dtypes and the attributes that returns
+        one, or a list.
+    shape : callable, optional
+        The rule that infers shapes. Without one, the definition is traced, or runs on ones.
+    zero : bool
+        Whether its gradient is zero.
+    random, outputs, optional_inputs
+        As for `minpy.ops.registry.operator`.
+    signature : Signature, optional
+        For definitions whose signature does not say it, such as ufuncs.
+    own_rules : bool
+        Whether its gradients are defined by rules.
+    """
+
+    def define(function: Callable[..., Any]) -> Operator:
+        kind = Operator if zero or own_rules else Composed
+        made = kind(function, name=name, builtin=True, signature=signature)
+        made.random = random
+        if zero:
+            made.def_grad_zero()
+        if outputs is not None:
+            made.outputs = outputs
+        if optional_inputs is not None:
+            made.optional_inputs = optional_inputs
+        made.unpickled_by = (find_operator, (name,))
+        if shape is not None:
+            made.def_infer_shape(shape)
+        made.type_inference = _dtype_rule(made, dtype)
+        assert name not in OPERATORS, f"{name} is there already"
+        LATE_OPERATORS[name] = made
+        return made
+
+    return define
+
+
+def elementwise(
+    name: str, function: Callable[..., Any], *, zero: bool = False, dtype: DTypePolicy = "computed"
+) -> Operator:
+    """Define an operator that computes each element from the same element of each input: what a ufunc does."""
+    signature = None
+    count = function.nin if isinstance(function, np.ufunc) else function.__code__.co_argcount
+    if isinstance(function, np.ufunc):
+        signature = Signature(("x",) if count == 1 else ("x1", "x2"), {}, {}, function=function)
+    made = named(name, dtype=dtype, shape=same_shape if count == 1 else broadcasting, zero=zero, signature=signature)(
+        function
+    )
+    made.elementwise, made.may_alias = True, False
+    if made.__doc__ is None or isinstance(function, np.ufunc):
+        made.__doc__ = f"Return `numpy.{function.__name__}`."
+    return made
+
+
+def reduced(inputs: Shapes, outputs: Shapes, *, axis: Any = None, keepdims: bool = False) -> tuple[Shapes, Shapes]:
+    """Infer the shapes of reductions over axes (None: all), as far as they are known."""
+    shape = inputs[0]
+    if shape is None:
+        known: Any = () if axis is None and not keepdims else None
+    else:
+        axes = range(len(shape)) if axis is None else [axis] if isinstance(axis, int) else axis
+        chosen = {int(one) % max(len(shape), 1) for one in axes}
+        known = tuple(
+            1 if one in chosen else length for one, length in enumerate(shape) if keepdims or one not in chosen
+        )
+    return inputs, [known] * len(outputs)
+
+
+# -- dtypes ------------------------------------------------------------------------------------------------------------
+
+
+_FIXED = ("bool", "int64", "float32")  # whatever the inputs have
+
+
+def _dtype_rule(operator: Operator, policy: DTypePolicy) -> Callable[..., tuple[DTypes, DTypes]]:
+    def rule(inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
+        if policy is None:
+            inputs, _ = same_dtype(inputs, outputs)
+        else:  # outputs say nothing of the inputs
+            inputs, _ = same_dtype(inputs, ())
+        known = tuple(dtype for dtype in inputs if dtype is not None)
+        if len(known) < len(inputs) and policy not in _FIXED:
+            return inputs, outputs
+        found = _answered(operator, policy, known, attributes)
+        return inputs, found if isinstance(found, list) else [found] * len(outputs)
+
+    return rule
+
+
+def _answered(operator: Operator, policy: DTypePolicy, inputs: tuple[np.dtype, ...], attributes: dict[str, Any]) -> Any:
+    if callable(policy):
+        return policy(*inputs, **attributes)
+    if policy == "computed":
+        return _computed(operator, inputs, tuple(sorted(attributes.items())))
+    if policy == "attribute" and as_dtype(attributes.get("dtype")) is not None:
+        return as_dtype(attributes["dtype"])
+    if policy in (None, "attribute", "float"):
+        common = np.result_type(*inputs) if inputs else np.dtype("float32")
+        return np.dtype("float64") if policy == "float" and common.kind in "biu" else common
+    return np.dtype(policy)
+
+
+@functools.lru_cache(1024)
+def _computed(operator: Operator, inputs: tuple[np.dtype, ...], attributes: tuple[tuple[str, Any], ...]) -> np.dtype:
+    with np.errstate(all="ignore"):
+        answer = operator.definition(*(np.ones(1, dtype) for dtype in inputs), **dict(attributes))
+    return np.asarray(answer).dtype
+
+
+def unknown_length(inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
+    """Infer nothing of a length that depends on values: one axis."""
+    return inputs, [(UNKNOWN,)] * len(outputs)

@@ -1,0 +1,185 @@
+"""NumPy's elementwise functions under MXNet's names; and with a number in place of one array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from minpy.ops.inference.partial_shapes import broadcasting, same_shape
+from minpy.ops.numpy.named import elementwise, named
+
+__all__ = ["REFLECTED", "WITH_NUMBERS", "number_of"]
+
+_UNARY = (
+    "absolute arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh degrees exp expm1 floor isfinite isinf "
+    "isnan log log10 log1p log2 logical_not negative radians reciprocal rint sign sin sinh sqrt square tan tanh trunc"
+)
+_ZERO = {"ceil", "floor", "isfinite", "isinf", "isnan", "logical_not", "rint", "sign", "trunc"}
+
+for _name in _UNARY.split():
+    elementwise(
+        f"_npi_{_name}",
+        getattr(np, _name),
+        zero=_name in _ZERO,
+        dtype="bool" if _name.startswith(("is", "logical")) else "computed",
+    )
+elementwise("_npi_bitwise_not", np.bitwise_not, zero=True)
+
+
+def _fix(x: Any) -> Any:
+    """Return the nearest integers towards zero."""
+    return np.trunc(x)
+
+
+def _isneginf(x: Any) -> Any:
+    """Tell which elements are negative infinity."""
+    return np.isinf(x) & (x < 0)
+
+
+def _isposinf(x: Any) -> Any:
+    """Tell which elements are positive infinity."""
+    return np.isinf(x) & (x > 0)
+
+
+def _relu(x: Any) -> Any:
+    """Return what is positive, and zeros elsewhere."""
+    return np.maximum(x, 0)
+
+
+def _sigmoid(x: Any) -> Any:
+    """Return the logistic function, 1 / (1 + exp(-x))."""
+    return 0.5 * np.tanh(0.5 * x) + 0.5
+
+
+elementwise("_npi_fix", _fix)
+elementwise("_npi_isneginf", _isneginf, zero=True, dtype="bool")
+elementwise("_npi_isposinf", _isposinf, zero=True, dtype="bool")
+elementwise("_npx_relu", _relu)
+elementwise("_npx_sigmoid", _sigmoid)
+
+_BINARY: dict[str, Any] = {
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "true_divide": np.true_divide,
+    "mod": np.mod,
+    "power": np.power,
+    "arctan2": np.arctan2,
+    "hypot": np.hypot,
+    "copysign": np.copysign,
+    "ldexp": lambda x1, x2: x1 * np.power(2.0, x2).astype(np.result_type(x1)),
+    "lcm": np.lcm,
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "equal": np.equal,
+    "not_equal": np.not_equal,
+    "greater": np.greater,
+    "greater_equal": np.greater_equal,
+    "less": np.less,
+    "less_equal": np.less_equal,
+}
+_RELATIONS = {name for name in _BINARY if "equal" in name or name in ("greater", "less")}
+_CONSTANT = {"lcm", "bitwise_and", "bitwise_or", "bitwise_xor"} | _RELATIONS
+# The operators of an array and a number, by the plain names of those of two arrays; and of a number and an array.
+WITH_NUMBERS = {name: f"_npi_{name}_scalar" for name in _BINARY if name != "hypot"}
+_SYMMETRIC = {"add", "multiply", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "equal", "not_equal"}
+_TURNED = {"greater": "less", "greater_equal": "less_equal", "less": "greater", "less_equal": "greater_equal"}
+REFLECTED = {
+    name: f"_npi_{name}_scalar"
+    if name in _SYMMETRIC
+    else f"_npi_{_TURNED[name]}_scalar"
+    if name in _TURNED
+    else f"_npi_r{name}_scalar"
+    for name in WITH_NUMBERS
+}
+
+
+def number_of(scalar: float, is_int: bool) -> Any:
+    """Return a number as it was given: files hold a floating-point one, and whether it is whole."""
+    return int(scalar) if is_int and np.isfinite(scalar) else scalar
+
+
+def _number_on_right(function: Callable[..., Any]) -> Callable[..., Any]:
+    def definition(data: Any, *, scalar: float = 1.0, is_int: bool = True) -> Any:
+        return function(data, number_of(scalar, is_int))
+
+    return definition
+
+
+def _number_on_left(function: Callable[..., Any]) -> Callable[..., Any]:
+    def definition(data: Any, *, scalar: float = 1.0, is_int: bool = True) -> Any:
+        return function(number_of(scalar, is_int), data)
+
+    return definition
+
+
+for _name, _function in _BINARY.items():
+    _dtype = "bool" if _name in _RELATIONS else "computed"
+    _made = elementwise(f"_npi_{_name}", _function, zero=_name in _CONSTANT, dtype=_dtype)
+    _made.__doc__ = f"Return `numpy.{_name}` of two arrays, which are broadcast."
+    for _kinds, _form in ((WITH_NUMBERS, _number_on_right), (REFLECTED, _number_on_left)):
+        _kind = _kinds.get(_name, "")
+        if _kind and (_kinds is WITH_NUMBERS or _kind.startswith(f"_npi_r{_name}")):
+            _made = named(_kind, dtype=_dtype, shape=same_shape, zero=_name in _CONSTANT)(_form(_function))
+            _made.__doc__ = f"Return `numpy.{_name}` of an array and a number."
+
+
+# -- choice ------------------------------------------------------------------------------------------------------------
+
+
+def _where_dtype(*dtypes: np.dtype, **attributes: Any) -> np.dtype:
+    return np.result_type(*dtypes[1:])
+
+
+@named("_npi_where", dtype=_where_dtype, shape=broadcasting)
+def npi_where(condition: Any, x: Any, y: Any) -> Any:
+    """Return elements of x where the condition is true, and of y elsewhere."""
+    return np.where(condition, x, y)
+
+
+@named("_npi_where_rscalar", dtype=_where_dtype, shape=broadcasting)
+def npi_where_rscalar(condition: Any, x: Any, *, scalar: float) -> Any:
+    """Return elements of x where the condition is true, and a number elsewhere."""
+    return np.where(condition, x, np.asarray(scalar, np.result_type(x)))
+
+
+@named("_npi_where_lscalar", dtype=_where_dtype, shape=broadcasting)
+def npi_where_lscalar(condition: Any, x: Any, *, scalar: float) -> Any:
+    """Return a number where the condition is true, and elements of x elsewhere."""
+    return np.where(condition, np.asarray(scalar, np.result_type(x)), x)
+
+
+@named("_npi_where_scalar2", dtype="float32", shape=same_shape, zero=True)
+def npi_where_scalar2(condition: Any, *, x: float, y: float) -> Any:
+    """Return one number where the condition is true, and another elsewhere."""
+    return np.where(condition, np.float32(x), np.float32(y))
+
+
+# -- rounding ----------------------------------------------------------------------------------------------------------
+
+
+@named("_npi_around", shape=same_shape, zero=True)
+def npi_around(x: Any, *, decimals: int = 0) -> Any:
+    """Return `numpy.around`."""
+    return np.round(x, decimals)
+
+
+def _nan_to_num(x: Any, copy: bool, nan: float, posinf: float | None, neginf: float | None) -> Any:
+    if np.result_type(x).kind != "f":
+        return np.where(True, x, x)
+    bounds = np.finfo(np.result_type(x))
+    kind = np.result_type(x).type
+    x = np.where(np.isnan(x), kind(nan), x)
+    x = np.where(np.isinf(x) & (x > 0), kind(bounds.max if posinf is None else posinf), x)
+    return np.where(np.isinf(x) & (x < 0), kind(bounds.min if neginf is None else neginf), x)
+
+
+@named("_npi_nan_to_num", shape=same_shape)
+def npi_nan_to_num(
+    data: Any, *, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Any:
+    """Return numbers for what is none: `nan` for NaN, and by default the largest ones for the infinities."""
+    return _nan_to_num(data, copy, nan, posinf, neginf)

@@ -1,0 +1,245 @@
+"""Draws from distributions under MXNet's names for NumPy's functions; parameters are numbers or arrays.
+
+What is drawn is a function of the parameters and of noise that does not depend on them, where there is such a one; its
+gradients are those of that function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from minpy.core.base import Shapes
+from minpy.core.sums import sum_to
+from minpy.ops.inference.partial_shapes import as_dtype, broadcast_shapes
+from minpy.ops.numpy.named import named
+from minpy.ops.numpy.named_creation import shape_of
+from minpy.ops.random.generator import generator
+
+__all__ = ["PARAMETERS"]
+
+Partials = Callable[..., Mapping[str, Any]]
+
+
+def _of_inputs(names: tuple[str, ...], inputs: Any, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters by name: those that are no number are the inputs, in order."""
+    given = iter(inputs)
+    return {name: attributes[name] if attributes.get(name) is not None else next(given) for name in names}
+
+
+def _define(
+    name: str,
+    names: tuple[str, ...],
+    draw: Callable[..., Any],
+    partials: Partials | None = None,
+    batched: bool = False,
+    default: str = "float32",
+) -> None:
+    def missing(count: int) -> Callable[[dict[str, Any]], bool]:
+        return lambda attributes: sum(attributes.get(one) is None for one in names) >= count
+
+    def size_of(size: Any, shapes: Any) -> Any:
+        common = np.broadcast_shapes(*shapes)
+        return (*shape_of(size), *common) if batched else common if size is None else shape_of(size)
+
+    def definition(
+        input1: Any = None, input2: Any = None, *, size: Any = None, ctx: Any = None, dtype: Any = None, **given: Any
+    ) -> Any:
+        values = _of_inputs(names, [one for one in (input1, input2) if one is not None], given)
+        shape = size_of(size, map(np.shape, values.values()))
+        return np.asarray(draw(*values.values(), shape)).astype(as_dtype(dtype) or np.dtype(default))
+
+    def shapes(inputs: Shapes, outputs: Shapes, *, size: Any, **attributes: Any) -> tuple[Shapes, Shapes]:
+        if size is not None and not batched:
+            return inputs, [shape_of(size)]
+        common = broadcast_shapes(*inputs) if inputs else ()
+        return inputs, [None if common is None else (*shape_of(size), *common)]
+
+    definition.__doc__ = f"Return draws from the distribution `{name}`."
+    made = named(
+        name,
+        dtype=lambda *dtypes, **attributes: as_dtype(attributes.get("dtype")) or np.dtype(default),
+        shape=shapes,
+        random=True,
+        zero=partials is None,
+        own_rules=partials is not None,
+        optional_inputs={"input1": missing(1), "input2": missing(2)},
+    )(definition)
+    if partials is None:
+        return
+
+    @made.def_multiple_grad()
+    def gradients(ans: Any, *inputs: Any, **attributes: Any) -> Callable[[Any], Any]:
+        arrays = [one for one in inputs if one is not None]
+        values = _of_inputs(names, arrays, attributes)
+        found = partials(ans, **values)
+        wanted = [one for one in names if attributes.get(one) is None]
+
+        def pull(g: Any) -> tuple[Any, ...]:
+            parts = [sum_to(g * found[one], np.shape(values[one])) for one in wanted]
+            return (*parts, *[None] * (len(inputs) - len(parts)))
+
+        return pull
+
+
+def _scaled(ans: Any, loc: Any, scale: Any) -> Mapping[str, Any]:
+    return {"loc": 1.0, "scale": (ans - loc) / scale}
+
+
+def _between(ans: Any, low: Any, high: Any) -> Mapping[str, Any]:
+    share = (ans - low) / (high - low)
+    return {"low": 1.0 - share, "high": share}
+
+
+def _stretched(ans: Any, scale: Any) -> Mapping[str, Any]:
+    return {"scale": ans / scale}
+
+
+def _rooted(ans: Any, a: Any) -> Mapping[str, Any]:
+    return {"a": -ans * np.log(ans) / a}
+
+
+def _shifted_root(ans: Any, a: Any) -> Mapping[str, Any]:
+    return {"a": -(ans + 1.0) * np.log(ans + 1.0) / a}
+
+
+def _bernoulli(prob: Any, shape: Any) -> Any:
+    return generator().random(shape) < prob
+
+
+# The parameters of the distributions, by the names of their operators.
+PARAMETERS: dict[str, tuple[str, ...]] = {
+    "_npi_normal": ("loc", "scale"),
+    "_npi_normal_n": ("loc", "scale"),
+    "_npi_uniform": ("low", "high"),
+    "_npi_uniform_n": ("low", "high"),
+    "_npi_gamma": ("shape", "scale"),
+    "_npi_exponential": ("scale",),
+    "_npi_gumbel": ("loc", "scale"),
+    "_npi_logistic": ("loc", "scale"),
+    "_npi_rayleigh": ("scale",),
+    "_npi_pareto": ("a",),
+    "_npi_powerd": ("a",),
+    "_npi_weibull": ("a",),
+}
+_PARTIALS: dict[str, Partials] = {
+    "_npi_normal": _scaled,
+    "_npi_normal_n": _scaled,
+    "_npi_uniform": _between,
+    "_npi_uniform_n": _between,
+    "_npi_exponential": _stretched,
+    "_npi_gumbel": _scaled,
+    "_npi_logistic": _scaled,
+    "_npi_rayleigh": _stretched,
+    "_npi_pareto": _shifted_root,
+    "_npi_powerd": _rooted,
+    "_npi_weibull": _rooted,
+}
+
+
+def _drawer(method: str) -> Callable[..., Any]:
+    return lambda *arguments: getattr(generator(), method)(*arguments)
+
+
+for _name, _names in PARAMETERS.items():
+    _batched = _name.endswith("_n")
+    _method = _name.removeprefix("_npi_").removesuffix("_n")
+    _define(_name, _names, _drawer("power" if _method == "powerd" else _method), _PARTIALS.get(_name), _batched)
+
+
+def _bernoulli_inputs(attributes: dict[str, Any]) -> bool:
+    return attributes.get("prob") is None and attributes.get("logit") is None
+
+
+def _bernoulli_shape(inputs: Shapes, outputs: Shapes, *, size: Any) -> tuple[Shapes, Shapes]:
+    return inputs, [shape_of(size) if size is not None else inputs[0] if inputs else ()]
+
+
+def _said(*dtypes: np.dtype, **attributes: Any) -> np.dtype:
+    return as_dtype(attributes.get("dtype")) or np.dtype("float32")
+
+
+@named(
+    "_npi_bernoulli",
+    dtype=_said,
+    shape=_bernoulli_shape,
+    random=True,
+    zero=True,
+    optional_inputs={"input1": _bernoulli_inputs},
+)
+def npi_bernoulli(
+    input1: Any = None,
+    *,
+    prob: float | None = None,
+    logit: float | None = None,
+    size: int | tuple[int, ...] | None = None,
+    ctx: str | None = None,
+    dtype: str | None = "float32",
+    is_logit: bool = False,
+) -> Any:
+    """Return ones with a probability, and zeros; the probability may be given as the logarithm of its odds."""
+    value: Any = logit if is_logit and logit is not None else prob if input1 is None else input1
+    chance: Any = 1.0 / (1.0 + np.exp(-np.asarray(value, "float64"))) if is_logit else value
+    shape = np.shape(chance) if size is None else shape_of(size)
+    return np.asarray(_bernoulli(chance, shape)).astype(as_dtype(dtype) or np.float32)
+
+
+def _choice_shape(inputs: Shapes, outputs: Shapes, *, size: Any) -> tuple[Shapes, Shapes]:
+    return inputs, [shape_of(size)]
+
+
+@named(
+    "_npi_choice",
+    dtype="int64",
+    shape=_choice_shape,
+    random=True,
+    zero=True,
+    optional_inputs={
+        "input1": lambda attributes: attributes.get("a") is None or bool(attributes.get("weighted")),
+        "input2": lambda attributes: attributes.get("a") is None and bool(attributes.get("weighted")),
+    },
+)
+def npi_choice(
+    input1: Any = None,
+    input2: Any = None,
+    *,
+    a: int | None = None,
+    size: int | tuple[int, ...] | None = None,
+    ctx: str | None = None,
+    replace: bool = True,
+    weighted: bool = False,
+) -> Any:
+    """Return positions below `a`, or in the first input; with weights by these probabilities."""
+    count = len(input1) if a is None else a
+    weights = (input1 if a is not None else input2) if weighted else None
+    if weights is not None:
+        weights = weights.astype("float64")
+        weights = weights / weights.sum()
+    return np.asarray(generator().choice(count, shape_of(size), replace, weights), np.int64)
+
+
+def _multinomial_shape(inputs: Shapes, outputs: Shapes, *, size: Any, pvals: Any) -> tuple[Shapes, Shapes]:
+    last: Any = (len(pvals),) if pvals is not None else inputs[0]
+    return inputs, [None if last is None else (*shape_of(size), *last)]
+
+
+@named(
+    "_npi_multinomial",
+    dtype="int64",
+    shape=_multinomial_shape,
+    random=True,
+    zero=True,
+    optional_inputs={"a": lambda attributes: attributes.get("pvals") is None},
+)
+def npi_multinomial(
+    a: Any = None,
+    *,
+    n: int,
+    pvals: tuple[float, ...] | None = None,
+    size: int | tuple[int, ...] | None = None,
+) -> Any:
+    """Return how often each of several outcomes occurred in n draws."""
+    chances = np.asarray(a if pvals is None else pvals, "float64")
+    return generator().multinomial(n, chances / chances.sum(), shape_of(size) or None)

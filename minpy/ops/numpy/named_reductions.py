@@ -1,0 +1,163 @@
+"""NumPy's reductions and accumulations under MXNet's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from minpy.core.base import Shapes
+from minpy.ops.dtypes import dtype_or
+from minpy.ops.numpy.named import named, reduced
+
+__all__ = ["AXES"]
+
+AXES = int | tuple[int, ...] | None
+
+
+def _default(given: np.dtype, **attributes: Any) -> np.dtype:
+    """Return the dtype of means: of integers float64, as in NumPy."""
+    return dtype_or(attributes.get("dtype"), np.float64 if given.kind in "biu" else given)
+
+
+def _summed(given: np.dtype, **attributes: Any) -> np.dtype:
+    """Return the dtype of sums and products: as in NumPy that of the array, but of narrow integers wider ones."""
+    return dtype_or(attributes.get("dtype"), np.sum(np.ones(1, given)).dtype)
+
+
+@named("_np_sum", dtype=_summed, shape=reduced)
+def np_sum(
+    a: Any, *, axis: AXES = None, dtype: str | None = None, keepdims: bool = False, initial: float | None = None
+) -> Any:
+    """Return the sum over axes, of all elements by default; `initial` is added."""
+    total = np.sum(a, axis=axis, dtype=_summed(np.result_type(a), dtype=dtype), keepdims=keepdims)
+    return total if initial is None else total + np.asarray(initial, np.result_type(total))
+
+
+@named("_np_prod", dtype=_summed, shape=reduced)
+def np_prod(
+    a: Any, *, axis: AXES = None, dtype: str | None = None, keepdims: bool = False, initial: float | None = None
+) -> Any:
+    """Return the product over axes, of all elements by default; and of `initial`."""
+    total = np.prod(a, axis=axis, dtype=_summed(np.result_type(a), dtype=dtype), keepdims=keepdims)
+    return total if initial is None else total * np.asarray(initial, np.result_type(total))
+
+
+@named("_np_max", shape=reduced)
+def np_max(a: Any, *, axis: AXES = None, keepdims: bool = False, initial: float | None = None) -> Any:
+    """Return the largest elements over axes, of all by default; or `initial`, if that is larger."""
+    found = np.max(a, axis=axis, keepdims=keepdims)
+    return found if initial is None else np.maximum(found, np.asarray(initial, np.result_type(a)))
+
+
+@named("_np_min", shape=reduced)
+def np_min(a: Any, *, axis: AXES = None, keepdims: bool = False, initial: float | None = None) -> Any:
+    """Return the smallest elements over axes, of all by default; or `initial`, if that is smaller."""
+    found = np.min(a, axis=axis, keepdims=keepdims)
+    return found if initial is None else np.minimum(found, np.asarray(initial, np.result_type(a)))
+
+
+@named("_npi_mean", dtype=_default, shape=reduced)
+def npi_mean(a: Any, *, axis: AXES = None, dtype: str | None = None, keepdims: bool = False) -> Any:
+    """Return the mean over axes, of all elements by default."""
+    return np.mean(a, axis=axis, dtype=_default(np.result_type(a), dtype=dtype), keepdims=keepdims)
+
+
+def _deviations(a: Any, axis: AXES, dtype: Any, ddof: int, keepdims: bool) -> Any:
+    kind = _default(np.result_type(a), dtype=dtype)
+    values = a.astype(kind) if np.result_type(a) != kind else a
+    centred = values - np.mean(values, axis=axis, keepdims=True)
+    count = np.size(a) // max(np.size(np.max(centred, axis=axis)) if np.size(a) else 1, 1)
+    return np.sum(centred * centred, axis=axis, keepdims=keepdims) / kind.type(max(count - ddof, 0))
+
+
+@named("_npi_var", dtype=_default, shape=reduced)
+def npi_var(a: Any, *, axis: AXES = None, dtype: str | None = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    """Return the variance over axes, of all elements by default."""
+    return _deviations(a, axis, dtype, ddof, keepdims)
+
+
+@named("_npi_std", dtype=_default, shape=reduced)
+def npi_std(a: Any, *, axis: AXES = None, dtype: str | None = None, ddof: int = 0, keepdims: bool = False) -> Any:
+    """Return the standard deviation over axes, of all elements by default."""
+    return np.sqrt(_deviations(a, axis, dtype, ddof, keepdims))
+
+
+@named("_np_all", dtype="bool", shape=reduced, zero=True)
+def np_all(data: Any, *, axis: AXES = None, keepdims: bool = False) -> Any:
+    """Tell whether all elements over axes are true."""
+    return np.all(data, axis=axis, keepdims=keepdims)
+
+
+@named("_np_any", dtype="bool", shape=reduced, zero=True)
+def np_any(data: Any, *, axis: AXES = None, keepdims: bool = False) -> Any:
+    """Tell whether any element over axes is true."""
+    return np.any(data, axis=axis, keepdims=keepdims)
+
+
+@named("_npi_argmax", dtype="int64", shape=reduced, zero=True)
+def npi_argmax(data: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return where the largest element along an axis is, in the flattened array by default."""
+    return np.argmax(data, axis=axis, keepdims=keepdims)
+
+
+@named("_npi_argmin", dtype="int64", shape=reduced, zero=True)
+def npi_argmin(data: Any, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Return where the smallest element along an axis is, in the flattened array by default."""
+    return np.argmin(data, axis=axis, keepdims=keepdims)
+
+
+def _average_outputs(attributes: dict[str, Any]) -> list[str]:
+    return ["output0", "output1"] if attributes.get("returned") else ["output"]
+
+
+@named(
+    "_npi_average",
+    dtype=lambda *dtypes, **_: _default(np.result_type(*dtypes)),
+    outputs=_average_outputs,
+    optional_inputs={"weights": lambda attributes: attributes.get("weighted", True)},
+)
+def npi_average(
+    a: Any, weights: Any = None, *, axis: AXES = None, returned: bool = False, weighted: bool = True
+) -> Any:
+    """Return the weighted mean over axes; and on demand the sums of the weights."""
+    kind = _default(np.result_type(a) if weights is None else np.result_type(a, weights))
+    a = a.astype(kind)
+    if weights is None:
+        mean = np.mean(a, axis=axis)
+        return (mean, np.full(np.shape(mean), kind.type(np.size(a) // max(np.size(mean), 1)))) if returned else mean
+    weights = weights.astype(kind)
+    if np.shape(weights) != np.shape(a):  # a vector along one axis
+        assert isinstance(axis, int)
+        weights = np.reshape(weights, [-1 if one == axis % np.ndim(a) else 1 for one in range(np.ndim(a))])
+        weights = weights + np.zeros(np.shape(a), kind)
+    total = np.sum(weights, axis=axis)
+    mean = np.sum(a * weights, axis=axis) / total
+    return (mean, total) if returned else mean
+
+
+def _percentile_shape(inputs: Shapes, outputs: Shapes, *, axis: AXES, keepdims: bool) -> tuple[Shapes, Shapes]:
+    _, (rest,) = reduced(inputs[:1], outputs, axis=axis, keepdims=keepdims)
+    levels: Any = inputs[1] if len(inputs) > 1 else ()
+    return inputs, [None if rest is None or levels is None else (*levels, *rest)]
+
+
+@named(
+    "_npi_percentile",
+    dtype=lambda *dtypes, **_: dtypes[0] if dtypes[0].kind == "f" else np.dtype("float64"),
+    shape=_percentile_shape,
+    optional_inputs={"q": lambda attributes: attributes.get("q_scalar") is None},
+    zero=True,
+)
+def npi_percentile(
+    a: Any,
+    q: Any = None,
+    *,
+    axis: AXES = None,
+    interpolation: str = "linear",
+    keepdims: bool = False,
+    q_scalar: float | None = None,
+) -> Any:
+    """Return percentiles over axes; they have no gradient, as in MXNet."""
+    found = np.percentile(a, q_scalar if q is None else q, axis=axis, method=interpolation, keepdims=keepdims)  # type: ignore[call-overload]
+    return found.astype(a.dtype if a.dtype.kind == "f" else np.float64)

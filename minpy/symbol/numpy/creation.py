@@ -1,0 +1,151 @@
+"""NumPy's functions that make arrays, as symbols without inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from minpy.context import Context, current_context
+from minpy.core.switches import default_float
+from minpy.symbol.numpy.arrays import call, generic
+
+__all__ = ["FUNCTIONS", "context_text"]
+
+
+def context_text(ctx: Context | None) -> str:
+    """Return a context as files hold it, by default this thread's."""
+    return str(current_context() if ctx is None else ctx)
+
+
+def _made(name: str, ctx: Any, dtype: Any, **attributes: Any) -> Any:
+    kind = {"full": "_full", "linspace": "_linspace"}.get(name, f"_npi_{name}")
+    chosen = default_float() if dtype is None else numpy.dtype(dtype)
+    given = {"dtype": chosen.name}
+    if name.endswith("space") and dtype is None and chosen == numpy.float32:
+        given = {}  # as MXNet leaves it out
+    return call(kind, [], name, ctx=context_text(ctx), **given, **attributes)
+
+
+def _shape(shape: Any) -> Any:
+    return int(shape) if isinstance(shape, (int, numpy.integer)) else tuple(int(length) for length in shape)
+
+
+def zeros(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
+    """Return the symbol of an array of zeros."""
+    return _made("zeros", ctx, dtype, shape=_shape(shape))
+
+
+def ones(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
+    """Return the symbol of an array of ones."""
+    return _made("ones", ctx, dtype, shape=_shape(shape))
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
+    """Return the symbol of an array in which all elements are one number."""
+    lengths = _shape(shape)
+    return _made("full", ctx, dtype, shape=(lengths,) if isinstance(lengths, int) else lengths, value=float(fill_value))
+
+
+empty = zeros
+
+
+def identity(n: int, dtype: Any = None, ctx: Any = None) -> Any:
+    """Return the symbol of the identity matrix."""
+    return _made("identity", ctx, dtype, shape=(n, n))
+
+
+def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, **kwargs: Any) -> Any:
+    """Return the symbol of a matrix with ones on its k-th diagonal."""
+    return _made("eye", kwargs.get("ctx"), dtype, N=N, M=M, k=k)
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None, ctx: Any = None) -> Any:
+    """Return the symbol of evenly spaced values in [start, stop), or in [0, start)."""
+    if stop is None:
+        start, stop = 0, start
+    return _made("arange", ctx, dtype, start=start, stop=stop, step=step)
+
+
+def linspace(
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    ctx: Any = None,
+) -> Any:
+    """Return the symbol of `num` evenly spaced values; with `retstep` their distance too, a number."""
+    made = _made("linspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint)
+    return (made, (stop - start) / max(num - bool(endpoint), 1)) if retstep else made
+
+
+def logspace(
+    start: float,
+    stop: float,
+    num: int = 50,
+    endpoint: bool = True,
+    base: float = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+    ctx: Any = None,
+) -> Any:
+    """Return the symbol of values from base**start to base**stop, in equal ratios."""
+    return _made("logspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint, base=base)
+
+
+def indices(dimensions: Any, dtype: Any = numpy.int32, ctx: Any = None) -> Any:
+    """Return the symbol of the indices of the elements of a grid, one array for each axis."""
+    return _made("indices", ctx, dtype, dimensions=tuple(dimensions))
+
+
+def _window(name: str) -> Callable[..., Any]:
+    def function(M: int, dtype: Any = None, ctx: Any = None) -> Any:
+        return _made(name, ctx, dtype, M=M)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Return the symbol of `numpy.{name}`."
+    function.__module__ = "minpy.symbol.numpy"
+    return function
+
+
+def full_like(a: Any, fill_value: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
+    """Return the symbol of an array of the shape of another in which all elements are one number."""
+    chosen = {} if dtype is None else {"dtype": numpy.dtype(dtype).name}
+    return call("_npi_full_like", [a], "full_like", ctx=context_text(ctx), fill_value=fill_value, **chosen)
+
+
+def zeros_like(a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
+    """Return the symbol of zeros in the shape of another array."""
+    return full_like(a, 0, dtype, order, ctx)
+
+
+def ones_like(a: Any, dtype: Any = None, order: str = "C", ctx: Any = None, out: Any = None) -> Any:
+    """Return the symbol of ones in the shape of another array."""
+    return full_like(a, 1, dtype, order, ctx)
+
+
+def empty_like(prototype: Any, dtype: Any = None, order: str = "C", subok: bool = False, shape: Any = None) -> Any:
+    """Return the symbol of an array of the shape of another, whose elements may be anything: zeros here."""
+    return full_like(prototype, 0, dtype, order)
+
+
+def meshgrid(*xi: Any, **kwargs: Any) -> Any:
+    """Return the symbols of the coordinates of a grid, one for each axis, as a list."""
+    made = generic("meshgrid", xi, kwargs, len(xi))
+    return made if isinstance(made, list) else [made]
+
+
+_PLAIN = (
+    zeros, ones, full, identity, eye, arange, linspace, logspace, indices, full_like, zeros_like, ones_like, empty_like,
+    meshgrid,
+)  # fmt: skip
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{function.__name__: function for function in _PLAIN},
+    **{name: _window(name) for name in ("hanning", "hamming", "blackman")},
+    "empty": empty,
+}

@@ -1,0 +1,160 @@
+"""The arithmetic and methods of `_Symbol`: what `minpy.np.ndarray` has, made of nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from minpy.core.errors import ArgumentError
+from minpy.symbol.numpy.arrays import _Symbol, as_np, call, set_method
+from minpy.symbol.numpy.elementwise import with_number
+from minpy.symbol.symbol import METHODS, Symbol
+
+__all__ = ["install"]
+
+_SIGNS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "mod",
+    "pow": "power",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+}
+_COMPARISONS = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "lt": "less",
+    "le": "less_equal",
+}
+_METHODS = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "clip",
+    "copy",
+    "cumprod",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "ravel",
+    "repeat",
+    "round",
+    "sort",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "trace",
+    "var",
+]
+
+
+def _both(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, other: Any) -> Any:
+        return NotImplemented if other is None or isinstance(other, str) else function(self, other)
+
+    return method
+
+
+def _reflected(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, other: Any) -> Any:
+        return NotImplemented if other is None or isinstance(other, str) else function(other, self)
+
+    return method
+
+
+def _first(function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        return function(self, *arguments, **keywords)
+
+    method.__doc__ = function.__doc__
+    return method
+
+
+def _converted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method of `Symbol`, an operator of `mx.sym`, so that its result has NumPy's semantics, too."""
+
+    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        answer = function(Symbol(self.values), *arguments, **keywords)
+        if not isinstance(answer, Symbol):
+            return answer
+        return as_np(answer) if len(answer.values) == 1 else [_Symbol([value]) for value in answer.values]
+
+    method.__doc__ = function.__doc__
+    return method
+
+
+def _negative(self: Any) -> Any:
+    return with_number("_npi_multiply_scalar", self, -1.0, "negative")
+
+
+def _reshape(self: Any, *shape: Any, order: str = "C", **keywords: Any) -> Any:
+    """Return the symbol of the array in another shape; the lengths may be given one by one."""
+    target = keywords.get("newshape", keywords.get("shape", shape))
+    if len(target) == 1 and not isinstance(target[0], int):
+        (target,) = target
+    return call("_np_reshape", [self], "reshape", newshape=tuple(target), order=order)
+
+
+def _transpose(self: Any, *axes: Any) -> Any:
+    """Return the symbol of the array with its axes permuted; they may be given one by one."""
+    chosen = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    return call("_np_transpose", [self], "transpose", axes=tuple(chosen) if chosen else None)
+
+
+def _flatten(self: Any, order: str = "C") -> Any:
+    """Return the symbol of the array with one axis."""
+    return call("_np_reshape", [self], "reshape", newshape=(-1,), order=order)
+
+
+def _astype(self: Any, dtype: Any, **options: Any) -> Any:
+    """Return the symbol of the array in another dtype."""
+    return call("Cast", [self], "cast", dtype=dtype)
+
+
+def _values(what: str) -> Callable[..., Any]:
+    def method(self: Any, *arguments: Any) -> Any:
+        raise ArgumentError(f"{self!r}.{what}: a symbol has no values. Bind it, and ask its output.")
+
+    return method
+
+
+def install(functions: Mapping[str, Callable[..., Any]]) -> None:
+    """Give `_Symbol` its arithmetic and methods, from NumPy's functions of symbols."""
+    for name, inherited in list(vars(Symbol).items()):
+        made_of_operator = getattr(inherited, "__doc__", None) and "`mx.sym." in inherited.__doc__
+        if made_of_operator and name not in METHODS and not name.startswith("_"):
+            set_method(name, _converted(inherited))
+    for sign, name in _SIGNS.items():
+        set_method(f"__{sign}__", _both(functions[name]))
+        set_method(f"__r{sign}__", _reflected(functions[name]))
+    for sign, name in _COMPARISONS.items():
+        set_method(f"__{sign}__", _both(functions[name]))
+    for name in _METHODS:
+        set_method(name, _first(functions[name]))
+    for method in (_reshape, _transpose, _flatten, _astype):
+        set_method(method.__name__.removeprefix("_"), method)
+    for name in ("item", "tolist"):
+        set_method(name, _values(name))
+    set_method("__neg__", _negative)
+    set_method("__abs__", _first(functions["abs"]))
+    set_method("__invert__", _first(functions["invert"]))
+    _Symbol.__hash__ = Symbol.__hash__  # type: ignore[method-assign]
+    _Symbol.T = property(_transpose)  # type: ignore[attr-defined]
+    for name in ("real", "imag"):
+        setattr(_Symbol, name, property(_first(functions[name])))

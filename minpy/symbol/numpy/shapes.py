@@ -1,0 +1,391 @@
+"""NumPy's functions of symbols that rearrange, join, split and pick elements, and products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentError, describe
+from minpy.symbol.numpy.arrays import call, generic, is_symbol
+
+__all__ = ["FUNCTIONS"]
+
+
+def _unless(value: Any, default: Any, name: str) -> dict[str, Any]:
+    """Return an attribute that is not at its default: files leave the others out."""
+    return {} if value is default or (type(value) is type(default) and value == default) else {name: value}
+
+
+def _shape(value: Any) -> Any:
+    return int(value) if isinstance(value, (int, numpy.integer)) else tuple(int(length) for length in value)
+
+
+def _listed(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+# -- shapes ------------------------------------------------------------------------------------------------------------
+
+
+def reshape(a: Any, newshape: Any = None, order: str = "C", out: Any = None, shape: Any = None) -> Any:
+    """Return the symbol of an array in another shape."""
+    target = shape if newshape is None else newshape
+    return call("_np_reshape", [a], "reshape", newshape=_shape(target), **_unless(order, "C", "order"))
+
+
+def ravel(x: Any, order: str = "C") -> Any:
+    """Return the symbol of an array with one axis."""
+    return call("_npx_reshape", [x], "reshape", newshape=-1) if order == "C" else reshape(x, -1, order)
+
+
+def squeeze(a: Any, axis: Any = None, out: Any = None) -> Any:
+    """Return the symbol of an array without axes of length 1."""
+    return call("_np_squeeze", [a], "squeeze", **_unless(axis, None, "axis"))
+
+
+def expand_dims(a: Any, axis: Any) -> Any:
+    """Return the symbol of an array with a new axis of length 1."""
+    if isinstance(axis, (tuple, list)):
+        return generic("expand_dims", (a, axis), {})
+    return call("expand_dims", [a], "expand_dims", axis=axis)
+
+
+def transpose(a: Any, axes: Any = None) -> Any:
+    """Return the symbol of an array with its axes permuted, by default reversed."""
+    return call("_np_transpose", [a], "transpose", **({} if axes is None else {"axes": tuple(axes)}))
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """Return the symbol of an array with two axes exchanged."""
+    return call("SwapAxis", [a], "swapaxes", dim1=axis1, dim2=axis2)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """Return the symbol of an array with axes moved to other places."""
+    return call("_np_moveaxis", [a], "moveaxis", source=_listed(source), destination=_listed(destination))
+
+
+def broadcast_to(array: Any, shape: Any) -> Any:
+    """Return the symbol of an array repeated along axes, so that it has a shape."""
+    return call("_npi_broadcast_to", [array], "broadcast_to", shape=_shape(shape))
+
+
+def flip(m: Any, axis: Any = None, out: Any = None) -> Any:
+    """Return the symbol of an array with the order along axes reversed, along all by default."""
+    return call("_npi_flip", [m], "flip", axis=_listed(axis))
+
+
+def fliplr(m: Any) -> Any:
+    """Return the symbol of an array with its columns in reverse order."""
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """Return the symbol of an array with its rows in reverse order."""
+    return flip(m, 0)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """Return the symbol of an array with its elements moved along axes, around the end."""
+    return call("_np_roll", [a], "roll", shift=_listed(shift), **_unless(_listed(axis), None, "axis"))
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    """Return the symbol of an array turned by k times 90 degrees."""
+    return call("_npi_rot90", [m], "rot90", k=k, axes=tuple(axes))
+
+
+def copy(a: Any, out: Any = None) -> Any:
+    """Return the symbol of a copy."""
+    return call("_np_copy", [a], "copy")
+
+
+def tile(A: Any, reps: Any) -> Any:
+    """Return the symbol of an array repeated along axes."""
+    return call("tile", [A], "tile", reps=_shape(reps) if not isinstance(reps, int) else (reps,))
+
+
+def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+    """Return the symbol of an array of which each element stands several times."""
+    if not isinstance(repeats, int):
+        return generic("repeat", (a, repeats, axis), {})
+    return call("repeat", [a], "repeat", repeats=repeats, **_unless(axis, None, "axis"))
+
+
+def pad(x: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
+    """Return the symbol of an array with more elements at the ends of its axes."""
+    value = kwargs.pop("constant_values", 0)
+    plain = isinstance(pad_width, (list, tuple)) and all(isinstance(one, (list, tuple)) for one in pad_width)
+    if kwargs or not plain or not isinstance(value, (int, float)):
+        return generic("pad", (x, pad_width), {"mode": mode, **kwargs, "constant_values": value})
+    widths = tuple(tuple(one) for one in pad_width)
+    given = {"constant_value": value} if mode == "constant" else {}
+    return call("_npi_pad", [x], "pad", pad_width=widths, mode=mode, **given)
+
+
+def atleast(count: int) -> Callable[..., Any]:
+    """Return the function that gives arrays so many axes."""
+
+    def function(*arys: Any) -> Any:
+        return call(f"_np_atleast_{count}d", arys, f"atleast_{count}d", num_args=len(arys))
+
+    function.__name__ = function.__qualname__ = f"atleast_{count}d"
+    function.__doc__ = f"Return the symbols of arrays with {count} axes at least: a list, if there are several."
+    function.__module__ = "minpy.symbol.numpy"
+    return function
+
+
+# -- diagonals ---------------------------------------------------------------------------------------------------------
+
+
+def diag(array: Any, k: int = 0) -> Any:
+    """Return the symbol of the k-th diagonal of a matrix, or of a matrix with a vector as that."""
+    return call("_np_diag", [array], "diag", **_unless(k, 0, "k"))
+
+
+def diagflat(array: Any, k: int = 0) -> Any:
+    """Return the symbol of a matrix with the flattened array as its k-th diagonal."""
+    return call("_np_diagflat", [array], "diagflat", **_unless(k, 0, "k"))
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """Return the symbol of the diagonals of the matrices in two axes."""
+    given = {**_unless(offset, 0, "offset"), **_unless(axis1, 0, "axis1"), **_unless(axis2, 1, "axis2")}
+    return call("_np_diagonal", [a], "diagonal", **given)
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, out: Any = None) -> Any:
+    """Return the symbol of the sums of the diagonals of the matrices in two axes."""
+    given = {**_unless(offset, 0, "offset"), **_unless(axis1, 0, "axis1"), **_unless(axis2, 1, "axis2")}
+    return call("_np_trace", [a], "trace", **given)
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """Return the symbol of matrices with zeros above the k-th diagonal."""
+    return call("_npi_tril", [m], "tril", k=k)
+
+
+def diag_indices_from(arr: Any) -> Any:
+    """Return the symbol of the indices of the main diagonal, one a row."""
+    return call("_npi_diag_indices_from", [arr], "diag_indices_from")
+
+
+# -- joining and splitting ---------------------------------------------------------------------------------------------
+
+
+def concatenate(seq: Any, axis: Any = 0, out: Any = None) -> Any:
+    """Return the symbol of arrays joined along an axis; flattened, if that is None."""
+    return call("_npi_concatenate", list(seq), "concatenate", axis=axis)
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    """Return the symbol of two arrays, one behind the other."""
+    return concatenate([arr, values], axis)
+
+
+def stack(arrays: Any, axis: int = 0, out: Any = None) -> Any:
+    """Return the symbol of arrays joined along a new axis."""
+    return call("_npi_stack", list(arrays), "stack", axis=axis)
+
+
+def _stacking(name: str, kind: str) -> Callable[..., Any]:
+    def function(arrays: Any, out: Any = None) -> Any:
+        return call(f"_npi_{kind}", list(arrays), kind)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Return the symbol of `numpy.{name}`."
+    function.__module__ = "minpy.symbol.numpy"
+    return function
+
+
+def _cuts(indices_or_sections: Any) -> dict[str, Any]:
+    """Return the attributes of a split, as files hold them: positions begin with 0."""
+    if isinstance(indices_or_sections, (int, numpy.integer)):
+        return {"indices": (), "sections": int(indices_or_sections)}
+    if isinstance(indices_or_sections, (list, tuple, numpy.ndarray)):
+        return {"indices": (0, *(int(one) for one in indices_or_sections)), "sections": 0}
+    raise ArgumentError(f"sym.np.split: {describe(indices_or_sections)}; expected a number of parts, or positions.")
+
+
+def _splitting(name: str, kind: str, fixed: int | None, even: bool) -> Callable[..., Any]:
+    def function(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+        axis = axis if fixed is None else fixed
+        given = _cuts(indices_or_sections)
+        if not even and given["sections"]:  # parts may differ in length by one, which files do not hold
+            return generic(name, (ary, indices_or_sections), {"axis": axis}, given["sections"])
+        made = call(kind, [ary], name if kind != "_split_v2" else "split", axis=axis, squeeze_axis=False, **given)
+        return made if isinstance(made, list) else [made]
+
+    if fixed is not None:
+
+        def fixed_function(ary: Any, indices_or_sections: Any) -> Any:
+            return function(ary, indices_or_sections)
+
+    chosen = function if fixed is None else fixed_function
+    chosen.__name__ = chosen.__qualname__ = name
+    chosen.__doc__ = f"Return the symbols of `numpy.{name}`, as a list."
+    chosen.__module__ = "minpy.symbol.numpy"
+    return chosen
+
+
+# -- picking, inserting, deleting --------------------------------------------------------------------------------------
+
+
+def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise", out: Any = None) -> Any:
+    """Return the symbol of the elements at indices, of the flattened array by default."""
+    if not is_symbol(indices):
+        return generic("take", (a, indices), {"axis": axis, **_unless(mode, "raise", "mode")})
+    if axis is None:
+        a, axis = call("_npx_reshape", [a], "reshape", newshape=-1), 0
+    return call("take", [a, indices], "take", axis=axis, mode=mode)
+
+
+def _range(obj: slice) -> dict[str, Any]:
+    return {"start": obj.start, "stop": obj.stop, "step": 1 if obj.step is None else obj.step}
+
+
+def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+    """Return the symbol of an array without some of its rows, or columns, or elements."""
+    if isinstance(obj, slice):
+        return call("_npi_delete", [arr], "delete", axis=axis, **_range(obj))
+    if isinstance(obj, int):
+        return call("_npi_delete", [arr], "delete", axis=axis, int_ind=obj)
+    if is_symbol(obj):
+        return call("_npi_delete", [arr, obj], "delete", axis=axis)
+    return generic("delete", (arr, obj), {"axis": axis})
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+    """Return the symbol of an array with values inserted before positions."""
+    number = isinstance(values, (int, float))
+    if not number and not is_symbol(values):
+        return generic("insert", (arr, obj, values), {"axis": axis})
+    inputs, given = ([arr], {"val": values}) if number else ([arr, values], {})
+    if isinstance(obj, slice):
+        return call("_npi_insert_slice", inputs, "insert_slice", axis=axis, **_range(obj), **given)
+    if isinstance(obj, int):
+        return call("_npi_insert_scalar", inputs, "insert_scalar", axis=axis, int_ind=obj, **given)
+    if is_symbol(obj):
+        return call("_npi_insert_tensor", [*inputs, obj], "insert_tensor", axis=axis, **given)
+    return generic("insert", (arr, obj, values), {"axis": axis})
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """Return the symbol of the n-th differences of neighbours along an axis."""
+    further = {name: value for name, value in (("prepend", prepend), ("append", append)) if value is not None}
+    if further:
+        return generic("diff", (a, n, axis), further)
+    return call("_npi_diff", [a], "diff", n=n, axis=axis)
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Return the symbol of the differences of neighbours in the flattened array, and of what surrounds them."""
+    arrays = {name: one for name, one in (("to_begin", to_begin), ("to_end", to_end)) if is_symbol(one)}
+    if any(isinstance(one, (list, tuple, numpy.ndarray)) for one in (to_begin, to_end)):
+        return generic("ediff1d", (ary,), {"to_end": to_end, "to_begin": to_begin})
+    return call(
+        "_npi_ediff1d",
+        [ary],
+        "ediff1d",
+        **arrays,
+        to_begin_arr_given=is_symbol(to_begin),
+        to_begin_scalar=None if is_symbol(to_begin) else to_begin,
+        to_end_arr_given=is_symbol(to_end),
+        to_end_scalar=None if is_symbol(to_end) else to_end,
+    )
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """Return the symbol of how often each number occurs; its length depends on values, so it cannot be bound."""
+    inputs = [x] if weights is None else [x, weights]
+    return call("_npi_bincount", inputs, "bincount", has_weights=weights is not None, minlength=minlength)
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+) -> Any:
+    """Return the symbol of the different elements; its length depends on values, so it cannot be bound."""
+    flags = {"return_index": return_index, "return_inverse": return_inverse, "return_counts": return_counts}
+    return call("_npi_unique", [ar], "unique", axis=axis, **flags)
+
+
+def may_share_memory(a: Any, b: Any, max_work: Any = None) -> Any:
+    """Return the symbol of whether two arrays may share memory."""
+    return call("_npi_share_memory", [a, b], "share_memory")
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """Return the symbol of `numpy.dot`."""
+    return call("_np_dot", [a, b], "dot")
+
+
+def matmul(a: Any, b: Any, out: Any = None, **kwargs: Any) -> Any:
+    """Return the symbol of products of matrices, which are broadcast."""
+    return call("_npi_matmul", [a, b], "matmul")
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """Return the symbol of the sum of products over axes."""
+    if isinstance(axes, int):
+        return call("_npi_tensordot_int_axes", [a, b], "tensordot_int_axes", axes=axes)
+    first, second = ((axis,) if isinstance(axis, int) else tuple(axis) for axis in axes)
+    return call("_npi_tensordot", [a, b], "tensordot", a_axes_summed=first, b_axes_summed=second)
+
+
+def inner(a: Any, b: Any) -> Any:
+    """Return the symbol of the sum of products over the last axes."""
+    return tensordot(a, b, ((-1,), (-1,)))
+
+
+def _flat(a: Any) -> Any:
+    return call("_np_reshape", [a], "reshape", newshape=(-1,), order="C")
+
+
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    """Return the symbol of the products of all elements of a with all of b."""
+    return tensordot(_flat(a), _flat(b), 0)
+
+
+def vdot(a: Any, b: Any) -> Any:
+    """Return the symbol of the sum of products of all elements."""
+    return tensordot(_flat(a), _flat(b), 1)
+
+
+def einsum(subscripts: str, *operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+    """Return the symbol of the sum of products that subscripts name."""
+    return call("_npi_einsum", operands, "einsum", subscripts=subscripts, optimize=int(bool(optimize)))
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """Return the symbol of the values of a polynomial."""
+    return call("_npi_polyval", [p, x], "polyval") if is_symbol(p) and is_symbol(x) else generic("polyval", (p, x), {})
+
+
+_PLAIN = (
+    reshape, ravel, squeeze, expand_dims, transpose, swapaxes, moveaxis, broadcast_to, flip, fliplr, flipud, roll,
+    rot90, copy, tile, repeat, pad, diag, diagflat, diagonal, trace, tril, diag_indices_from, concatenate, append,
+    stack, take, delete, insert, diff, ediff1d, bincount, unique, may_share_memory, dot, matmul, tensordot, inner,
+    outer, vdot, einsum, polyval,
+)  # fmt: skip
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{function.__name__: function for function in _PLAIN},
+    **{f"atleast_{count}d": atleast(count) for count in (1, 2, 3)},
+    **{name: _stacking(name, name) for name in ("vstack", "hstack", "dstack", "column_stack")},
+    "row_stack": _stacking("row_stack", "vstack"),
+    "split": _splitting("split", "_split_v2", None, True),
+    "array_split": _splitting("array_split", "_split_v2", None, False),
+    "vsplit": _splitting("vsplit", "_split_v2", 0, True),
+    "hsplit": _splitting("hsplit", "_npi_hsplit", 1, True),
+    "dsplit": _splitting("dsplit", "_npi_dsplit", 2, True),
+    "shares_memory": may_share_memory,
+}

@@ -1,0 +1,61 @@
+"""`minpy.sym.npx`: what networks need beyond NumPy, as functions of symbols with NumPy's semantics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minpy.namespaces import listing as _listing
+from minpy.namespaces import missing as _missing
+from minpy.ops.numpy.extension_names import OPERATOR_NAMES as _OPERATOR_NAMES
+from minpy.ops.registry import OPERATORS as _OPERATORS
+from minpy.symbol.composing import shown_signature as _shown_signature
+from minpy.symbol.numpy.arrays import call as _call
+from minpy.symbol.numpy_extension import image as image
+from minpy.symbol.numpy_extension import random as random
+
+_OWN = {"relu": "_npx_relu", "sigmoid": "_npx_sigmoid"}
+
+
+def _function_of(name: str, kind: str) -> Callable[..., Any]:
+    operator = _OPERATORS[kind]
+    chosen = _OWN.get(name, kind)
+
+    def function(*arguments: Any, **keywords: Any) -> Any:
+        if keywords.get("out") is None:
+            keywords.pop("out", None)
+        return _call(chosen, arguments, name, **keywords)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "minpy.symbol.numpy_extension"
+    function.__doc__ = operator.__doc__
+    vars(function)["__signature__"] = _shown_signature(operator)
+    return function
+
+
+_FOUND = {name: _function_of(name, kind) for name, kind in _OPERATOR_NAMES.items() if kind in _OPERATORS}
+globals().update(_FOUND)
+
+
+def reshape(a: Any, newshape: Any, reverse: bool = False, order: str = "C", **kwargs: Any) -> Any:
+    """Return the symbol of an array in another shape, which codes may stand for: see `minpy.npx.reshape`."""
+    target = newshape if isinstance(newshape, int) else tuple(newshape)
+    return _call("_npx_reshape", [a], "reshape", newshape=target, **({"reverse": True} if reverse else {}), **kwargs)
+
+
+def nonzero(x: Any, **kwargs: Any) -> Any:
+    """Return the symbol of the positions of what is not 0; their number depends on values, so it cannot be bound."""
+    return _call("_npx_nonzero", [x], "nonzero", **kwargs)
+
+
+def constraint_check(input: Any, msg: str = "Constraint violated.", **kwargs: Any) -> Any:
+    """Return the symbol of True, which raises the message when it is run and an element is not true."""
+    return _call("_npx_constraint_check", [input], "constraint_check", msg=msg, **kwargs)
+
+
+__all__ = ["constraint_check", "image", "nonzero", "random", "reshape", *_FOUND]
+__dir__ = _listing(__all__)
+
+
+def __getattr__(name: str) -> Any:
+    return _missing("minpy.sym.npx", "function", __all__)(name)
