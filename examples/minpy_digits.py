@@ -1,7 +1,8 @@
 """MinPy's way of writing networks, on scikit-learn's handwritten digits.
 
-Three programs: a logistic regression with a gradient and a loop; a network of two layers trained by a solver; and the
-same regression with a loss that is an operator of our own. Run it with `python examples/minpy_digits.py`.
+Four programs: a logistic regression with a gradient and a loop; the same with a loss that is an operator of our own; a
+network of two layers trained by a solver; and one made of layers that find the shapes of their parameters. Run
+it with `python examples/minpy_digits.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from sklearn.datasets import load_digits
 
 import minpy.numpy as np
 from minpy.core import grad_and_loss
-from minpy.nn import layers
+from minpy.nn import layers, model_builder, modules
 from minpy.nn.io import NDArrayIter
 from minpy.nn.model import ModelBase
 from minpy.nn.solver import Solver
@@ -82,12 +83,29 @@ class TwoLayerNet(ModelBase):
         return layers.softmax_loss(predict, y)
 
 
-def two_layers(update_rule: str, rate: float, epochs: int) -> float:
-    """Train the network, and return which part of the test digits it reads correctly."""
+class LayersNet(model_builder.Model):
+    """The same of layers, with batch normalization."""
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__(loss="softmax_loss")
+        self.net = model_builder.Sequential(
+            modules.FullyConnected(num_hidden=hidden),
+            modules.BatchNorm(fix_gamma=False),
+            modules.ReLU(),
+            modules.FullyConnected(num_hidden=CLASSES),
+        )
+
+    def forward(self, X: Any, mode: str) -> Any:
+        """Return the scores."""
+        return self.net(X)
+
+
+def two_layers(model: ModelBase, update_rule: str, rate: float, epochs: int) -> float:
+    """Train a network, and return which part of the test digits it reads correctly."""
     images, labels, test_images, test_labels = digits()
     np.random.seed(1)
     solver = Solver(
-        TwoLayerNet(images.shape[1], 64),
+        model,
         NDArrayIter(images, labels, batch_size=50, shuffle=True),
         NDArrayIter(test_images, test_labels, batch_size=50),
         num_epochs=epochs,
@@ -102,7 +120,7 @@ def two_layers(update_rule: str, rate: float, epochs: int) -> float:
 
 
 def main() -> None:
-    """Run the three programs."""
+    """Run the four programs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--quick", action="store_true", help="fewer steps")
     quick = parser.parse_args().quick
@@ -110,7 +128,8 @@ def main() -> None:
     print(f"logistic regression: {logistic_regression(layers.softmax_loss, steps):.1%} of the test digits")
     print(f"with an operator of our own: {logistic_regression(cross_entropy, steps):.1%}")
     for rule, rate in (("sgd", 0.3), ("sgd_momentum", 0.1), ("rmsprop", 0.003), ("adam", 0.003)):
-        print(f"two layers, {rule}: {two_layers(rule, rate, epochs):.1%}")
+        print(f"two layers, {rule}: {two_layers(TwoLayerNet(64, 64), rule, rate, epochs):.1%}")
+    print(f"made of layers: {two_layers(LayersNet(64), 'sgd', 0.3, epochs):.1%}")
 
 
 if __name__ == "__main__":

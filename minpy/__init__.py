@@ -1,48 +1,56 @@
 """minpy: operators written in plain NumPy, differentiable everywhere."""
 
+import gc
 from importlib import import_module
 from os import environ
 from typing import TYPE_CHECKING
 
-from minpy import (
-    attribute,
-    autograd,
-    context,
-    executor,
-    name,
-    namespaces,
-    ndarray,
-    numpy,
-    numpy_extension,
-    operator,
-    random,
-    symbol,
-)
-from minpy import ndarray as nd
-from minpy import numpy as np
-from minpy import numpy_extension as npx
-from minpy import random as rnd
-from minpy import symbol as sym
-from minpy.attribute import AttrScope
-from minpy.context import Context, cpu, cpu_pinned, cpu_shared, current_context, gpu, num_gpus
-from minpy.core.customop import customop
-from minpy.core.errors import MXNetError
-from minpy.core.switches import (
-    is_np_array,
-    is_np_shape,
-    np_array,
-    np_shape,
-    reset_np,
-    set_np,
-    set_np_shape,
-    use_np,
-    use_np_array,
-    use_np_shape,
-)
-from minpy.functional import elementwise_grad, grad, grad_and_loss, hessian, jacobian, jvp, value_and_grad, vjp
-from minpy.namespaces import install_as_mxnet
-from minpy.symbol import Symbol
-from minpy.version import __version__
+# What importing makes is here to stay: looking for garbage among it, again and again, was a quarter of the time.
+_collected = gc.isenabled()
+gc.disable()
+try:
+    from minpy import (
+        attribute,
+        autograd,
+        context,
+        executor,
+        name,
+        namespaces,
+        ndarray,
+        numpy,
+        numpy_extension,
+        operator,
+        random,
+        symbol,
+    )
+    from minpy import ndarray as nd
+    from minpy import numpy as np
+    from minpy import numpy_extension as npx
+    from minpy import random as rnd
+    from minpy import symbol as sym
+    from minpy.attribute import AttrScope
+    from minpy.context import Context, cpu, cpu_pinned, cpu_shared, current_context, gpu, num_gpus
+    from minpy.core.customop import customop
+    from minpy.core.errors import MXNetError
+    from minpy.core.switches import (
+        is_np_array,
+        is_np_shape,
+        np_array,
+        np_shape,
+        reset_np,
+        set_np,
+        set_np_shape,
+        use_np,
+        use_np_array,
+        use_np_shape,
+    )
+    from minpy.functional import elementwise_grad, grad, grad_and_loss, hessian, jacobian, jvp, value_and_grad, vjp
+    from minpy.namespaces import install_as_mxnet
+    from minpy.symbol import Symbol
+    from minpy.version import __version__
+finally:
+    if _collected:
+        gc.enable()
 
 __all__ = [
     "AttrScope",

@@ -71,6 +71,21 @@ ROWS = [
     ),
     Row(
         r"(nd|sym)\._internal",
+        "_imdecode",
+        "it reads a picture into a buffer of C++. Use minpy.nd.imdecode.",
+    ),
+    Row(
+        r"sym\._internal",
+        r"_cv\w+",
+        "what it returns has the size of a picture, which no symbol knows. Read pictures by minpy.nd.imdecode.",
+    ),
+    Row(
+        "sym",
+        "reset_arrays",
+        "it writes into its arguments, and symbols have no values. Use minpy.nd.reset_arrays.",
+    ),
+    Row(
+        r"(nd|sym)\._internal",
         r"_(CachedOp\w*|CrossDeviceCopy|CustomFunction|NDArray|Native|NoGradient|imperative_invoke|set_\w+"
         r"|symbol_creator)|NDArrayBase|SymbolBase|_imperative_invoke|_symbol_creator|_set_\w+",
         "it is how MXNet runs its own parts. Operators are Python here.",
@@ -154,6 +169,7 @@ ROWS = [
 HOMES = {
     "AttrScope": "AttrScope",
     "Context": "Context",
+    "Custom": "nd.Custom",
     "Executor": "executor.Executor",
     "Features": "runtime.Features",
     "MXNetError": "MXNetError",
@@ -162,6 +178,7 @@ HOMES = {
     "NotImplementedForSymbol": "base.NotImplementedForSymbol",
     "Symbol": "sym.Symbol",
     "array": "nd.array",
+    "context": "context",
     "cpu": "cpu",
     "current_context": "current_context",
     "getenv": "util.getenv",

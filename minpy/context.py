@@ -95,6 +95,10 @@ class Context(metaclass=_HasDefault):
     def empty_cache(self) -> None:
         """Release cached device memory. NumPy keeps none, so nothing happens."""
 
+    def as_mxnet_context(self) -> Context:
+        """Return the context itself: MinPy's and MXNet's are one here."""
+        return self
+
     def __hash__(self) -> int:
         return hash((self.device_type, self.device_id))
 

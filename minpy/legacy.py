@@ -1,4 +1,4 @@
-"""What MinPy had in `minpy.core` beside `grad` and `grad_and_loss`: symbols as functions, and conversions of arrays."""
+"""What MinPy had in `minpy.core`: gradients, symbols as functions, and conversions of arrays."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 import minpy.numpy as np
+from minpy import functional
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.state import Scope
@@ -22,6 +23,8 @@ __all__ = [
     "MXNetSymbolError",
     "convert_args",
     "function",
+    "grad",
+    "grad_and_loss",
     "minpy_to_numpy",
     "numpy_to_minpy",
     "return_numpy",
@@ -151,6 +154,50 @@ def function(symbol: Symbol, input_shapes: Shapes | None = None, name: str = "mx
     array([2., 2.], dtype=float32)
     """
     return Function(symbol, input_shapes, name)
+
+
+# -- gradients ---------------------------------------------------------------------------------------------------------
+
+
+def grad(func: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """Return a function that computes the gradient of a function: `minpy.grad`, but for one argument in a sequence.
+
+    Parameters
+    ----------
+    func : callable
+        Returns one number.
+    argnum : int or sequence of int
+        The positions of the arguments to differentiate with respect to. As in MinPy, of a single one in a sequence the
+        gradient comes back itself, not in a tuple.
+
+    Returns
+    -------
+    callable
+        Takes what `func` takes, and returns the gradient, or a tuple of several.
+
+    Examples
+    --------
+    >>> import minpy
+    >>> minpy.core.grad(lambda x: x * x, [0])(3.0), minpy.grad(lambda x: x * x, [0])(3.0)
+    (6.0, (6.0,))
+    """
+    return functional.grad(func, _unwrapped_argnum(argnum))
+
+
+def grad_and_loss(func: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Callable[..., Any]:
+    """Return a function that computes (gradient, loss); arguments and gradient are those of `minpy.core.grad`.
+
+    Examples
+    --------
+    >>> import minpy
+    >>> minpy.core.grad_and_loss(lambda x: x * x, [0])(3.0)
+    (6.0, 9.0)
+    """
+    return functional.grad_and_loss(func, _unwrapped_argnum(argnum))
+
+
+def _unwrapped_argnum(argnum: int | Sequence[int]) -> int | Sequence[int]:
+    return argnum if isinstance(argnum, int) or len(argnum) != 1 else argnum[0]
 
 
 # -- arrays ------------------------------------------------------------------------------------------------------------

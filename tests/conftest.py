@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import sys
+import tempfile
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,6 +17,17 @@ import minpy as mx
 # Every run draws the same examples, so that a failure is the change's own. `--hypothesis-profile=default` draws others.
 settings.register_profile("same-examples", derandomize=True)
 settings.load_profile("same-examples")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the Pythons that tests start share bytecode where none is written: they would compile all of minpy each."""
+    if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
+        folder = tempfile.TemporaryDirectory(prefix="minpy-bytecode-")
+        config.add_cleanup(folder.cleanup)
+        environment = pytest.MonkeyPatch()
+        environment.setenv("PYTHONPYCACHEPREFIX", folder.name)
+        environment.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+        config.add_cleanup(environment.undo)
 
 
 @pytest.fixture(autouse=True)

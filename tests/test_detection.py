@@ -148,7 +148,7 @@ def test_out() -> None:
         (
             lambda: C.box_nms(nd.ones((2, 6)), in_format="middle"),
             mx.core.errors.ArgumentError,
-            "box_nms: in_format is 'middle'; expected 'corner' or 'center'.",
+            "box_nms: unknown in_format 'middle'; expected 'corner' or 'center'.",
         ),
         (
             lambda: C.box_nms(nd.ones((2, 6), dtype="int32")),

@@ -37,7 +37,8 @@ LAYERS = [
         "minpy.torch",
         "minpy.util",
     ],
-    ["minpy.dispatch*", "minpy.legacy", "minpy.nn*"],
+    ["minpy.dispatch*", "minpy.legacy"],
+    ["minpy.nn*"],
     ["minpy"],
     ["minpy.dropin*"],
     ["minpy.__main__"],
@@ -50,7 +51,6 @@ HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in gr
 LATE = {
     ("minpy.core.base", "minpy.checking"),
     ("minpy.core.base", "minpy.graph.tracing.report"),
-    ("minpy.core", "minpy.functional"),
     ("minpy.core", "minpy.legacy"),
 }
 

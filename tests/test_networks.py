@@ -26,7 +26,7 @@ def gru(**options: Any) -> dict[str, Any]:
 
 X, P, H, C = numbers(3, 2, 2), numbers(36), numbers(1, 2, 2), numbers(1, 2, 2)
 REFUSED = {
-    "mode": (lambda: nd.RNN(X, P, H, **gru(mode="gruu")), "unknown mode 'gruu'; expected one of .*gru"),
+    "mode": (lambda: nd.RNN(X, P, H, **gru(mode="gruu")), "unknown mode 'gruu'; expected .*'gru'"),
     "axes": (lambda: nd.RNN(X[0], P, H, **gru()), r"data has shape \(2, 2\); expected \(time, batch, inputs\)"),
     "parameters": (lambda: nd.RNN(X, P[1:], H, **gru()), r"parameters has shape \(35,\); expected \(36,\), the number"),
     "state": (lambda: nd.RNN(X, P, H[:, :1], **gru()), r"state has shape \(1, 1, 2\); expected \(1, 2, 2\), \(num_la"),
@@ -46,7 +46,7 @@ REFUSED = {
     "label": (lambda: nd.CTCLoss(X, nd.array([[1], [2]])), "label holds 2; expected 1 to 1, as the alphabet has 2"),
     "blank": (
         lambda: nd.CTCLoss(X, nd.array([[1], [1]]), blank_label="none"),
-        "blank_label is 'none'; expected 'first'",
+        "unknown blank_label 'none'; expected 'first'",
     ),
     "labels": (lambda: nd.CTCLoss(X, nd.zeros((2, 4))), r"more labels \(4\) than there are steps \(3\)"),
     "steps": (

@@ -140,13 +140,18 @@ def test_dtypes(row: Row) -> None:
 # -- op.check, in every mode -------------------------------------------------------------------------------------------
 
 
+REPORTS: dict[str, Report] = {}
+
+
 def checked(row: Row) -> Report:
-    """Return the report of `op.check` on a row's inputs."""
-    options: dict[str, Any] = {"rtol": row.tolerance, "ulps": row.ulps, "gradient_of": row.loss}
-    with scope(row):
-        if row.random:
-            mx.random.seed(7)
-        return check_operator(operator_of(row), row.draw(), row.attributes, **options)
+    """Return the report of `op.check` on a row's inputs: of one run, for all tests of a process that read it."""
+    if row.id not in REPORTS:
+        options: dict[str, Any] = {"rtol": row.tolerance, "ulps": row.ulps, "gradient_of": row.loss}
+        with scope(row):
+            if row.random:
+                mx.random.seed(7)
+            REPORTS[row.id] = check_operator(operator_of(row), row.draw(), row.attributes, **options)
+    return REPORTS[row.id]
 
 
 def skipped_by_nature(row: Row) -> set[str]:

@@ -49,7 +49,7 @@ REFUSED = [
     (lambda: nd.Correlation(IMAGE, IMAGE, max_displacement=4), "too small for max_displacement=4"),
     (lambda: nd.contrib.AdaptiveAvgPooling2D(IMAGE, output_size=(1, 2, 3)), "output_size is .1, 2, 3.; expected"),
     (lambda: nd.contrib.AdaptiveAvgPooling2D(IMAGE.astype("int32")), "data has dtype int32; expected floating point"),
-    (lambda: nd.contrib.BilinearResize2D(IMAGE, mode="double"), "unknown mode 'double'; expected one of 'size'"),
+    (lambda: nd.contrib.BilinearResize2D(IMAGE, mode="double"), "unknown mode 'double'; expected 'size'"),
     (lambda: nd.contrib.BilinearResize2D(IMAGE, mode="like"), "mode='like' takes 2 input.s., got 1"),
     (lambda: nd.contrib.BilinearResize2D(IMAGE, scale_height=2), "scale_width is None"),
 ]

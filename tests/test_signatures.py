@@ -160,6 +160,7 @@ REQUIRED: dict[str, dict[str, Any]] = {
     "ones": {"shape": 2},
     "full": {"shape": 2, "val": 1},
     "eye": {"N": 2},
+    "histogram": {"a": nd.ones((2, 2)), "range": (0, 1)},
     "reshape": {"shape": (2,)},
     "randint": {"low": 0, "high": 2},
     "multinomial": {"data": nd.ones((2, 2))},

@@ -15,7 +15,7 @@ import pytest
 
 import minpy as mx
 from minpy import base, engine, error, libinfo, log, nd, registry, rtc, runtime, util
-from minpy.core.errors import MissingPartError
+from minpy.core.errors import ArgumentError, MissingPartError
 
 # -- bad input -----------------------------------------------------------------------------------------------------
 
@@ -437,3 +437,35 @@ def test_pytorch_shares_memory_both_ways():
         nd.from_dlpack(torch.zeros(2, dtype=torch.bfloat16))
     with pytest.raises(mx.MXNetError, match=r"from_dlpack: NumPy cannot hold .*requires? gradient"):
         nd.from_dlpack(torch.zeros(2, requires_grad=True))
+
+
+def test_histograms_ask_for_edges_or_a_number_and_ends() -> None:
+    x = mx.nd.array([0, 1])
+    with pytest.raises(ArgumentError, match="bin_cnt is given beside the data; give either the edges, bins="):
+        mx.nd._internal._histogram(x, bin_cnt=2)
+    with pytest.raises(ArgumentError, match="bins, bin_cnt, range is given beside the data"):
+        mx.nd._internal._histogram(x, x, bin_cnt=2, range=(0, 1))
+    with pytest.raises(ArgumentError, match=r"sym\.histogram: bins is int.* and range is None; give bins as a Symbol"):
+        mx.sym.histogram(mx.sym.var("x"), bins=3)
+    assert mx.nd.op.reset_arrays is mx.nd.reset_arrays
+    assert mx.nd.contrib.uniform is mx.nd.random.uniform
+    assert mx.nd.sparse.op is mx.nd.op
+
+
+def test_booleans_have_gradients_of_zeros_and_ones() -> None:
+    x = mx.nd.array([1, 0], dtype="bool")
+    x.attach_grad()
+    with mx.autograd.record():
+        y = mx.nd.abs(x)
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [True, False]
+
+
+def test_a_recorded_call_with_too_many_outs_says_so() -> None:
+    x = mx.nd.array([1.5, 2.0])
+    x.attach_grad()
+    with (
+        mx.autograd.record(),
+        pytest.raises(ArgumentError, match=r"out has 2 array\(s\), the call returns 1"),
+    ):
+        np.cumsum(x, out=(mx.nd.zeros(2), mx.nd.zeros(2)))

@@ -24,12 +24,27 @@ CALLED = {
     ("SequenceLast", 0): "refuses lengths that are longer than the time",
     ("SequenceMask", 0): "refuses lengths that are longer than the time",
     ("SequenceReverse", 0): "refuses lengths that are longer than the time",
+    ("_contrib_ROIAlign", 0): "counts samples as the largest of the regions needs",
+    ("_contrib_RROIAlign", 0): "counts samples as the largest of the regions needs",
     ("_contrib_boolean_mask", 0): "puts rows where a mask says",
+    ("_contrib_box_nms", 0): "puts rows where the kept boxes came from",
     ("_contrib_count_sketch", 0): "takes what positions say",
     ("_contrib_count_sketch", 2): "takes what positions say",
     **{("_contrib_hawkesll", position): "runs under a tape of its own" for position in (0, 1, 2, 4, 7)},
     ("_contrib_index_copy", 0): "takes what positions say",
     ("_contrib_index_copy", 2): "takes what positions say",
+    **{
+        (f"_image_random_{name}", 0): "does what the numbers that were drawn say"
+        for name in [
+            "flip_left_right",
+            "flip_top_bottom",
+            "brightness",
+            "contrast",
+            "saturation",
+            "hue",
+            "color_jitter",
+        ]
+    },
     ("_linalg_det", 0): "refuses singular matrices",
     ("_linalg_potrf", 0): "refuses matrices that are not positive definite",
     ("_linalg_slogdet", 0): "refuses singular matrices",

@@ -14,7 +14,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Union, get_args, get_origin
 
 import numpy
 
@@ -89,6 +89,8 @@ def type_text(name: str, kind: Any) -> str:
     """Return what an attribute may be given as, in source."""
     if kind is None or name == "dtype":
         return "Any"
+    if get_origin(kind) is Union:  # of a Literal and None
+        return " | ".join("None" if one is type(None) else type_text(name, one) for one in get_args(kind))
     text = kind.__name__ if isinstance(kind, type) and not hasattr(kind, "__args__") else str(kind)
     return text.replace("typing.", "").replace(", ...]", "]").replace("tuple[", "Sequence[")
 
@@ -281,9 +283,17 @@ STUBS: dict[Path, Callable[[], str]] = {
 }
 
 
+def written(make: Callable[[], str]) -> str:
+    """Return the text of a stub, which imports `Literal` where it has enumerations."""
+    text = make()
+    return text.replace("from typing import Any", "from typing import Any, Literal", 1) if "Literal[" in text else text
+
+
 def outdated() -> list[Path]:
     """Return the stubs that are not what would be written now."""
-    return [path for path, make in STUBS.items() if not path.exists() or path.read_text(encoding="utf-8") != make()]
+    return [
+        path for path, make in STUBS.items() if not path.exists() or path.read_text(encoding="utf-8") != written(make)
+    ]
 
 
 def main() -> None:
@@ -295,7 +305,7 @@ def main() -> None:
         if check:
             sys.exit(f"{path} is not current: run python tools/make_stubs.py")
         temporary = path.with_suffix(".tmp")
-        temporary.write_text(STUBS[path](), encoding="utf-8")
+        temporary.write_text(written(STUBS[path]), encoding="utf-8")
         os.replace(temporary, path)
 
 

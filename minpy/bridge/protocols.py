@@ -374,6 +374,10 @@ def _write_outs(name: str, result: Any, outs: Any) -> Any:
     """Write a recorded call's result(s) into the array(s) given as `out`."""
     outs = outs if isinstance(outs, tuple) else (outs,)
     results = result if isinstance(result, tuple) else (result,)
+    if len(results) != len(outs):
+        raise ArgumentError(
+            f"{name}: out has {len(outs)} array(s), the call returns {len(results)}; give one for each, or None."
+        )
     for value, out in zip(results, outs, strict=True):
         if out is None:
             continue

@@ -15,6 +15,7 @@ from minpy.namespaces import listing
 from minpy.ndarray import NDArray, zeros_like
 
 __all__ = [
+    "TrainingStateScope",
     "backward",
     "compute_gradient",
     "grad",
@@ -51,6 +52,31 @@ def set_is_training(is_train: bool) -> bool:
     before = _autograd.set_training(is_train)
     _autograd.set_recording(is_train)
     return bool(before)
+
+
+class TrainingStateScope:
+    """A scope that records in training mode, or does neither; afterwards both are as before.
+
+    Parameters
+    ----------
+    enter_state : bool
+
+    Examples
+    --------
+    >>> from minpy.contrib import autograd
+    >>> with autograd.TrainingStateScope(True), autograd.TrainingStateScope(False):
+    ...     autograd.set_is_training(False)
+    False
+    """
+
+    def __init__(self, enter_state: bool) -> None:
+        self._scope = _autograd.record() if enter_state else _autograd.pause()
+
+    def __enter__(self) -> None:
+        self._scope.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._scope.__exit__(*error)
 
 
 def train_section() -> Any:

@@ -13,12 +13,13 @@ from minpy.core.state import Scope, state
 
 __all__ = ["Array", "Operator", "Scope", "customop", "state"]
 
-_IN_FUNCTIONAL = ("grad", "grad_and_loss")
 _IN_LEGACY = (
     "Function",
     "MXNetSymbolError",
     "convert_args",
     "function",
+    "grad",
+    "grad_and_loss",
     "minpy_to_numpy",
     "numpy_to_minpy",
     "return_numpy",
@@ -26,10 +27,6 @@ _IN_LEGACY = (
 
 
 def __getattr__(name: str) -> Any:
-    if name in _IN_FUNCTIONAL:
-        from minpy import functional
-
-        return getattr(functional, name)
     if name in _IN_LEGACY:
         from minpy import legacy
 

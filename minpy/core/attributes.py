@@ -7,17 +7,18 @@ keyword, the strings of `-symbol.json` files and of `nd.Custom`, and the signatu
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy
 
-from minpy.core.errors import ArgumentError, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
 
 __all__ = ["Attribute", "ShownSignature", "Signature", "parse_attribute", "read_signature"]
 
@@ -35,16 +36,109 @@ class Attribute:
     annotation: Any
     default: Any
     scope: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    # What has been found out: the annotated type under 'type', and for types of values what `taken` answers.
+    found: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def type(self) -> Any:
         """The annotated type; None if there is none, or one that cannot be read."""
         if not isinstance(self.annotation, str):
             return self.annotation
-        try:
-            return eval(_compiled(self.annotation), vars(typing), self.scope)
-        except (NameError, AttributeError, SyntaxError, TypeError):
-            return None
+        if "type" not in self.found:
+            try:
+                self.found["type"] = eval(_compiled(self.annotation), vars(typing), self.scope)
+            except (NameError, AttributeError, SyntaxError, TypeError):
+                return None
+        return self.found["type"]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that the attribute may be, if it is annotated with a `Literal` of them."""
+        return tuple(
+            word for kind in _options(self.type) if typing.get_origin(kind) is Literal for word in typing.get_args(kind)
+        )
+
+    def taken(self, cls: builtins.type) -> bool | frozenset[Any]:
+        """Tell whether values of a class can be taken: all of them, none, or the values that are returned."""
+        if cls not in self.found:
+            if cls is type(None) and self.default is None:
+                self.found[cls] = True
+            else:
+                self.found[cls] = _taken(self.type, cls)
+        answer: bool | frozenset[Any] = self.found[cls]
+        return answer
+
+    def require(self, value: Any, operator_name: str) -> None:
+        """Raise the error for a value that cannot be taken.
+
+        Raises
+        ------
+        ArgumentValueError
+            For another word than those of an enumeration, or a value of another type than the annotated one.
+        """
+        taken = self.found.get(type(value))
+        if taken is None:
+            taken = self.taken(type(value))
+        if taken is True or (taken and value in taken):
+            return
+        options = _options(self.type)
+        words = self.words
+        expected = [_DESCRIBED.get(kind) or _described(kind) for kind in options if kind not in (type(None), *words)]
+        listed = [repr(word) for word in words] + [known for known in expected if known]
+        if type(None) in options or self.default is None:
+            listed.append("None")
+        joined = " or ".join(", ".join(listed).rsplit(", ", 1))
+        if type(value) is str and words:
+            raise ArgumentValueError(
+                f"{operator_name}: unknown {self.name} {value!r}; expected {joined}.{nearest(value, words)}"
+            )
+        raise ArgumentValueError(f"{operator_name}: {self.name} is {describe(value)}; expected {joined}.")
+
+
+def _options(kind: Any) -> tuple[Any, ...]:
+    """Return the members of a union; any other type alone."""
+    is_union = isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union
+    return typing.get_args(kind) if is_union else (kind,)
+
+
+_DESCRIBED = {bool: "True or False", int: "an integer", float: "a number"}
+_TRUTH: frozenset[Any] = frozenset((0, 1))
+
+
+def _described(kind: Any) -> str:
+    members = typing.get_args(kind)
+    if typing.get_origin(kind) is not tuple:
+        return ""
+    return "a tuple of numbers" if float in members else "a tuple of integers"
+
+
+def _taken(kind: Any, cls: builtins.type) -> bool | frozenset[Any]:
+    """Answer `Attribute.taken` for the annotation `kind`. What has no protocol of a number or sequence is refused."""
+    for option in _options(kind):
+        origin = typing.get_origin(option)
+        if origin is Literal:
+            if issubclass(cls, str):
+                return frozenset(typing.get_args(option))
+        elif option is bool:
+            if issubclass(cls, (bool, numpy.bool_)):
+                return True
+            if issubclass(cls, (int, numpy.integer)):
+                return _TRUTH
+        elif option is int:
+            if hasattr(cls, "__index__"):
+                return True
+        elif option is float:
+            if hasattr(cls, "__float__"):
+                return True
+        elif origin is tuple:
+            number = "__float__" if float in typing.get_args(option) else "__index__"
+            if issubclass(cls, (tuple, list, numpy.ndarray)) or hasattr(cls, number):
+                return True
+            if cls is type(None) and option is kind and number == "__index__":  # a shape that is not said, as in MXNet
+                return True
+        elif option is not type(None) or cls is type(None):
+            return True
+    return False
 
 
 @lru_cache(None)
@@ -154,14 +248,17 @@ def parse_attribute(value: Any, attribute: Attribute, operator_name: str) -> Any
     >>> parse_attribute('True', Attribute('no_bias', bool, False), 'FullyConnected')
     True
     """
+    taken = attribute.found.get(str)
+    if type(taken) is frozenset and value in taken:  # a word of an enumeration, found so before
+        return value
     kind = attribute.type
     if not isinstance(value, str) or kind is None or kind is str:
         return value
-    options = (
-        typing.get_args(kind) if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union else ()
-    )
-    if str in options:
+    if str in _options(kind):
         return value
+    words = attribute.words
+    if words:
+        return None if value == "None" and None not in words and type(None) in _options(kind) else value
     text = value.strip()
     if text in ("True", "true", "False", "false"):
         return text in ("True", "true")
@@ -268,7 +365,10 @@ def bind(
                 f"{operator_name} has no argument {name!r}; it takes {', '.join(known)}.{nearest(name, known)}"
             )
     for name, attribute in signature.attributes.items():
-        if attribute.default is REQUIRED and name not in attributes:
+        if name in attributes:
+            if positional_attributes:
+                attribute.require(attributes[name], operator_name)
+        elif attribute.default is REQUIRED:
             raise ArgumentError(f"{operator_name}: attribute {name!r} is missing; pass {name}=... .")
     return inputs, attributes
 

@@ -22,6 +22,7 @@ from minpy.core.errors import (
     MXNetError,
     broadcast_error,
     describe,
+    named,
     operator_error,
 )
 from minpy.core.guards import call_line, given, read_only, run_guarded
@@ -29,13 +30,25 @@ from minpy.core.integers import in_their_dtype, refused
 from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.state import state
 
-__all__ = ["call", "call_on_arrays", "register_tracer", "run", "write_out"]
+__all__ = [
+    "call",
+    "call_on_arrays",
+    "needs_no_binding",
+    "note_bound",
+    "register_tracer",
+    "run",
+    "way_of_writing",
+    "write_out",
+]
 
 numpy_array = numpy.ndarray
 _NUMBERS = {int, float, bool, complex, numpy.float16, numpy.float32, numpy.float64, numpy.int32, numpy.int64}
 
-RAW, ARRAY, TRACER = range(3)
-_kinds: dict[type, int] = {numpy.ndarray: RAW, float: RAW, int: RAW, bool: RAW, type(None): RAW}
+# STRANGE is what no operator of arrays computes with: strings, dicts, objects that are no sequences; and None, which an
+# input may be that can be left out.
+RAW, ARRAY, TRACER, STRANGE = range(4)
+_kinds: dict[type, int] = {numpy.ndarray: RAW, float: RAW, int: RAW, bool: RAW}
+_PROTOCOLS = ("__array__", "__array_interface__", "__float__", "__complex__", "__getitem__", "shape")
 _tracers: list[tuple[type, Callable[..., Any], str]] = []
 
 
@@ -52,11 +65,13 @@ def register_tracer(
 
 
 def kind_of(cls: type) -> int:
-    """Return RAW, ARRAY or TRACER for a class of values."""
+    """Return RAW, ARRAY, TRACER or STRANGE for a class of values."""
     if issubclass(cls, Array):
         kind = ARRAY
     elif any(issubclass(cls, tracer[0]) for tracer in _tracers):
         kind = TRACER
+    elif issubclass(cls, (str, bytes, dict, type)) or not any(hasattr(cls, name) for name in _PROTOCOLS):
+        kind = STRANGE
     else:
         kind = RAW
     _kinds[cls] = kind
@@ -67,23 +82,25 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     """Call an operator on any mix of values; see the module's docstring. This is `Operator.__call__`."""
     inputs: Sequence[Any] = arguments
     out = name = None
-    if (attributes or len(arguments) != operator.arity) and not needs_no_binding(operator, arguments, attributes):
-        keywords = tuple(attributes)
-        if operator.takes_name:
-            name = attributes.pop("name", None)
-        if operator.builtin:
-            out = attributes.pop("out", None)
-        inputs, attributes = bind(
-            operator.__name__, operator.signature, arguments, attributes, positional_attributes=operator.builtin
-        )
-        if operator.builtin and len(inputs) == len(arguments) and tuple(attributes) == keywords:
-            operator.keywords_bound.add((len(arguments), *keywords))
-        if operator.keyword_inputs:
-            for key in operator.keyword_inputs:
-                if kind_of(type(attributes.get(key))) != RAW:
-                    value = attributes.pop(key)
-                    named = {} if name is None else {"name": name}
-                    return operator.with_inputs(key)(*inputs, value, **attributes, **named)
+    if attributes or len(arguments) != operator.arity:
+        written = (len(arguments), *attributes, *map(type, attributes.values()))
+        if written not in operator.keywords_bound:
+            keywords = tuple(attributes)
+            if operator.takes_name:
+                name = attributes.pop("name", None)
+            if operator.builtin:
+                out = attributes.pop("out", None)
+            inputs, attributes = bind(
+                operator.__name__, operator.signature, arguments, attributes, positional_attributes=operator.builtin
+            )
+            if operator.builtin and len(inputs) == len(arguments) and tuple(attributes) == keywords:
+                note_bound(operator, written, attributes)
+            if operator.keyword_inputs:
+                for key in operator.keyword_inputs:
+                    if kind_of(type(attributes.get(key))) in (ARRAY, TRACER):
+                        value = attributes.pop(key)
+                        named = {} if name is None else {"name": name}
+                        return operator.with_inputs(key)(*inputs, value, **attributes, **named)
     kind = RAW
     for value in inputs:
         try:
@@ -92,6 +109,8 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
             kind_of_value = kind_of(type(value))
         if kind_of_value > kind:
             kind = kind_of_value
+    if kind == STRANGE:
+        kind = kind_of_others(operator, inputs)
     if operator.uses_training and attributes.get("training") is None and kind != TRACER:
         attributes["training"] = state.training
     if kind == ARRAY:
@@ -106,11 +125,50 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     return result if out is None else write_out(operator, result, out)
 
 
+def kind_of_others(operator: Any, inputs: Sequence[Any]) -> int:
+    """Return the kind of a call that has an input which is STRANGE: that of the others, if it may be what it is.
+
+    Raises
+    ------
+    ArgumentError
+        If the operator is a built-in one on NDArrays, and the input cannot be left out.
+    """
+    kind, names, defaults = RAW, operator.signature.inputs, operator.signature.defaults
+    refused = []
+    for index, value in enumerate(inputs):
+        known = _kinds[type(value)]
+        if known != STRANGE:
+            kind = known if known > kind else kind
+        elif value is not None or index >= len(names) or names[index] not in defaults:
+            refused.append(index)
+    if not refused or kind == TRACER or not operator.builtin or getattr(operator, "unpickled_by", None) is None:
+        return kind
+    if any(isinstance(value, Array) and not value._keeps_dtype for value in inputs):
+        return kind  # NumPy's semantics, and its errors
+    what = describe(inputs[refused[0]])
+    raise ArgumentError(f"{operator.__name__}: {operator.argument_name(refused[0])} is {what}; expected an array.")
+
+
 def needs_no_binding(operator: Any, arguments: Sequence[Any], attributes: dict[str, Any]) -> bool:
     """Tell whether binding would change nothing: it did not for an earlier call that was written the same way."""
-    if (len(arguments), *attributes) not in operator.keywords_bound:
-        return False
-    return str not in map(type, attributes.values())  # strings may have to be parsed
+    return (len(arguments), *attributes, *map(type, attributes.values())) in operator.keywords_bound
+
+
+def way_of_writing(arguments: Sequence[Any], attributes: dict[str, Any]) -> tuple[Any, ...]:
+    """Return how a call is written: the number of its inputs, the names of its attributes, and their types."""
+    return (len(arguments), *attributes, *map(type, attributes.values()))
+
+
+def note_bound(operator: Any, written: tuple[Any, ...], attributes: dict[str, Any]) -> None:
+    """Note that binding a call changed nothing, if that follows from how it is written.
+
+    It does not for strings, which may have to be parsed, nor where only some values of a type can be taken.
+    """
+    known = operator.signature.attributes
+    if str not in written and all(
+        name not in known or known[name].taken(type(value)) is True for name, value in attributes.items()
+    ):
+        operator.keywords_bound.add(written)
 
 
 def visible(operator: Any, answer: Any, attributes: dict[str, Any]) -> Any:
@@ -129,14 +187,16 @@ def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any
         return run_guarded(operator, [given(value) for value in inputs], attributes)
     try:
         return operator.forward(*inputs, **attributes)
-    except MXNetError:
-        raise
+    except MXNetError as error:
+        raise named(error, operator.__name__) from error.__cause__
     except Exception as error:
         if isinstance(error, ValueError):
             found = broadcast_error(operator.__name__, operator.argument_names(len(inputs)), inputs, error)
             if found is not error:
                 raise found from None
-        raise operator_error(error, call_line(operator, "forward", inputs, "NumPy arrays")) from error
+        line = call_line(operator, "forward", inputs, "NumPy arrays")
+        given_by_name = "".join(f", {key}={value!r}" for key, value in attributes.items() if key != "training")
+        raise operator_error(error, line + given_by_name) from error
 
 
 def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:

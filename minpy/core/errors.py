@@ -187,6 +187,34 @@ def operator_error(original: Exception, line: str) -> OperatorError:
     return _restored(type(original), original.args, text, _fields(original))
 
 
+def named(error: MXNetError, name: str, whole: bool = False) -> MXNetError:
+    """Return an error as it is if its text names the operator `name`; else with the name in front of its text.
+
+    Operators are named as they are registered or, unless the `whole` name is asked for, as they are called:
+    `_linalg_det`, 'linalg.det' or 'det'.
+
+    Examples
+    --------
+    >>> named(ShapeError('data has shape (2,).'), 'flatten')
+    ShapeError('flatten: data has shape (2,).')
+    """
+    text = str(error)
+    if text.startswith(f"{name}:") if whole else name in text or any(f"{one}: " in text for one in _called(name)):
+        return error
+    text = f"{name}: {text}"
+    if isinstance(error, OperatorError) and hasattr(error, "text"):
+        error.text = text
+    elif len(error.args) == 1:
+        error.args = (text,)
+    return error
+
+
+def _called(name: str) -> list[str]:
+    """Return what an operator is called in its namespace, with and without that."""
+    parts = name.lstrip("_").split("_", 1)
+    return [] if not name.startswith("_") else [".".join(parts), parts[-1]]
+
+
 def describe(value: Any) -> str:
     """Return dtype and shape of an array, or type and value of anything else, for use in a message.
 

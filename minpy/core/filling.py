@@ -121,12 +121,14 @@ class _Form(NamedTuple):
 
 def _form(function: Any) -> _Form | None:
     """Return the parameters of a function; None if they cannot be read."""
-    if type(function) is types.FunctionType and not hasattr(function, "__wrapped__"):  # nearly all: `inspect` is slow
+    if type(function) is types.FunctionType and not hasattr(function, "__wrapped__"):  # nearly all; `inspect` is slow
         code, own = function.__code__, function.__kwdefaults__ or {}
         named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
         required = [name for name in named if name not in own]
         open_ended = bool(code.co_flags & inspect.CO_VARKEYWORDS)
         return _Form(code.co_varnames[: code.co_argcount], named, required, open_ended, True)
+    if type(function) is types.MethodType and (form := _form(function.__func__)) is not None and form.is_plain:
+        return form._replace(positions=form.positions[1:], is_plain=False)
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):

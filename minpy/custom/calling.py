@@ -88,7 +88,7 @@ def prop_operator(op_type: Any, parameters: dict[str, str]) -> PropOperator:
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, numpy.ndarray) or dispatch.kind_of(type(value)) != dispatch.RAW
+    return isinstance(value, numpy.ndarray) or dispatch.kind_of(type(value)) in (dispatch.ARRAY, dispatch.TRACER)
 
 
 def _wrapped(data: numpy.ndarray) -> NDArray:

@@ -86,6 +86,12 @@ class Inference:
             raise self._failure(node, error) from error
         except Exception as error:
             raise located(f"infer_{'shape' if self._what == 'shape' else 'type'}: {node.described()}", error)  # noqa: B904
+        if len(after[0]) != len(node.inputs) or len(after[1]) != len(outputs):
+            raise ArgumentError(
+                f"infer_{'shape' if self._what == 'shape' else 'type'}: {node.described()} has {len(node.inputs)} "
+                f"input(s) and {len(outputs)} output(s); with its attributes it takes {len(after[0])} and returns "
+                f"{len(after[1])}."
+            )
         origin = f"inferred at {node.described()}"
         changed = False
         for values, facts, known in ((node.inputs, after[0], before[0]), (outputs, after[1], before[1])):
@@ -123,8 +129,13 @@ class Inference:
     def _inputs(self, node: Node) -> str:
         return ", ".join(
             f"{name} {value!r} {self._show(self.known.get(value))}"
-            for name, value in zip(node.input_names(), node.inputs, strict=True)
+            for name, value in zip(self._input_names(node), node.inputs, strict=True)
         )
+
+    @staticmethod
+    def _input_names(node: Node) -> list[str]:
+        names = node.input_names()
+        return names if len(names) == len(node.inputs) else node.operator.argument_names(len(node.inputs))
 
     def _named(self, value: Value) -> str:
         return f"{'variable ' if value.node.operator is None else ''}{value!r}"

@@ -77,7 +77,7 @@ class Node:
     def auxiliary_inputs(self) -> Iterator[Value]:
         """Yield the inputs that are states of the operator."""
         if self.operator is not None and self.operator.auxiliary:
-            for name, value in zip(self.input_names(), self.inputs, strict=True):
+            for name, value in zip(self.input_names(), self.inputs, strict=False):  # inference says where it differs
                 if name in self.operator.auxiliary:
                     yield value
 

@@ -16,7 +16,7 @@ from minpy.ndarray.conversion import filled, numeric_array
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place, require_dense
 from minpy.ops.axes import several_axes
-from minpy.ops.tensor import indexing, joining, splitting
+from minpy.ops.tensor import counting, indexing, joining, splitting
 from minpy.ops.tensor.creation import evenly_spaced
 from minpy.ops.tensor.transpose import transpose
 
@@ -651,11 +651,12 @@ def histogram(
     >>> nd.histogram(nd.array([1, 2, 2, 5]), bins=2, range=(0, 4))[0].asnumpy()
     array([1, 2])
     """
-    given = isinstance(bins, Array)
-    counts, edges = numpy.histogram(a._data, bins._data if given else bins, range)
-    if not given and range is None:
+    if isinstance(bins, Array):
+        return list(counting.histogram(a, bins))
+    if range is None:
+        counts, edges = numpy.histogram(a._data, bins)
         return a._like(counts.astype(numpy.float32)), a._like(edges.astype(numpy.float32))
-    return [a._like(counts.astype(numpy.int64)), a._like(edges.astype(a.dtype))]
+    return list(counting.histogram(a, bin_cnt=bins, range=range))
 
 
 def waitall() -> None:

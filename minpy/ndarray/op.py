@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from minpy.namespaces import listing, missing
+from minpy.ndarray.creation import reset_arrays
 from minpy.ops.registry import OPERATORS as _OPERATORS
 
-__all__ = [name for name in _OPERATORS if not name.startswith("_")]
-globals().update({name: _OPERATORS[name] for name in __all__})
+_FOUND = {name: made for name, made in _OPERATORS.items() if not name.startswith("_")}
+globals().update(_FOUND)
+
+__all__ = ["reset_arrays", *_FOUND]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.nd.op", "operator", __all__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minpy.namespaces import listing, missing
+from minpy.ndarray import op
 from minpy.ndarray.sparse_arrays import (
     BaseSparseNDArray,
     CSRNDArray,
@@ -35,6 +36,7 @@ __all__ = [
     "array",
     "csr_matrix",
     "empty",
+    "op",
     "row_sparse_array",
     "zeros",
     *(name for name in NAMES if name in _OPERATORS),

@@ -4,9 +4,10 @@ An operator answers in kind (NDArrays, NumPy arrays, boxes of HIPS autograd), so
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec
+from typing import Any, Literal, Generic, ParamSpec
 
 from minpy.core.operator import Operator
+from minpy.ndarray import op as op
 from minpy.ndarray.sparse_arrays import BaseSparseNDArray as BaseSparseNDArray
 from minpy.ndarray.sparse_arrays import CSRNDArray as CSRNDArray
 from minpy.ndarray.sparse_arrays import RowSparseNDArray as RowSparseNDArray
@@ -86,7 +87,7 @@ def degrees(data: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
 def divide(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
-def dot(lhs: Any, rhs: Any, transpose_a: bool = ..., transpose_b: bool = ..., forward_stype: str | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
+def dot(lhs: Any, rhs: Any, transpose_a: bool = ..., transpose_b: bool = ..., forward_stype: Literal['csr', 'default', 'row_sparse'] | None = ..., *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator
 def elemwise_add(lhs: Any, rhs: Any, *, out: Any = ..., name: Any = ...) -> Any: ...
 @_operator

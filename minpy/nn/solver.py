@@ -14,6 +14,7 @@ from minpy.nn import init as init_rules
 from minpy.nn import optim
 from minpy.nn.io import DataBatch, DataIter
 from minpy.nn.model import ModelBase
+from minpy.nn.model_builder import Model
 
 __all__ = ["Solver"]
 __dir__ = listing(__all__)
@@ -36,6 +37,7 @@ class Solver:
     Parameters
     ----------
     model : minpy.nn.model.ModelBase
+        One of `minpy.nn.model_builder` draws its parameters by the layers' own settings, not by `init_rule`.
     train_dataiter, test_dataiter : minpy.nn.io.DataIter
     task_type : str
         'classification' (the default), where accuracy is reported, or 'regression', where it is the loss.
@@ -117,6 +119,7 @@ class Solver:
             name: _rule(init_rules, config.get("init_rule", init_rule), "init rule")
             for name, config in model.param_configs.items()
         }
+        self.update_rules: dict[str, Any] = {}
         self.epoch = 0
         self.best_val_acc = -numpy.inf
         self.best_params: dict[str, Any] = {}
@@ -130,6 +133,19 @@ class Solver:
             settings = config.get("init_config", {}) if "init_rule" in config else self.init_config
             self.model.params[name] = self.init_rules[name](config["shape"], dict(settings))
         self.model.aux_params.update(self.model.aux_param_configs)
+        if isinstance(self.model, Model):
+            self._init_layers(self.model)
+
+    def _init_layers(self, model: Model) -> None:
+        """Let the layers draw their parameters for the data, and take the settings of updates that they were given."""
+        self.train_dataiter.reset()
+        model.draw(next(iter(self.train_dataiter)))
+        self.train_dataiter.reset()
+        for name, given in model.update_configs.items():
+            settings = dict(given)
+            if "update_rule" in settings:
+                self.update_rules[name] = _rule(optim, settings.pop("update_rule"), "update rule")
+            self.optim_configs[name] = {**self.optim_config, **settings}
 
     def train(self) -> None:
         """Make `num_epochs` passes over the data; then give the model its best parameters.
@@ -140,8 +156,9 @@ class Solver:
             If parameters have not been drawn or loaded.
         """
         missing = [name for name in self.model.param_configs if name not in self.model.params]
-        if missing:
-            raise ArgumentError(f"Solver.train: the model has no {', '.join(missing)} yet; call solver.init() first.")
+        if missing or not self.model.params:
+            names = ", ".join(missing) or "parameters"
+            raise ArgumentError(f"Solver.train: the model has no {names} yet; call solver.init() first.")
         total, step = self.train_dataiter.getnumiterations() * self.num_epochs, 0
         for _ in range(self.num_epochs):
             began = time.perf_counter()
@@ -211,4 +228,5 @@ class Solver:
         self.loss_history.append(float(loss))
         for name, grad in zip(names, grads, strict=True):
             config = self.optim_configs.setdefault(name, dict(self.optim_config))
-            model.params[name], self.optim_configs[name] = self.update_rule(current[name], grad, config)
+            rule = self.update_rules.get(name, self.update_rule)
+            model.params[name], self.optim_configs[name] = rule(current[name], grad, config)

@@ -59,6 +59,7 @@ from minpy.ops.tensor import (
     assigning,
     broadcasting,
     comparison,
+    counting,
     creation,
     elementwise,
     flat_index,

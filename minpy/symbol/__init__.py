@@ -25,7 +25,7 @@ from minpy.symbol import (  # noqa: F401  # they give `Symbol` methods
 )
 from minpy.symbol.arithmetic import install
 from minpy.symbol.composing import Custom, var
-from minpy.symbol.creation import arange, eye, full, hypot, linspace, ones, pow, zeros  # noqa: A004
+from minpy.symbol.creation import arange, eye, full, histogram, hypot, linspace, ones, pow, zeros  # noqa: A004
 from minpy.symbol.functions import FUNCTIONS as _FUNCTIONS
 from minpy.symbol.saving import fromjson, load, load_json
 from minpy.symbol.symbol import Group, Symbol
@@ -42,6 +42,7 @@ __all__ = [
     "eye",
     "fromjson",
     "full",
+    "histogram",
     "hypot",
     "image",
     "linalg",

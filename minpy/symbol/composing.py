@@ -12,7 +12,7 @@ import numpy
 from minpy.core import dispatch
 from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute
-from minpy.core.errors import ArgumentError, describe, nearest
+from minpy.core.errors import ArgumentError, MXNetError, describe, nearest, operator_error
 from minpy.core.operator import Operator
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
@@ -121,9 +121,17 @@ def _composed(
     name = current_names().get(name, hint or kind.lower())
     values = _inputs(operator, kind, name, given, attributes, annotations)
     node = Node(operator, values, attributes, name, kind, annotations)
-    return Symbol([Value(node, index) for index in range(len(node.output_names()))])
+    try:
+        count = len(node.output_names())
+    except MXNetError:
+        raise
+    except Exception as error:
+        given_by_name = ", ".join(f"{key}={value!r}" for key, value in attributes.items())
+        raise operator_error(error, f"sym.{kind} ({name!r}): its outputs do not follow from {given_by_name}") from error
+    return Symbol([Value(node, index) for index in range(count)])
 
 
+@functools.lru_cache(None)  # aliases share it, and the names in modules of their own
 def shown_signature(operator: Operator) -> inspect.Signature:
     """Return what `help` shows of an operator's function in `mx.sym`: any input may be left out, and is a variable."""
     signature = operator.signature
@@ -203,6 +211,8 @@ def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> d
     for key, attribute in known.items():
         if attribute.default is REQUIRED and key not in attributes:
             raise ArgumentError(f"sym.{kind}: attribute {key!r} is missing; pass {key}=... .")
+        if operator.builtin and key in attributes:
+            attribute.require(attributes[key], f"sym.{kind}")
     return attributes
 
 

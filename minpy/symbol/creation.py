@@ -17,7 +17,7 @@ from minpy.ops.tensor.scalar import NUMBER_FORMS
 from minpy.symbol.composing import compose
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["arange", "eye", "full", "hypot", "linspace", "ones", "pow", "with_numbers", "zeros"]
+__all__ = ["arange", "eye", "full", "histogram", "hypot", "linspace", "ones", "pow", "with_numbers", "zeros"]
 
 Shape = int | Sequence[int]
 
@@ -53,6 +53,40 @@ def zeros(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
 def ones(shape: Shape, dtype: Any = None, **kwargs: Any) -> Symbol:
     """Return the symbol of an array of ones; see `zeros`."""
     return _made("_ones", {"shape": _shape(shape), "dtype": dtype or "float32"}, kwargs)
+
+
+def histogram(a: Symbol, bins: Any = 10, range: Sequence[float] | None = None, **kwargs: Any) -> Symbol:
+    """Return the symbol of two outputs: how many elements lie in each bin, and the bins' edges.
+
+    Parameters
+    ----------
+    a : Symbol
+    bins : int or Symbol
+        How many bins there are, or their edges.
+    range : sequence of float
+        The lower and upper end of all bins, with their number.
+
+    Raises
+    ------
+    ArgumentError
+        If there is a number of bins and no range.
+
+    Examples
+    --------
+    >>> from minpy import nd, sym
+    >>> counts, edges = sym.histogram(sym.var('x'), bins=2, range=(0, 4)).eval(x=nd.array([1, 2, 2, 5]))
+    >>> counts.asnumpy()
+    array([1, 2])
+    """
+    if isinstance(bins, Symbol):
+        return compose(find_operator("_histogram"), "_histogram", (a, bins), kwargs)
+    if not isinstance(bins, (int, numpy.integer)) or range is None:
+        raise ArgumentError(
+            f"sym.histogram: bins is {describe(bins)} and range is {range}; give bins as a Symbol of edges, or as a "
+            "number with range=(lower, upper): no symbol knows the least and the greatest element."
+        )
+    given = {"bin_cnt": int(bins), "range": tuple(range), **kwargs}
+    return compose(find_operator("_histogram"), "_histogram", (a,), given)
 
 
 def full(shape: Shape, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:

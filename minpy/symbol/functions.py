@@ -13,6 +13,10 @@ from minpy.symbol.symbol import Symbol
 __all__ = ["FUNCTIONS", "function_of", "functions_under"]
 
 
+# What nodes without a name are called after, where that is not the function's name: MXNet's makes another operator.
+_HINTS = {"split_v2": "_split_v2"}
+
+
 def function_of(kind: str, name: str | None = None, module: str = "minpy.symbol") -> Callable[..., Symbol]:
     """Return an operator as a function of symbols.
 
@@ -27,7 +31,7 @@ def function_of(kind: str, name: str | None = None, module: str = "minpy.symbol"
     """
     operator = OPERATORS[kind]
     name = name or kind
-    hint = name.lower()
+    hint = _HINTS.get(kind, name).lower()
 
     def function(*arguments: Any, **keywords: Any) -> Symbol:
         return compose(operator, kind, arguments, keywords, hint)

@@ -15,6 +15,7 @@ from minpy.test_utils.comparing import (
     assert_exception,
     checkShapes,
     compare_ndarray_tuple,
+    locationError,
     same,
     same_array,
 )
@@ -114,6 +115,7 @@ __all__ = [
     "is_cd_run",
     "is_op_runnable",
     "list_gpus",
+    "locationError",
     "mean_check",
     "new_matrix_with_real_eigvals_2d",
     "new_matrix_with_real_eigvals_nd",

@@ -21,6 +21,7 @@ __all__ = [
     "assert_exception",
     "checkShapes",
     "compare_ndarray_tuple",
+    "locationError",
     "same",
     "same_array",
 ]
@@ -288,3 +289,25 @@ def _percent(part: int, whole: int) -> str:
 def _array_text(raw: numpy.ndarray) -> str:
     with numpy.printoptions(threshold=60, edgeitems=3):
         return repr(raw).replace("\n", "\n    ")
+
+
+def locationError(a: Any, b: Any, index: Any, names: Sequence[str], maxError: bool = False) -> str:
+    """Return where two arrays differ, and their values there, as a line of text.
+
+    Parameters
+    ----------
+    a, b : numpy.ndarray
+    index : tuple of int
+    names : sequence of str
+        What the arrays are called.
+    maxError : bool
+        Whether the text says that this is the largest difference.
+
+    Examples
+    --------
+    >>> locationError(numpy.zeros(3), numpy.ones(3), (1,), ('got', 'wanted'))
+    'Location of error: (1,), got=0.00000000, wanted=1.00000000'
+    """
+    which = "maximum " if maxError else ""
+    values = ", ".join(f"{name}={array[index]:.8f}" for name, array in zip(names, (a, b), strict=False))
+    return f"Location of {which}error: {index}, {values}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -41,8 +41,8 @@ def box_nms(
     id_index: int = -1,
     background_id: int = -1,
     force_suppress: bool = False,
-    in_format: str = "corner",
-    out_format: str = "corner",
+    in_format: Literal["corner", "center"] = "corner",
+    out_format: Literal["corner", "center"] = "corner",
 ) -> Any:
     """Return the boxes that greedy non-maximum suppression keeps, best first, followed by rows of -1.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def single(array: np.ndarray) -> np.ndarray:
 
 
 @operator(name="_contrib_box_iou")
-def box_iou(lhs: np.ndarray, rhs: np.ndarray, *, format: str = "corner") -> np.ndarray:
+def box_iou(lhs: np.ndarray, rhs: np.ndarray, *, format: Literal["corner", "center"] = "corner") -> np.ndarray:
     """Return the overlaps of all pairs of boxes: intersection over union.
 
     Parameters
@@ -238,7 +238,7 @@ def box_decode(
     std2: float = 1.0,
     std3: float = 1.0,
     clip: float = -1.0,
-    format: str = "center",
+    format: Literal["center", "corner"] = "center",
 ) -> np.ndarray:
     """Return the boxes that anchors become when they are moved and scaled as was predicted.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -219,7 +219,7 @@ def bilinear_resize(
     width: int = 1,
     scale_height: float | None = None,
     scale_width: float | None = None,
-    mode: str = "size",
+    mode: Literal["size", "like", "odd_scale", "to_even_down", "to_even_up", "to_odd_down", "to_odd_up"] = "size",
     align_corners: bool = True,
 ) -> np.ndarray:
     """Return an image with another height and width, interpolated linearly along both axes.

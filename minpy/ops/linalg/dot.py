@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def dot(
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
-    forward_stype: str | None = None,
+    forward_stype: Literal["csr", "default", "row_sparse"] | None = None,
 ) -> np.ndarray:
     """Return the product of two matrices, or the sum over the last axis of one array and the first of another.
 
@@ -149,7 +149,7 @@ def batch_dot(
     *,
     transpose_a: bool = False,
     transpose_b: bool = False,
-    forward_stype: str | None = None,
+    forward_stype: Literal["csr", "default", "row_sparse"] | None = None,
 ) -> np.ndarray:
     """Return the products of pairs of matrices.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ _CHOICES: dict[str, Operator] = {
 
 
 @operator(name="Activation")
-def activation(data: np.ndarray, *, act_type: str) -> np.ndarray:
+def activation(data: np.ndarray, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]) -> np.ndarray:
     """Return an activation function of each element.
 
     Parameters
@@ -142,7 +142,7 @@ def leaky_relu(
     data: np.ndarray,
     gamma: np.ndarray | None = None,
     *,
-    act_type: str = "leaky",
+    act_type: Literal["leaky", "elu", "gelu", "prelu", "rrelu", "selu"] = "leaky",
     slope: float = 0.25,
     lower_bound: float = 0.125,
     upper_bound: float = 0.334,

@@ -6,7 +6,7 @@ Spatial Transformer Networks (2015).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -192,7 +192,9 @@ def _require_matrices(name: str, argument: str, matrices: Any) -> None:
 
 
 @operator(name="GridGenerator")
-def grid_generator(data: np.ndarray, *, transform_type: str, target_shape: tuple[int, ...] = (0, 0)) -> np.ndarray:
+def grid_generator(
+    data: np.ndarray, *, transform_type: Literal["affine", "warp"], target_shape: tuple[int, ...] = (0, 0)
+) -> np.ndarray:
     """Return the grid at which `BilinearSampler` samples: of an affine map, or of a displacement of each point.
 
     Parameters
@@ -285,8 +287,8 @@ def spatial_transformer(
     loc: np.ndarray,
     *,
     target_shape: tuple[int, ...] = (0, 0),
-    transform_type: str,
-    sampler_type: str,
+    transform_type: Literal["affine"],
+    sampler_type: Literal["bilinear"],
     cudnn_off: bool | None = None,
 ) -> np.ndarray:
     """Return an image transformed by an affine map: `BilinearSampler` at the grid of `GridGenerator`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -224,7 +224,9 @@ def _length(data: Any, eps: float, mode: str) -> Any:
 
 
 @operator(name="L2Normalization")
-def l2_normalization(data: np.ndarray, *, eps: float = 1e-10, mode: str = "instance") -> np.ndarray:
+def l2_normalization(
+    data: np.ndarray, *, eps: float = 1e-10, mode: Literal["instance", "channel", "spatial"] = "instance"
+) -> np.ndarray:
     """Return the data divided by its Euclidean length, sqrt(sum(data ** 2) + eps).
 
     Parameters

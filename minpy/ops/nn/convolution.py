@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -128,7 +128,7 @@ def convolution(
     num_group: int = 1,
     workspace: int = 1024,
     no_bias: bool = False,
-    cudnn_tune: str | None = None,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
     layout: str | None = None,
 ) -> np.ndarray:
@@ -317,7 +317,7 @@ def deconvolution(
     num_group: int = 1,
     workspace: int = 512,
     no_bias: bool = True,
-    cudnn_tune: str | None = None,
+    cudnn_tune: Literal["fastest", "limited_workspace", "off"] | None = None,
     cudnn_off: bool = False,
     layout: str | None = None,
 ) -> np.ndarray:

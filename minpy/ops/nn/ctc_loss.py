@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def ctc_loss(
     *,
     use_data_lengths: bool = False,
     use_label_lengths: bool = False,
-    blank_label: str = "first",
+    blank_label: Literal["first", "last"] = "first",
 ) -> np.ndarray:
     """Return -log of the probability of each label sequence, summed over all its alignments with the data.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def dropout(
     data: np.ndarray,
     *,
     p: float = 0.5,
-    mode: str = "training",
+    mode: Literal["training", "always"] = "training",
     axes: tuple[int, ...] = (),
     cudnn_off: bool = False,
     training: bool | None = None,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -74,7 +74,7 @@ def softmax_output(
     multi_output: bool = False,
     use_ignore: bool = False,
     preserve_shape: bool = False,
-    normalization: str = "null",
+    normalization: Literal["null", "batch", "valid"] = "null",
     out_grad: bool = False,
     smooth_alpha: float = 0.0,
 ) -> np.ndarray:
@@ -429,7 +429,11 @@ for _operator in (linear_regression_output, logistic_regression_output, mae_regr
 
 @operator(name="MakeLoss")
 def make_loss(
-    data: np.ndarray, *, grad_scale: float = 1.0, valid_thresh: float = 0.0, normalization: str = "null"
+    data: np.ndarray,
+    *,
+    grad_scale: float = 1.0,
+    valid_thresh: float = 0.0,
+    normalization: Literal["null", "batch", "valid"] = "null",
 ) -> np.ndarray:
     """Return the data as a loss: its gradient is a constant, whatever comes from above.
 

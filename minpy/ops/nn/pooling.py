@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -264,10 +264,10 @@ def pooling(
     data: np.ndarray,
     *,
     kernel: tuple[int, ...] = (),
-    pool_type: str = "max",
+    pool_type: Literal["max", "avg", "sum", "lp"] = "max",
     global_pool: bool = False,
     cudnn_off: bool = False,
-    pooling_convention: str = "valid",
+    pooling_convention: Literal["valid", "full", "same"] = "valid",
     stride: tuple[int, ...] = (),
     pad: tuple[int, ...] = (),
     p_value: int | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,9 +20,9 @@ def pooling_v1(
     data: np.ndarray,
     *,
     kernel: tuple[int, ...] = (),
-    pool_type: str = "max",
+    pool_type: Literal["max", "avg", "sum"] = "max",
     global_pool: bool = False,
-    pooling_convention: str = "valid",
+    pooling_convention: Literal["valid", "full"] = "valid",
     stride: tuple[int, ...] = (),
     pad: tuple[int, ...] = (),
 ) -> np.ndarray:

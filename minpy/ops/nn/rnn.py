@@ -5,7 +5,7 @@ The definition below goes step by step; the kernel computes the same in memory t
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def rnn(
     state_size: int,
     num_layers: int,
     bidirectional: bool = False,
-    mode: str,
+    mode: Literal["gru", "lstm", "rnn_relu", "rnn_tanh"],
     p: float = 0.0,
     state_outputs: bool = False,
     projection_size: int | None = None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -340,7 +340,7 @@ def _softmin_gradient(ans: Any, data: Any, *, axis: int, temperature: float | No
 
 
 @operator(name="SoftmaxActivation")
-def softmax_activation(data: np.ndarray, *, mode: str = "instance") -> np.ndarray:
+def softmax_activation(data: np.ndarray, *, mode: Literal["instance", "channel"] = "instance") -> np.ndarray:
     """Return the softmax over the last axis, or over the channels at each position.
 
     Parameters

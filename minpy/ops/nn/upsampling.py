@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -70,9 +70,9 @@ def _window(shape: PartialShape, scale: int) -> dict[str, Any]:
 def upsampling(
     *data: np.ndarray,
     scale: int,
-    sample_type: str,
+    sample_type: Literal["bilinear", "nearest"],
     num_filter: int = 0,
-    multi_input_mode: str = "concat",
+    multi_input_mode: Literal["concat", "sum"] = "concat",
     num_args: int | None = None,
     workspace: int = 512,
 ) -> np.ndarray:

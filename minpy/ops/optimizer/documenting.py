@@ -6,6 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
+from minpy.core.attributes import read_signature
+
 __all__ = ["documented"]
 
 # What is said of inputs and attributes that mean the same in all updates, with their types.
@@ -55,12 +57,12 @@ def documented(
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        signature = read_signature(function)
         lines = [inspect.cleandoc(summary), "", "Parameters", "----------", *inspect.cleandoc(arrays).splitlines()]
-        for name, parameter in inspect.signature(function).parameters.items():
-            if parameter.kind is parameter.KEYWORD_ONLY:
-                kind, text = _KNOWN.get(name, ("float", ""))
-                lines += [f"{name} : {kind}", f"    {described.get(name, text)}"]
-        several = "data" in inspect.signature(function).parameters
+        for name in signature.attributes:
+            kind, text = _KNOWN.get(name, ("float", ""))
+            lines += [f"{name} : {kind}", f"    {described.get(name, text)}"]
+        several = "data" in (*signature.inputs, signature.variadic)
         lines += ["out : list of NDArray, optional" if several else "out : NDArray, optional"]
         lines += ["    Where to write the results; usually the weights." if several else ""]
         if not several:

@@ -21,6 +21,7 @@ from minpy.core.errors import (
     ShapeError,
     describe,
     describe_arguments,
+    named,
     operator_error,
 )
 from minpy.core.nodes import Leaf
@@ -133,11 +134,11 @@ class Update(Operator):
         out, name = attributes.pop("out", None), None
         inputs: Any = arguments
         if not dispatch.needs_no_binding(self, arguments, attributes):
-            given = tuple(attributes)
+            given, written = tuple(attributes), dispatch.way_of_writing(arguments, attributes)
             name = attributes.pop("name", None)
             inputs, attributes = bind(self.__name__, self.signature, arguments, attributes, positional_attributes=True)
             if len(inputs) == len(arguments) and tuple(attributes) == given:
-                self.keywords_bound.add((len(arguments), *given))
+                dispatch.note_bound(self, written, attributes)
         raws = [value._data if isinstance(value, Array) else value for value in inputs]
         like = inputs[0]
         if not isinstance(like, Array):
@@ -371,7 +372,10 @@ class MultiUpdate(Operator):
         attributes = {**self.defaults, **attributes}
         groups, each = self.split(raws, attributes)
         if out is None:
-            results = [self.single.empty_result(group) for group in groups]
+            try:
+                results = [self.single.empty_result(group) for group in groups]
+            except MXNetError as error:
+                raise named(error, self.__name__, whole=True) from error.__cause__
         else:
             outs = list(out) if isinstance(out, (list, tuple)) else [out]
             if len(outs) != len(groups):
@@ -380,8 +384,7 @@ class MultiUpdate(Operator):
                     "array for each weight."
                 )
             results = [self.single.receiver(one, group[0]) for one, group in zip(outs, groups, strict=True)]
-        for result, group, given in zip(results, groups, each, strict=True):
-            self.single.run(result, group, given)
+        self._run(results, groups, each)
         if out is not None:
             return out
         found = results if like is None else [like._like(result) for result in results]
@@ -404,8 +407,10 @@ class MultiUpdate(Operator):
             values = last[key] if key in last else attributes[key]
             if isinstance(values, np.ndarray):
                 values = values.reshape(-1).tolist()
-            elif isinstance(values, (int, float)):
+            elif isinstance(values, (int, float, np.number)):
                 values = [values]
+            elif not isinstance(values, (tuple, list)):
+                raise ArgumentError(f"{name}: {key} is {describe(values)}; expected {number} numbers, one a weight.")
             if len(values) != number:
                 raise ArgumentError(
                     f"{name}: {key} has {len(values)} values, {tuple(values)}; {self.count}={number} weights need one "
@@ -431,9 +436,15 @@ class MultiUpdate(Operator):
     def _compute(self, *raws: Any, **attributes: Any) -> Any:
         groups, each = self.split(raws, attributes)
         results = tuple(self.single.empty_result(group) for group in groups)
-        for result, group, given in zip(results, groups, each, strict=True):
-            self.single.run(result, group, given)
+        self._run(results, groups, each)
         return results
+
+    def _run(self, results: Sequence[Any], groups: list[list[Any]], each: list[dict[str, Any]]) -> None:
+        try:
+            for result, group, given in zip(results, groups, each, strict=True):
+                self.single.run(result, group, given)
+        except MXNetError as error:
+            raise named(error, self.__name__, whole=True) from error.__cause__
 
     # -- graphs --------------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ Indices may be of any dtype, as in MXNet: fractions are cut off. They get no gra
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -161,7 +161,9 @@ def _in_range(name: str, indices: np.ndarray, length: int, mode: str) -> np.ndar
 
 
 @operator(name="take")
-def take(a: np.ndarray, indices: np.ndarray, *, axis: int = 0, mode: str = "clip") -> np.ndarray:
+def take(
+    a: np.ndarray, indices: np.ndarray, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip"
+) -> np.ndarray:
     """Return the slices of an array that `indices` number.
 
     Parameters
@@ -260,7 +262,12 @@ put_along.def_grad_zero(1)
 
 @operator(name="pick", aliases=("choose_element_0index",))
 def pick(
-    data: np.ndarray, index: np.ndarray, *, axis: int = -1, keepdims: bool = False, mode: str = "clip"
+    data: np.ndarray,
+    index: np.ndarray,
+    *,
+    axis: int = -1,
+    keepdims: bool = False,
+    mode: Literal["clip", "wrap", "raise"] = "clip",
 ) -> np.ndarray:
     """Return one element from each row along an axis: the one that `index` numbers.
 

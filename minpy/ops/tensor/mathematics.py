@@ -52,7 +52,7 @@ absolute = _ufunc(
 def _abs_gradient(ans: Any, data: Any) -> Callable[[Any], Any]:
     if data.dtype.kind == "c":  # in autograd's convention, whose functions make the complex arrays
         return lambda g: g * np.conj(data) / np.where(ans == 0, 1, ans)
-    return lambda g: g * np.sign(data)
+    return lambda g: g * (data if data.dtype.kind == "b" else np.sign(data))  # NumPy has no sign of booleans
 
 
 square = _ufunc(np.square, "Return the square of each element.", "[-1, 3]", "[1., 9.]")

@@ -11,7 +11,7 @@ from minpy.core import dispatch
 from minpy.core.errors import ArgumentError, DTypeError
 from minpy.core.operator import Operator
 from minpy.ops.dtypes import require_floats
-from minpy.ops.inference.partial_shapes import as_dtype, merge_shapes, same_shape
+from minpy.ops.inference.partial_shapes import merge_shapes, same_shape
 from minpy.ops.inference.rules import numbered
 from minpy.ops.registry import OPERATORS, find_operator, operator
 
@@ -23,18 +23,19 @@ def _require_count(name: str, arrays: Sequence[Any], attribute: str, count: int)
         raise ArgumentError(f"{name}: {attribute} is {count}, but {len(arrays)} array(s) are given.")
 
 
-# What casts of mixed precision change; integers, booleans and float64 pass through them.
-_CASTABLE = (np.dtype("float16"), np.dtype("float32"))
+# What is cast: networks in mixed precision have these two; other data keep their dtype.
+_CAST = (np.dtype(np.float16), np.dtype(np.float32))
 
 
 @operator(name="amp_cast")
 def amp_cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
-    """Return float16 and float32 in another dtype, and all other data as it is; the gradient is converted back.
+    """Return float16 or float32 numbers in another dtype, and other data as they are; the gradient is converted back.
 
     Parameters
     ----------
     data : NDArray
     dtype : str or dtype
+        'float16' or 'float32'.
 
     Returns
     -------
@@ -49,18 +50,23 @@ def amp_cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
     >>> nd.amp_cast(nd.ones(2, dtype='int32'), dtype='float16').dtype.__name__
     'int32'
     """
-    return data.astype(dtype if data.dtype in _CASTABLE else data.dtype)
+    return data.astype(_cast_dtype(np.dtype(data.dtype), dtype))
 
 
-amp_cast.def_grad(lambda ans, data, *, dtype: lambda g: g)
+def _cast_dtype(known: np.dtype, dtype: Any) -> np.dtype:
+    return np.dtype(dtype) if known in _CAST else known
+
+
+amp_cast.def_grad(lambda ans, data: lambda g: g)
 amp_cast.elementwise = True
 amp_cast.def_infer_shape(same_shape)
 
 
 @amp_cast.def_infer_type
-def _cast_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
-    (given,) = inputs
-    return inputs, [as_dtype(dtype) if given in _CASTABLE else given] if given is not None else outputs
+def _amp_cast_dtypes(inputs: Any, outputs: Any, *, dtype: Any) -> Any:
+    if inputs[0] is None:
+        return inputs, outputs
+    return inputs, [_cast_dtype(inputs[0], dtype)]
 
 
 @operator(name="amp_multicast", outputs=lambda attributes: numbered(int(attributes["num_outputs"])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -134,7 +134,7 @@ def topk(
     *,
     axis: int | None = -1,
     k: int = 1,
-    ret_typ: str = "indices",
+    ret_typ: Literal["indices", "both", "mask", "value"] = "indices",
     is_ascend: bool = False,
     dtype: str = "float32",
 ) -> Any:

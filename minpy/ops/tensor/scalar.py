@@ -69,6 +69,13 @@ def _cast(scalar: Any, dtype: np.dtype) -> Any:
     return np.asarray(scalar).astype(dtype)
 
 
+def _held(scalar: Any, dtype: np.dtype) -> Any:
+    """Return a number as integers of a dtype hold it, wrapped around: NumPy refuses what they do not hold."""
+    if dtype.kind not in "iu" or np.iinfo(dtype).min <= scalar <= np.iinfo(dtype).max:
+        return scalar
+    return int(np.asarray(int(scalar)).astype(dtype))
+
+
 def _exponent(scalar: Any, dtype: np.dtype) -> Any:
     """Return an exponent, which stays negative also where the base cannot be."""
     return np.asarray(int(scalar)) if dtype.kind == "u" and scalar < 0 else _cast(scalar, dtype)
@@ -152,6 +159,9 @@ def _limited(compute: np.ufunc, data: Any, scalar: Any, low: Any, high: Any) -> 
 def _power_gradient(ans: Any, data: Any, *, scalar: float) -> Callable[[Any], Any]:
     # An exponent of zero gives a gradient of zero, also at zero, where 0 * data ** -1 would be NaN.
     lower = scalar - 1 if scalar else 1
+    if data.dtype.kind in "iu":  # as the operator itself computes with them
+        slope = _power(data, _exponent(lower, data.dtype))
+        return lambda g: g * (slope * _held(scalar, data.dtype))
     return lambda g: g * (data**lower * scalar)
 
 
@@ -185,7 +195,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.multiply,
             "data * scalar",
             "[2., 4., 8.]",
-            lambda ans, data, *, scalar: lambda g: g * scalar,
+            lambda ans, data, *, scalar: lambda g: g * _held(scalar, g.dtype),
         ),
         _define(
             "_div_scalar",
@@ -193,7 +203,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.true_divide,
             "data / scalar",
             "[0.5, 1. , 2. ]",
-            lambda ans, data, *, scalar: lambda g: g / scalar,
+            lambda ans, data, *, scalar: lambda g: g / _held(scalar, g.dtype),
         ),
         _define(
             "_rdiv_scalar",
@@ -244,7 +254,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.maximum,
             "the larger of data and scalar",
             "[2., 2., 4.]",
-            lambda ans, data, *, scalar: lambda g: g * (data >= scalar),
+            lambda ans, data, *, scalar: lambda g: g * (data >= _held(scalar, data.dtype)),
             _TIE,
             kernel=lambda data, scalar: _limited(np.maximum, data, scalar, scalar, np.inf),
         ),
@@ -254,7 +264,7 @@ SCALAR_OPERATORS: dict[str, Operator] = {
             np.minimum,
             "the smaller of data and scalar",
             "[1., 2., 2.]",
-            lambda ans, data, *, scalar: lambda g: g * (data <= scalar),
+            lambda ans, data, *, scalar: lambda g: g * (data <= _held(scalar, data.dtype)),
             _TIE,
             kernel=lambda data, scalar: _limited(np.minimum, data, scalar, -np.inf, scalar),
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -160,7 +160,13 @@ def _pairs(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
 
 
 @operator(name="pad", aliases=("Pad",))
-def pad(data: np.ndarray, *, mode: str, pad_width: tuple[int, ...], constant_value: float = 0.0) -> np.ndarray:
+def pad(
+    data: np.ndarray,
+    *,
+    mode: Literal["constant", "edge", "reflect"],
+    pad_width: tuple[int, ...],
+    constant_value: float = 0.0,
+) -> np.ndarray:
     """Return the data with a margin around it.
 
     Parameters
