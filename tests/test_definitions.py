@@ -62,10 +62,10 @@ STEPS = {
     ),
     "elementwise call": "Embedding UpSampling _unravel_index argsort batch_take take",
     "elementwise product": "_ravel_multi_index",
-    "elementwise reduce": "L2Normalization Pooling SoftmaxOutput argmax_channel log_softmax softmax softmin",
-    "elementwise reduce view": (
-        "GroupNorm InstanceNorm LayerNorm SoftmaxActivation argmax argmin moments nanprod nansum norm"
+    "elementwise reduce": (
+        "L2Normalization Pooling SoftmaxActivation SoftmaxOutput argmax_channel log_softmax softmax softmin"
     ),
+    "elementwise reduce view": ("GroupNorm InstanceNorm LayerNorm argmax argmin moments nanprod nansum norm"),
     "elementwise view": "BatchNorm LeakyReLU broadcast_axis broadcast_like broadcast_to diag one_hot where",
     "elementwise view call": "LRN pick sort topk",
     "elementwise view product": "FullyConnected",

@@ -2,11 +2,39 @@
 
 from __future__ import annotations
 
+import functools as _functools
+from collections.abc import Callable as _Callable
+from typing import Any as _Any
+
+import numpy as _numpy
+
+from minpy.context import resolve_context as _resolve_context
+from minpy.core.operator import Operator as _Operator
 from minpy.namespaces import listing, missing
 from minpy.ndarray.decoding import _cvcopyMakeBorder, _cvimdecode, _cvimread, _cvimresize
+from minpy.ndarray.ndarray import NDArray as _NDArray
+from minpy.ndarray.placement import place as _place
 from minpy.ops.registry import inner_operators as _inner_operators
 
-_FOUND = _inner_operators()
+
+def _making(made: _Operator) -> _Callable[..., _Any]:
+    """Return an operator without inputs as a function that returns NDArrays: there is no input to be like."""
+
+    @_functools.wraps(made, updated=())
+    def make(*arguments: _Any, ctx: _Any = None, **attributes: _Any) -> _Any:
+        context = _resolve_context(ctx or None)
+        found = made(*arguments, **attributes)
+        parts = found if isinstance(found, tuple | list) else (found,)
+        placed = [_place(_NDArray, one, context) if isinstance(one, _numpy.ndarray) else one for one in parts]
+        return placed if isinstance(found, tuple | list) else placed[0]
+
+    return make
+
+
+_FOUND: dict[str, _Any] = {
+    name: made if made.signature.inputs or made.signature.variadic else _making(made)
+    for name, made in _inner_operators().items()
+}
 globals().update(_FOUND)
 
 __all__ = ["_cvcopyMakeBorder", "_cvimdecode", "_cvimread", "_cvimresize", *_FOUND]

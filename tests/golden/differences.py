@@ -615,6 +615,37 @@ NETWORKS = [
     ),
 ]
 
+CORNERS = [
+    Difference(
+        "`clip`, `flip`, `Crop`, `SpatialTransformer`, `linalg.gemm2`, `box_nms`, and others at times, write their "
+        "gradient where `grad_req` is 'add'; the regression outputs add it up twice.",
+        "All gradients are added.",
+        "Silently wrong gradients where they are accumulated over batches.",
+        "corners_added_clip corners_added_flip corners_added_crop corners_added_spatial_transformer "
+        "corners_added_linear_regression corners_added_logistic_regression corners_added_absolute_regression "
+        "corners_added_box_nms corners_added_gemm2",
+    ),
+    Difference(
+        "`contrib.arange_like` of float16 and integers cuts off the fractions of `start` and `step`: from 1.5 by 0.5 "
+        "is 1, 1, 1 in float16.",
+        "The numbers are computed first, then converted: 1.5, 2, 2.5.",
+        "A wrong number.",
+        "corners_arange_like_float16 corners_arange_like_int64",
+    ),
+    Difference(
+        "`SoftmaxActivation` of three axes or more normalises the last one, and has the gradient of axis 1.",
+        "It has the gradient of the last axis.",
+        "A wrong gradient.",
+        "corners_softmax_activation_gradient",
+    ),
+    Difference(
+        "The mean and deviation that `LayerNorm(output_mean_var=True)` returns have no gradient.",
+        "They have, as those of `GroupNorm`.",
+        "They are functions of the data.",
+        "corners_layer_norm_statistics_float32 corners_layer_norm_statistics_float64",
+    ),
+]
+
 NUMPY = [
     Difference(
         "`mx.np`: sums of int32 are int32, and wrap around; means, quotients and other functions of integers are "

@@ -166,9 +166,9 @@ def _pooling(x: np.ndarray, pool_type: str, kernel: Any = (), stride: Any = (), 
         steps = (n + 2 * p - k) / s
         counts.append(int(np.ceil(steps) if o.get("pooling_convention") == "full" else np.floor(steps)) + 1)
     y = np.zeros((*x.shape[:2], *counts))
+    x = np.pad(x, [(0, 0), (0, 0), *((p, p) for p in pad)])
     for at in itertools.product(*map(range, counts)):
-        bounds = [(a * s - p, a * s - p + k) for a, s, p, k in zip(at, stride, pad, kernel, strict=True)]
-        block = x[(..., *(slice(max(low, 0), high) for low, high in bounds))]
+        block = x[(..., *(slice(a * s, a * s + k) for a, s, k in zip(at, stride, kernel, strict=True)))]
         found = block.max((2, 3)) if pool_type == "max" else block.sum((2, 3))
         y[(..., *at)] = found / np.prod(kernel) if pool_type == "avg" else found
     return y

@@ -28,8 +28,9 @@ def pooling_v1(
 ) -> np.ndarray:
     """Return the maximum, mean or sum of windows, as old files mean it.
 
-    It differs from `Pooling` in two ways: a mean is always over as many elements as the kernel has, also where the last
-    window reaches beyond the padding; and equal maxima of a window all get its gradient.
+    It differs from `Pooling` in three ways: a mean is always over as many elements as the kernel has, also where the
+    last window reaches beyond the padding; the zeros of the padding count where maxima are taken, so that none beside
+    them is negative; and equal maxima of a window all get its gradient.
 
     Parameters
     ----------
@@ -78,13 +79,24 @@ def pooling_v1(
     window = {"global_pool": global_pool, "pooling_convention": pooling_convention, "stride": stride, "pad": pad}
     kind = "max" if pool_type == "max" else "sum"
     result = pooling.definition(data, kernel=kernel, pool_type=kind, **window)
+    if pool_type == "sum":
+        return result
+    kernel, stride, pad, counts = windows(data.shape, kernel, global_pool, pooling_convention, stride, pad)
     if pool_type == "avg":
-        result = result / result.dtype.type(_elements(data.shape, kernel, global_pool, pooling_convention, stride, pad))
+        return result / result.dtype.type(math.prod(kernel))
+    if any(pad):
+        padded = _hold_padding(data.shape[2:], kernel, stride, pad, counts)
+        result = np.where(padded, np.maximum(result, result.dtype.type(0)), result)
     return result
 
 
-def _elements(shape: Any, kernel: Any, global_pool: bool, convention: str, stride: Any, pad: Any) -> int:
-    return math.prod(windows(shape, kernel, global_pool, convention, stride, pad)[0])
+def _hold_padding(lengths: Any, kernel: Any, stride: Any, pad: Any, counts: Any) -> np.ndarray:
+    """Return which windows hold elements of the padding; those that reach beyond data without any do not."""
+    padded = np.zeros((), bool)
+    for x, k, s, p, count in zip(lengths, kernel, stride, pad, counts, strict=True):
+        starts = np.arange(count) * s - p
+        padded = np.logical_or.outer(padded, (starts < 0) | ((starts + k > x) & (p > 0)))
+    return padded
 
 
 @operator(name="_tied_place", public=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -342,14 +341,14 @@ def _softmin_gradient(ans: Any, data: Any, *, axis: int, temperature: float | No
 
 @operator(name="SoftmaxActivation")
 def softmax_activation(data: np.ndarray, *, mode: Literal["instance", "channel"] = "instance") -> np.ndarray:
-    """Return the softmax over all elements of each instance, or over the channels at each position.
+    """Return the softmax over the last axis, or over the channels at each position.
 
     Parameters
     ----------
     data : NDArray
         Of shape (batch, ...).
     mode : {'instance', 'channel'}
-        Whether all axes but the first are normalised together, or axis 1 alone.
+        Whether the last axis is normalised, or axis 1. Of data of shape (batch, number) they are the same one.
 
     Returns
     -------
@@ -365,8 +364,8 @@ def softmax_activation(data: np.ndarray, *, mode: Literal["instance", "channel"]
     --------
     >>> from minpy import nd
     >>> nd.SoftmaxActivation(nd.zeros((1, 2, 2))).asnumpy()
-    array([[[0.25, 0.25],
-            [0.25, 0.25]]], dtype=float32)
+    array([[[0.5, 0.5],
+            [0.5, 0.5]]], dtype=float32)
     """
     return _softmax_activation_by(data, mode=mode, normalized=softmax_along)
 
@@ -376,15 +375,13 @@ def _softmax_activation_by(data: Any, *, mode: str, normalized: Callable[..., An
     if mode not in ("instance", "channel"):
         raise ArgumentError(f"SoftmaxActivation: unknown mode {mode!r}; expected 'instance' or 'channel'.")
     logits, dtype = _prepared("SoftmaxActivation", data, None, None)
-    if mode == "channel":
-        return normalized(logits, one_axis("SoftmaxActivation", 1, data.ndim)).astype(dtype, copy=False)
-    rows = logits.reshape(len(data), math.prod(data.shape[1:]))
-    return normalized(rows).reshape(data.shape).astype(dtype, copy=False)
+    axis = one_axis("SoftmaxActivation", 1 if mode == "channel" else -1, data.ndim)
+    return normalized(logits, axis).astype(dtype, copy=False)
 
 
 @softmax_activation.def_grad()
 def _softmax_activation_gradient(ans: Any, data: Any, *, mode: str) -> Any:
-    axis = 1 if mode == "channel" else tuple(range(1, np.ndim(ans)))
+    axis = 1 if mode == "channel" else -1
 
     def gradient(g: Any) -> Any:
         part = ans * g

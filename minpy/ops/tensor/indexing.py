@@ -408,15 +408,23 @@ def one_hot(
     hot = np.expand_dims(truncated(indices), -1) == np.arange(depth)
     if on_value == 1 and off_value == 0:
         return hot.astype(dtype)
-    return np.where(hot, on_value, off_value).astype(dtype)
+    on, off = _wrapped((on_value, off_value), dtype)
+    return np.where(hot, on, off)
+
+
+def _wrapped(values: Any, dtype: Any) -> np.ndarray:
+    """Return floats in a dtype; in one of integers fractions are cut off, and -1 is 255 in uint8."""
+    given = np.array(values, np.float64)
+    return given.astype(np.int64).astype(dtype) if np.dtype(dtype).kind in "iu" else given.astype(dtype)
 
 
 @one_hot.def_kernel
 def _one_hot_kernel(indices: Any, *, depth: int, on_value: float, off_value: float, dtype: str) -> Any:
     rows = truncated(indices).reshape(-1)
-    result = np.full((rows.size, depth), off_value, dtype) if off_value else np.zeros((rows.size, depth), dtype)
+    on, off = _wrapped((on_value, off_value), dtype)
+    result = np.full((rows.size, depth), off) if off_value else np.zeros((rows.size, depth), dtype)
     known = np.flatnonzero((rows >= 0) & (rows < depth))
-    result[known, rows[known]] = on_value
+    result[known, rows[known]] = on
     return result.reshape(*indices.shape, depth)
 
 
