@@ -168,7 +168,7 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: nd.broadcast_add(MATRIX, nd.ones((2,))), ShapeError, r"broadcast_add: shapes do not broadcast.*axis -1"),
     (lambda: nd.sum(MATRIX, axis=2), ShapeError, r"sum: axis 2 does not exist in an array of shape \(2, 3\)"),
     (lambda: nd.mean(MATRIX, axis=(1, -1)), ShapeError, r"mean: axis \(1, -1\) names an axis .* twice"),
-    (lambda: nd.argmax(MATRIX, axis=(0, 1)), ArgumentError, r"argmax: axis is tuple of 2: \[int 0, int 1\]; expected an integer or None"),
+    (lambda: nd.argmax(MATRIX, axis=(0, 1)), ArgumentError, r"argmax: axis is tuple of 2: \[int 0, int 1\]; expected"),
     (lambda: nd.argmax_channel(VECTOR), ShapeError, r"argmax_channel: axis 1 does not exist"),
     (lambda: nd.norm(MATRIX, ord=3), ArgumentError, r"norm: ord must be 1 or 2, got 3"),
     (lambda: nd.where(VECTOR, MATRIX, VECTOR), ShapeError, r"where: .* x \(2, 3\) and y \(3,\) do not fit"),

@@ -33,7 +33,6 @@ EXCEPTIONS: list[tuple[str, str, str]] = [
     ("gradient of ind*", "take* pick* batch_take", "positions"),
     ("gradient of data", "Embedding", "positions"),
     ("gradient of *", "_onehot_encode", "positions, and an array of which only shape and dtype matter"),
-    ("gradients", "_histogram*", "integer answers"),
     ("gradient of *", "_histogram*", "counts jump"),
     ("gradient of sequence_length", "SequenceMask", "lengths"),
     ("gradient of rois", "_contrib_*ROI*", "boxes are constants to the tape, as in MXNet"),

@@ -49,7 +49,7 @@ def histogram(
     Raises
     ------
     ArgumentError
-        Unless there are either edges, or a number of bins and their range.
+        Unless there are either edges, which ascend, or a number of bins and their range.
 
     Examples
     --------
@@ -66,7 +66,12 @@ def histogram(
         )
     given_bins: Any = bin_cnt if bins is None else bins
     ends: Any = range if bins is None else None
-    counts, edges = np.histogram(data, given_bins, ends)
+    numbers = data.astype(np.uint8) if data.dtype.kind == "b" else data
+    if isinstance(given_bins, np.ndarray) and given_bins.dtype.kind == "b":
+        given_bins = given_bins.astype(np.uint8)
+    if isinstance(given_bins, np.ndarray) and (given_bins[1:] < given_bins[:-1]).any():
+        raise ArgumentError("_histogram: the edges in bins do not ascend; sort them first, as with nd.sort(bins).")
+    counts, edges = np.histogram(numbers, given_bins, ends)
     return counts.astype(np.int64), edges.astype(data.dtype)
 
 
@@ -81,7 +86,7 @@ def _histogram_shapes(inputs: Any, outputs: Any, *, bin_cnt: int | None) -> Any:
     edges = merge_shapes(inputs[1], outputs[1])
     if edges is None:
         return inputs, outputs
-    count = edges[0] if edges[0] == UNKNOWN else edges[0] - 1
+    count = edges[0] if edges[0] == UNKNOWN else max(edges[0] - 1, 0)
     return [inputs[0], edges], [(count,), edges]
 
 
