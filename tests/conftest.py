@@ -30,6 +30,10 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(environment.undo)
 
 
+# They are scripts, which test_programs.py runs.
+collect_ignore_glob = ["programs/*.py"]
+
+
 @pytest.fixture(autouse=True)
 def _seeds() -> None:
     random.seed(0)
