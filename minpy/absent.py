@@ -151,6 +151,17 @@ ROWS = [
         "it is of `mx.image`, whose augmenters and iterators are still to come.",
     ),
     Row(
+        r"(symbol|sym)\.(np|numpy)\.random",
+        "shuffle",
+        "it changes an array in place, and a symbol has none. Use `sym.random.shuffle`, which returns the new order.",
+    ),
+    Row(
+        r"(symbol|sym)\.(np|numpy)\.random",
+        "multivariate_normal",
+        "how many numbers it draws hangs on shapes that a symbol does not know. Use mean + cholesky(cov) @ z, with z "
+        "from `sym.np.random.normal(size=...)`.",
+    ),
+    Row(
         "npx",
         "utils",
         "it is the file in which MXNet keeps `npx.save` and `npx.load`, which are there.",

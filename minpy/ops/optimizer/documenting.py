@@ -49,7 +49,7 @@ def documented(
     arrays : str
         What is said of the inputs.
     example : str
-        Lines of an interactive session.
+        Lines that are typed at a prompt, and what they print.
     source : str
         Where the update was published.
     **described : str

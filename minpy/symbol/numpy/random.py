@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy.core.switches import default_float
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 from minpy.symbol.numpy.arrays import call, is_symbol
 from minpy.symbol.numpy.creation import context_text
 from minpy.symbol.numpy.elementwise import FUNCTIONS as _ELEMENTWISE
@@ -34,6 +34,7 @@ __all__ = [
     "weibull",
 ]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.sym.np.random", "function", __all__)
 
 
 def drawn(kind: str, parameters: dict[str, Any], size: Any, ctx: Any, dtype: Any = None, typed: bool = True) -> Any:
