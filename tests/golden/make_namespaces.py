@@ -23,11 +23,19 @@ error contrib contrib.text contrib.text.embedding contrib.text.vocab contrib.tex
 contrib.symbol contrib.amp contrib.amp.amp contrib.quantization contrib.svrg_optimization contrib.io contrib.tensorboard
 profiler operator context name attribute executor th viz mon image image.image recordio kv init callback initializer
 library ndarray.ndarray symbol.symbol numpy.multiarray numpy_op_signature numpy_dispatch_protocol
+gluon gluon.block gluon.parameter gluon.trainer gluon.nn gluon.nn.basic_layers gluon.nn.conv_layers gluon.nn.activations
+gluon.rnn gluon.rnn.rnn_layer gluon.rnn.rnn_cell gluon.loss gluon.utils gluon.data gluon.data.dataset gluon.data.sampler
+gluon.data.dataloader gluon.contrib gluon.contrib.nn gluon.contrib.cnn gluon.contrib.rnn optimizer optimizer.optimizer
+optimizer.contrib lr_scheduler metric kvstore kvstore.base kvstore.kvstore
 """.split()  # noqa: SIM905
 PRIVATE = {
     "contrib.amp.amp": ["_amp_initialized"],
     "image.image": ["_get_interp_method"],
     "base": ["_as_list"],
+    "gluon.block": ["_BlockScope", "_flatten", "_regroup"],
+    "gluon.data.dataloader": ["_MultiWorkerIter", "_as_in_context"],
+    "gluon.loss": ["_apply_weighting", "_reshape_like"],
+    "gluon.utils": ["_get_repo_file_url", "_get_repo_url"],
     "contrib.text.embedding": ["_TokenEmbedding"],
 }
 CLASSES = {
@@ -41,6 +49,27 @@ CLASSES = {
     "operator.CustomOpProp": lambda mx: mx.operator.CustomOpProp,
     "AttrScope": lambda mx: mx.AttrScope,
     "name.NameManager": lambda mx: mx.name.NameManager,
+    "gluon.Block": lambda mx: mx.gluon.Block,
+    "gluon.HybridBlock": lambda mx: mx.gluon.HybridBlock,
+    "gluon.SymbolBlock": lambda mx: mx.gluon.SymbolBlock,
+    "gluon.Parameter": lambda mx: mx.gluon.Parameter,
+    "gluon.Constant": lambda mx: mx.gluon.Constant,
+    "gluon.ParameterDict": lambda mx: mx.gluon.ParameterDict,
+    "gluon.Trainer": lambda mx: mx.gluon.Trainer,
+    "gluon.nn.Sequential": lambda mx: mx.gluon.nn.Sequential,
+    "gluon.nn.HybridSequential": lambda mx: mx.gluon.nn.HybridSequential,
+    "gluon.rnn.RecurrentCell": lambda mx: mx.gluon.rnn.RecurrentCell,
+    "gluon.rnn.LSTM": lambda mx: mx.gluon.rnn.LSTM,
+    "gluon.data.DataLoader": lambda mx: mx.gluon.data.DataLoader,
+    "gluon.data.Dataset": lambda mx: mx.gluon.data.Dataset,
+    "optimizer.Optimizer": lambda mx: mx.optimizer.Optimizer,
+    "optimizer.Updater": lambda mx: mx.optimizer.Updater,
+    "initializer.Initializer": lambda mx: mx.initializer.Initializer,
+    "metric.EvalMetric": lambda mx: mx.metric.EvalMetric,
+    "metric.CompositeEvalMetric": lambda mx: mx.metric.CompositeEvalMetric,
+    "lr_scheduler.LRScheduler": lambda mx: mx.lr_scheduler.LRScheduler,
+    "kvstore.KVStore": lambda mx: mx.kvstore.KVStore,
+    "kvstore.KVStoreBase": lambda mx: mx.kvstore.KVStoreBase,
 }
 
 

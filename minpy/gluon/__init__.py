@@ -1,0 +1,3 @@
+"""Gluon: blocks, parameters, layers, losses, trainers."""
+
+__all__: list[str] = []

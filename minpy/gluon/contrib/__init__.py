@@ -1,0 +1,3 @@
+"""Layers and cells of `gluon.contrib`."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Datasets and loaders: `gluon.data`."""
+
+__all__: list[str] = []

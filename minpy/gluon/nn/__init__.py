@@ -1,0 +1,3 @@
+"""Layers: `gluon.nn`."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Recurrent layers and cells: `gluon.rnn`."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Initial values of parameters: `mx.init`."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Stores of parameters and gradients: `mx.kv`."""
+
+__all__: list[str] = []

@@ -1,0 +1,3 @@
+"""Learning rates that change with the number of updates."""
+
+__all__: list[str] = []

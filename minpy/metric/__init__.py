@@ -1,0 +1,3 @@
+"""Metrics of evaluation."""
+
+__all__: list[str] = []

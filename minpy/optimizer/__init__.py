@@ -1,0 +1,3 @@
+"""Optimizers: how weights follow their gradients."""
+
+__all__: list[str] = []
