@@ -14,7 +14,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-__all__ = ["Scope", "ThreadValues", "leaving", "state"]
+__all__ = ["Scope", "ThreadValues", "leaving", "questions", "state"]
 
 
 class ThreadValues(threading.local):
@@ -54,7 +54,12 @@ class _State(ThreadValues):
     bridging: bool  # whether HIPS autograd runs our gradient rules
 
 
+class _Questions(ThreadValues):
+    training: bool  # set when a program asks whether it trains: what it computes may depend on that
+
+
 state = _State(recording=False, training=False, bridging=False)
+questions = _Questions(training=False)
 
 
 class Scope:
