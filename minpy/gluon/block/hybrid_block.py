@@ -82,9 +82,14 @@ class HybridBlock(Block):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = [vars(one) for one in cls.__mro__[: cls.__mro__.index(HybridBlock)]]
-        written = [any(name in names for names in own) for name in ("forward", "hybrid_forward")]
-        cls._is_written_as_forward = written == [True, False]
+        own = cls.__mro__[: cls.__mro__.index(HybridBlock)]
+        written = any("forward" in vars(one) for one in own)
+        # A forward of the library's own knows symbols, as `hybrid_forward` does.
+        symbolic = any(
+            "hybrid_forward" in vars(one) or ("forward" in vars(one) and one.__module__.startswith("minpy.gluon."))
+            for one in own
+        )
+        cls._is_written_as_forward = written and not symbolic
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix, params)

@@ -69,6 +69,8 @@ class SymbolBlock(HybridBlock):
             variables.append(one)
         found, self._out_format = _flatten(outputs, "output")
         out = found[0] if len(found) == 1 else Group([one for one in found if one is not None])
+        there = {node.name: node for node in out.order if node.operator is None}
+        variables = [_variable(there[one.name]) if one.name in there else one for one in variables]
         self._symbol, self._inputs = out, variables
         names = {one.name for one in variables}
         states = set(out.list_auxiliary_states())
