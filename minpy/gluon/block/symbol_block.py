@@ -69,8 +69,7 @@ class SymbolBlock(HybridBlock):
             variables.append(one)
         found, self._out_format = _flatten(outputs, "output")
         out = found[0] if len(found) == 1 else Group([one for one in found if one is not None])
-        there = {node.name: node for node in out.order if node.operator is None}
-        variables = [_variable(there[one.name]) if one.name in there else one for one in variables]
+        variables = _found_in(out, variables)
         self._symbol, self._inputs = out, variables
         names = {one.name for one in variables}
         states = set(out.list_auxiliary_states())
@@ -149,8 +148,10 @@ class SymbolBlock(HybridBlock):
         if graph:
             self._cached_graph, self._out_format = graph, form
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "_cached_graph": self._cached_graph}
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._inputs = _found_in(self._symbol, self._inputs)
+        self._cached_graph = (self._inputs, self._symbol)
 
     def _trace(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
         if len(leaves) != len(self._inputs):
@@ -176,6 +177,12 @@ class SymbolBlock(HybridBlock):
     def reset_ctx(self, ctx: Any) -> None:
         """Move the parameters to other contexts."""
         self.collect_params().reset_ctx(ctx)
+
+
+def _found_in(out: Symbol, variables: Sequence[Symbol]) -> list[Symbol]:
+    """Return the variables of a graph that have these names; those that it has not, as they are."""
+    there = {node.name: node for node in out.order if node.operator is None}
+    return [_variable(there[one.name]) if one.name in there else one for one in variables]  # type: ignore[index]
 
 
 def _variable(node: Any) -> Symbol:
