@@ -35,6 +35,7 @@ __all__ = [
     "OutOfRangeError",
     "PicklingError",
     "ShapeError",
+    "UnknownShapeError",
 ]
 
 
@@ -67,6 +68,10 @@ class OutOfRangeError(ArgumentError, IndexError):
 
 class ShapeError(MXNetError, ValueError):
     """Shapes that do not fit together."""
+
+
+class UnknownShapeError(ShapeError):
+    """The shape of a value in a graph does not follow from those of the inputs: it may depend on values."""
 
 
 class DTypeError(MXNetError, TypeError):
