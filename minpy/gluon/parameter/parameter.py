@@ -520,8 +520,10 @@ class Parameter:
 
     def var(self) -> Symbol:
         """Return the variable that stands for it in symbols."""
-        if self._var is None or self._var_is_np is not is_np_shape():
-            self._var_is_np = is_np_shape()  # lengths that are not known are written otherwise
+        if (
+            self._var is None or self._var_is_np is not is_np_shape()
+        ):  # lengths that are not known are written otherwise
+            self._var_is_np = is_np_shape()
             self._var = symbol.var(
                 self.name,
                 shape=self.shape,
@@ -529,7 +531,7 @@ class Parameter:
                 lr_mult=self.lr_mult,
                 wd_mult=self.wd_mult,
                 init=self.init,
-                stype="default",  # whatever was asked for
+                stype="default",
             )
         return self._var
 
