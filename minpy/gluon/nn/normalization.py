@@ -85,7 +85,7 @@ class _BatchNorm(HybridBlock):
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({options}, in_channels={self.gamma.shape[0] or None})"
+        return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0] or None})"
 
 
 class BatchNorm(_BatchNorm):
@@ -356,7 +356,7 @@ class InstanceNorm(HybridBlock):
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({options}, in_channels={self.gamma.shape[0]})"
+        return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0]})"
 
 
 class LayerNorm(HybridBlock):
@@ -419,7 +419,7 @@ class LayerNorm(HybridBlock):
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({options}, in_channels={self.gamma.shape[0]})"
+        return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0]})"
 
 
 class GroupNorm(HybridBlock):
