@@ -674,7 +674,7 @@ NUMPY = [
 # All of the above, in this order.
 LAYERS = [
     Difference(
-        "The gradient of `BatchNormReLU` by the running averages is 0 in the wrong places.",
+        "The gradient of `BatchNormReLU` by the running averages is 0 in other places from run to run.",
         "It is 0 where the result is.",
         "Checked against finite differences.",
         "layers_basic_batch_norm_relu_numbers layers_basic_batch_norm_relu_global_numbers",
