@@ -1,6 +1,6 @@
 """Gluon: blocks, parameters, layers, losses, trainers."""
 
-from minpy.gluon import data, nn, rnn, utils
+from minpy.gluon import contrib, data, nn, rnn, utils
 from minpy.gluon.block import Block, HybridBlock, SymbolBlock
 from minpy.gluon.parameter import Constant, Parameter, ParameterDict
 from minpy.namespaces import listing, missing
@@ -12,6 +12,7 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "SymbolBlock",
+    "contrib",
     "data",
     "nn",
     "rnn",
