@@ -104,22 +104,6 @@ class _DeformableConv(HybridBlock):
             out = out.as_np_ndarray()
         return out if self.act is None else self.act(out)
 
-    def __repr__(self) -> str:
-        first, second = self.deformable_conv_weight.shape[:2]
-        told = self._kwargs_deformable_conv
-        parts = [f"{second or None} -> {first}", f"kernel_size={told['kernel']}", f"stride={told['stride']}"]
-        if told["pad"] != (0, 0):
-            parts.append(f"padding={told['pad']}")
-        if told["dilate"] != (1, 1):
-            parts.append(f"dilation={told['dilate']}")
-        if told["num_group"] != 1:
-            parts.append(f"groups={told['num_group']}")
-        if self.deformable_conv_bias is None:
-            parts.append("bias=False")
-        if self.act is not None:
-            parts.append(repr(self.act))
-        return f"{type(self).__name__}({', '.join(parts)})"
-
 
 class DeformableConvolution(_DeformableConv):
     """A convolution of images whose window takes each element from a place of its own.
@@ -201,6 +185,22 @@ class DeformableConvolution(_DeformableConv):
             x, offset, deformable_conv_weight, deformable_conv_bias, name="fwd", **self._kwargs_deformable_conv
         )
         return self._finish(out)
+
+    def __repr__(self) -> str:
+        first, second = self.deformable_conv_weight.shape[:2]
+        told = self._kwargs_deformable_conv
+        parts = [f"{second or None} -> {first}", f"kernel_size={told['kernel']}", f"stride={told['stride']}"]
+        if told["pad"] != (0, 0):
+            parts.append(f"padding={told['pad']}")
+        if told["dilate"] != (1, 1):
+            parts.append(f"dilation={told['dilate']}")
+        if told["num_group"] != 1:
+            parts.append(f"groups={told['num_group']}")
+        if self.deformable_conv_bias is None:
+            parts.append("bias=False")
+        if self.act is not None:
+            parts.append(repr(self.act))
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
 class ModulatedDeformableConvolution(_DeformableConv):
