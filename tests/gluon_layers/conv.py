@@ -10,8 +10,6 @@ SHORT = {axes: Floats((1, 4, *lengths)) for axes, lengths in {1: (4,), 2: (3, 2)
 LAYOUTS = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 # MXNet 1.9.1 has no gradient for it on a CPU.
 ON_GPUS = {"mxnet_runs": False}
-# MXNet 1.9.1 has them in gluon.contrib.nn only, MXNet 2 in gluon.nn.
-SHUFFLES = "shuffles = nn if hasattr(nn, 'PixelShuffle1D') else gluon.contrib.nn"
 
 
 def convolution(name: str, kind: str, options: str, axes: int, **claims: bool) -> Layer:
@@ -60,7 +58,8 @@ LAYERS = [
         for axes in (1, 2, 3)
         for layer in (
             Layer(f"max_pool{axes}d", f"nn.MaxPool{axes}D()", FIRST[axes], mxnet_predicts=False),
-            Layer(f"max_pool{axes}d_all", f"nn.MaxPool{axes}D(3, 2, 1, ceil_mode=True)", FIRST[axes], mxnet_predicts=False),
+            Layer(f"max_pool{axes}d_all", f"nn.MaxPool{axes}D(3, 2, 1, ceil_mode=True)", FIRST[axes],
+                  mxnet_predicts=False),
             Layer(f"max_pool{axes}d_last", f"nn.MaxPool{axes}D(2, 1, layout={LAYOUTS[axes]!r})", LAST[axes]),
             Layer(f"avg_pool{axes}d", f"nn.AvgPool{axes}D()", FIRST[axes]),
             Layer(f"avg_pool{axes}d_all", f"nn.AvgPool{axes}D(3, 2, 1, ceil_mode=True)", FIRST[axes]),
@@ -73,20 +72,24 @@ LAYERS = [
     ],
     Layer("max_pool2d_uneven", "nn.MaxPool2D((2, 3), (1, 2), (0, 1))", FIRST[2], mxnet_predicts=False),
     Layer("reflection_pad2d", "nn.ReflectionPad2D(2)", Floats((1, 2, 3, 4)), mxnet_numpy=False),
-    Layer("reflection_pad2d_sides", "nn.ReflectionPad2D((0, 0, 0, 0, 1, 2, 3, 0))", Floats((1, 2, 3, 4)), mxnet_numpy=False),
-    Layer("pixel_shuffle1d", "shuffles.PixelShuffle1D(2)", FIRST[1], setup=SHUFFLES, mxnet_numpy=False),
-    Layer("pixel_shuffle2d", "shuffles.PixelShuffle2D(2)", FIRST[2], setup=SHUFFLES, mxnet_numpy=False),
-    Layer("pixel_shuffle2d_uneven", "shuffles.PixelShuffle2D((1, 2))", FIRST[2], setup=SHUFFLES, mxnet_numpy=False),
-    Layer("pixel_shuffle3d", "shuffles.PixelShuffle3D((1, 2, 3))", Floats((1, 12, 2, 1, 3)), setup=SHUFFLES,
+    Layer("reflection_pad2d_sides", "nn.ReflectionPad2D((0, 0, 0, 0, 1, 2, 3, 0))", Floats((1, 2, 3, 4)),
+          mxnet_numpy=False),
+    Layer("pixel_shuffle1d", "gluon.contrib.nn.PixelShuffle1D(2)", FIRST[1], mxnet_numpy=False),
+    Layer("pixel_shuffle2d", "gluon.contrib.nn.PixelShuffle2D(2)", FIRST[2], mxnet_numpy=False),
+    Layer("pixel_shuffle2d_uneven", "gluon.contrib.nn.PixelShuffle2D((1, 2))", FIRST[2], mxnet_numpy=False),
+    Layer("pixel_shuffle3d", "gluon.contrib.nn.PixelShuffle3D((1, 2, 3))", Floats((1, 12, 2, 1, 3)),
           mxnet_numpy=False),
     deformable("deformable_convolution", "DeformableConvolution", "3, kernel_size=(3, 2), padding=1"),
     deformable("deformable_convolution_all", "DeformableConvolution",
-               "6, kernel_size=3, strides=2, padding=2, dilation=2, groups=2, num_deformable_group=2, activation='tanh'"),
+               "6, kernel_size=3, strides=2, padding=2, dilation=2, groups=2, num_deformable_group=2,"
+               " activation='tanh'"),
     deformable("deformable_convolution_no_bias", "DeformableConvolution",
                "3, kernel_size=2, use_bias=False, offset_use_bias=False"),
-    deformable("modulated_deformable_convolution", "ModulatedDeformableConvolution", "3, kernel_size=(3, 2), padding=1", **ON_GPUS),
+    deformable("modulated_deformable_convolution", "ModulatedDeformableConvolution",
+               "3, kernel_size=(3, 2), padding=1", **ON_GPUS),
     deformable("modulated_deformable_convolution_all", "ModulatedDeformableConvolution",
-               "6, kernel_size=3, strides=2, padding=2, groups=2, num_deformable_group=2, activation='tanh'", **ON_GPUS),
+               "6, kernel_size=3, strides=2, padding=2, groups=2, num_deformable_group=2, activation='tanh'",
+               **ON_GPUS),
     deformable("modulated_deformable_convolution_no_bias", "ModulatedDeformableConvolution",
                "3, kernel_size=2, use_bias=False, offset_use_bias=False", **ON_GPUS),
 ]  # fmt: skip

@@ -115,7 +115,7 @@ class _Conv(HybridBlock):
 
 
 class Conv1D(_Conv):
-    """A convolution of signals or sequences: each output is a sum over a window of the input, with weights that are learned.
+    """A convolution of signals or sequences: outputs are weighted sums over windows of the input.
 
     Along an axis of length n the output has floor((n + 2 padding - dilation (kernel_size - 1) - 1) / strides) + 1
     positions.
@@ -197,7 +197,7 @@ class Conv1D(_Conv):
 
 
 class Conv2D(_Conv):
-    """A convolution of images: each output is a sum over a window of the input, with weights that are learned.
+    """A convolution of images: outputs are weighted sums over windows of the input.
 
     Along an axis of length n the output has floor((n + 2 padding - dilation (kernel_size - 1) - 1) / strides) + 1
     positions.
@@ -281,7 +281,7 @@ class Conv2D(_Conv):
 
 
 class Conv3D(_Conv):
-    """A convolution of volumes or videos: each output is a sum over a window of the input, with weights that are learned.
+    """A convolution of volumes or videos: outputs are weighted sums over windows of the input.
 
     Along an axis of length n the output has floor((n + 2 padding - dilation (kernel_size - 1) - 1) / strides) + 1
     positions.

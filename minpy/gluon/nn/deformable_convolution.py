@@ -17,6 +17,8 @@ class _DeformableConv(HybridBlock):
     """What the two have in common; `_numbers` is how many the offsets' convolution computes for each element."""
 
     _numbers = 2
+    deformable_conv_weight: Any
+    deformable_conv_bias: Any
 
     def __init__(
         self,
@@ -44,7 +46,7 @@ class _DeformableConv(HybridBlock):
         super().__init__(prefix=prefix, params=params)
         layer = type(self).__name__
         if adj is not None:
-            raise ArgumentError(f"{layer}: adj is {describe(adj)}; only transposed convolutions have one. Leave it out.")
+            raise ArgumentError(f"{layer}: adj is {describe(adj)}; only transposed convolutions have one.")
         require_layout(layer, layout, 2, channels_last=False)
         kernel = per_axis(layer, "kernel_size", kernel_size, 2, 1)
         self._channels = whole(layer, "channels", channels, 1)

@@ -23,7 +23,7 @@ def _output_padding(layer: str, given: Any, strides: Any, count: int) -> tuple[i
 
 
 class Conv1DTranspose(_Conv):
-    """A transposed convolution of signals or sequences: what the gradient of a `Conv1D` does, which makes the output larger.
+    """A transposed convolution of signals or sequences: what the gradient of a `Conv1D` does to its input.
 
     Along an axis of length n the output has (n - 1) strides - 2 padding + dilation (kernel_size - 1) + output_padding +
     1 positions. See Zeiler et al., Deconvolutional Networks (2010).
@@ -113,7 +113,7 @@ class Conv1DTranspose(_Conv):
 
 
 class Conv2DTranspose(_Conv):
-    """A transposed convolution of images: what the gradient of a `Conv2D` does, which makes the output larger.
+    """A transposed convolution of images: what the gradient of a `Conv2D` does to its input.
 
     Along an axis of length n the output has (n - 1) strides - 2 padding + dilation (kernel_size - 1) + output_padding +
     1 positions. See Zeiler et al., Deconvolutional Networks (2010).
@@ -205,7 +205,7 @@ class Conv2DTranspose(_Conv):
 
 
 class Conv3DTranspose(_Conv):
-    """A transposed convolution of volumes or videos: what the gradient of a `Conv3D` does, which makes the output larger.
+    """A transposed convolution of volumes or videos: what the gradient of a `Conv3D` does to its input.
 
     Along an axis of length n the output has (n - 1) strides - 2 padding + dilation (kernel_size - 1) + output_padding +
     1 positions. See Zeiler et al., Deconvolutional Networks (2010).

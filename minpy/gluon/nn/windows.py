@@ -66,8 +66,8 @@ def require_layout(layer: str, layout: Any, count: int, channels_last: bool) -> 
     if layout == last:
         there, back = (0, count + 1, *range(1, count + 1)), (0, *range(2, count + 2), 1)
         raise ArgumentValueError(
-            f"{layer}: layout is {layout!r}, which convolutions do not have here; expected {first!r}. Transpose the data "
-            f"with x.transpose({there}), and the output with transpose({back}) if it has to be {last!r} again."
+            f"{layer}: layout is {layout!r}, which convolutions do not have here; expected {first!r}. Transpose the "
+            f"data with x.transpose({there}), and the output with transpose({back}) if it has to be {last!r} again."
         )
     expected = f"{first!r} or {last!r}" if channels_last else repr(first)
     raise ArgumentValueError(f"{layer}: layout is {layout!r}; expected {expected} for data of {count + 2} axes.")
