@@ -362,8 +362,8 @@ NUMBERS = [
         "layers_conv_max_pooling_predicting",
     ),
     Difference(
-        "On a CPU, the gradient of `Pooling(pool_type='avg', pooling_convention='full')` is for some lengths not that of "
-        "the means of the last windows, of which only a part lies in the data.",
+        "On a CPU, the gradient of `Pooling(pool_type='avg', pooling_convention='full')` is for some lengths not that "
+        "of the means of the last windows, of which only a part lies in the data.",
         "It is.",
         "That is the gradient.",
         "layers_conv_avg_pooling_parts_of_windows",

@@ -7,7 +7,8 @@ from typing import Any
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.nn.activations import Activation
-from minpy.gluon.nn.windows import per_axis, require_groups, require_layout, whole
+from minpy.gluon.nn.arguments import count as count_of
+from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
 
 __all__ = ["Conv1D", "Conv2D", "Conv3D"]
 
@@ -59,9 +60,9 @@ class _Conv(HybridBlock):
         super().__init__(prefix=prefix, params=params)
         layer, count = type(self).__name__, len(kernel_size)
         require_layout(layer, layout, count, channels_last=False)
-        self._channels = whole(layer, "channels", channels, 1)
-        self._in_channels = whole(layer, "in_channels", in_channels, 0)
-        groups = whole(layer, "groups", groups, 1)
+        self._channels = count_of(layer, "channels", channels, 1)
+        self._in_channels = count_of(layer, "in_channels", in_channels, 0)
+        groups = count_of(layer, "groups", groups, 1)
         require_groups(layer, groups, channels=self._channels, in_channels=self._in_channels)
         self._op_name = op_name
         self._kwargs: dict[str, Any] = {
@@ -98,7 +99,7 @@ class _Conv(HybridBlock):
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        first, second = self.weight.shape[:2]
+        first, second = self.weight.shape[:2]  # type: ignore[index]
         told, plain = self._kwargs, (0,) * len(self._kwargs["kernel"])
         parts = [f"{second or None} -> {first}", f"kernel_size={told['kernel']}", f"stride={told['stride']}"]
         if told["pad"] != plain:

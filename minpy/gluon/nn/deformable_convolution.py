@@ -8,7 +8,8 @@ from minpy.core.errors import ArgumentError, describe
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.nn.activations import Activation
-from minpy.gluon.nn.windows import per_axis, require_groups, require_layout, whole
+from minpy.gluon.nn.arguments import count as count_of
+from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
 
@@ -49,10 +50,10 @@ class _DeformableConv(HybridBlock):
             raise ArgumentError(f"{layer}: adj is {describe(adj)}; only transposed convolutions have one.")
         require_layout(layer, layout, 2, channels_last=False)
         kernel = per_axis(layer, "kernel_size", kernel_size, 2, 1)
-        self._channels = whole(layer, "channels", channels, 1)
-        self._in_channels = whole(layer, "in_channels", in_channels, 0)
-        groups = whole(layer, "groups", groups, 1)
-        deformable_groups = whole(layer, "num_deformable_group", num_deformable_group, 1)
+        self._channels = count_of(layer, "channels", channels, 1)
+        self._in_channels = count_of(layer, "in_channels", in_channels, 0)
+        groups = count_of(layer, "groups", groups, 1)
+        deformable_groups = count_of(layer, "num_deformable_group", num_deformable_group, 1)
         offset_channels = self._numbers * kernel[0] * kernel[1] * deformable_groups
         require_groups(
             layer, groups, channels=self._channels, in_channels=self._in_channels, offset_channels=offset_channels

@@ -6,31 +6,12 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any
 
-from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
+from minpy.core.errors import ArgumentValueError, ShapeError
 
-__all__ = ["CHANNELS_FIRST", "CHANNELS_LAST", "per_axis", "require_groups", "require_layout", "whole"]
+__all__ = ["CHANNELS_FIRST", "CHANNELS_LAST", "per_axis", "require_groups", "require_layout"]
 
 CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
-
-
-def whole(layer: str, argument: str, given: Any, least: int) -> int:
-    """Return a whole number, as an int.
-
-    Raises
-    ------
-    ArgumentError
-        If it is none, or below `least`; `layer` is the name of the class.
-    """
-    try:
-        number = index(given)
-    except TypeError:
-        raise ArgumentError(
-            f"{layer}: {argument} is {describe(given)}; expected a whole number >= {least}."
-        ) from None
-    if number < least:
-        raise ArgumentValueError(f"{layer}: {argument} is {number}; expected a whole number >= {least}.")
-    return number
 
 
 def per_axis(layer: str, argument: str, given: Any, count: int, least: int) -> tuple[int, ...]:
