@@ -99,7 +99,7 @@ class _Conv(HybridBlock):
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        first, second = self.weight.shape[:2]  # type: ignore[index]
+        first, second = (self.weight._shape or (self._channels, 0))[:2]
         told, plain = self._kwargs, (0,) * len(self._kwargs["kernel"])
         parts = [f"{second or None} -> {first}", f"kernel_size={told['kernel']}", f"stride={told['stride']}"]
         if told["pad"] != plain:

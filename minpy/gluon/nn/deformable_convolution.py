@@ -190,7 +190,7 @@ class DeformableConvolution(_DeformableConv):
         return self._finish(out)
 
     def __repr__(self) -> str:
-        first, second = self.deformable_conv_weight.shape[:2]
+        first, second = self.deformable_conv_weight._shape[:2]
         told = self._kwargs_deformable_conv
         parts = [f"{second or None} -> {first}", f"kernel_size={told['kernel']}", f"stride={told['stride']}"]
         if told["pad"] != (0, 0):
