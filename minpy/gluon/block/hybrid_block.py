@@ -549,7 +549,7 @@ class HybridBlock(Block):
     def _call_as_it_is(self, args: Sequence[Any]) -> Any:
         """Run the block unhybridized, and those inside as well."""
         was_active: list[HybridBlock] = []
-        self.apply(lambda block: was_active.append(block) if getattr(block, "_active", False) else None)
+        self.apply(lambda block: was_active.append(block) if isinstance(block, HybridBlock) and block._active else None)
         try:
             for block in was_active:
                 block._active = False

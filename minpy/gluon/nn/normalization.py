@@ -20,9 +20,7 @@ def _scale_and_shift(
     for name, wanted, init in (("gamma", scale, gamma_initializer), ("beta", center, beta_initializer)):
         request = "write" if wanted else "null"
         shape = (length,)
-        setattr(
-            layer, name, layer.params.get(name, grad_req=request, shape=shape, init=init, allow_deferred_init=True)
-        )
+        setattr(layer, name, layer.params.get(name, grad_req=request, shape=shape, init=init, allow_deferred_init=True))
 
 
 class _BatchNorm(HybridBlock):
