@@ -310,7 +310,8 @@ def as_classes(metric: EvalMetric, label: numpy.ndarray, classes: numpy.ndarray)
             f"{metric.name}: Shape of labels {label.shape} does not match shape of predictions: there are {label.size} "
             f"labels for {classes.size} predicted classes {classes.shape}."
         )
-    return label.astype("int64").ravel(), classes.astype("int64").ravel()
+    with numpy.errstate(invalid="ignore"):  # a nan becomes a class that there is not
+        return label.astype("int64").ravel(), classes.astype("int64").ravel()
 
 
 def checked_average(what: str, average: Any) -> str:

@@ -146,7 +146,7 @@ class _OfCounts(EvalMetric):
         if self.class_type == "binary":
             if label.size and label.max() > 1:
                 raise ArgumentValueError(f"{self.name}: labels of two classes are 0 and 1; there is {label.max()}.")
-            if pred.shape != label.shape and pred.ndim and pred.shape[-1] == 2:
+            if pred.size == 2 * label.size and pred.shape[-1:] == (2,):
                 pred = pred[..., 1]
             self._require_size(label, pred, pred.size)
             return label.reshape(-1, 1) == 1, pred.reshape(-1, 1) > self.threshold
