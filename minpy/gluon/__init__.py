@@ -1,3 +1,21 @@
 """Gluon: blocks, parameters, layers, losses, trainers."""
 
-__all__: list[str] = []
+from minpy.gluon import data, nn, rnn, utils
+from minpy.gluon.block import Block, HybridBlock, SymbolBlock
+from minpy.gluon.parameter import Constant, Parameter, ParameterDict
+from minpy.namespaces import listing, missing
+
+__all__ = [
+    "Block",
+    "Constant",
+    "HybridBlock",
+    "Parameter",
+    "ParameterDict",
+    "SymbolBlock",
+    "data",
+    "nn",
+    "rnn",
+    "utils",
+]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon", "name", __all__)
