@@ -1,6 +1,6 @@
 """Gluon: blocks, parameters, layers, losses, trainers."""
 
-from minpy.gluon import data, nn, rnn, utils
+from minpy.gluon import data, metric, nn, rnn, utils
 from minpy.gluon.block import Block, HybridBlock, SymbolBlock
 from minpy.gluon.parameter import Constant, Parameter, ParameterDict
 from minpy.namespaces import listing, missing
@@ -13,6 +13,7 @@ __all__ = [
     "ParameterDict",
     "SymbolBlock",
     "data",
+    "metric",
     "nn",
     "rnn",
     "utils",
