@@ -163,7 +163,8 @@ class Initializer:
             desc.global_init = self
         own = desc.attrs.get("__init__", "")
         if not (isinstance(own, str) and own == ""):
-            create_initializer(own)._init_weight(desc, arr)
+            made = own if hasattr(own, "_init_weight") else create_initializer(own)
+            made._init_weight(desc, arr)
             self._verbose_print(desc, own, arr)
             return
         for ending, method in _BY_ENDING:
