@@ -1,6 +1,6 @@
 """Gluon: blocks, parameters, layers, losses, trainers."""
 
-from minpy.gluon import contrib, data, nn, rnn, utils
+from minpy.gluon import contrib, data, metric, nn, rnn, utils
 from minpy.gluon.block import Block, HybridBlock, SymbolBlock
 from minpy.gluon.parameter import Constant, Parameter, ParameterDict
 from minpy.namespaces import listing, missing
@@ -14,6 +14,7 @@ __all__ = [
     "SymbolBlock",
     "contrib",
     "data",
+    "metric",
     "nn",
     "rnn",
     "utils",

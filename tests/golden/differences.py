@@ -424,6 +424,18 @@ NUMBERS = [
         "As `numpy.unravel_index` does.",
         "images_unravel_two_axes",
     ),
+    Difference(
+        "The gradient of `LeakyReLU(act_type='selu')` is wrong for negative numbers.",
+        "It is the derivative.",
+        "Checked against finite differences.",
+        "activation_selu",
+    ),
+    Difference(
+        "`BatchNorm(fix_gamma=True)` writes ones into gamma.",
+        "Gamma is taken as 1, and not changed.",
+        "Operators do not change their inputs; only the moving statistics are states.",
+        "batch_norm_fix_gamma_sets_gamma",
+    ),
 ]
 
 EXECUTORS = [
@@ -682,6 +694,85 @@ NUMPY = [
         "They are the gradients.",
         "Silently wrong gradients.",
         "np_P_std_x np_P_var_x_axis_0 np_P_std_x_axis_1_ddof_1 np_P_std_x_float64 np_P_linalg_pinv_x np_P_rot90_x",
+    ),
+]
+
+TRAINING = [
+    Difference(
+        "`init.Constant` of a list, or of a NumPy number, has no `dumps`; what `FusedRNN.dumps` wrote is not read.",
+        "They have, and it is.",
+        "Parameters of hybridized blocks keep their initializers in that form.",
+        "initializer_json_of_list initializer_json_of_number initializer_fused_json",
+    ),
+    Difference(
+        "`init.create` refuses `Mixed` and `Load`; initializers of arrays cannot be compared.",
+        "They are taken as they are; arrays are compared element by element.",
+        "Gluon makes initializers with `create`.",
+        "initializer_create_mixed initializer_equal_arrays",
+    ),
+    Difference(
+        "`init.Constant(None)` fills with nan.",
+        "An error.",
+        "A value that was forgotten shows as a loss that is nan.",
+        "initializer_constant_none",
+    ),
+    Difference(
+        "Metrics take NDArrays of `nd` only.",
+        "Also those of `np`, and NumPy's.",
+        "They hold numbers all the same.",
+        "metric_numpy_arrays metric_np_arrays",
+    ),
+    Difference(
+        "`PearsonCorrelation(average='micro')` is 0 globally, and `reset_local` leaves its local value.",
+        "The global value is that of everything, the local one begins anew.",
+        "What other metrics do.",
+        "metric_pearson_micro_floats metric_pearson_micro_matrices metric_pearson_micro_doubles",
+    ),
+    Difference(
+        "`TopKAccuracy` breaks ties by chance, refuses predictions of fewer classes than `top_k`, and takes predicted "
+        "classes for scores.",
+        "Of equal scores the lower classes come first, as in `Accuracy`; fewer classes are all among the first; "
+        "classes are compared with the labels.",
+        "One answer, whatever the version of NumPy.",
+        "metric_top_k_ties metric_top_k_of_all metric_top_k_classes",
+    ),
+    Difference(
+        "`F1` and `MCC` count labels of shape (n, 1) n times each.",
+        "Once.",
+        "Each label was compared with all predictions.",
+        "metric_f1_column",
+    ),
+    Difference(
+        "`PCC` leaves out what has no label, or no prediction.",
+        "An error, as of other metrics.",
+        "The value looks right.",
+        "metric_refused_pcc_lengths",
+    ),
+    Difference(
+        "`average` of `F1`, `MCC` and `PearsonCorrelation` may be any word: what is not 'macro' is 'micro'.",
+        "Other words are an error.",
+        "'weighted' is another average.",
+        "metric_refused_average",
+    ),
+    Difference(
+        "`get_config` of metrics leaves out `average` and `axis`; made again, `TopKAccuracy` is called "
+        "`top_k_accuracy_3_3`.",
+        "They are there, and it keeps its name.",
+        "It is there to make the same metric again.",
+        "metric_config_top_k metric_config_perplexity metric_config_perplexity_axis metric_config_f1 "
+        "metric_config_f1_micro metric_config_mcc_micro metric_config_pearson_micro metric_again_top_k",
+    ),
+    Difference(
+        "`CompositeEvalMetric.get_metric` returns a `ValueError` where there is no metric.",
+        "It raises an `IndexError`.",
+        "An error that is returned is noticed late.",
+        "metric_composite_get_no_metric",
+    ),
+    Difference(
+        "`metric.create(mx.metric.MAE)` takes the class for a function of label and prediction.",
+        "It makes a `MAE`.",
+        "Its updates would have failed.",
+        "metric_create_class",
     ),
 ]
 
