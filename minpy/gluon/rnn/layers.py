@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy import ndarray as nd
-from minpy import symbol
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, ShapeError
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
@@ -17,7 +16,6 @@ from minpy.gluon.rnn.recurrent_cell import StateInfo, made_state
 from minpy.gluon.rnn.sequences import in_mode
 from minpy.gluon.rnn.sequential import HybridSequentialRNNCell
 from minpy.ndarray import NDArray
-from minpy.symbol import Symbol
 
 __all__ = ["GRU", "LSTM", "RNN", "_RNNLayer"]
 
@@ -208,15 +206,15 @@ class _RNNLayer(HybridBlock):
         ShapeError
             If the shapes do not fit.
         """
-        given = states
         if isinstance(inputs, NDArray):
             self._require_inputs(inputs)
-            if states is None:
+            if states is None and not self._active:
                 batch_size = inputs.shape[self._layout.index("N")]
                 states = self.begin_state(batch_size, ctx=inputs.context, dtype=inputs.dtype)
-        elif states is None:
-            states = self.begin_state(0, func=symbol.zeros)
-        if isinstance(states, (NDArray, Symbol)):
+                return in_mode(super().__call__(inputs, states, *self._lengths(sequence_length), **kwargs)[0])
+        if states is None:  # the graph makes them, and returns none
+            return in_mode(super().__call__(inputs, None, *self._lengths(sequence_length), **kwargs))
+        if not isinstance(states, (list, tuple)):
             states = [states]
         wanted = 2 if self._mode == "lstm" else 1
         if len(states) != wanted:
@@ -225,16 +223,20 @@ class _RNNLayer(HybridBlock):
                 f"{'the output and the memory' if wanted == 2 else 'the output'} of the step before, as begin_state() "
                 "returns."
             )
-        if self._use_sequence_length and sequence_length is None:
+        self._require_states(inputs, states)
+        outputs, after = super().__call__(inputs, list(states), *self._lengths(sequence_length), **kwargs)
+        return in_mode(outputs), in_mode(list(after))
+
+    def _lengths(self, sequence_length: Any) -> tuple[Any, ...]:
+        """Return the further argument of a layer with lengths."""
+        if not self._use_sequence_length:
+            return ()
+        if sequence_length is None:
             raise ArgumentError(
                 f"{self.name}: sequence_length is missing, which use_sequence_length=True asks for: give "
                 "sequence_length=, an array of shape (batch,)."
             )
-        self._require_states(inputs, states)
-        further = (sequence_length,) if self._use_sequence_length else ()
-        outputs, after = super().__call__(inputs, list(states), *further, **kwargs)
-        outputs, after = in_mode(outputs), in_mode(after)
-        return outputs if given is None else (outputs, after)
+        return (sequence_length,)
 
     def _require_inputs(self, inputs: NDArray) -> None:
         known = self._reg_params["l0_i2h_weight"]._shape[1]  # type: ignore[index]
@@ -262,12 +264,15 @@ class _RNNLayer(HybridBlock):
             self._reg_params[name].shape = (_GATES[self._mode] * self._hidden_size, inputs.shape[2])
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **kwargs: Any) -> Any:
-        """Return the outputs, and the list of the last states."""
+        """Return the outputs, and, if states are given, the list of the last ones."""
+        has_states = states is not None
+        if not has_states:
+            states = self.begin_state(0, func=F.zeros)
         if self._layout == "NTC":
             inputs = F.swapaxes(inputs, dim1=0, dim2=1)
         parts = ("i2h_weight", "h2h_weight", "h2r_weight"), ("i2h_bias", "h2h_bias")
         flat = [
-            F.reshape(kwargs[f"{direction}{layer}_{part}"], shape=(-1,))
+            F.reshape(kwargs[f"{direction}{layer}_{part}"], shape=-1)
             for group in parts
             for layer in range(self._num_layers)
             for direction in "lr"[: self._dir]
@@ -295,7 +300,7 @@ class _RNNLayer(HybridBlock):
         )
         if self._layout == "NTC":
             outputs = F.swapaxes(outputs, dim1=0, dim2=1)
-        return outputs, after
+        return (outputs, after) if has_states else outputs
 
     # -- cells -----------------------------------------------------------------------------------------------------
 
@@ -505,8 +510,8 @@ class GRU(_RNNLayer):
     >>> layer = mx.gluon.rnn.GRU(4, use_sequence_length=True)
     >>> layer.initialize()
     >>> outputs = layer(mx.nd.ones((5, 2, 6)), sequence_length=mx.nd.array([5, 3]))
-    >>> outputs[3:, 1].asnumpy().any()
-    False
+    >>> outputs[3:, 1].asnumpy().tolist()
+    [[0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]]
     """
 
     def __init__(

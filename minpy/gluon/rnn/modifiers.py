@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 from minpy import ndarray as nd
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, describe
@@ -199,7 +199,7 @@ class ZoneoutCell(ModifierCell):
     ZoneoutCell(p_out=0.0, p_state=0.2, LSTMCell(None -> 12))
     """
 
-    _memory = ("_prev_output",)
+    _memory: ClassVar[tuple[str, ...]] = ("_prev_output",)
     _prev_output: Any
 
     def __init__(self, base_cell: Any, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0) -> None:
@@ -232,7 +232,7 @@ class ZoneoutCell(ModifierCell):
         if self.zoneout_states:
             after = [mixed(self.zoneout_states, new, old) for new, old in zip(after, states, strict=True)]
         if self.zoneout_outputs:
-            self._prev_output = output
+            vars(self)["_prev_output"] = output
         return output, after
 
 

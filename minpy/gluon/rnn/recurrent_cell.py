@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
@@ -11,7 +11,7 @@ from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.context import Context
 from minpy.core.errors import ArgumentError, MXNetError, describe
-from minpy.core.switches import is_np_array
+from minpy.core.switches import is_np_array, is_np_shape
 from minpy.gluon.block import Block, HybridBlock
 from minpy.gluon.rnn.remembering import Stepper, recalling_cells
 from minpy.gluon.rnn.sequences import as_asked, in_mode, masked, steps_of, the_last_valid
@@ -48,7 +48,9 @@ class RecurrentCell(Block):
     """
 
     # The attributes that a cell keeps from one step to the next, beside its states.
-    _memory: tuple[str, ...] = ()
+    _memory: ClassVar[tuple[str, ...]] = ()
+    _counter: int
+    _init_counter: int
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
@@ -57,10 +59,8 @@ class RecurrentCell(Block):
 
     def reset(self) -> None:
         """Forget what was kept from the steps before, so that the cell can begin another sequence."""
-        self._init_counter = -1
-        self._counter = -1
-        for name in self._memory:
-            setattr(self, name, None)
+        # Not as attributes are set: what is computed does not depend on these.
+        vars(self).update(dict.fromkeys(self._memory), _init_counter=-1, _counter=-1)
         for cell in self._children.values():
             if hasattr(cell, "reset"):
                 cell.reset()
@@ -106,7 +106,7 @@ class RecurrentCell(Block):
         self._require_unmodified("begin_state")
         states = []
         for info in self.state_info(batch_size):
-            self._init_counter += 1
+            vars(self)["_init_counter"] += 1
             states.append(
                 made_state(
                     func, f"{self._prefix}begin_state_{self._init_counter}", {**self._dtype_of_states(), **info}, kwargs
@@ -148,7 +148,7 @@ class RecurrentCell(Block):
         ArgumentError
             If there are more or fewer states than `state_info` says.
         """
-        self._counter += 1
+        vars(self)["_counter"] += 1
         states = args[1] if len(args) > 1 else kwargs.get("states", ())
         wanted = self._state_count()
         if not isinstance(states, (list, tuple)) or len(states) != wanted:
@@ -256,6 +256,12 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
     [1.0, 3.0, 6.0]
     """
 
+    _not_compared: ClassVar[frozenset[str]] = frozenset(["_counter", "_init_counter", "_modified"])
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._not_compared = cls._not_compared | frozenset(cls._memory)
+
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
 
@@ -295,6 +301,8 @@ def made_state(func: Callable[..., Any], name: str, info: StateInfo, options: St
     if module.startswith(np.__name__):  # these functions take what NumPy's take
         info.pop("__layout__", None)
         return func(**info)
+    if module.startswith("minpy.symbol") and is_np_shape():  # 0 is a length there
+        info["shape"] = tuple(length or -1 for length in info["shape"])
     if module.startswith(nd.__name__):  # and arrays have no attributes
         info.pop("__layout__", None)
     return func(name=name, **info)

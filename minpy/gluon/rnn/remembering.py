@@ -56,7 +56,7 @@ class Stepper(HybridBlock):
     def _write(self, memory: dict[str, Any]) -> None:
         cells = self._cells()
         for key, (index, name) in self._places.items():
-            setattr(cells[index], name, memory.get(key))
+            vars(cells[index])[name] = memory.get(key)
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, memory: dict[str, Any]) -> Any:
         """Return the output, the states, and what is remembered."""

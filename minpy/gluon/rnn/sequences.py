@@ -9,6 +9,7 @@ from minpy import ndarray as nd
 from minpy import symbol
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.core.switches import is_np_array
+from minpy.gluon.block.traced import Traced
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
 
@@ -37,7 +38,7 @@ def functions_of(values: Any) -> Any:
 
 def is_merged(inputs: Any) -> bool:
     """Tell whether a sequence is one array or symbol, not a list of steps."""
-    return isinstance(inputs, (NDArray, Symbol))
+    return isinstance(inputs, (NDArray, Symbol, Traced))
 
 
 def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any], Any, int]:
@@ -70,7 +71,7 @@ def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any]
             )
         steps = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)
         return list(steps), symbol, 0
-    if isinstance(inputs, NDArray):
+    if isinstance(inputs, (NDArray, Traced)):
         if inputs.ndim <= axis or inputs.shape[axis] != length:
             raise ShapeError(
                 f"{who}.unroll: length is {length}, and the inputs have shape {inputs.shape} with layout {layout!r}, "
@@ -136,7 +137,7 @@ def reversed_in_time(steps: Sequence[Any], valid_length: Any) -> list[Any]:
         functions.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True
     )
     found = functions.split(turned, axis=0, num_outputs=len(steps), squeeze_axis=1)
-    return [found] if isinstance(found, NDArray) else list(found)
+    return list(found) if isinstance(found, (list, tuple, Symbol)) else [found]
 
 
 def in_mode(values: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from minpy.core.errors import ArgumentError
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
@@ -37,7 +37,7 @@ class VariationalDropoutCell(ModifierCell):
     (2, 4, 3)
     """
 
-    _memory = ("drop_inputs_mask", "drop_states_mask", "drop_outputs_mask")
+    _memory: ClassVar[tuple[str, ...]] = ("drop_inputs_mask", "drop_states_mask", "drop_outputs_mask")
     drop_inputs_mask: Any
     drop_states_mask: Any
     drop_outputs_mask: Any
@@ -69,7 +69,7 @@ class VariationalDropoutCell(ModifierCell):
         mask = recalled(getattr(self, f"drop_{kind}_mask"), like)
         if mask is None:
             mask = F.Dropout(F.ones_like(like), p=rate)
-            setattr(self, f"drop_{kind}_mask", mask)
+            vars(self)[f"drop_{kind}_mask"] = mask
         return mask
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
