@@ -4,5 +4,8 @@ from minpy.gluon.contrib import cnn, nn
 from minpy.namespaces import listing, missing
 
 __all__ = ["cnn", "nn"]
+from minpy.gluon.contrib import rnn
+
+__all__ = ["rnn"]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.contrib", "name", __all__)
