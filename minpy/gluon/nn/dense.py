@@ -78,4 +78,4 @@ class Dense(HybridBlock):
 
     def __repr__(self) -> str:
         out, inputs = self.weight.shape
-        return f"{type(self).__name__}({inputs or None} -> {out}, {self.act._act_type if self.act else 'linear'})"
+        return f"{type(self).__name__}({inputs or None} -> {out}, {self.act or 'linear'})"

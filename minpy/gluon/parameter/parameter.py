@@ -125,6 +125,7 @@ class Parameter:
         self._deferred_init: tuple[Any, ...] = ()
         self._trainer: Any = None
         self._var: Any = None
+        self._var_is_np = False
         self._owned = False  # whether a block, or a ParameterDict, has it
         self._grad_req = "null"
         self.grad_req = grad_req
@@ -516,15 +517,17 @@ class Parameter:
 
     def var(self) -> Symbol:
         """Return the variable that stands for it in symbols."""
-        if self._var is None:
+        shape = self.shape  # what is not known is written in another way under np_shape
+        if self._var is None or self._var_is_np != is_np_shape():
+            self._var_is_np = is_np_shape()
             self._var = symbol.var(
                 self.name,
-                shape=self._shape,
+                shape=shape,
                 dtype=self._dtype,
                 lr_mult=self.lr_mult,
                 wd_mult=self.wd_mult,
                 init=self.init,
-                stype=self._stype,
+                stype="default",
             )
         return self._var
 
