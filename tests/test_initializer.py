@@ -365,8 +365,8 @@ REFUSED = {
         lambda: initialized(init.MSRAPrelu(), (3,)),
         ValueError,
         (
-            "MSRAPrelu: 'w_weight' has shape (3,); at least two axes are needed, outputs and inputs, from whose numbers "
-            "the scale follows. Give it another initializer, such as mx.init.Uniform()."
+            "MSRAPrelu: 'w_weight' has shape (3,); at least two axes are needed, outputs and inputs, from whose "
+            "numbers the scale follows. Give it another initializer, such as mx.init.Uniform()."
         ),
     ),
     "xavier's distribution": (
@@ -393,8 +393,8 @@ REFUSED = {
         lambda: initialized(init.Bilinear(), (3, 3)),
         ValueError,
         (
-            "Bilinear: 'w_weight' cannot hold a bilinear interpolation: expected the shape (channels, channels, height, "
-            "width) of a deconvolution's weight, got (3, 3)."
+            "Bilinear: 'w_weight' cannot hold a bilinear interpolation: expected the shape (channels, channels, "
+            "height, width) of a deconvolution's weight, got (3, 3)."
         ),
     ),
     "biases of a scalar": (
@@ -429,8 +429,8 @@ REFUSED = {
         lambda: initialized(init.FusedRNN(init.Zero(), 2, 1, "rnn_tanh"), (15,)),
         ValueError,
         (
-            "FusedRNN: 'w_weight' has 15 elements; 1 layer(s) of rnn_tanh with 2 units in 1 direction(s) need 8 + 2 for "
-            "each input."
+            "FusedRNN: 'w_weight' has 15 elements; 1 layer(s) of rnn_tanh with 2 units in 1 direction(s) need 8 + 2 "
+            "for each input."
         ),
     ),
     "mixed numbers": (
@@ -447,8 +447,8 @@ REFUSED = {
         lambda: initialized(init.Mixed(["a", "bias"], [init.Zero(), init.One()]), (2,), name="x_bias"),
         ValueError,
         (
-            "Mixed: 'x_bias' matches none of the patterns 'a', 'bias'. 'a' occurs in it, but not at its beginning: write "
-            "'.*a'. Add '.*' as the last pattern, with an initializer for all other names."
+            "Mixed: 'x_bias' matches none of the patterns 'a', 'bias'. 'a' occurs in it, but not at its beginning: "
+            "write '.*a'. Add '.*' as the last pattern, with an initializer for all other names."
         ),
     ),
     "load what": (

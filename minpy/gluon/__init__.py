@@ -1,10 +1,22 @@
 """Gluon: blocks, parameters, layers, losses, trainers."""
 
 from minpy.gluon import data, loss, nn, rnn, utils
-from minpy.gluon.block import Block, HybridBlock
+from minpy.gluon.block import Block, HybridBlock, SymbolBlock
 from minpy.gluon.parameter import Constant, Parameter, ParameterDict
 from minpy.namespaces import listing, missing
 
-__all__ = ["Block", "Constant", "HybridBlock", "Parameter", "ParameterDict", "data", "loss", "nn", "rnn", "utils"]
+__all__ = [
+    "Block",
+    "Constant",
+    "HybridBlock",
+    "Parameter",
+    "ParameterDict",
+    "SymbolBlock",
+    "data",
+    "loss",
+    "nn",
+    "rnn",
+    "utils",
+]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon", "name", __all__)

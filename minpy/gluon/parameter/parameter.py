@@ -21,6 +21,7 @@ from minpy.core.errors import (
     ShapeError,
     describe,
 )
+from minpy.core.state import TRACES, tracing
 from minpy.core.switches import is_np_array, is_np_shape
 from minpy.gluon.parameter.errors import DeferredInitializationError
 from minpy.gluon.parameter.shapes import as_shape, is_complete, joined
@@ -249,10 +250,10 @@ class Parameter:
             )
             return
         contexts = _contexts(ctx, self.name)
-        if init is None:
-            init = self.init
         if default_init is None:
             default_init = initializer.Uniform()
+        if init is None:
+            init = default_init if self.init is None else self.init
         if not is_complete(self._shape) and not self._allow_deferred_init:
             raise ShapeError(
                 f"Parameter {self.name!r} cannot be initialized: its shape is {self._shape}. Give the lengths that are "
@@ -279,7 +280,7 @@ class Parameter:
         with pause():
             if data is None:
                 data = (np if is_np_array() else nd).zeros(self._shape, dtype=self._dtype, ctx=cpu())
-                description = initializer.InitDesc(self.name, {"__init__": "" if init is None else init})
+                description = initializer.InitDesc(self.name, {"__init__": init})
                 initializer.create(default_init)(description, data)
             self._deferred_init = ()
             self._init_impl(data, contexts)
@@ -369,6 +370,8 @@ class Parameter:
         ContextError
             If it is not initialized on this context.
         """
+        if TRACES and tracing.trace is not None:
+            return tracing.trace.parameter(self)
         arrays = self._data
         if arrays is not None and len(arrays) == 1 and (ctx is None or arrays[0].context == ctx):
             return arrays[0]
@@ -517,12 +520,22 @@ class Parameter:
 
     def var(self) -> Symbol:
         """Return the variable that stands for it in symbols."""
+<<<<<<< HEAD
         shape = self.shape  # what is not known is written in another way under np_shape
         if self._var is None or self._var_is_np != is_np_shape():
             self._var_is_np = is_np_shape()
             self._var = symbol.var(
                 self.name,
                 shape=shape,
+=======
+        if (
+            self._var is None or self._var_is_np is not is_np_shape()
+        ):  # lengths that are not known are written otherwise
+            self._var_is_np = is_np_shape()
+            self._var = symbol.var(
+                self.name,
+                shape=self.shape,
+>>>>>>> main
                 dtype=self._dtype,
                 lr_mult=self.lr_mult,
                 wd_mult=self.wd_mult,
