@@ -33,6 +33,7 @@ __all__ = [
     "OutOfRangeError",
     "PicklingError",
     "ShapeError",
+    "StaleGradientError",
 ]
 
 
@@ -107,6 +108,10 @@ class FileAccessError(MXNetError, OSError):
 
 class FileMissingError(FileAccessError, FileNotFoundError):
     """A file or folder that does not exist."""
+
+
+class StaleGradientError(MXNetError, UserWarning):
+    """A step of a Trainer for which `backward` has not computed all gradients."""
 
 
 class MutationError(MXNetError, ValueError):

@@ -3,8 +3,9 @@
 from minpy.gluon import data, nn, rnn, utils
 from minpy.gluon.block import Block, HybridBlock
 from minpy.gluon.parameter import Constant, Parameter, ParameterDict
+from minpy.gluon.trainer import Trainer
 from minpy.namespaces import listing, missing
 
-__all__ = ["Block", "Constant", "HybridBlock", "Parameter", "ParameterDict", "data", "nn", "rnn", "utils"]
+__all__ = ["Block", "Constant", "HybridBlock", "Parameter", "ParameterDict", "Trainer", "data", "nn", "rnn", "utils"]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon", "name", __all__)
