@@ -28,7 +28,9 @@ __all__ = [
     "MissingPartError",
     "MutationError",
     "NoGradientError",
+    "NoValueError",
     "NotRecordedError",
+    "NotTraceableError",
     "OperatorError",
     "OutOfRangeError",
     "PicklingError",
@@ -50,6 +52,14 @@ class ArgumentError(MXNetError, TypeError):
 
 class ArgumentValueError(ArgumentError, ValueError):
     """An argument of the right kind, with a value that cannot be taken."""
+
+
+class NoValueError(ArgumentError, AttributeError):
+    """A symbol is asked for what only arrays have: values, or a shape."""
+
+
+class NotTraceableError(ArgumentError):
+    """What a hybridized block does cannot become a graph: it depends on values, or changes arrays."""
 
 
 class OutOfRangeError(ArgumentError, IndexError):

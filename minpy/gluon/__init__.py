@@ -1,11 +1,24 @@
 """Gluon: blocks, parameters, layers, losses, trainers."""
 
-from minpy.gluon import data, nn, rnn, utils
-from minpy.gluon.block import Block, HybridBlock
+from minpy.gluon import data, nn, rnn, trainer, utils
+from minpy.gluon.block import Block, HybridBlock, SymbolBlock
 from minpy.gluon.parameter import Constant, Parameter, ParameterDict
 from minpy.gluon.trainer import Trainer
 from minpy.namespaces import listing, missing
 
-__all__ = ["Block", "Constant", "HybridBlock", "Parameter", "ParameterDict", "Trainer", "data", "nn", "rnn", "utils"]
+__all__ = [
+    "Block",
+    "Constant",
+    "HybridBlock",
+    "Parameter",
+    "ParameterDict",
+    "SymbolBlock",
+    "Trainer",
+    "data",
+    "nn",
+    "rnn",
+    "trainer",
+    "utils",
+]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon", "name", __all__)

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 from minpy import ndarray as nd
 from minpy import symbol
 from minpy.context import Context, current_context
-from minpy.core.errors import ArgumentError, ContextError, MXNetError, ShapeError, describe
-from minpy.core.state import questions, state
+from minpy.core.errors import (
+    ArgumentError,
+    ContextError,
+    MXNetError,
+    NotTraceableError,
+    NoValueError,
+    ShapeError,
+    describe,
+)
+from minpy.core.state import TRACES, questions, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.guards import CHANGES, Guards
 from minpy.gluon.block.nesting import _flatten, _regroup
+from minpy.gluon.block.templates import filled, template_of
+from minpy.gluon.block.traced import Trace, Traced, place_in_program
 from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
+from minpy.gluon.parameter.shapes import is_complete
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
 __all__ = ["HybridBlock"]
+
+_MOST_GRAPHS = 32
+# Attributes of all blocks, which say nothing of what one computes.
+_INTERNAL = frozenset(
+    """
+    _active _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op _cached_op_args
+    _callback _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs _guards _in_format _monitor_all
+    _name _out_format _params _prefix _reg_params _retraced _scope
+    """.split()  # noqa: SIM905
+)
 
 
 class HybridBlock(Block):
@@ -55,6 +75,22 @@ class HybridBlock(Block):
     [2.0, 4.0]
     """
 
+    # Whether it defines `forward`, and not `hybrid_forward`: MXNet 2's way, with `mx.np`.
+    _is_written_as_forward: ClassVar[bool] = False
+    # Plain attributes that what it computes does not depend on, beside those of all blocks.
+    _not_compared: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = cls.__mro__[: cls.__mro__.index(HybridBlock)]
+        written = any("forward" in vars(one) for one in own)
+        # A forward of the library's own knows symbols, as `hybrid_forward` does.
+        symbolic = any(
+            "hybrid_forward" in vars(one) or ("forward" in vars(one) and one.__module__.startswith("minpy.gluon."))
+            for one in own
+        )
+        cls._is_written_as_forward = written and not symbolic
+
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         super().__init__(prefix, params)
         self._active = False
@@ -63,11 +99,14 @@ class HybridBlock(Block):
         self._backend_opts: dict[str, Any] = {}
         self._callback: Callable[..., Any] | None = None
         self._monitor_all = False
+        self._asks_for_training = self._asks_for_shapes = False
+        self._retraced = 0
         self._clear_cached_op()
 
     def _clear_cached_op(self) -> None:
         """Forget what the block was traced to: the next call traces it again."""
         self._graphs: dict[Any, CachedGraph] = {}
+        self._guards: Guards | None = None
         self._cached_graph: tuple[Any, ...] = ()
         self._cached_op: Any = None
         self._cached_op_args: list[Any] = []
@@ -75,9 +114,12 @@ class HybridBlock(Block):
         self._out_format: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "_graphs": {}, "_cached_graph": (), "_cached_op": None, "_cached_op_args": []}
+        forgotten = {"_graphs": {}, "_guards": None, "_cached_graph": (), "_cached_op": None, "_cached_op_args": []}
+        return {**vars(self), **forgotten}
 
     def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _INTERNAL:
+            CHANGES.count += 1
         super().__setattr__(name, value)
         if isinstance(value, HybridBlock):
             self._clear_cached_op()
@@ -198,40 +240,110 @@ class HybridBlock(Block):
         return self._cached_graph
 
     def _cached(self, args: Sequence[Any]) -> tuple[CachedGraph, list[Any]]:
-        """Return the graph for arguments of this form, traced if it is not there, and the arguments in a flat list."""
-        leaves, form = _flatten(args, "input")
-        key = (str(form), is_np_array())
-        graph = self._graphs.get(key) or self._graphs.get((*key, state.training))
+        """Return the graph for such arguments, traced if it is not there, and the arguments in a flat list."""
+        if self._guards is not None and not self._guards.hold():
+            self._clear_cached_op()
+            self._retraced += 1
+        if self._is_written_as_forward:
+            leaves: list[Any] = []
+            form: Any = template_of(args, leaves)
+        else:
+            leaves, form = _flatten(args, "input")
+        graph = self._graphs.get(self._key(leaves, form))
         if graph is None:
-            questions.training = False
-            graph = self._trace(leaves, form)
-            if questions.training:
-                key = (*key, state.training)  # what is computed depends on it
-            self._graphs[key] = graph
-            if not self._cached_graph:
-                self._in_format, self._out_format = form, graph.form
-                self._cached_graph = ([one for one in graph.inputs if one is not None], graph.out)
+            graph = self._trace_noting(leaves, form)
         return graph, leaves
 
+    def _key(self, leaves: Sequence[Any], form: Any) -> Any:
+        """Return what a graph is for: the form of arguments, and what tracing has asked for."""
+        key = [repr(form), is_np_array()]
+        if self._asks_for_training:
+            key.append(state.training)
+        if self._asks_for_shapes:
+            key += [(leaf.shape, leaf.dtype, leaf.context) for leaf in leaves]
+        return tuple(key)
+
+    def _trace_noting(self, leaves: list[Any], form: Any) -> CachedGraph:
+        """Trace the block, and note what the graph is for."""
+        asked_before, questions.training = questions.training, False
+        try:
+            graph = self._trace_forward(leaves, form) if self._is_written_as_forward else self._trace(leaves, form)
+            asked = questions.training
+        finally:
+            questions.training = asked_before or questions.training
+        if asked and not self._asks_for_training:
+            self._asks_for_training = True
+            self._graphs.clear()
+        key = self._key(leaves, form)
+        while len(self._graphs) >= _MOST_GRAPHS:
+            del self._graphs[next(iter(self._graphs))]
+        self._graphs[key] = graph
+        if self._guards is None:
+            blocks: dict[int, Block] = {}
+            self.apply(lambda block: blocks.setdefault(id(block), block))
+            self._guards = Guards(blocks.values(), _INTERNAL)
+        if not self._cached_graph:
+            self._in_format = form
+            self._cached_graph = ([one for one in graph.inputs if one is not None], graph.out)
+            self._cached_op = graph.operator
+        return graph
+
+    def _input_variables(self, leaves: Sequence[Any]) -> list[str]:
+        return ["data"] if len(leaves) == 1 else [f"data{index}" for index in range(len(leaves))]
+
     def _trace(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
-        inputs = [
-            None if leaf is None else symbol.var("data" if len(leaves) == 1 else f"data{index}")
-            for index, leaf in enumerate(leaves)
+        """Return the graph that `hybrid_forward` makes of symbols."""
+        inputs: list[Any] = [
+            None if leaf is None else symbol.var(name)
+            for leaf, name in zip(leaves, self._input_variables(leaves), strict=True)
         ]
         if is_np_array():
             inputs = [None if one is None else one.as_np_ndarray() for one in inputs]
         grouped = _regroup(inputs, form)[0]
         own = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
-        with self.name_scope():
-            out = self.hybrid_forward(symbol, *grouped, **own)
+        try:
+            with self.name_scope():
+                out = self.hybrid_forward(symbol, *grouped, **own)
+        except NoValueError as error:
+            raise NotTraceableError(
+                f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: {error} "
+                "Choose with F.where or F.contrib.cond; or leave the block that does it unhybridized: call "
+                "hybridize(False) on it, or derive it from Block."
+            ) from error
         found, out_form = _flatten(out, "output")
+        self._out_format = out_form
         out_symbols = [one for one in found if one is not None]
-        parameters = {parameter.name: parameter for parameter in self.collect_params().values()}
+        if not out_symbols:
+            raise ArgumentError(f"{self.name}: hybrid_forward returned {describe(out)}; expected symbols.")
+        rebuild = None if out_form == 0 else lambda values: _regrouped(values, out_form)
         group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
-        return CachedGraph(self.name, inputs, group, out_form, parameters)
+        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name())
+
+    def _trace_forward(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
+        """Return the graph that `forward` makes of stand-ins for arrays."""
+        with Trace(self.name, is_np_array() or not _is_of_mxnet(leaves[0]), leaves[0].context) as trace:
+            given = [
+                trace.argument(name, leaf) for name, leaf in zip(self._input_variables(leaves), leaves, strict=True)
+            ]
+            out = self._call_as_written(filled(form, given), {})
+            found: list[Any] = []
+            out_form = template_of(trace.unwrapped(out), found, Symbol)
+        if not found:
+            raise ArgumentError(f"{self.name}: forward returned {describe(out)}; expected arrays.")
+        self._out_format = out_form
+        rebuild = lambda values: filled(out_form, values)
+        group = found[0] if len(found) == 1 and len(found[0].values) == 1 else Group(found)
+        inputs = [one.symbol for one in given]
+        if trace.asked_for_shapes and not self._asks_for_shapes:
+            self._asks_for_shapes = True
+            self._graphs.clear()
+        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured)
+
+    def _parameters_by_name(self) -> dict[str, Any]:
+        return {parameter.name: parameter for parameter in self.collect_params().values()}
 
     def _variable(self, parameter: Any) -> Symbol:
-        variable = parameter.var()
+        variable: Symbol = parameter.var()
         return variable.as_np_ndarray() if is_np_array() else variable
 
     # -- inference -------------------------------------------------------------------------------------------------
@@ -243,7 +355,20 @@ class HybridBlock(Block):
         ----------
         *args : NDArray, or nested lists of them
         """
+        if self._is_written_as_forward and not self._active:
+            raise ShapeError(
+                f"{self.name}: parameters have shapes that are not known yet ({self._unknown()}), and a block that defines "
+                "forward says how they follow from its arguments in a method: `def infer_shape(self, x): "
+                "self.weight.shape = (self.units, x.shape[1])`. Define it, or give the shapes when parameters are made."
+            )
         self._infer("shape", args)
+
+    def _unknown(self) -> str:
+        return ", ".join(
+            f"{parameter.name} {parameter.shape}"
+            for parameter in self._reg_params.values()
+            if not is_complete(parameter._shape)
+        )
 
     def infer_type(self, *args: Any) -> None:
         """Set the dtypes of all parameters from those of the inputs.
@@ -256,10 +381,11 @@ class HybridBlock(Block):
 
     def _infer(self, what: str, args: Sequence[Any]) -> None:
         graph, leaves = self._cached(args)
+        names = graph.out.list_inputs()
         given = {
             one.name: getattr(leaf, what)
             for one, leaf in zip(graph.inputs, leaves, strict=True)
-            if one is not None and one.name in graph.out.list_inputs()
+            if one is not None and one.name in names
         }
         infer = graph.out.infer_shape_partial if what == "shape" else graph.out.infer_type_partial
         arguments, _, states = infer(**given)
@@ -291,6 +417,16 @@ class HybridBlock(Block):
 
     # -- calls -----------------------------------------------------------------------------------------------------
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what the block computes; see `Block.__call__`."""
+        if TRACES and tracing.trace is not None:
+            return self._call_in_trace(tracing.trace, args, kwargs)
+        if self._is_written_as_forward:
+            return self._call_written(args, kwargs)
+        if self._forward_pre_hooks or self._forward_hooks:
+            return super().__call__(*args, **kwargs)
+        return self.forward(*args, **kwargs)
+
     def forward(self, x: Any, *args: Any) -> Any:
         """Return what `hybrid_forward` computes: of arrays, of symbols, or by the graph that the block has become.
 
@@ -300,9 +436,9 @@ class HybridBlock(Block):
         """
         first = x if isinstance(x, (NDArray, Symbol)) else self._first(x, args)
         if isinstance(first, NDArray):
-            context = first.context
             if self._active:
                 return self._call_cached_op(x, *args)
+            context = first.context
             try:
                 own = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
             except DeferredInitializationError:
@@ -317,6 +453,47 @@ class HybridBlock(Block):
         own = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
         with self.name_scope():
             return self.hybrid_forward(symbol, x, *args, **own)
+
+    def _call_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a block that defines `forward`, outside of traces."""
+        if not self._active:
+            return self._call_as_written(args, kwargs)
+        if kwargs:
+            bound = inspect.signature(self.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args = bound.args
+        for before in [*self._forward_pre_hooks.values()]:
+            before(self, args)
+        leaves: list[Any] = []
+        template_of(args, leaves)
+        out = self._call_cached_op(*args) if leaves else self._call_as_written(args, {})
+        for after in [*self._forward_hooks.values()]:
+            after(self, args, out)
+        return out
+
+    def _call_as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
+        waiting = [parameter for parameter in self._reg_params.values() if parameter._deferred_init]
+        if waiting:
+            if any(not is_complete(parameter._shape) for parameter in waiting):
+                self.infer_shape(*args)
+            if tracing.trace is None:
+                for parameter in waiting:
+                    parameter._finish_deferred_init()
+        if tracing.trace is not None:
+            return self.forward(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
+
+    def _call_in_trace(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the block while one that it is inside of is traced."""
+        if self._is_written_as_forward:
+            return self._call_as_written(args, kwargs)
+        leaves: list[Any] = []
+        template_of((args, kwargs), leaves, (Traced, NDArray))
+        if not leaves:  # symbols: what `hybrid_forward` of a block around it computes
+            return super().__call__(*args, **kwargs)
+        in_numpy = trace.in_numpy if isinstance(leaves[0], NDArray) else leaves[0]._in_numpy
+        return trace.call(super().__call__, args, kwargs, in_numpy)
 
     def _first(self, x: Any, args: Sequence[Any]) -> Any:
         """Return the first array or symbol among nested arguments."""
@@ -336,6 +513,8 @@ class HybridBlock(Block):
         """Call the graph that the block has become."""
         graph, leaves = self._cached(args)
         try:
+            if self._callback is not None:
+                graph.observe(leaves, self._callback, self._monitor_all, state.training)
             return graph(leaves)
         except DeferredInitializationError:
             self._initialize_deferred(args)
@@ -410,6 +589,10 @@ class HybridBlock(Block):
         for child in self._children.values():
             child._callback, child._monitor_all = callback, monitor_all
 
-    if TYPE_CHECKING:
 
-        def apply(self, fn: Callable[[Block], Any]) -> Self: ...
+def _is_of_mxnet(array: Any) -> bool:
+    return bool(array._keeps_dtype)
+
+
+def _regrouped(values: list[Any], form: Any) -> Any:
+    return _regroup(values, form)[0]

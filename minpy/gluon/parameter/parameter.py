@@ -21,6 +21,7 @@ from minpy.core.errors import (
     ShapeError,
     describe,
 )
+from minpy.core.state import TRACES, tracing
 from minpy.core.switches import is_np_array, is_np_shape
 from minpy.gluon.parameter.errors import DeferredInitializationError
 from minpy.gluon.parameter.shapes import as_shape, is_complete, joined
@@ -125,6 +126,7 @@ class Parameter:
         self._deferred_init: tuple[Any, ...] = ()
         self._trainer: Any = None
         self._var: Any = None
+        self._var_is_np = False
         self._owned = False  # whether a block, or a ParameterDict, has it
         self._grad_req = "null"
         self.grad_req = grad_req
@@ -248,10 +250,10 @@ class Parameter:
             )
             return
         contexts = _contexts(ctx, self.name)
-        if init is None:
-            init = self.init
         if default_init is None:
             default_init = initializer.Uniform()
+        if init is None:
+            init = default_init if self.init is None else self.init
         if not is_complete(self._shape) and not self._allow_deferred_init:
             raise ShapeError(
                 f"Parameter {self.name!r} cannot be initialized: its shape is {self._shape}. Give the lengths that are "
@@ -278,7 +280,7 @@ class Parameter:
         with pause():
             if data is None:
                 data = (np if is_np_array() else nd).zeros(self._shape, dtype=self._dtype, ctx=cpu())
-                description = initializer.InitDesc(self.name, {"__init__": "" if init is None else init})
+                description = initializer.InitDesc(self.name, {"__init__": init})
                 initializer.create(default_init)(description, data)
             self._deferred_init = ()
             self._init_impl(data, contexts)
@@ -368,6 +370,8 @@ class Parameter:
         ContextError
             If it is not initialized on this context.
         """
+        if TRACES and tracing.trace is not None:
+            return tracing.trace.parameter(self)
         arrays = self._data
         if arrays is not None and len(arrays) == 1 and (ctx is None or arrays[0].context == ctx):
             return arrays[0]
@@ -516,10 +520,13 @@ class Parameter:
 
     def var(self) -> Symbol:
         """Return the variable that stands for it in symbols."""
-        if self._var is None:
+        if (
+            self._var is None or self._var_is_np is not is_np_shape()
+        ):  # lengths that are not known are written otherwise
+            self._var_is_np = is_np_shape()
             self._var = symbol.var(
                 self.name,
-                shape=self._shape,
+                shape=self.shape,
                 dtype=self._dtype,
                 lr_mult=self.lr_mult,
                 wd_mult=self.wd_mult,
