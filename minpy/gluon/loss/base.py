@@ -46,8 +46,8 @@ def _apply_weighting(F: Any, loss: Any, weight: float | None = None, sample_weig
         return loss
     if not isinstance(weight, numbers.Number):
         raise ArgumentError(
-            f"the weight of a loss is a number, got {describe(weight)}. Give weights of samples when the loss is called, "
-            "as loss(pred, label, sample_weight)."
+            f"the weight of a loss is a number, got {describe(weight)}. Give weights of samples when the loss is "
+            "called: loss(pred, label, sample_weight)."
         )
     return loss * weight
 

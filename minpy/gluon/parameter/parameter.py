@@ -520,14 +520,6 @@ class Parameter:
 
     def var(self) -> Symbol:
         """Return the variable that stands for it in symbols."""
-<<<<<<< HEAD
-        shape = self.shape  # what is not known is written in another way under np_shape
-        if self._var is None or self._var_is_np != is_np_shape():
-            self._var_is_np = is_np_shape()
-            self._var = symbol.var(
-                self.name,
-                shape=shape,
-=======
         if (
             self._var is None or self._var_is_np is not is_np_shape()
         ):  # lengths that are not known are written otherwise
@@ -535,7 +527,6 @@ class Parameter:
             self._var = symbol.var(
                 self.name,
                 shape=self.shape,
->>>>>>> main
                 dtype=self._dtype,
                 lr_mult=self.lr_mult,
                 wd_mult=self.wd_mult,
