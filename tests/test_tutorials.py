@@ -49,10 +49,9 @@ PARAMETERS = re.compile(
 )
 
 
-def blocks_of(name: str) -> list[tuple[int, str]]:
-    """Return the blocks of code of a tutorial, with the number of lines before each."""
-    text = (TUTORIALS / f"{name}.md").read_text(encoding="utf-8")
-    return [(text.count("\n", 0, block.start(1)), block[1]) for block in BLOCK.finditer(text)]
+def blocks_of(name: str) -> list[str]:
+    """Return the blocks of code of a tutorial."""
+    return BLOCK.findall((TUTORIALS / f"{name}.md").read_text(encoding="utf-8"))
 
 
 def renamed(block: str) -> str:
@@ -60,19 +59,23 @@ def renamed(block: str) -> str:
     return re.sub(r"^(import|from) mxnet\b", r"\1 minpy", block, flags=re.MULTILINE)
 
 
-def run_blocks(name: str) -> tuple[dict[str, Any], list[str]]:
-    """Run the blocks of a tutorial one after the other; return their variables, and what each printed."""
+def run_blocks(name: str, folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """Run the blocks of a tutorial one after the other; return their variables, and what each printed.
+
+    Each has a file of its own, as cells of notebooks do: the library looks at the source of methods there.
+    """
     scope: dict[str, Any] = {"__name__": "tutorial"}
     printed = []
-    for lines, block in blocks_of(name):
+    for index, block in enumerate(blocks_of(name)):
         source = renamed(block)
         changed = [line for line, other in zip(block.splitlines(), source.splitlines(), strict=True) if line != other]
         assert all(line.startswith(("import ", "from ")) for line in changed)
+        script = folder / f"{name}_{index}.py"
+        script.write_text(source, encoding="utf-8")
         output = io.StringIO()
         with contextlib.redirect_stdout(output), warnings.catch_warnings():
             warnings.filterwarnings("ignore", "custom operator '(sigmoid|dense)' is registered twice")
-            code = compile("\n" * lines + source, str(TUTORIALS / f"{name}.md"), "exec", dont_inherit=True)
-            exec(code, scope)
+            exec(compile(source, str(script), "exec", dont_inherit=True), scope)
         printed.append(output.getvalue())
     return scope, printed
 
@@ -80,7 +83,7 @@ def run_blocks(name: str) -> tuple[dict[str, Any], list[str]]:
 def run_unchanged(name: str, folder: Path) -> str:
     """Run a tutorial as a script, which imports MXNet, and return what it prints."""
     script = folder / f"{name}.py"
-    script.write_text("\n".join(block for _, block in blocks_of(name)), encoding="utf-8")
+    script.write_text("\n".join(blocks_of(name)), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(HERE.parent), "OPENBLAS_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "minpy", str(script)]
     result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=120)
@@ -92,9 +95,9 @@ def run_unchanged(name: str, folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def operators() -> tuple[dict[str, Any], list[str]]:
+def operators(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], list[str]]:
     """Runs the tutorial on custom operators; its variables, and what it printed."""
-    return run_blocks("custom_operators")
+    return run_blocks("custom_operators", tmp_path_factory.mktemp("tutorial"))
 
 
 @pytest.fixture
@@ -155,9 +158,9 @@ def test_custom_operators_unchanged(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def layers() -> tuple[dict[str, Any], list[str]]:
+def layers(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, Any], list[str]]:
     """Runs the tutorial on custom layers; its variables, and what it printed."""
-    return run_blocks("custom_layers")
+    return run_blocks("custom_layers", tmp_path_factory.mktemp("tutorial"))
 
 
 def check_parameters_printed(printed: str) -> None:
@@ -211,8 +214,8 @@ def test_custom_layers_unchanged(tmp_path: Path) -> None:
 # -- MinPy's operator --------------------------------------------------------------------------------------------------
 
 
-def test_the_customized_operator() -> None:
-    scope, printed = run_blocks("customized_operator")
+def test_the_customized_operator(tmp_path: Path) -> None:
+    scope, printed = run_blocks("customized_operator", tmp_path)
     assert not any(printed)
     softmax: Callable[..., Any] = scope["my_softmax"]
     x, y = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.6]]), np.array([2, 0])
