@@ -244,26 +244,39 @@ class HybridBlock(Block):
         if self._guards is not None and not self._guards.hold():
             self._clear_cached_op()
             self._retraced += 1
-        if self._is_written_as_forward:
-            leaves: list[Any] = []
-            form: Any = template_of(args, leaves)
+        leaves: list[Any]
+        form: Any
+        for one in args:
+            if not isinstance(one, NDArray):
+                leaves, form = self._taken_apart(args)
+                break
         else:
-            leaves, form = _flatten(args, "input")
+            leaves, form = [*args], None  # arrays and nothing else, as it is mostly
         graph = self._graphs.get(self._key(leaves, form))
         if graph is None:
-            graph = self._trace_noting(leaves, form)
+            graph = self._trace_noting(leaves, self._taken_apart(args)[1] if form is None else form, form)
         return graph, leaves
+
+    def _taken_apart(self, args: Sequence[Any]) -> tuple[list[Any], Any]:
+        """Return the arrays among nested arguments, and the form that they are in."""
+        if self._is_written_as_forward:
+            leaves: list[Any] = []
+            return leaves, template_of(args, leaves)
+        return _flatten(args, "input")
 
     def _key(self, leaves: Sequence[Any], form: Any) -> Any:
         """Return what a graph is for: the form of arguments, and what tracing has asked for."""
-        key = [repr(form), is_np_array()]
+        known = len(leaves) if form is None else repr(form)
+        if not self._asks_for_training and not self._asks_for_shapes:
+            return known, is_np_array()
+        key = [known, is_np_array()]
         if self._asks_for_training:
             key.append(state.training)
         if self._asks_for_shapes:
-            key += [(leaf.shape, leaf.dtype, leaf.context) for leaf in leaves]
+            key += [None if leaf is None else (leaf.shape, leaf.dtype, leaf.context) for leaf in leaves]
         return tuple(key)
 
-    def _trace_noting(self, leaves: list[Any], form: Any) -> CachedGraph:
+    def _trace_noting(self, leaves: list[Any], form: Any, short: Any) -> CachedGraph:
         """Trace the block, and note what the graph is for."""
         asked_before, questions.training = questions.training, False
         try:
@@ -274,7 +287,7 @@ class HybridBlock(Block):
         if asked and not self._asks_for_training:
             self._asks_for_training = True
             self._graphs.clear()
-        key = self._key(leaves, form)
+        key = self._key(leaves, short)
         while len(self._graphs) >= _MOST_GRAPHS:
             del self._graphs[next(iter(self._graphs))]
         self._graphs[key] = graph
