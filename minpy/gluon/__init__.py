@@ -1,6 +1,6 @@
 """Gluon: blocks, parameters, layers, losses, trainers."""
 
-from minpy.gluon import data, loss, nn, rnn, trainer, utils
+from minpy.gluon import contrib, data, loss, nn, rnn, trainer, utils
 from minpy.gluon.block import Block, HybridBlock, SymbolBlock
 from minpy.gluon.parameter import Constant, Parameter, ParameterDict
 from minpy.gluon.trainer import Trainer
@@ -14,6 +14,7 @@ __all__ = [
     "ParameterDict",
     "SymbolBlock",
     "Trainer",
+    "contrib",
     "data",
     "loss",
     "nn",

@@ -1,3 +1,8 @@
 """Layers and cells of `gluon.contrib`."""
 
-__all__: list[str] = []
+from minpy.gluon.contrib import nn
+from minpy.namespaces import listing, missing
+
+__all__ = ["nn"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.contrib", "name", __all__)

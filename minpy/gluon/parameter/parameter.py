@@ -520,10 +520,8 @@ class Parameter:
 
     def var(self) -> Symbol:
         """Return the variable that stands for it in symbols."""
-        if (
-            self._var is None or self._var_is_np is not is_np_shape()
-        ):  # lengths that are not known are written otherwise
-            self._var_is_np = is_np_shape()
+        if self._var is None or self._var_is_np is not is_np_shape():
+            self._var_is_np = is_np_shape()  # lengths that are not known are written otherwise
             self._var = symbol.var(
                 self.name,
                 shape=self.shape,
@@ -531,7 +529,7 @@ class Parameter:
                 lr_mult=self.lr_mult,
                 wd_mult=self.wd_mult,
                 init=self.init,
-                stype="default",
+                stype="default",  # whatever was asked for
             )
         return self._var
 

@@ -1,0 +1,12 @@
+"""Layers of `gluon.contrib`."""
+
+from minpy.gluon.contrib.nn import basic_layers
+from minpy.gluon.contrib.nn.concurrent import Concurrent, HybridConcurrent
+from minpy.gluon.contrib.nn.sparse_embedding import SparseEmbedding
+from minpy.gluon.nn.functions import Identity
+from minpy.gluon.nn.normalization import SyncBatchNorm
+from minpy.namespaces import listing, missing
+
+__all__ = ["Concurrent", "HybridConcurrent", "Identity", "SparseEmbedding", "SyncBatchNorm", "basic_layers"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.contrib.nn", "name", __all__)

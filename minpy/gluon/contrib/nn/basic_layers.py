@@ -1,0 +1,11 @@
+"""The layers of `gluon.contrib.nn` under the module's name that MXNet has."""
+
+from minpy.gluon.contrib.nn.concurrent import Concurrent, HybridConcurrent
+from minpy.gluon.contrib.nn.sparse_embedding import SparseEmbedding
+from minpy.gluon.nn.functions import Identity
+from minpy.gluon.nn.normalization import SyncBatchNorm
+from minpy.namespaces import listing, missing
+
+__all__ = ["Concurrent", "HybridConcurrent", "Identity", "SparseEmbedding", "SyncBatchNorm"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.contrib.nn.basic_layers", "name", __all__)
