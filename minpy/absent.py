@@ -110,6 +110,7 @@ ROWS = [
         "what is for finance is in the package numpy-financial.",
     ),
     Row(r"base|contrib\.text\.\w+", "libinfo|vocab|base|C", _IMPORTED),
+    Row(r"optimizer\.optimizer", "numpy|pickle", _IMPORTED),
     Row("np.linalg", "fallback_linalg", "it lists functions that MXNet leaves to NumPy."),
     Row(
         "test_utils",
