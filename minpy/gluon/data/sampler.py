@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy
@@ -188,7 +188,7 @@ class BatchSampler(Sampler):
     """
 
     def __init__(self, sampler: Any, batch_size: int, last_batch: str = "keep") -> None:
-        if not (hasattr(sampler, "__iter__") and isinstance(sampler, Sized)):
+        if not (hasattr(sampler, "__iter__") and hasattr(sampler, "__len__")):
             raise ArgumentError(f"BatchSampler: expected a Sampler, got {describe(sampler)}.")
         if last_batch not in ("keep", "discard", "rollover"):
             raise ArgumentValueError(
