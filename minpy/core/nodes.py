@@ -67,7 +67,7 @@ class Output:
 
 
 class Leaf:
-    """A variable: where gradients end up. `gradient` is the array that `backward` writes; it sets `fresh` when it has."""
+    """A variable: where gradients end up. `gradient` is the array that `backward` writes, which then sets `fresh`."""
 
     __slots__ = ("dtype", "fresh", "gradient", "request", "sequence", "shape")
 

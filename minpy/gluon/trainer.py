@@ -20,6 +20,7 @@ from minpy.core.errors import (
     describe,
 )
 from minpy.core.nodes import Leaf
+from minpy.core.state import state
 from minpy.files import access_error, checked_path, write_whole
 from minpy.gluon.parameter import Parameter, ParameterDict
 from minpy.kvstore import KVStore, KVStoreBase
@@ -252,6 +253,8 @@ class Trainer:
         ------
         StaleGradientError
             If `backward` has not computed the gradient of a parameter since the last step. Nothing has changed then.
+        MXNetError
+            Inside `record`.
         DeferredInitializationError
             If a parameter has no values yet.
 
@@ -320,7 +323,7 @@ class Trainer:
         Raises
         ------
         MXNetError
-            If the store updates parameters.
+            If the store updates parameters; inside `record`.
         StaleGradientError
             If `backward` has not computed the gradient of a parameter. Nothing has changed then.
         """
@@ -341,6 +344,11 @@ class Trainer:
 
     def _rescaled(self, function: str, batch_size: Any) -> float:
         """Return what gradients are multiplied by."""
+        if state.recording:
+            raise MXNetError(
+                f"Trainer.{function} is called inside autograd.record(), where parameters must not change: call it "
+                "after the `with` block, as backward."
+            )
         try:
             return self._scale / float(batch_size)
         except (TypeError, ValueError, ZeroDivisionError):

@@ -307,9 +307,7 @@ class KVStore(KVStoreBase):
         array([0.75, 0.75], dtype=float32)
         """
         if not isinstance(optimizer, opt.Optimizer):
-            advice = (
-                f" Make one: mx.optimizer.create({optimizer!r})." if isinstance(optimizer, str) else ""
-            )
+            advice = f" Make one: mx.optimizer.create({optimizer!r})." if isinstance(optimizer, str) else ""
             raise ArgumentError(f"set_optimizer: expected an Optimizer, got {describe(optimizer)}.{advice}")
         self._set_updater(opt.get_updater(optimizer))
 
