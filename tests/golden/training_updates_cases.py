@@ -2,7 +2,7 @@
 
 _STEPS = """
 import warnings
-warnings.simplefilter("ignore")
+warnings.simplefilter("ignore", UserWarning)
 random = np.random.RandomState(7)
 shapes = {shapes}
 weights = [nd.array(random.uniform(-1, 1, shape), dtype={dtype!r}) for shape in shapes]

@@ -31,7 +31,7 @@ def _adamax_step(
     mean *= beta1
     mean += other
     largest *= beta2
-    np.maximum(largest, np.abs(step, step), largest)
+    np.maximum(largest, np.abs(step, step), out=largest)
     np.multiply(mean, lr, step)
     step /= largest
     np.subtract(weight, step, out)
