@@ -397,7 +397,28 @@ class Traced:
 
 # What gives a view in NumPy's semantics, or may.
 _VIEWS = frozenset(
-    ["T", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "diag", "diagonal", "expand_dims", "flip", "flatten", "getitem", "moveaxis", "ravel", "reshape", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose"]
+    [
+        "T",
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "broadcast_to",
+        "diag",
+        "diagonal",
+        "expand_dims",
+        "flip",
+        "flatten",
+        "getitem",
+        "moveaxis",
+        "ravel",
+        "reshape",
+        "rollaxis",
+        "rot90",
+        "split",
+        "squeeze",
+        "swapaxes",
+        "transpose",
+    ]
 )
 _OF_ARRAYS = frozenset(
     "asnumpy asscalar attach_grad backward copyto drop_grad grad item tolist tostype wait_to_read".split()  # noqa: SIM905
