@@ -355,6 +355,20 @@ NUMBERS = [
         "pooling_call_nan pooling_call_int_max",
     ),
     Difference(
+        "On a CPU, the gradient of max pooling goes to the first element of each window under "
+        "`record(train_mode=False)`.",
+        "It goes to the largest, in every mode.",
+        "That is the gradient.",
+        "layers_conv_max_pooling_predicting",
+    ),
+    Difference(
+        "On a CPU, the gradient of `Pooling(pool_type='avg', pooling_convention='full')` is for some lengths not that "
+        "of the means of the last windows, of which only a part lies in the data.",
+        "It is.",
+        "That is the gradient.",
+        "layers_conv_avg_pooling_parts_of_windows",
+    ),
+    Difference(
         "`Pooling(pooling_convention='same')` is an error, or for one dimension only.",
         "There are ceil(length / stride) windows along every axis, with the padding that this takes.",
         "That is what the name promises.",

@@ -48,8 +48,8 @@ _INTERNAL = frozenset(
 class HybridBlock(Block):
     """A block whose computation can become a graph: `hybridize()` makes it one, at the next call.
 
-    A subclass says in `hybrid_forward(self, F, x, *args, **parameters)` what it computes, with functions of `F` only: that
-    is `mx.nd`, or `mx.sym` while the graph is made. Its parameters are given by the names of the attributes.
+    A subclass says in `hybrid_forward(self, F, x, *args, **parameters)` what it computes, with functions of `F` only:
+    that is `mx.nd`, or `mx.sym` while the graph is made. Its parameters are given by the names of the attributes.
 
     Parameters
     ----------
@@ -114,7 +114,13 @@ class HybridBlock(Block):
         self._out_format: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        forgotten = {"_graphs": {}, "_guards": None, "_cached_graph": (), "_cached_op": None, "_cached_op_args": []}
+        forgotten: dict[str, Any] = {
+            "_graphs": {},
+            "_guards": None,
+            "_cached_graph": (),
+            "_cached_op": None,
+            "_cached_op_args": [],
+        }
         return {**vars(self), **forgotten}
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -136,7 +142,8 @@ class HybridBlock(Block):
             what = repr(block) if isinstance(block, Block) else describe(block)
             raise ArgumentError(
                 f"{self.name}: a child of a HybridBlock must be a HybridBlock, got {what}. Derive it from HybridBlock "
-                "(a function: gluon.nn.HybridLambda), or derive the whole from Block (Sequential, not HybridSequential)."
+                "(a function: gluon.nn.HybridLambda), or derive the whole from Block (Sequential, not "
+                "HybridSequential)."
             )
         super().register_child(block, name)
         self._clear_cached_op()
@@ -269,7 +276,7 @@ class HybridBlock(Block):
         known = len(leaves) if form is None else repr(form)
         if not self._asks_for_training and not self._asks_for_shapes:
             return known, is_np_array()
-        key = [known, is_np_array()]
+        key: list[Any] = [known, is_np_array()]
         if self._asks_for_training:
             key.append(state.training)
         if self._asks_for_shapes:
@@ -319,8 +326,8 @@ class HybridBlock(Block):
                 out = self.hybrid_forward(symbol, *grouped, **own)
         except NoValueError as error:
             raise NotTraceableError(
-                f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: {error} "
-                "Choose with F.where or F.contrib.cond; or leave the block that does it unhybridized: call "
+                f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
+                f"{error} Choose with F.where or F.contrib.cond; or leave the block that does it unhybridized: call "
                 "hybridize(False) on it, or derive it from Block."
             ) from error
         found, out_form = _flatten(out, "output")
@@ -370,8 +377,8 @@ class HybridBlock(Block):
         """
         if self._is_written_as_forward and not self._active:
             raise ShapeError(
-                f"{self.name}: parameters have shapes that are not known yet ({self._unknown()}), and a block that defines "
-                "forward says how they follow from its arguments in a method: `def infer_shape(self, x): "
+                f"{self.name}: parameters have shapes that are not known yet ({self._unknown()}), and a block that "
+                "defines forward says how they follow from its arguments in a method: `def infer_shape(self, x): "
                 "self.weight.shape = (self.units, x.shape[1])`. Define it, or give the shapes when parameters are made."
             )
         self._infer("shape", args)
@@ -575,14 +582,14 @@ class HybridBlock(Block):
         """
         if not self._cached_graph:
             raise MXNetError(
-                f"{self.name}.export: there is no graph yet. Call hybridize(), then the block with a batch of data, and "
-                "then export."
+                f"{self.name}.export: there is no graph yet. Call hybridize(), then the block with a batch of data, "
+                "and then export."
             )
         out: Symbol = self._cached_graph[1]
         parameters = {parameter.name: parameter for parameter in self.collect_params().values()}
         arrays = {}
-        for kind, names in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
-            arrays.update({f"{kind}:{name}": parameters[name]._reduce() for name in names if name in parameters})
+        for kind, found in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
+            arrays.update({f"{kind}:{name}": parameters[name]._reduce() for name in found if name in parameters})
         names = f"{os.fspath(path)}-symbol.json", f"{os.fspath(path)}-{epoch:04d}.params"
         out.save(names[0], remove_amp_cast=remove_amp_cast)
         nd.save(names[1], arrays)
