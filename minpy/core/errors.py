@@ -35,6 +35,7 @@ __all__ = [
     "OutOfRangeError",
     "PicklingError",
     "ShapeError",
+    "StaleGradientError",
     "UnknownShapeError",
 ]
 
@@ -122,6 +123,10 @@ class FileAccessError(MXNetError, OSError):
 
 class FileMissingError(FileAccessError, FileNotFoundError):
     """A file or folder that does not exist."""
+
+
+class StaleGradientError(MXNetError, UserWarning):
+    """A step of a Trainer for which `backward` has not computed all gradients."""
 
 
 class MutationError(MXNetError, ValueError):

@@ -776,6 +776,46 @@ TRAINING = [
     ),
 ]
 
+GLUON = [
+    Difference(
+        "`init.Constant` of a list fails: in a block, and once more when that is hybridized.",
+        "The list is what the parameter holds.",
+        "MXNet's own tutorial on custom layers gives it one.",
+        "tutorial_training tutorial_training_hybridized",
+    ),
+]
+
+LOSSES = [
+    Difference(
+        "`PoissonNLLLoss(compute_full=True)` neither records nor hybridizes, and is NaN where a count is 0.",
+        "It does, and is finite.",
+        "Counts are often 0, and a loss is there to be differentiated.",
+        "loss_poisson_full loss_poisson_full_value loss_poisson_full_fractions loss_poisson_full_hybridized "
+        "loss_poisson_full_value_hybridized loss_poisson_full_rates_value_hybridized "
+        "loss_poisson_full_fractions_hybridized",
+    ),
+    Difference(
+        "`SDMLLoss` does not hybridize.",
+        "It does.",
+        "What is inside a network should be part of its graph.",
+        "loss_sdml_hybridized loss_sdml_smoothing_hybridized loss_sdml_weight_hybridized",
+    ),
+    Difference(
+        "Under `npx.set_np()`, `batch_axis` of losses is not looked at: averages are over all axes but the first.",
+        "They are over all axes but `batch_axis`, as without.",
+        "The wrong numbers, in a shape that may fit.",
+        "loss_l2_batch_axis_np loss_l1_weights_np loss_softmax_ce_axes_np loss_l2_batch_axis_np_hybridized "
+        "loss_l1_weights_np_hybridized loss_softmax_ce_axes_np_hybridized",
+    ),
+    Difference(
+        "Under `npx.set_np()`, only `L2Loss`, `L1Loss` and the cross-entropies run.",
+        "All losses do.",
+        "The others have a meaning there.",
+        "loss_kl_np loss_ctc_np loss_huber_np loss_hinge_np loss_squared_hinge_np loss_logistic_np loss_triplet_np "
+        "loss_poisson_np loss_cosine_np loss_sdml_np",
+    ),
+]
+
 # All of the above, in this order.
 LAYERS = [
     Difference(

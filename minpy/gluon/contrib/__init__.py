@@ -7,5 +7,7 @@ __all__ = ["cnn", "nn"]
 from minpy.gluon.contrib import rnn
 
 __all__ = ["rnn"]
+
+__all__ = ["cnn", "nn", "rnn"]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.contrib", "name", __all__)
