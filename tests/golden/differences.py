@@ -816,6 +816,72 @@ LOSSES = [
     ),
 ]
 
+TRAINERS = [
+    Difference(
+        "`Trainer.step` sums gradients, and updates parameters in a store, before it finds a stale gradient; the other "
+        "gradients count as used.",
+        "It looks first: nothing has changed when the error comes.",
+        "A step that failed should be possible to repeat.",
+        "trainer_stale_changes_nothing trainer_stale_of_one_keeps_others",
+    ),
+    Difference(
+        "Where a store updates parameters, gradients count as fresh for ever after the first `backward`.",
+        "Stale gradients are found as on one context.",
+        "The gradients of the step before would be used again.",
+        "trainer_stale_on_store_later",
+    ),
+    Difference(
+        "With `ignore_stale_grad=True`, a context's stale gradient is summed again, and only the contexts with fresh "
+        "ones are updated.",
+        "Fresh gradients are summed, and all contexts are updated with them.",
+        "The copies of a parameter would differ from then on.",
+        "trainer_stale_copies_stay_equal",
+    ),
+    Difference(
+        "Where a store updates parameters, `set_data` makes it forget momenta; what `initialize(force_reinit=True)` and "
+        "`data[:] = x` write is lost at the next step.",
+        "The store takes the new values, and keeps its states, as a trainer without a store does.",
+        "What was written should count, and only that should change.",
+        "trainer_set_data_store_momentum trainer_initialized_again_store trainer_written_store",
+    ),
+    Difference(
+        "A parameter may be twice in a trainer's list: each step fails, as its gradient was used already.",
+        "It is an error when the trainer is made.",
+        "Where the mistake is.",
+        "trainer_parameter_twice",
+    ),
+    Difference(
+        "`compression_params` are ignored where there is nothing to send.",
+        "They are an error.",
+        "Nothing is sent in one process.",
+        "trainer_compression",
+    ),
+    Difference(
+        "A store of a name that nobody knows is made.",
+        "It is an error, with the nearest name.",
+        "A misspelt name should not be lost.",
+        "kvstore_name_unknown",
+    ),
+    Difference(
+        "Arrays of any shape may be pushed; the store has the new shape then.",
+        "It is a ShapeError.",
+        "The error would come later, when they are pulled.",
+        "kvstore_push_other_shape",
+    ),
+    Difference(
+        "A single array that is pushed is what the store has from then on: writing into it changes the store.",
+        "It is copied, as the first values are.",
+        "Two arrays that are one, and sometimes only.",
+        "kvstore_pushed_is_copied",
+    ),
+    Difference(
+        "`clip_global_norm` fails for arrays of float16, of float64, and of several dtypes.",
+        "It clips them; the norm is computed in float32, or in float64 if there is such an array.",
+        "Gradients in mixed precision have to be clipped, too.",
+        "utils_clip_half utils_clip_double utils_clip_mixed",
+    ),
+]
+
 # All of the above, in this order.
 LAYERS = [
     Difference(
