@@ -28,7 +28,7 @@ from minpy.core.backward import head_gradient, require_recorded
 from minpy.core.errors import ArgumentError, NotRecordedError, describe
 from minpy.core.nodes import connect, record_node
 from minpy.core.ownership import owned
-from minpy.core.state import Scope, state
+from minpy.core.state import Scope, questions, state
 from minpy.custom.function import Function
 from minpy.namespaces import listing, missing
 from minpy.ndarray.ndarray import NDArray
@@ -85,6 +85,7 @@ def is_training() -> bool:
     ...     autograd.is_training()
     False
     """
+    questions.training = True
     return state.training
 
 

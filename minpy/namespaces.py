@@ -54,6 +54,7 @@ INSIDE = {"np": "numpy", "npx": "numpy_extension"}
 LATE = (
     "base",
     "contrib",
+    "device",
     "dlpack",
     "engine",
     "error",

@@ -69,7 +69,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
     def register(cls: _C, name: str | None = None) -> _C:
         if not (isinstance(cls, type) and issubclass(cls, base_class)):
             raise ArgumentError(
-                f"register: expected a class derived from {base_class.__name__}, to be a {nickname}; got "
+                f"register: expected a class derived from {base_class.__name__}, to be {_one(nickname)}; got "
                 f"{describe(cls)}."
             )
         key = (cls.__name__ if name is None else name).lower()
@@ -84,7 +84,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
         known[key] = cls
         return cls
 
-    register.__doc__ = f"Register a class derived from {base_class.__name__} as a {nickname}, under its name."
+    register.__doc__ = f"Register a class derived from {base_class.__name__} as {_one(nickname)}, under its name."
     return register
 
 
@@ -122,7 +122,7 @@ def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
         return decorate
 
-    alias.__doc__ = f"Return a decorator that registers a {nickname} under these names."
+    alias.__doc__ = f"Return a decorator that registers {_one(nickname)} under these names."
     return alias
 
 
@@ -182,7 +182,7 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
             return create(**_given(what, kwargs, args, nickname))
         if not isinstance(what, str):
             raise ArgumentError(
-                f"create: expected the name of a {nickname}, or a {base_class.__name__}; got {describe(what)}."
+                f"create: expected the name of {_one(nickname)}, or {_one(base_class.__name__)}; got {describe(what)}."
             )
         if what.startswith("["):
             name, kwargs = _parsed(what, args, kwargs, nickname)
@@ -199,8 +199,12 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
             )
         return cls(*args, **kwargs)
 
-    create.__doc__ = f"Make a {nickname}, by its name in lower or upper case."
+    create.__doc__ = f"Make {_one(nickname)}, by its name in lower or upper case."
     return create
+
+
+def _one(noun: str) -> str:
+    return f"{'an' if noun[:1].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def _names(known: dict[str, type]) -> str:
@@ -219,7 +223,7 @@ def _read(text: str, nickname: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        raise ArgumentValueError(f"create: {text!r} is no JSON that names a {nickname}: {error}") from None
+        raise ArgumentValueError(f"create: {text!r} is no JSON that names {_one(nickname)}: {error}") from None
 
 
 def _parsed(text: str, args: Any, kwargs: dict[str, Any], nickname: str) -> tuple[str, dict[str, Any]]:

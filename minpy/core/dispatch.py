@@ -33,6 +33,7 @@ from minpy.core.state import state
 __all__ = [
     "call",
     "call_on_arrays",
+    "meet",
     "needs_no_binding",
     "note_bound",
     "register_tracer",
@@ -217,7 +218,7 @@ def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, A
             if like is None:
                 like = value
             elif type(value) is not type(like):
-                like = _meet(operator, like, value)
+                like = meet(operator, like, value)
         else:
             loose = inputs
             raws.append(given(value) if guarded else value)
@@ -370,7 +371,7 @@ def _unaliased(answer: numpy.ndarray, raws: Sequence[Any]) -> numpy.ndarray:
     return answer
 
 
-def _meet(operator: Any, first: Any, second: Any) -> Any:
+def meet(operator: Any, first: Any, second: Any) -> Any:
     """Return the array whose class and context the result of an operation on both gets."""
     if first.context != second.context:
         raise ContextError(

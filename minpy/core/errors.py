@@ -28,11 +28,15 @@ __all__ = [
     "MissingPartError",
     "MutationError",
     "NoGradientError",
+    "NoValueError",
     "NotRecordedError",
+    "NotTraceableError",
     "OperatorError",
     "OutOfRangeError",
     "PicklingError",
     "ShapeError",
+    "StaleGradientError",
+    "UnknownShapeError",
 ]
 
 
@@ -51,12 +55,24 @@ class ArgumentValueError(ArgumentError, ValueError):
     """An argument of the right kind, with a value that cannot be taken."""
 
 
+class NoValueError(ArgumentError, AttributeError):
+    """A symbol is asked for what only arrays have: values, or a shape."""
+
+
+class NotTraceableError(ArgumentError):
+    """What a hybridized block does cannot become a graph: it depends on values, or changes arrays."""
+
+
 class OutOfRangeError(ArgumentError, IndexError):
     """An index, given as the value of an array or attribute, that lies beyond an axis."""
 
 
 class ShapeError(MXNetError, ValueError):
     """Shapes that do not fit together."""
+
+
+class UnknownShapeError(ShapeError):
+    """The shape of a value in a graph does not follow from those of the inputs: it may depend on values."""
 
 
 class DTypeError(MXNetError, TypeError):
@@ -107,6 +123,10 @@ class FileAccessError(MXNetError, OSError):
 
 class FileMissingError(FileAccessError, FileNotFoundError):
     """A file or folder that does not exist."""
+
+
+class StaleGradientError(MXNetError, UserWarning):
+    """A step of a Trainer for which `backward` has not computed all gradients."""
 
 
 class MutationError(MXNetError, ValueError):

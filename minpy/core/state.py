@@ -14,7 +14,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-__all__ = ["Scope", "ThreadValues", "leaving", "state"]
+__all__ = ["TRACES", "Scope", "ThreadValues", "leaving", "questions", "state", "tracing"]
 
 
 class ThreadValues(threading.local):
@@ -54,7 +54,19 @@ class _State(ThreadValues):
     bridging: bool  # whether HIPS autograd runs our gradient rules
 
 
+class _Questions(ThreadValues):
+    training: bool  # set when a program asks whether it trains: what it computes may depend on that
+
+
+class _Tracing(ThreadValues):
+    trace: Any  # what notes what a block's forward does, in a thread in which one is traced
+
+
 state = _State(recording=False, training=False, bridging=False)
+questions = _Questions(training=False)
+tracing = _Tracing(trace=None)
+# The traces that go on in any thread: a list that is empty almost always, which costs next to nothing to ask.
+TRACES: list[Any] = []
 
 
 class Scope:

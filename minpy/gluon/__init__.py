@@ -1,3 +1,27 @@
 """Gluon: blocks, parameters, layers, losses, trainers."""
 
-__all__: list[str] = []
+from minpy.gluon import contrib, data, loss, metric, nn, rnn, trainer, utils
+from minpy.gluon.block import Block, HybridBlock, SymbolBlock
+from minpy.gluon.parameter import Constant, Parameter, ParameterDict
+from minpy.gluon.trainer import Trainer
+from minpy.namespaces import listing, missing
+
+__all__ = [
+    "Block",
+    "Constant",
+    "HybridBlock",
+    "Parameter",
+    "ParameterDict",
+    "SymbolBlock",
+    "Trainer",
+    "contrib",
+    "data",
+    "loss",
+    "metric",
+    "nn",
+    "rnn",
+    "trainer",
+    "utils",
+]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon", "name", __all__)

@@ -188,6 +188,18 @@ class Frame:
             else:
                 numpy.copyto(buffers[node], read(env, value))
 
+    def answers(self) -> dict[Node, Any]:
+        """Return the answers of all steps of the forward part, by node: computed again, with the same random numbers.
+
+        Raises
+        ------
+        MutationError
+            If an array that they depend on has been changed since.
+        """
+        if last_write() > self._time:
+            self._require_unchanged()
+        return self._computed_again(self._runner)
+
     def _computed_again(self, runner: Runner) -> dict[Node, Any]:
         """Return all answers of the forward part, computed once more if they are not there.
 

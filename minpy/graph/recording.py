@@ -1,4 +1,4 @@
-"""Calls of compiled graphs on arrays, recorded on the tape: one node a call, which holds the call's frame."""
+"""Compiled graphs as operators: called on arrays, recorded on the tape as one node, which holds the call's frame."""
 
 from __future__ import annotations
 
@@ -9,26 +9,53 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.base import BaseOperator
-from minpy.core.errors import ArgumentError, GradientError
+from minpy.core.errors import ArgumentError
 from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled
-from minpy.graph.frame import start
-from minpy.graph.ir import Node
+from minpy.graph.frame import Frame, start
+from minpy.graph.program import Program
+from minpy.graph.replaying import replayed_gradients
 
-__all__ = ["call_graph"]
+__all__ = ["GraphOperator", "call_graph"]
+
+_MOST_PLANS = 64
 
 
-class _GraphCall(BaseOperator):
-    """What the tape asks of a call of a graph. The frame is the last of the node's arguments."""
+class _Plan:
+    """What calls on arrays of the same kinds have in common."""
+
+    __slots__ = ("captures", "program")
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.captures = program.steps.captures or None
+
+
+class GraphOperator(BaseOperator):
+    """A compiled graph that is called as one operator; each call that is recorded is one node of the tape.
+
+    Several calls may be in flight at once: what a call keeps for its backward is its frame, the last of the node's
+    arguments.
+
+    Parameters
+    ----------
+    compiled : Compiled
+    name : str
+        What messages call it.
+    """
 
     builtin = True
     gradient_source = "its graph"
 
-    def __init__(self, name: str, variables: Sequence[Node], count: int) -> None:
+    def __init__(self, compiled: Compiled, name: str = "graph") -> None:
         self.__name__ = self.__qualname__ = name
-        self._variables = variables
-        self._count = count
+        self.compiled = compiled
+        self._variables = compiled.variables
+        self._count = len(compiled.arguments)
+        self._plans: dict[Any, _Plan] = {}
+
+    # -- what the tape asks ------------------------------------------------------------------------------------------
 
     def argument_names(self, count: int) -> list[str]:
         """Return the names of the graph's variables."""
@@ -42,27 +69,80 @@ class _GraphCall(BaseOperator):
         self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
     ) -> list[Any]:
         """Return the gradients of the variables at the positions `needed`."""
-        if state.recording:
-            raise GradientError(
-                f"{self.__name__}: the gradient of a compiled graph cannot be recorded for a second derivative. Call "
-                "the operators that it is made of, without compiling, where create_graph=True is needed."
-            )
-        frame = arguments[-1]
+        frame: Frame = arguments[-1]
         upstream = gradient if type(gradient) is tuple else (gradient,)
-        steps = frame.program.steps
-        buffers = {
-            self._variables[index]: numpy.empty(arguments[index].shape, arguments[index].dtype) for index in needed
-        }
-        for node in steps.requests:  # what was asked for when the call was recorded, and is not now
-            if node not in buffers:
-                array = arguments[self._variables.index(node)]
-                buffers[node] = numpy.empty(array.shape, array.dtype)
+        if state.recording:
+            return replayed_gradients(frame, self._variables, arguments[:-1], upstream, needed)
+        variables, requests = self._variables, frame.program.steps.requests
+        buffers = {variables[index]: numpy.empty(arguments[index].shape, arguments[index].dtype) for index in needed}
+        if len(buffers) != len(requests):  # what was asked for when the call was recorded, and is not now
+            for index, node in enumerate(variables):
+                if node in requests and node not in buffers:
+                    buffers[node] = numpy.empty(arguments[index].shape, arguments[index].dtype)
         frame.backward(upstream, buffers)
-        return [buffers[self._variables[index]] for index in needed]
+        return [buffers[variables[index]] for index in needed]
+
+    # -- calls -------------------------------------------------------------------------------------------------------
+
+    def plan(self, raws: Sequence[numpy.ndarray], needed: tuple[bool, ...] | None) -> _Plan:  # type: ignore[override]
+        """Return the program for arrays of these kinds, and the gradients that will be asked for."""
+        key = (state.training, needed, tuple([(raw.shape, raw.dtype) for raw in raws]))
+        plan = self._plans.get(key)
+        if plan is None or (plan.captures is not None and not plan.program.steps.is_current()):
+            requests = None
+            if needed is not None:
+                arguments = zip(self.compiled.arguments, needed, strict=False)
+                requests = {node: "write" for node, one in arguments if one}
+            plan = _Plan(self.compiled.program(raws, state.training, requests))
+            while len(self._plans) >= _MOST_PLANS:
+                self._plans.pop(next(iter(self._plans)), None)
+            self._plans[key] = plan
+        return plan
+
+    def call(self, inputs: Sequence[Array], like: Array) -> list[Any]:
+        """Return the outputs for arrays; the call is recorded, if an argument needs a gradient.
+
+        Parameters
+        ----------
+        inputs : sequence of Array
+            For its arguments and states, in the order of `compiled.variables`.
+        like : Array
+            Whose class and context the outputs get.
+
+        Raises
+        ------
+        ShapeError, DTypeError
+            If the inputs do not fit the graph.
+        """
+        raws = [value._data for value in inputs]
+        needed: tuple[bool, ...] | None = None
+        if state.recording:
+            parents = [value._node for value in inputs[: self._count]]
+            needed = tuple([parent is not None for parent in parents])
+            if True not in needed:
+                needed = None
+        plan = self.plan(raws, needed)
+        heads, frame = start(plan.program, raws)
+        if needed is None:
+            return [like._like(head if type(head) is numpy.ndarray else numpy.asarray(head)) for head in heads]
+        answers = [head if type(head) is numpy.ndarray else numpy.asarray(head) for head in heads]
+        floating = [answer.dtype.kind in "fc" for answer in answers]
+        if True not in floating:
+            return [like._like(answer) for answer in answers]
+        arguments: list[Any] = [*raws[: self._count], *[None] * (len(raws) - self._count), frame]
+        node = record_node(self, arguments, None, {}, [*parents, *[None] * (len(raws) - self._count + 1)])
+        if len(answers) == 1:
+            node.shape, node.dtype = answers[0].shape, answers[0].dtype
+            return [like._like(answers[0], node)]
+        outputs = attach_outputs(node, answers)
+        return [
+            like._like(answer, output if is_floating else None)
+            for answer, output, is_floating in zip(answers, outputs, floating, strict=True)
+        ]
 
 
 def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph") -> list[Any]:
-    """Call a compiled graph on arrays; the call is recorded as one node, if an input needs a gradient.
+    """Call a compiled graph on arrays once; see `GraphOperator`.
 
     Parameters
     ----------
@@ -89,27 +169,4 @@ def call_graph(compiled: Compiled, inputs: Sequence[Array], name: str = "graph")
             f"{name}: {len(inputs)} input(s) given; expected {len(compiled.variables)}: "
             f"{', '.join(node.name for node in compiled.variables)}."
         )
-    raws = [value._data for value in inputs]
-    parents = [value._node for value in inputs]
-    count = len(compiled.arguments)
-    requests = None
-    if state.recording:
-        needed = [node for node, parent in zip(compiled.arguments, parents, strict=False) if parent is not None]
-        requests = dict.fromkeys(needed, "write")
-    heads, frame = start(compiled.program(raws, state.training, requests), raws)
-    answers = [numpy.asarray(head) for head in heads]
-    like = inputs[0]
-    if not requests or not any(answer.dtype.kind in "fc" for answer in answers):
-        return [like._like(answer) for answer in answers]
-    operator = _GraphCall(name, compiled.variables, count)
-    saved = [raw if index < count else None for index, raw in enumerate(raws)]
-    parents = [parent if index < count else None for index, parent in enumerate(parents)]
-    node = record_node(operator, [*saved, frame], None, {}, [*parents, None])
-    if len(answers) == 1:
-        node.shape, node.dtype = answers[0].shape, answers[0].dtype
-        return [like._like(answers[0], node)]
-    outputs = attach_outputs(node, answers)
-    return [
-        like._like(answer, output if answer.dtype.kind in "fc" else None)
-        for answer, output in zip(answers, outputs, strict=True)
-    ]
+    return GraphOperator(compiled, name).call(inputs, inputs[0])

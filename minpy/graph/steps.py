@@ -133,6 +133,15 @@ class Steps:
             dtypes,
         )
 
+    @property
+    def written(self) -> list[Value]:
+        """The heads of the graph as it is written: before users' functions became what they compute."""
+        return self._written
+
+    def ran_as(self, value: Value) -> Value:
+        """Return what stands among the steps for a value of the graph as it is written."""
+        return self._expansion.value(value)
+
     def is_current(self) -> bool:
         """Tell whether what users' traced functions refer to is what it was; if not, steps are to be made anew."""
         return not self.captures or self.captures.hold()

@@ -1,3 +1,37 @@
-"""Initial values of parameters: `mx.init`."""
+"""`mx.init`: initial values of parameters, chosen by the endings of their names.
 
-__all__: list[str] = []
+`base` has what all share, the others one kind each: the same value everywhere (`constant`), drawn by mx.random's
+generator (`drawn`), of a fixed form (`shaped`), for a fused recurrent layer (`fused`), chosen by names (`chosen`).
+"""
+
+from minpy.initializer.base import InitDesc, Initializer, alias, register
+from minpy.initializer.chosen import Load, Mixed, create
+from minpy.initializer.constant import Constant, One, Zero
+from minpy.initializer.drawn import MSRAPrelu, Normal, Orthogonal, Uniform, Xavier
+from minpy.initializer.fused import FusedRNN
+from minpy.initializer.shaped import Bilinear, LSTMBias
+from minpy.namespaces import listing
+from minpy.ndarray import load
+
+__all__ = [
+    "Bilinear",
+    "Constant",
+    "FusedRNN",
+    "InitDesc",
+    "Initializer",
+    "LSTMBias",
+    "Load",
+    "MSRAPrelu",
+    "Mixed",
+    "Normal",
+    "One",
+    "Orthogonal",
+    "Uniform",
+    "Xavier",
+    "Zero",
+    "alias",
+    "create",
+    "load",
+    "register",
+]
+__dir__ = listing(__all__)

@@ -13,6 +13,7 @@ import numpy
 from minpy.context import Context
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError
+from minpy.core.state import TRACES, tracing
 from minpy.core.switches import default_float
 from minpy.namespaces import listing
 from minpy.numpy.ndarray import ndarray
@@ -76,6 +77,8 @@ def finished(value: Any, dtype: Any, context: Context | None) -> Any:
 
 def _function(name: str) -> Callable[..., Any]:
     def draw(*arguments: Any, dtype: Any = None, ctx: Context | None = None, **keywords: Any) -> Any:
+        if TRACES and tracing.trace is not None:
+            return tracing.trace.draw(name, arguments, {**keywords, "dtype": dtype})
         method = getattr(generator(), name)
         keywords = {key: raw_of(value) for key, value in keywords.items()}
         return finished(method(*map(raw_of, arguments), **keywords), dtype, ctx)
@@ -99,11 +102,15 @@ if TYPE_CHECKING:  # those
 
 def rand(*shape: int, dtype: Any = None, ctx: Context | None = None) -> Any:
     """Return numbers drawn uniformly from [0, 1); the shape is given as separate numbers."""
+    if TRACES and tracing.trace is not None:
+        return tracing.trace.draw("rand", shape, {"dtype": dtype})
     return finished(generator().random(shape), dtype, ctx)
 
 
 def randn(*shape: int, dtype: Any = None, ctx: Context | None = None) -> Any:
     """Return numbers drawn from the standard normal distribution; the shape is given as separate numbers."""
+    if TRACES and tracing.trace is not None:
+        return tracing.trace.draw("randn", shape, {"dtype": dtype})
     return finished(generator().standard_normal(shape), dtype, ctx)
 
 
@@ -113,6 +120,8 @@ def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = No
         low, high = 0, low
     if low >= high:
         raise ArgumentError(f"randint: low {low} is not below high {high}; numbers lie in [low, high).")
+    if TRACES and tracing.trace is not None:
+        return tracing.trace.draw("randint", (low, high), {"size": size, "dtype": dtype})
     return finished(generator().integers(low, high, size, dtype or numpy.int64), None, ctx)
 
 

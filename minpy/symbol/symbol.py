@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
-from minpy.core.errors import ArgumentError, ShapeError, describe, nearest
+from minpy.core.errors import ArgumentError, NoValueError, ShapeError, describe, nearest
 from minpy.core.switches import is_np_shape
 from minpy.graph.inference import Inference, infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
@@ -25,6 +25,15 @@ __all__ = ["METHODS", "Group", "Symbol", "attribute_string", "attribute_strings"
 Shape = tuple[int, ...]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+
+_SHAPES = "Operators that take the shape from an array are reshape_like, slice_like, broadcast_like, shape_array."
+_OF_ARRAYS = {
+    **dict.fromkeys(("shape", "ndim", "size"), f"infer_shape tells it from those of the inputs. {_SHAPES}"),
+    "dtype": "infer_type tells it from those of the inputs.",
+    **dict.fromkeys(("context", "ctx"), "It is bound to one: bind(ctx, ...)."),
+    **dict.fromkeys(("attach_grad", "grad"), "Say what is to have a gradient when it is bound: bind(args_grad=...)."),
+    **dict.fromkeys(("item", "tolist"), "Compute it first: eval(...)."),
+}
 
 if TYPE_CHECKING:
     from minpy.symbol.members import SymbolMembers  # a stub: what other modules make methods of it
@@ -90,9 +99,19 @@ class Symbol(SymbolMembers):
         return (Symbol([value]) for value in self.values)
 
     def __bool__(self) -> bool:
-        raise ArgumentError(
+        raise NoValueError(
             f"{self!r} has no value, so it is neither true nor false. Use sym.where for choices that depend on values."
         )
+
+    def __int__(self) -> int:
+        raise NoValueError(f"{self!r} has no value that could become a number. Compute it first: eval(...).")
+
+    __float__ = __int__
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_ARRAYS:
+            raise NoValueError(f"{self!r}.{name}: a symbol has no {name}; only arrays do. {_OF_ARRAYS[name]}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __getitem__(self, index: int | str | slice) -> Symbol:
         if isinstance(index, str):

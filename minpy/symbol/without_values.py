@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from minpy.core.errors import ArgumentError, MXNetError
+from minpy.core.errors import ArgumentError, NoValueError
 from minpy.symbol.symbol import Symbol, method
 
 __all__: list[str] = []
@@ -25,7 +25,7 @@ _OF_ARRAYS = {
 
 def _refusing(name: str, advice: str) -> Callable[..., NoReturn]:
     def refused(self: Symbol, *arguments: Any) -> NoReturn:
-        raise MXNetError(f"{self!r}.{name}: a symbol has no values; only arrays have this method. {advice}")
+        raise NoValueError(f"{self!r}.{name}: a symbol has no values; only arrays have this method. {advice}")
 
     refused.__name__ = name
     refused.__doc__ = f"Raise an error: only arrays have this method. {advice}"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from minpy.core.errors import ArgumentError, describe
+from minpy.core.state import TRACES, tracing
 
 __all__ = ["generator", "seed"]
 
@@ -45,6 +46,8 @@ if hasattr(os, "register_at_fork"):
 
 def generator() -> Any:
     """Return the `numpy.random.Generator` that all of minpy draws from; fresh entropy unless a seed was set."""
+    if TRACES and tracing.trace is not None:
+        tracing.trace.refuse_draw()
     if _source.stream is None:
         _source.start(np.random.SeedSequence())
     return _source.stream

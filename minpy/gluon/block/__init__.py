@@ -1,0 +1,13 @@
+"""Blocks: `gluon.block`."""
+
+from minpy.gluon.block.block import Block
+from minpy.gluon.block.hybrid_block import HybridBlock
+from minpy.gluon.block.nesting import _flatten as _flatten
+from minpy.gluon.block.nesting import _regroup as _regroup
+from minpy.gluon.block.scope import _BlockScope as _BlockScope
+from minpy.gluon.block.symbol_block import SymbolBlock
+from minpy.namespaces import listing, missing
+
+__all__ = ["Block", "HybridBlock", "SymbolBlock"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.block", "name", __all__)

@@ -1,0 +1,132 @@
+"""What a hybridized block has become: a graph, where its inputs come from, and the operator that it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from minpy.core.array import Array
+from minpy.core.dispatch import meet
+from minpy.core.errors import MXNetError
+from minpy.gluon.parameter import Parameter
+from minpy.graph.compiled import Compiled
+from minpy.graph.frame import start
+from minpy.graph.recording import GraphOperator
+from minpy.symbol import Symbol
+
+__all__ = ["CachedGraph"]
+
+
+class CachedGraph:
+    """A graph that a block was traced to.
+
+    Parameters
+    ----------
+    name : str
+        Of the block.
+    inputs : sequence of Symbol or None
+        The variables that stand for the block's arguments, None where an argument is None.
+    out : Symbol
+        What the block computes.
+    rebuild : callable or None
+        Puts the outputs, a list, together as the block returns them; None: there is one, and it is returned.
+    parameters : mapping of str to Parameter
+        By their names.
+    captured : sequence of (Symbol, Array)
+        Variables that stand for other arrays.
+
+    Raises
+    ------
+    MXNetError
+        If the graph has a variable that is neither an argument nor a parameter.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Symbol | None],
+        out: Symbol,
+        rebuild: Callable[[list[Any]], Any] | None,
+        parameters: Mapping[str, Parameter],
+        captured: Sequence[tuple[Symbol, Any]] = (),
+    ) -> None:
+        self.inputs = inputs
+        self.out = out
+        self.compiled = Compiled(out.values)
+        self.operator = GraphOperator(self.compiled, name)
+        known: dict[Any, Any] = {one.values[0].node: array for one, array in captured}
+        known.update((one.values[0].node, index) for index, one in enumerate(inputs) if one is not None)
+        # For each variable: the position of an argument, a parameter, or an array.
+        self.sources: list[Any] = []
+        for node in self.compiled.variables:
+            source: Any = known.get(node)
+            if source is None:
+                source = parameters.get(node.name)
+            if source is None:
+                raise MXNetError(
+                    f"{name}: its graph has a variable {node.name!r}, which is neither an argument nor a parameter of "
+                    "the block or of those inside. Make it with self.params.get(...), or register the block that it "
+                    "belongs to as a child."
+                )
+            self.sources.append(source)
+        self.parameters = [source for source in self.sources if isinstance(source, Parameter)]
+        self._rebuild = rebuild
+        self.has_no_program = False  # whether shapes in it depend on values
+
+    def _arrays(self, leaves: Sequence[Any]) -> tuple[list[Array], Any]:
+        """Return the arrays of all variables, and the one whose class and context the outputs get."""
+        like = leaves[0]
+        if len(leaves) > 1:
+            for leaf in leaves:
+                if leaf is not None and type(leaf) is not type(like):
+                    like = leaf if like is None else meet(self.operator, like, leaf)
+        context = like.context
+        arrays = [
+            leaves[source] if type(source) is int else source.data(context) if isinstance(source, Parameter) else source
+            for source in self.sources
+        ]
+        return arrays, like
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Return what the block returns for these arguments.
+
+        Raises
+        ------
+        DeferredInitializationError
+            If a parameter has no values yet.
+        """
+        arrays, like = self._arrays(leaves)
+        found = self.operator.call(arrays, like)
+        return found[0] if self._rebuild is None else self._rebuild(found)
+
+    def observe(self, leaves: Sequence[Any], callback: Callable[..., Any], monitor_all: bool, training: bool) -> None:
+        """Run it step by step on copies of its states, and call a function on what its operators compute.
+
+        Parameters
+        ----------
+        callback : callable
+            `callback(name of the node and output, operator's name, NDArray)`.
+        monitor_all : bool
+            Whether it is called on inputs, too.
+        """
+        arrays, like = self._arrays(leaves)
+        count = len(self.compiled.arguments)
+        raws = [array._data if index < count else array._data.copy() for index, array in enumerate(arrays)]
+        program = self.compiled.program(raws, training, traced=False)
+
+        def look(node: Any, inputs: Sequence[Any], answer: Any) -> None:
+            kind = node.kind or node.operator.__name__
+            if answer is None:
+                for position, value in enumerate(inputs if monitor_all else ()):
+                    callback(f"{node.name}_{_input_name(node, position)}", kind, like._like(value))
+                return
+            answers = answer if isinstance(answer, tuple) else (answer,)
+            for value, output in zip(answers, node.output_names(), strict=False):
+                callback(f"{node.name}_{output}", kind, like._like(value))
+
+        start(program, raws, look)
+
+
+def _input_name(node: Any, position: int) -> str:
+    names = node.operator.argument_names(len(node.inputs))
+    return str(names[position]) if position < len(names) else str(position)

@@ -1,0 +1,646 @@
+"""`HybridBlock`: a block that can be run as it is written, or become a graph."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from minpy import ndarray as nd
+from minpy import symbol
+from minpy.context import Context, current_context
+from minpy.core.errors import (
+    ArgumentError,
+    ContextError,
+    MXNetError,
+    NotTraceableError,
+    NoValueError,
+    ShapeError,
+    UnknownShapeError,
+    describe,
+)
+from minpy.core.state import TRACES, questions, state, tracing
+from minpy.core.switches import is_np_array
+from minpy.gluon.block.block import Block
+from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.guards import CHANGES, Guards
+from minpy.gluon.block.nesting import _flatten, _regroup
+from minpy.gluon.block.templates import filled, template_of
+from minpy.gluon.block.traced import Trace, Traced, place_in_program
+from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
+from minpy.gluon.parameter.shapes import is_complete
+from minpy.ndarray import NDArray
+from minpy.symbol import Group, Symbol
+
+__all__ = ["HybridBlock"]
+
+_MOST_GRAPHS = 32
+# Attributes of all blocks, which say nothing of what one computes.
+_INTERNAL = frozenset(
+    """
+    _active _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op _cached_op_args
+    _callback _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs _guards _in_format _monitor_all
+    _name _out_format _params _prefix _reg_params _retraced _scope
+    """.split()  # noqa: SIM905
+)
+
+
+class HybridBlock(Block):
+    """A block whose computation can become a graph: `hybridize()` makes it one, at the next call.
+
+    A subclass says in `hybrid_forward(self, F, x, *args, **parameters)` what it computes, with functions of `F` only:
+    that is `mx.nd`, or `mx.sym` while the graph is made. Its parameters are given by the names of the attributes.
+
+    Parameters
+    ----------
+    prefix : str, optional
+        What stands in front of the names of its parameters; see `Block`.
+    params : ParameterDict, optional
+        Parameters to share.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> class Scaled(mx.gluon.HybridBlock):
+    ...     def __init__(self, **kwargs):
+    ...         super().__init__(**kwargs)
+    ...         with self.name_scope():
+    ...             self.factor = self.params.get('factor', shape=(1,), init='ones')
+    ...     def hybrid_forward(self, F, x, factor):
+    ...         return F.broadcast_mul(x, factor + 1)
+    >>> net = Scaled()
+    >>> net.initialize()
+    >>> net.hybridize()
+    >>> net(mx.nd.array([1, 2])).asnumpy().tolist()
+    [2.0, 4.0]
+    """
+
+    # Whether it defines `forward`, and not `hybrid_forward`: MXNet 2's way, with `mx.np`.
+    _is_written_as_forward: ClassVar[bool] = False
+    # Plain attributes that what it computes does not depend on, beside those of all blocks.
+    _not_compared: ClassVar[frozenset[str]] = frozenset()
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = cls.__mro__[: cls.__mro__.index(HybridBlock)]
+        written = any("forward" in vars(one) for one in own)
+        # A forward of the library's own knows symbols, as `hybrid_forward` does.
+        symbolic = any(
+            "hybrid_forward" in vars(one) or ("forward" in vars(one) and one.__module__.startswith("minpy.gluon."))
+            for one in own
+        )
+        cls._is_written_as_forward = written and not symbolic
+
+    def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
+        super().__init__(prefix, params)
+        self._active = False
+        self._flags: list[tuple[str, Any]] = []
+        self._backend: str | None = None
+        self._backend_opts: dict[str, Any] = {}
+        self._callback: Callable[..., Any] | None = None
+        self._monitor_all = False
+        self._asks_for_training = self._asks_for_shapes = False
+        self._retraced = 0
+        self._clear_cached_op()
+
+    def _clear_cached_op(self) -> None:
+        """Forget what the block was traced to: the next call traces it again."""
+        self._graphs: dict[Any, CachedGraph] = {}
+        self._guards: Guards | None = None
+        self._cached_graph: tuple[Any, ...] = ()
+        self._cached_op: Any = None
+        self._cached_op_args: list[Any] = []
+        self._in_format: Any = None
+        self._out_format: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        forgotten: dict[str, Any] = {
+            "_graphs": {},
+            "_guards": None,
+            "_cached_graph": (),
+            "_cached_op": None,
+            "_cached_op_args": [],
+        }
+        return {**vars(self), **forgotten}
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _INTERNAL:
+            CHANGES.count += 1
+        super().__setattr__(name, value)
+        if isinstance(value, HybridBlock):
+            self._clear_cached_op()
+
+    def register_child(self, block: Block, name: str | None = None) -> None:
+        """Make a block one of those inside; see `Block.register_child`.
+
+        Raises
+        ------
+        ArgumentError
+            If it is no HybridBlock.
+        """
+        if not isinstance(block, HybridBlock):
+            what = repr(block) if isinstance(block, Block) else describe(block)
+            raise ArgumentError(
+                f"{self.name}: a child of a HybridBlock must be a HybridBlock, got {what}. Derive it from HybridBlock "
+                "(a function: gluon.nn.HybridLambda), or derive the whole from Block (Sequential, not "
+                "HybridSequential)."
+            )
+        super().register_child(block, name)
+        self._clear_cached_op()
+
+    # -- hybridizing -----------------------------------------------------------------------------------------------
+
+    def hybridize(
+        self,
+        active: bool = True,
+        backend: str | None = None,
+        clear: bool = True,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Let the next call trace the block to a graph, which is run from then on.
+
+        Parameters
+        ----------
+        active : bool
+            Whether to do so, or to run the block as it is written again.
+        backend : str, optional
+            Not used here.
+        clear : bool
+            Whether a graph that is there is forgotten.
+        static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
+            Taken, and not needed: memory is planned in any case, and outputs always have memory of their own.
+        **kwargs
+            Options of a backend.
+
+        Examples
+        --------
+        >>> import minpy as mx
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.initialize(mx.init.One())
+        >>> net.hybridize(static_alloc=True, static_shape=True)
+        >>> net(mx.nd.ones((1, 3))).asnumpy().tolist()
+        [[3.0, 3.0]]
+        """
+        self._backend = backend
+        self._backend_opts.update(kwargs)
+        self._active = active
+        self._flags = [("static_alloc", static_alloc), ("static_shape", static_shape), ("inline_limit", inline_limit)]
+        if forward_bulk_size is not None:
+            self._flags.append(("forward_bulk_size", forward_bulk_size))
+        if backward_bulk_size is not None:
+            self._flags.append(("backward_bulk_size", backward_bulk_size))
+        if clear:
+            self._clear_cached_op()
+        if active and (self._forward_hooks or self._forward_pre_hooks):
+            self._warn_of_hooks()
+        super().hybridize(
+            active,
+            static_alloc=static_alloc,
+            static_shape=static_shape,
+            inline_limit=inline_limit,
+            forward_bulk_size=forward_bulk_size,
+            backward_bulk_size=backward_bulk_size,
+        )
+
+    def _warn_of_hooks(self) -> None:
+        import warnings
+
+        warnings.warn(
+            f"{self.name} is hybridized and has hooks: inside a hybridized block they are called once, when it is "
+            "traced, and with symbols.",
+            stacklevel=3,
+        )
+
+    def optimize_for(self, x: Any, *args: Any, backend: str | None = None, clear: bool = False, **kwargs: Any) -> None:
+        """Hybridize the block, and trace it with these inputs; see `hybridize`.
+
+        Parameters
+        ----------
+        x, *args : NDArray
+            Inputs; only shapes and dtypes are looked at.
+        backend : str, optional
+            Not used here.
+        clear : bool
+            Whether a graph that is there is forgotten.
+        **kwargs
+            What `hybridize` takes.
+        """
+        self.hybridize(True, backend, clear, **kwargs)
+        self(x, *args)
+
+    def cast(self, dtype: Any) -> None:
+        """Convert the parameters of the block, and of those inside, to another dtype."""
+        self._clear_cached_op()
+        super().cast(dtype)
+
+    # -- tracing ---------------------------------------------------------------------------------------------------
+
+    def _get_graph(self, *args: Any) -> tuple[Any, ...]:
+        """Return (inputs, out): the variables for the arguments, and the symbol that the block computes of them."""
+        if not self._cached_graph:
+            self._cached(args)
+        return self._cached_graph
+
+    def _cached(self, args: Sequence[Any]) -> tuple[CachedGraph, list[Any]]:
+        """Return the graph for such arguments, traced if it is not there, and the arguments in a flat list."""
+        if self._guards is not None and not self._guards.hold():
+            self._clear_cached_op()
+            self._retraced += 1
+        leaves: list[Any]
+        form: Any
+        for one in args:
+            if not isinstance(one, NDArray):
+                leaves, form = self._taken_apart(args)
+                break
+        else:
+            leaves, form = [*args], None  # arrays and nothing else, as it is mostly
+        graph = self._graphs.get(self._key(leaves, form))
+        if graph is None:
+            graph = self._trace_noting(leaves, self._taken_apart(args)[1] if form is None else form, form)
+        return graph, leaves
+
+    def _taken_apart(self, args: Sequence[Any]) -> tuple[list[Any], Any]:
+        """Return the arrays among nested arguments, and the form that they are in."""
+        if self._is_written_as_forward:
+            leaves: list[Any] = []
+            return leaves, template_of(args, leaves)
+        return _flatten(args, "input")
+
+    def _key(self, leaves: Sequence[Any], form: Any) -> Any:
+        """Return what a graph is for: the form of arguments, and what tracing has asked for."""
+        known = len(leaves) if form is None else repr(form)
+        if not self._asks_for_training and not self._asks_for_shapes:
+            return known, is_np_array()
+        key: list[Any] = [known, is_np_array()]
+        if self._asks_for_training:
+            key.append(state.training)
+        if self._asks_for_shapes:
+            key += [None if leaf is None else (leaf.shape, leaf.dtype, leaf.context) for leaf in leaves]
+        return tuple(key)
+
+    def _trace_noting(self, leaves: list[Any], form: Any, short: Any) -> CachedGraph:
+        """Trace the block, and note what the graph is for."""
+        asked_before, questions.training = questions.training, False
+        try:
+            graph = self._trace_forward(leaves, form) if self._is_written_as_forward else self._trace(leaves, form)
+            asked = questions.training
+        finally:
+            questions.training = asked_before or questions.training
+        if asked and not self._asks_for_training:
+            self._asks_for_training = True
+            self._graphs.clear()
+        key = self._key(leaves, short)
+        while len(self._graphs) >= _MOST_GRAPHS:
+            del self._graphs[next(iter(self._graphs))]
+        self._graphs[key] = graph
+        if self._guards is None:
+            blocks: dict[int, Block] = {}
+            self.apply(lambda block: blocks.setdefault(id(block), block))
+            self._guards = Guards(blocks.values(), _INTERNAL)
+        if not self._cached_graph:
+            self._in_format = form
+            self._cached_graph = ([one for one in graph.inputs if one is not None], graph.out)
+            self._cached_op = graph.operator
+        return graph
+
+    def _input_variables(self, leaves: Sequence[Any]) -> list[str]:
+        return ["data"] if len(leaves) == 1 else [f"data{index}" for index in range(len(leaves))]
+
+    def _trace(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
+        """Return the graph that `hybrid_forward` makes of symbols."""
+        inputs: list[Any] = [
+            None if leaf is None else symbol.var(name)
+            for leaf, name in zip(leaves, self._input_variables(leaves), strict=True)
+        ]
+        if is_np_array():
+            inputs = [None if one is None else one.as_np_ndarray() for one in inputs]
+        grouped = _regroup(inputs, form)[0]
+        own = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
+        try:
+            with self.name_scope():
+                out = self.hybrid_forward(symbol, *grouped, **own)
+        except NoValueError as error:
+            raise NotTraceableError(
+                f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
+                f"{error} Choose with F.where or F.contrib.cond; or leave the block that does it unhybridized: call "
+                "hybridize(False) on it, or derive it from Block."
+            ) from error
+        found, out_form = _flatten(out, "output")
+        self._out_format = out_form
+        out_symbols = [one for one in found if one is not None]
+        if not out_symbols:
+            raise ArgumentError(f"{self.name}: hybrid_forward returned {describe(out)}; expected symbols.")
+        rebuild = None if out_form == 0 else _Regrouping(out_form, found)
+        group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
+        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name())
+
+    def _trace_forward(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
+        """Return the graph that `forward` makes of stand-ins for arrays."""
+        with Trace(self.name, is_np_array() or not _is_of_mxnet(leaves[0]), leaves[0].context) as trace:
+            given = [
+                trace.argument(name, leaf) for name, leaf in zip(self._input_variables(leaves), leaves, strict=True)
+            ]
+            out = self._call_as_written(filled(form, given), {})
+            found: list[Any] = []
+            out_form = template_of(trace.unwrapped(out), found, Symbol)
+        if not found:
+            raise ArgumentError(f"{self.name}: forward returned {describe(out)}; expected arrays.")
+        self._out_format = out_form
+        rebuild = lambda values: filled(out_form, values)
+        group = found[0] if len(found) == 1 and len(found[0].values) == 1 else Group(found)
+        inputs = [one.symbol for one in given]
+        if trace.asked_for_shapes and not self._asks_for_shapes:
+            self._asks_for_shapes = True
+            self._graphs.clear()
+        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured)
+
+    def _parameters_by_name(self) -> dict[str, Any]:
+        return {parameter.name: parameter for parameter in self.collect_params().values()}
+
+    def _variable(self, parameter: Any) -> Symbol:
+        variable: Symbol = parameter.var()
+        return variable.as_np_ndarray() if is_np_array() else variable
+
+    # -- inference -------------------------------------------------------------------------------------------------
+
+    def infer_shape(self, *args: Any) -> None:
+        """Complete the shapes of all parameters from those of the inputs.
+
+        Parameters
+        ----------
+        *args : NDArray, or nested lists of them
+        """
+        if self._is_written_as_forward and not self._active:
+            raise ShapeError(
+                f"{self.name}: parameters have shapes that are not known yet ({self._unknown()}), and a block that "
+                "defines forward says how they follow from its arguments in a method: `def infer_shape(self, x): "
+                "self.weight.shape = (self.units, x.shape[1])`. Define it, or give the shapes when parameters are made."
+            )
+        self._infer("shape", args)
+
+    def _unknown(self) -> str:
+        return ", ".join(
+            f"{parameter.name} {parameter.shape}"
+            for parameter in self._reg_params.values()
+            if not is_complete(parameter._shape)
+        )
+
+    def infer_type(self, *args: Any) -> None:
+        """Set the dtypes of all parameters from those of the inputs.
+
+        Parameters
+        ----------
+        *args : NDArray, or nested lists of them
+        """
+        self._infer("dtype", args)
+
+    def _infer(self, what: str, args: Sequence[Any]) -> None:
+        graph, leaves = self._cached(args)
+        names = graph.out.list_inputs()
+        given = {
+            one.name: getattr(leaf, what)
+            for one, leaf in zip(graph.inputs, leaves, strict=True)
+            if one is not None and one.name in names
+        }
+        infer = graph.out.infer_shape_partial if what == "shape" else graph.out.infer_type_partial
+        arguments, _, states = infer(**given)
+        names = [*graph.out.list_arguments(), *graph.out.list_auxiliary_states()]
+        found = dict(zip(names, [*arguments, *states], strict=True))
+        for parameter in graph.parameters:
+            value = found.get(parameter.name)
+            if value is not None:
+                setattr(parameter, what, value)
+
+    def _infer_attrs(self, infer_fn: str, attr: str, *args: Any) -> None:
+        """Set an attribute, 'shape' or 'dtype', of all parameters from those of the inputs."""
+        self._infer(attr, args)
+
+    def _deferred_infer_shape(self, *args: Any) -> None:
+        """Infer shapes for parameters that wait for them."""
+        try:
+            self.infer_shape(*args)
+        except (ShapeError, MXNetError) as error:
+            raise ShapeError(
+                f"{self.name}: parameters cannot be initialized, as their shapes cannot be inferred. {error}"
+            ) from error
+
+    def _initialize_deferred(self, args: Sequence[Any]) -> None:
+        """Give all parameters values that wait for their shapes, now that there are inputs."""
+        self._deferred_infer_shape(*args)
+        for parameter in self.collect_params().values():
+            parameter._finish_deferred_init()
+
+    # -- calls -----------------------------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what the block computes; see `Block.__call__`."""
+        if TRACES and tracing.trace is not None:
+            return self._call_in_trace(tracing.trace, args, kwargs)
+        if self._is_written_as_forward:
+            return self._call_written(args, kwargs)
+        if self._forward_pre_hooks or self._forward_hooks:
+            return super().__call__(*args, **kwargs)
+        return self.forward(*args, **kwargs)
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Return what `hybrid_forward` computes: of arrays, of symbols, or by the graph that the block has become.
+
+        Parameters
+        ----------
+        x, *args : NDArray or Symbol, or nested lists of them
+        """
+        first = x if isinstance(x, (NDArray, Symbol)) else self._first(x, args)
+        if isinstance(first, NDArray):
+            if self._active:
+                return self._call_cached_op(x, *args)
+            context = first.context
+            try:
+                own = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
+            except DeferredInitializationError:
+                self._deferred_infer_shape(x, *args)
+                for parameter in self._params.values():
+                    parameter._finish_deferred_init()
+                own = {name: parameter.data(context) for name, parameter in self._reg_params.items()}
+            if context == current_context():
+                return self.hybrid_forward(nd, x, *args, **own)
+            with context:
+                return self.hybrid_forward(nd, x, *args, **own)
+        own = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
+        with self.name_scope():
+            return self.hybrid_forward(symbol, x, *args, **own)
+
+    def _call_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a block that defines `forward`, outside of traces."""
+        if not self._active:
+            return self._call_as_written(args, kwargs)
+        if kwargs:
+            bound = inspect.signature(self.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args = bound.args
+        for before in [*self._forward_pre_hooks.values()]:
+            before(self, args)
+        leaves: list[Any] = []
+        template_of(args, leaves)
+        out = self._call_cached_op(*args) if leaves else self._call_as_written(args, {})
+        for after in [*self._forward_hooks.values()]:
+            after(self, args, out)
+        return out
+
+    def _call_as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
+        waiting = [parameter for parameter in self._reg_params.values() if parameter._deferred_init]
+        if waiting:
+            if any(not is_complete(parameter._shape) for parameter in waiting):
+                self.infer_shape(*args)
+            if tracing.trace is None:
+                for parameter in waiting:
+                    parameter._finish_deferred_init()
+        if tracing.trace is not None:
+            return self.forward(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
+
+    def _call_in_trace(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call the block while one that it is inside of is traced."""
+        if self._is_written_as_forward:
+            return self._call_as_written(args, kwargs)
+        leaves: list[Any] = []
+        template_of((args, kwargs), leaves, (Traced, NDArray))
+        if not leaves:  # symbols: what `hybrid_forward` of a block around it computes
+            return super().__call__(*args, **kwargs)
+        in_numpy = trace.in_numpy if isinstance(leaves[0], NDArray) else leaves[0]._in_numpy
+        return trace.call(super().__call__, args, kwargs, in_numpy)
+
+    def _first(self, x: Any, args: Sequence[Any]) -> Any:
+        """Return the first array or symbol among nested arguments."""
+        leaves, _ = _flatten([x, *args], "input")
+        found = [leaf for leaf in leaves if leaf is not None]
+        if not found:
+            raise ArgumentError(f"{self.name}: no argument is an NDArray or a Symbol.")
+        contexts: list[Context] = list(dict.fromkeys(one.context for one in found if isinstance(one, NDArray)))
+        if len(contexts) > 1:
+            raise ContextError(
+                f"{self.name}: its arguments are on different contexts, {', '.join(map(str, contexts))}. Move them to "
+                "one with as_in_context()."
+            )
+        return found[0]
+
+    def _call_cached_op(self, *args: Any) -> Any:
+        """Call the graph that the block has become."""
+        graph, leaves = self._cached(args)
+        if graph.has_no_program:
+            return self._call_as_it_is(args)
+        try:
+            if self._callback is not None:
+                graph.observe(leaves, self._callback, self._monitor_all, state.training)
+            return graph(leaves)
+        except DeferredInitializationError:
+            self._initialize_deferred(args)
+            return self._call_cached_op(*args)
+        except UnknownShapeError:  # shapes depend on values, as those of boolean_mask do
+            graph.has_no_program = True
+            return self._call_as_it_is(args)
+
+    def _call_as_it_is(self, args: Sequence[Any]) -> Any:
+        """Run the block unhybridized, and those inside as well."""
+        was_active: list[HybridBlock] = []
+        self.apply(lambda block: was_active.append(block) if isinstance(block, HybridBlock) and block._active else None)
+        try:
+            for block in was_active:
+                block._active = False
+            return self._call_as_written(tuple(args), {}) if self._is_written_as_forward else self.forward(*args)
+        finally:
+            for block in was_active:
+                block._active = True
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        """Return what the block computes, with functions of `F`. Subclasses define it.
+
+        Parameters
+        ----------
+        F : module
+            `mx.nd` or `mx.sym`.
+        x, *args : NDArray or Symbol
+        **kwargs : NDArray or Symbol
+            The block's own parameters, by the names of its attributes.
+        """
+        raise NotImplementedError(
+            f"{type(self).__name__} has no hybrid_forward: define `def hybrid_forward(self, F, x, ...): ...` in the "
+            "class; or `forward`, with mx.np."
+        )
+
+    # -- files -----------------------------------------------------------------------------------------------------
+
+    def export(self, path: str | os.PathLike[str], epoch: int = 0, remove_amp_cast: bool = True) -> tuple[str, str]:
+        """Write the graph and the parameters in the form that MXNet, `SymbolBlock.imports` and `Module` read.
+
+        Parameters
+        ----------
+        path : str or PathLike
+            The files are `path-symbol.json` and `path-0000.params`.
+        epoch : int
+            The number in the second name.
+        remove_amp_cast : bool
+            Whether casts of automatic mixed precision are left out.
+
+        Returns
+        -------
+        (str, str)
+            The names of the files.
+
+        Raises
+        ------
+        MXNetError
+            If the block has not been called since it was hybridized.
+        """
+        if not self._cached_graph:
+            raise MXNetError(
+                f"{self.name}.export: there is no graph yet. Call hybridize(), then the block with a batch of data, "
+                "and then export."
+            )
+        out: Symbol = self._cached_graph[1]
+        parameters = {parameter.name: parameter for parameter in self.collect_params().values()}
+        arrays = {}
+        for kind, found in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
+            arrays.update({f"{kind}:{name}": parameters[name]._reduce() for name in found if name in parameters})
+        names = f"{os.fspath(path)}-symbol.json", f"{os.fspath(path)}-{epoch:04d}.params"
+        out.save(names[0], remove_amp_cast=remove_amp_cast)
+        nd.save(names[1], arrays)
+        return names
+
+    def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+        """Call a function on what operators compute, in this block or in the hybridized ones inside.
+
+        Parameters
+        ----------
+        callback : callable
+            `callback(name of the node and output, operator's name, NDArray)`.
+        monitor_all : bool
+            Whether it is called on inputs, too.
+        """
+        self._callback, self._monitor_all = callback, monitor_all
+        for child in self._children.values():
+            child._callback, child._monitor_all = callback, monitor_all
+
+
+def _is_of_mxnet(array: Any) -> bool:
+    return bool(array._keeps_dtype)
+
+
+class _Regrouping:
+    """Puts the outputs of a graph together as `hybrid_forward` returned them."""
+
+    def __init__(self, form: Any, leaves: Sequence[Any]) -> None:
+        self._form = form
+        self._counts = [0 if leaf is None else len(leaf.values) for leaf in leaves]
+
+    def __call__(self, values: list[Any]) -> Any:
+        if 0 in self._counts:
+            left = iter(values)
+            values = [value for count in self._counts for value in ([next(left) for _ in range(count)] or [None])]
+        return _regroup(values, self._form)[0]

@@ -1,0 +1,90 @@
+"""Nested lists, tuples, dicts and None, taken apart into arrays or symbols, and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minpy.core.errors import ArgumentError, describe
+from minpy.ndarray import NDArray
+from minpy.symbol import Symbol
+
+__all__ = ["_flatten", "_regroup"]
+
+
+def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
+    """Return the leaves of nested values, and their form.
+
+    Parameters
+    ----------
+    args : NDArray, Symbol, None, or nested list, tuple or dict of them
+    inout_str : str
+        What messages call them: 'input' or 'output'.
+
+    Returns
+    -------
+    leaves : list
+        Arrays, symbols and None.
+    form
+        0 for an array or a symbol, n for a symbol of n > 1 outputs, -1 for None, a list of forms for a list; tuples and
+        dicts have a form of their own class.
+
+    Raises
+    ------
+    ArgumentError
+        For anything else.
+    """
+    if isinstance(args, NDArray):
+        return [args], 0
+    if isinstance(args, Symbol):
+        count = len(args.values)
+        return [args], count if count > 1 else 0
+    if args is None:
+        return [None], -1
+    if isinstance(args, dict):
+        leaves, forms = _flatten([*args.values()], inout_str)
+        return leaves, _Dict(zip(args, forms, strict=True))
+    if not isinstance(args, (list, tuple)):
+        raise ArgumentError(
+            f"An {inout_str} of a block is {describe(args)}; expected an NDArray, a Symbol or None, or nested lists, "
+            "tuples or dicts of them. Numbers and other options are given to the block when it is made."
+        )
+    leaves, forms = [], []
+    for part in args:
+        found, form = _flatten(part, inout_str)
+        leaves += found
+        forms.append(form)
+    return leaves, _Tuple(forms) if isinstance(args, tuple) and inout_str == "output" else forms
+
+
+class _Tuple(list[Any]):
+    """The form of a tuple."""
+
+
+class _Dict(dict[Any, Any]):
+    """The form of a dict: the forms of its values."""
+
+
+def _regroup(args: Sequence[Any], fmt: Any) -> tuple[Any, list[Any]]:
+    """Return values put together in the form that `_flatten` found, and those that are left over.
+
+    Parameters
+    ----------
+    args : sequence
+        Leaves.
+    fmt
+        The form.
+    """
+    args = list(args)
+    if isinstance(fmt, int):
+        if fmt == -1:
+            return None, args[1:]
+        return (args[0], args[1:]) if fmt == 0 else (args[:fmt], args[fmt:])
+    if isinstance(fmt, _Dict):
+        found, args = _regroup(args, [*fmt.values()])
+        return dict(zip(fmt, found, strict=True)), args
+    parts = []
+    for form in fmt:
+        part, args = _regroup(args, form)
+        parts.append(part)
+    return (tuple(parts) if isinstance(fmt, _Tuple) else parts), args

@@ -1,0 +1,137 @@
+"""Files of blocks: their parameters, by where they are or by name, and how they are built."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from minpy import ndarray as nd
+from minpy.core.errors import FileFormatError, MXNetError
+from minpy.files import access_error, checked_path, write_whole
+from minpy.gluon.parameter.loading import Options, filled, read_file
+
+__all__ = ["load_arrays", "load_model", "load_parameters", "save_model", "save_parameters"]
+
+
+def save_parameters(block: Any, filename: str | os.PathLike[str], deduplicate: bool) -> None:
+    """Write the parameters of a block. See `Block.save_parameters`."""
+    parameters = block._collect_params_with_prefix()
+    if deduplicate:
+        by_identity = {id(parameter): name for name, parameter in parameters.items()}  # of several names the last
+        parameters = {name: parameters[name] for name in by_identity.values()}
+    nd.save(filename, {name: parameter._reduce() for name, parameter in parameters.items()})
+
+
+def load_parameters(
+    block: Any,
+    filename: str | os.PathLike[str],
+    ctx: Any,
+    allow_missing: bool,
+    ignore_extra: bool,
+    cast_dtype: bool,
+    dtype_source: str,
+) -> None:
+    """Read the parameters of a block. See `Block.load_parameters`."""
+    arrays = read_file(filename)
+    where = f"file {os.fspath(filename)!r}"
+    load_arrays(block, arrays, where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+
+
+def load_arrays(
+    block: Any,
+    arrays: Mapping[str, Any],
+    where: str,
+    ctx: Any,
+    allow_missing: bool,
+    ignore_extra: bool,
+    cast_dtype: bool,
+    dtype_source: str,
+) -> None:
+    """Take the parameters of a block from arrays, by where they are or by their names. See `Block.load_parameters`."""
+    parameters = block._collect_params_with_prefix()
+    if not arrays and not parameters:
+        return
+    options = Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+    if not any("." in name for name in arrays) and not set(arrays) & set(parameters):
+        _load_by_name(block, arrays, options)
+        return
+    places: dict[int, list[str]] = {}
+    for name, parameter in parameters.items():
+        places.setdefault(id(parameter), []).append(name)
+    present = {
+        name
+        for name, parameter in parameters.items()
+        if any(place in arrays for place in places[id(parameter)])  # a parameter in several places may be there once
+    }
+    filled(parameters, arrays, options, present)
+
+
+def _load_by_name(block: Any, arrays: Mapping[str, Any], options: Options) -> None:
+    """Take parameters by their names, with or without the block's prefix, from arrays as older files hold them."""
+    parameters = dict(block.collect_params().items())
+    given = {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in arrays.items()}
+    prefix = block.prefix
+    if prefix and not any(name in parameters for name in given):
+        parameters = {name.removeprefix(prefix): parameter for name, parameter in parameters.items()}
+    filled(parameters, given, options, given)
+
+
+# -- models ------------------------------------------------------------------------------------------------------------
+
+
+def _described(block: Any) -> dict[str, Any]:
+    """Return how a block is built: its name, its graph if it is hybridized, and the blocks inside."""
+    found: dict[str, Any] = {"orig_name": block.name}
+    graph = getattr(block, "_cached_graph", ())
+    if graph:
+        inputs, out = graph
+        found |= {
+            "in_format": block._in_format,
+            "out_format": block._out_format,
+            "inputs": [one.tojson(remove_amp_cast=False) for one in inputs],
+            "symbol": out.tojson(remove_amp_cast=False),
+        }
+    found["hybridized"] = bool(graph)
+    found["children"] = {child.name: place for place, child in block._children.items()}
+    for number, child in enumerate(block._children.values()):
+        found[f"{type(child).__name__.lower()}{number}"] = _described(child)
+    return found
+
+
+def save_model(block: Any, prefix: str) -> None:
+    """Write parameters, and how a block is built. See `Block.save`."""
+    text = json.dumps({block.name: _described(block)})
+    save_parameters(block, f"{prefix}-model.params", False)
+    path = checked_path("Block.save", f"{prefix}-model.json")
+    try:
+        write_whole(path, iter([text.encode()]))
+    except OSError as error:
+        raise access_error("Block.save", "write", path, error) from None
+
+
+def load_model(block: Any, prefix: str) -> None:
+    """Read what `save_model` wrote. See `Block.load`."""
+    path = checked_path("Block.load", f"{prefix}-model.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            described = json.load(file)
+    except OSError as error:
+        raise access_error("Block.load", "read", path, error) from None
+    except ValueError as error:
+        raise FileFormatError(f"Block.load: {path!r} is no JSON: {error}.") from None
+    top = next(iter(described.values()))
+    _require_alike(block, top, path)
+    load_parameters(block, f"{prefix}-model.params", None, False, False, False, "current")
+    if top.get("hybridized"):
+        block.hybridize()
+
+
+def _require_alike(block: Any, described: Mapping[str, Any], path: str) -> None:
+    there, wanted = [*block._children], [*described.get("children", {}).values()]
+    if len(there) != len(wanted):
+        raise MXNetError(
+            f"Block.load: {path!r} describes {described.get('orig_name')!r} with {len(wanted)} block(s) inside, and "
+            f"{block.name!r} has {len(there)}. Build the block as it was when it was saved."
+        )

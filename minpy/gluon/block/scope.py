@@ -1,0 +1,79 @@
+"""How blocks and their parameters get names: `with self.name_scope():`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from minpy.core.state import ThreadValues
+from minpy.gluon.parameter import ParameterDict
+from minpy.symbol.naming import Prefix, current_names
+
+if TYPE_CHECKING:
+    from minpy.gluon.block.block import Block
+
+__all__ = ["_BlockScope"]
+
+
+class _Current(ThreadValues):
+    scope: _BlockScope | None
+    outer: tuple[Any, ...]  # what the scopes that were entered restore, the innermost first
+
+
+_current = _Current(scope=None, outer=())
+
+
+class _BlockScope:
+    """What `Block.name_scope` returns: blocks made inside are named after the block.
+
+    Parameters
+    ----------
+    block : Block
+    """
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._counts: dict[str, int] = {}
+
+    @staticmethod
+    def create(prefix: str | None, params: ParameterDict | None, hint: str) -> tuple[str, ParameterDict]:
+        """Return the prefix and the parameters of a block that is made here.
+
+        Parameters
+        ----------
+        prefix : str or None
+            As given by the user.
+        params : ParameterDict or None
+            Whose parameters it shares.
+        hint : str
+            What stands for the block in names: its class, in small letters.
+        """
+        scope = _current.scope
+        if scope is None:
+            if prefix is None:
+                prefix = current_names().get(None, hint) + "_"
+            own = ParameterDict(prefix) if params is None else ParameterDict(params.prefix, params)
+            return prefix, own
+        if prefix is None:
+            number = scope._counts.get(hint, 0)
+            scope._counts[hint] = number + 1
+            prefix = f"{hint}{number}_"
+        parent = scope._block
+        if params is None:
+            own = ParameterDict(parent.params.prefix + prefix, parent.params._shared)
+        else:
+            own = ParameterDict(params.prefix, params)
+        return parent.prefix + prefix, own
+
+    def __enter__(self) -> _BlockScope:
+        names = None if self._block._empty_prefix else Prefix(self._block.prefix)
+        if names is not None:
+            names.__enter__()
+        _current.outer = (names, _current.scope, _current.outer)
+        if names is not None:
+            _current.scope = self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        names, _current.scope, _current.outer = _current.outer
+        if names is not None:
+            names.__exit__(*exception)

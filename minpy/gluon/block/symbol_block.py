@@ -1,0 +1,194 @@
+"""`SymbolBlock`: a graph as a block, such as one that was read from a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minpy import symbol
+from minpy.context import cpu
+from minpy.core.errors import ArgumentError, describe, nearest
+from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.hybrid_block import HybridBlock
+from minpy.gluon.block.nesting import _flatten, _regroup
+from minpy.gluon.parameter import ParameterDict
+from minpy.graph.ir import Value
+from minpy.ndarray import NDArray
+from minpy.symbol import Group, Symbol
+
+__all__ = ["SymbolBlock"]
+
+
+class SymbolBlock(HybridBlock):
+    """A block that computes a graph; the graph's variables that are no inputs are its parameters.
+
+    Parameters
+    ----------
+    outputs : Symbol, or list of Symbol
+        What it computes.
+    inputs : Symbol, or list of Symbol
+        Variables of the graph that it is called with.
+    params : ParameterDict, or mapping of str to Parameter, optional
+        Where parameters are looked for by their names before new ones are made.
+
+    Raises
+    ------
+    ArgumentError
+        If an input is no variable.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> data = mx.sym.var('data')
+    >>> hidden = mx.sym.FullyConnected(data, num_hidden=2, name='fc')
+    >>> net = mx.gluon.SymbolBlock(mx.sym.tanh(hidden), data)
+    >>> net.initialize()
+    >>> net(mx.nd.ones((1, 3))).shape
+    (1, 2)
+    >>> list(net.collect_params().keys())
+    ['fc_weight', 'fc_bias']
+    """
+
+    def __init__(self, outputs: Any, inputs: Any, params: Any = None) -> None:
+        super().__init__(prefix=None, params=None)
+        self._prefix = ""
+        shared = params
+        if params is not None and not isinstance(params, ParameterDict):
+            shared = ParameterDict("")
+            shared.update(params)
+        self._params = ParameterDict("", shared)
+        inputs = [inputs] if isinstance(inputs, Symbol) else list(inputs)
+        variables = []
+        for one in inputs:
+            if not isinstance(one, Symbol) or len(one.values) != 1 or one.values[0].node.operator is not None:
+                what = repr(one) if isinstance(one, Symbol) else describe(one)
+                raise ArgumentError(
+                    f"SymbolBlock: an input is {what}; expected a variable of the graph, as mx.sym.var makes them."
+                )
+            variables.append(one)
+        found, self._out_format = _flatten(outputs, "output")
+        out = found[0] if len(found) == 1 else Group([one for one in found if one is not None])
+        variables = _found_in(out, variables)
+        self._symbol, self._inputs = out, variables
+        names = {one.name for one in variables}
+        states = set(out.list_auxiliary_states())
+        for node in [value for value in out.order if value.operator is None and value.name not in names]:
+            parameter = self._params.get(node.name, allow_deferred_init=True)
+            if node.name in states:
+                parameter.grad_req = "null"
+            if parameter._var is None:
+                parameter._var = _variable(node)
+            self._reg_params[node.name] = parameter
+        self._in_format = [0] * len(variables)
+        self._cached_graph = (variables, out)
+
+    @staticmethod
+    def imports(
+        symbol_file: str | os.PathLike[str],
+        input_names: str | Sequence[str],
+        param_file: str | os.PathLike[str] | None = None,
+        ctx: Any = None,
+        allow_missing: bool = False,
+        ignore_extra: bool = False,
+    ) -> SymbolBlock:
+        """Return the block of a graph that `export`, or MXNet, wrote to a file.
+
+        Parameters
+        ----------
+        symbol_file : str or PathLike
+            `name-symbol.json`.
+        input_names : str or list of str
+            The names of the variables that the block is called with.
+        param_file : str or PathLike, optional
+            `name-0000.params`; without it the parameters are not initialized.
+        ctx : Context or list of Context, optional
+            Where the parameters lie.
+        allow_missing, ignore_extra : bool
+            As for `Block.load_parameters`.
+
+        Returns
+        -------
+        SymbolBlock
+
+        Raises
+        ------
+        ArgumentError
+            If the graph has no variable of such a name.
+        """
+        loaded = symbol.load(symbol_file)
+        names = [input_names] if isinstance(input_names, str) else list(input_names)
+        known = loaded.list_inputs()
+        for name in names:
+            if name not in known:
+                raise ArgumentError(
+                    f"SymbolBlock.imports: the graph of {os.fspath(symbol_file)!r} has no input {name!r}."
+                    f"{nearest(name, known)}"
+                )
+        internals = loaded.get_internals()
+        block = SymbolBlock(loaded, [internals[name] for name in names])
+        if param_file is not None:
+            block.collect_params().load(
+                param_file,
+                ctx=cpu() if ctx is None else ctx,
+                allow_missing=allow_missing,
+                ignore_extra=ignore_extra,
+                cast_dtype=True,
+                dtype_source="saved",
+            )
+        return block
+
+    def __repr__(self) -> str:
+        count = len(self._symbol.values)
+        return f"{type(self).__name__}(\n{self._symbol!r} : {len(self._inputs)} -> {count}\n)"
+
+    def _clear_cached_op(self) -> None:
+        graph, form = vars(self).get("_cached_graph"), vars(self).get("_out_format")
+        super()._clear_cached_op()
+        if graph:
+            self._cached_graph, self._out_format = graph, form
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._inputs = _found_in(self._symbol, self._inputs)
+        self._cached_graph = (self._inputs, self._symbol)
+
+    def _trace(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
+        if len(leaves) != len(self._inputs):
+            names = ", ".join(str(one.name) for one in self._inputs)
+            raise ArgumentError(f"{self.name} takes {len(self._inputs)} argument(s) ({names}), got {len(leaves)}.")
+        out_form = self._out_format
+        rebuild = None if out_form == 0 else lambda values: _regroup(values, out_form)[0]
+        return CachedGraph(self.name, self._inputs, self._symbol, rebuild, self._reg_params)
+
+    def _get_graph(self, *args: Any) -> tuple[Any, ...]:
+        return self._cached_graph
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Return what the graph computes, of arrays or of symbols."""
+        if isinstance(x if isinstance(x, (NDArray, Symbol)) else self._first(x, args), NDArray):
+            return self._call_cached_op(x, *args)
+        given, _ = _flatten([x, *args], "input")
+        composed = self._symbol(**{str(one.name): value for one, value in zip(self._inputs, given, strict=True)})
+        return _regroup([Symbol([value]) for value in composed.values], _one_by_one(self._out_format))[0]
+
+    def reset_ctx(self, ctx: Any) -> None:
+        """Move the parameters to other contexts."""
+        self.collect_params().reset_ctx(ctx)
+
+
+def _found_in(out: Symbol, variables: Sequence[Symbol]) -> list[Symbol]:
+    """Return the variables of a graph that have these names; those that it has not, as they are."""
+    there = {node.name: node for node in out.order if node.operator is None}
+    return [_variable(there[one.name]) if one.name in there else one for one in variables]
+
+
+def _variable(node: Any) -> Symbol:
+    return Symbol([Value(node)])
+
+
+def _one_by_one(form: Any) -> Any:
+    """Return a form in which a symbol of several outputs is a list of them."""
+    if isinstance(form, int):
+        return [0] * form if form > 1 else form
+    return type(form)(map(_one_by_one, form)) if not isinstance(form, Mapping) else form

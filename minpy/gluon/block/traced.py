@@ -1,0 +1,518 @@
+"""What stands for arrays while a block's `forward` is traced: symbols that know their shape and dtype.
+
+Blocks of MXNet 2's kind define `forward(self, x)` with functions of `mx.np` and `mx.npx`, and read their parameters
+with `data()`. When such a block is hybridized, its forward runs once on `Traced` values, and what is done to them
+becomes a graph, as what `hybrid_forward` does to symbols. Arrays that it refers to become
+inputs of the graph, by reference.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy
+
+from minpy import symbol
+from minpy.core import dispatch
+from minpy.core.array import Array, raw_of
+from minpy.core.errors import ArgumentError, NotTraceableError
+from minpy.core.state import TRACES, tracing
+from minpy.graph.inference import infer_dtypes, infer_shapes
+from minpy.graph.ir import Value
+from minpy.ops.inference.partial_shapes import is_known
+from minpy.ops.inference.reshaping import resolve_shape
+from minpy.ops.registry import OPERATORS
+from minpy.symbol import Symbol
+
+__all__ = ["Trace", "Traced", "place_in_program"]
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+
+
+def place_in_program(error: BaseException | None = None) -> str:
+    """Return the line of the program that runs now, or in which an error was raised: the innermost outside minpy."""
+    frames = traceback.extract_stack() if error is None else traceback.extract_tb(error.__traceback__)
+    for frame in reversed(frames):
+        if not frame.filename.startswith(_PACKAGE) and not frame.filename.startswith("<frozen"):
+            return f"{frame.filename}:{frame.lineno}" + (f", `{frame.line}`" if frame.line else "")
+    return "an unknown line"
+
+
+class Trace:
+    """One run of a block's forward on stand-ins. Used in a `with` statement.
+
+    Parameters
+    ----------
+    name : str
+        Of the block.
+    in_numpy : bool
+        Whether values have NumPy's semantics.
+    context : Context
+        The device that the arguments are on.
+
+    Attributes
+    ----------
+    captured : list of (Symbol, Array)
+        The variables that stand for arrays that the forward refers to.
+    asked_for_shapes : bool
+        Whether the forward has asked for a shape or dtype, so that its graph is for these only.
+    """
+
+    def __init__(self, name: str, in_numpy: bool, context: Any) -> None:
+        self.name = name
+        self.in_numpy = in_numpy
+        self.context = context
+        self.captured: list[tuple[Symbol, Any]] = []
+        self.asked_for_shapes = False
+        self._variables: dict[int, Symbol] = {}
+        self._kept: list[Any] = []
+        self._known_shapes: dict[Value, Any] = {}
+        self._known_dtypes: dict[Value, Any] = {}
+        self._parameters: list[tuple[Symbol, Any]] = []
+
+    def __enter__(self) -> Trace:
+        TRACES.append(self)
+        self._outer, tracing.trace = tracing.trace, self
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        tracing.trace = self._outer
+        TRACES.remove(self)
+
+    # -- variables ---------------------------------------------------------------------------------------------------
+
+    def argument(self, name: str, array: Any) -> Traced:
+        """Return what stands for an argument."""
+        return Traced(self, self._variable(name, array), self.in_numpy, "an argument")
+
+    def capture(self, array: Any) -> Traced:
+        """Return what stands for an array that the forward refers to."""
+        found = self._variables.get(id(array))
+        if found is None:
+            found = self._variables[id(array)] = self._variable(f"captured{len(self.captured)}", array)
+            self.captured.append((found, array))
+        return Traced(self, found, not getattr(array, "_keeps_dtype", False), "an array that it refers to")
+
+    def parameter(self, parameter: Any) -> Traced:
+        """Return what stands for a parameter."""
+        variable = parameter.var()
+        if self.in_numpy:
+            variable = variable.as_np_ndarray()
+        self._parameters.append((variable, parameter))
+        return Traced(self, variable, self.in_numpy, "a parameter")
+
+    def _variable(self, name: str, array: Any) -> Symbol:
+        made = symbol.var(name)
+        raw = raw_of(array)
+        self._known_shapes[made.values[0]], self._known_dtypes[made.values[0]] = raw.shape, raw.dtype
+        return made.as_np_ndarray() if self.in_numpy else made
+
+    # -- facts -------------------------------------------------------------------------------------------------------
+
+    def facts(self, one: Symbol) -> tuple[tuple[int, ...], numpy.dtype]:
+        """Return the shape and dtype of a value.
+
+        Raises
+        ------
+        NotTraceableError
+            If they cannot be inferred.
+        """
+        self.asked_for_shapes = True
+        (value,) = one.values
+        if value not in self._known_shapes or value not in self._known_dtypes:
+            for variable, parameter in self._parameters:
+                shape = parameter._shape
+                if shape is not None and all(shape):
+                    self._known_shapes[variable.values[0]] = shape
+                self._known_dtypes[variable.values[0]] = numpy.dtype(parameter.dtype)
+            origin = "of the array that is given"
+            dtypes = infer_dtypes(one.order, [(self._known_dtypes, origin)]).known
+            shapes = infer_shapes(one.order, [(self._known_shapes, origin)], dtypes).known
+            self._known_dtypes.update(dtypes)
+            self._known_shapes.update((one, shape) for one, shape in shapes.items() if is_known(shape))
+        shape, dtype = self._known_shapes.get(value), self._known_dtypes.get(value)
+        if shape is None or dtype is None:
+            raise NotTraceableError(
+                f"{self.name}: at {place_in_program()} the shape of {one.name} is asked for, and it does not follow "
+                "from what is known: it may depend on values, or on a parameter whose shape is not known yet (give "
+                "in_units, in_channels)."
+            )
+        return tuple(shape), numpy.dtype(dtype)
+
+    # -- random numbers ----------------------------------------------------------------------------------------------
+
+    def draw(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Return what a function of `mx.np.random` draws: at every call of the graph anew."""
+        function = vars(symbol.np.random).get(name)
+        if function is None:
+            self.refuse_draw(f"np.random.{name}")
+        given = {key: value for key, value in keywords.items() if value is not None}
+        return self.call(function, arguments, given, True)
+
+    def refuse_draw(self, what: str = "random numbers") -> NoReturn:
+        """Raise the error for numbers that would be drawn once only, when the forward is traced."""
+        raise NotTraceableError(
+            f"{self.name} is hybridized, and at {place_in_program()} its forward draws {what}, for which graphs have "
+            f"no operator. Graphs draw with mx.np.random's {', '.join(symbol.np.random.__all__)}, and with "
+            "npx.dropout; or leave the block unhybridized: call hybridize(False) on it."
+        )
+
+    # -- values ------------------------------------------------------------------------------------------------------
+
+    def unwrapped(self, value: Any) -> Any:
+        """Return nested values with symbols in the place of stand-ins and arrays."""
+        if isinstance(value, Traced):
+            return value.symbol
+        if isinstance(value, Array):
+            return self.capture(value).symbol
+        if isinstance(value, numpy.ndarray) and value.ndim:
+            self._kept.append(value)
+            return self.capture(value).symbol
+        if type(value) in (list, tuple):
+            return type(value)(map(self.unwrapped, value))
+        if isinstance(value, dict):
+            return {key: self.unwrapped(one) for key, one in value.items()}
+        return value
+
+    def wrapped(self, value: Any, in_numpy: bool) -> Any:
+        """Return nested values with stand-ins in the place of symbols."""
+        if isinstance(value, Symbol):
+            parts = [Traced(self, _kind(Symbol([one]), in_numpy), in_numpy) for one in value.values]
+            return parts[0] if len(parts) == 1 else parts
+        if isinstance(value, (list, tuple)):
+            return type(value)(self.wrapped(one, in_numpy) for one in value)
+        if isinstance(value, dict):
+            return {key: self.wrapped(one, in_numpy) for key, one in value.items()}
+        return value
+
+    def call(
+        self, function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any], np: bool
+    ) -> Any:
+        """Return what a function of symbols answers, for stand-ins and arrays."""
+        positional = [self.unwrapped(value) for value in arguments]
+        return self.wrapped(function(*positional, **self.unwrapped(dict(keywords))), np)
+
+
+def _kind(one: Symbol, in_numpy: bool) -> Symbol:
+    return one.as_np_ndarray() if in_numpy else one.as_nd_ndarray()
+
+
+class Traced:
+    """A value in the place of an array: a symbol that knows its shape and dtype."""
+
+    __slots__ = ("_in_numpy", "_may_share", "_role", "symbol", "trace")
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 1e6
+
+    def __init__(self, trace: Trace, one: Symbol, in_numpy: bool, role: str = "") -> None:
+        self.trace = trace
+        self.symbol = one
+        self._in_numpy = in_numpy
+        self._role = role
+        self._may_share = False
+
+    def __repr__(self) -> str:
+        return f"<stand-in for {self.symbol.name} in the trace of {self.trace.name}>"
+
+    # -- what it is ------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The lengths of its axes."""
+        return self.trace.facts(self.symbol)[0]
+
+    @property
+    def dtype(self) -> Any:
+        """The type of its elements."""
+        dtype = self.trace.facts(self.symbol)[1]
+        return dtype if self._in_numpy else dtype.type
+
+    @property
+    def ndim(self) -> int:
+        """The number of its axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of its elements."""
+        return int(numpy.prod(self.shape))
+
+    @property
+    def context(self) -> Any:
+        """The device that it will be on."""
+        return self.trace.context
+
+    ctx = device = context
+
+    @property
+    def stype(self) -> str:
+        """How it is stored."""
+        return "default"
+
+    @property
+    def T(self) -> Any:
+        """The array with its axes in reverse order."""
+        return self.transpose()
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without axes")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[position] for position in range(len(self)))
+
+    # -- what asks for values --------------------------------------------------------------------------------------
+
+    def _asked(self, what: str) -> NoReturn:
+        raise NotTraceableError(
+            f"{self.trace.name} is hybridized, and at {place_in_program()} its forward {what}: that depends on values, "
+            "which there are none of while it is traced. Choose with np.where or npx.cond; or leave the block that "
+            "does it unhybridized: call hybridize(False) on it, or derive it from Block."
+        )
+
+    def __bool__(self) -> bool:
+        self._asked("chooses by an array (`if`, `while`, `and`, `assert`)")
+
+    def __int__(self) -> int:
+        self._asked("makes a Python number of an array")
+
+    __float__ = __complex__ = __index__ = __int__
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        self._asked("makes an array of NumPy's of one of ours")
+
+    def __contains__(self, value: Any) -> bool:
+        self._asked("looks for a value in an array")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        raise NotTraceableError(
+            f"{self.trace.name} is hybridized, and at {place_in_program()} its forward stores into a part of an array, "
+            "which a graph cannot. Make a new array (np.where, np.concatenate), or leave the block unhybridized: call "
+            "hybridize(False) on it."
+        )
+
+    # -- NumPy's protocols -----------------------------------------------------------------------------------------
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or options.get("out") is not None:
+            raise self._untraced(f"numpy.{ufunc.__name__}.{method}" if method != "__call__" else "out=")
+        return self._of_numpy(ufunc.__name__, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
+        if function in (numpy.shape, numpy.ndim, numpy.size) and isinstance(arguments[0], Traced):
+            return getattr(arguments[0], function.__name__)
+        module = function.__module__.removeprefix("numpy").removeprefix(".")
+        name = f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
+        return self._of_numpy(name, arguments, keywords)
+
+    def _of_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        found: Any = symbol.np
+        for part in name.split("."):
+            found = vars(found).get(part)
+            if found is None:
+                raise self._untraced(f"np.{name}")
+        answer = self.trace.call(found, arguments, keywords, True)
+        return self._sharing(answer, name)
+
+    def _untraced(self, what: str) -> NotTraceableError:
+        return NotTraceableError(
+            f"{self.trace.name} is hybridized, and at {place_in_program()} its forward calls {what} of an array, for "
+            "which graphs have no operator. Use another function, or leave the block unhybridized: call "
+            "hybridize(False) on it."
+        )
+
+    def _sharing(self, answer: Any, name: str) -> Any:
+        """Note of values that one may be a view of the other: a change of one would have to change both."""
+        if name in _VIEWS and self._in_numpy:
+            self._may_share = True
+            for one in answer if isinstance(answer, (list, tuple)) else [answer]:
+                one._may_share = True
+        return answer
+
+    # -- methods ---------------------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("__"):
+            if name in _OF_ARRAYS:
+                if name in ("asnumpy", "asscalar", "item", "tolist", "wait_to_read"):
+                    self._asked(f"calls {name}()")
+                raise self._untraced(f".{name}")
+            method = getattr(type(self.symbol), name, None)
+            if not self._in_numpy and name in OPERATORS:
+                operator = OPERATORS[name]
+                return lambda *arguments, **keywords: operator(self, *arguments, **keywords)
+            if callable(method):
+                trace, np = self.trace, self._in_numpy
+                return lambda *arguments, **keywords: self._sharing(
+                    trace.call(method, (self, *arguments), keywords, np), name
+                )
+        raise AttributeError(f"{self!r} has no attribute {name!r}")
+
+    def __getitem__(self, key: Any) -> Any:
+        answer = self.trace.call(lambda one, index: one.as_np_ndarray()[index], (self, key), {}, self._in_numpy)
+        if not self._in_numpy and not answer.shape:
+            return answer.reshape((1,))
+        return self._sharing(answer, "getitem")
+
+    def reshape(self, *lengths: Any, **keywords: Any) -> Any:
+        """Return the array in another shape."""
+        if self._in_numpy:
+            return self._sharing(
+                self.trace.call(type(self.symbol).reshape, (self, *lengths), keywords, True), "reshape"
+            )
+        shape = keywords.get("shape", lengths[0] if len(lengths) == 1 and not isinstance(lengths[0], int) else lengths)
+        return OPERATORS["reshape"](self, shape=resolve_shape(self.shape, tuple(shape), keywords.get("reverse", False)))
+
+    def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Any:
+        """Return the array in another dtype."""
+        return self.trace.call(type(self.symbol).astype, (self, dtype), {}, self._in_numpy)
+
+    def copy(self) -> Any:
+        """Return an array of the same values."""
+        return OPERATORS["identity"](self)
+
+    def detach(self) -> Any:
+        """Return an array of the same values that lets no gradient through."""
+        return OPERATORS["BlockGrad"](self)
+
+    def as_np_ndarray(self) -> Traced:
+        """Return the array with NumPy's semantics."""
+        return self if self._in_numpy else Traced(self.trace, self.symbol.as_np_ndarray(), True, self._role)
+
+    def as_nd_ndarray(self) -> Traced:
+        """Return the array with MXNet's semantics."""
+        return self if not self._in_numpy else Traced(self.trace, self.symbol.as_nd_ndarray(), False, self._role)
+
+    def as_in_context(self, ctx: Any) -> Traced:
+        """Return the array itself: a graph is on one device."""
+        if ctx != self.context:
+            raise self._untraced(f"as_in_context({ctx})")
+        return self
+
+    as_in_ctx = to_device = as_in_context
+
+
+# What gives a view in NumPy's semantics, or may.
+_VIEWS = frozenset(
+    [
+        "T",
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "broadcast_to",
+        "diag",
+        "diagonal",
+        "expand_dims",
+        "flip",
+        "flatten",
+        "getitem",
+        "moveaxis",
+        "ravel",
+        "reshape",
+        "rollaxis",
+        "rot90",
+        "split",
+        "squeeze",
+        "swapaxes",
+        "transpose",
+    ]
+)
+_OF_ARRAYS = frozenset(
+    "asnumpy asscalar attach_grad backward copyto drop_grad grad item tolist tostype wait_to_read".split()  # noqa: SIM905
+)
+
+
+# -- arithmetic --------------------------------------------------------------------------------------------------------
+
+_BROADCAST = {
+    "add": "broadcast_add",
+    "sub": "broadcast_sub",
+    "mul": "broadcast_mul",
+    "truediv": "broadcast_div",
+    "mod": "broadcast_mod",
+    "pow": "broadcast_power",
+    "eq": "broadcast_equal",
+    "ne": "broadcast_not_equal",
+    "gt": "broadcast_greater",
+    "ge": "broadcast_greater_equal",
+    "lt": "broadcast_lesser",
+    "le": "broadcast_lesser_equal",
+}
+
+
+def _binary(name: str, reflected: bool = False) -> Callable[[Traced, Any], Any]:
+    method = f"__{'r' if reflected else ''}{name}__"
+
+    def compute(self: Traced, other: Any) -> Any:
+        if other is None or isinstance(other, str):
+            return NotImplemented
+        trace = self.trace
+        if isinstance(other, (Traced, Array, numpy.ndarray)) and not (
+            isinstance(other, numpy.ndarray) and not other.ndim
+        ):
+            in_numpy = self._in_numpy or bool(getattr(other, "_in_numpy", not getattr(other, "_keeps_dtype", False)))
+            pair = (other, self) if reflected else (self, other)
+            if not in_numpy:
+                return OPERATORS[_BROADCAST[name]](*pair)
+            plain = f"__{name}__"
+            return trace.call(
+                lambda left, right: getattr(left.as_np_ndarray(), plain)(right.as_np_ndarray()), pair, {}, True
+            )
+        if isinstance(other, (numpy.generic, numpy.ndarray)):
+            other = other.item()
+        return trace.call(lambda one: getattr(one, method)(other), (self,), {}, self._in_numpy)
+
+    return compute
+
+
+def _in_place(name: str) -> Callable[[Traced, Any], Traced]:
+    compute = _binary(name)
+
+    def change(self: Traced, other: Any) -> Traced:
+        if self._role or self._may_share:
+            what = self._role or "an array of which there are views"
+            raise NotTraceableError(
+                f"{self.trace.name} is hybridized, and at {place_in_program()} its forward changes {what} in place, "
+                "which a graph cannot. Make a new array: x = x + 1 instead of x += 1."
+            )
+        self.symbol = compute(self, other).symbol
+        return self
+
+    return change
+
+
+def _unary(name: str) -> Callable[[Traced], Any]:
+    return lambda self: self.trace.call(lambda one: getattr(one, name)(), (self,), {}, self._in_numpy)
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
+    setattr(Traced, f"__{_name}__", _binary(_name))
+    setattr(Traced, f"__r{_name}__", _binary(_name, True))
+    setattr(Traced, f"__i{_name}__", _in_place(_name))
+for _name in ("eq", "ne", "gt", "ge", "lt", "le", "and", "or", "xor"):
+    setattr(Traced, f"__{_name}__", _binary(_name))
+for _name in ("neg", "abs"):
+    setattr(Traced, f"__{_name}__", _unary(f"__{_name}__"))
+Traced.__pos__ = lambda self: self  # type: ignore[attr-defined, operator, unused-ignore]
+
+
+def _called(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
+    """Answer a call of an operator with stand-ins among its inputs."""
+    trace = next(value.trace for value in inputs if isinstance(value, Traced))
+    in_numpy = any(
+        value._in_numpy if isinstance(value, Traced) else isinstance(value, Array) and not value._keeps_dtype
+        for value in inputs
+    )
+    if name is not None:
+        attributes = {**attributes, "name": name}
+    values = [trace.unwrapped(value) for value in inputs]
+    if operator.builtin and not any(isinstance(value, Symbol) for value in values):
+        raise ArgumentError(f"{operator.__name__}: an argument is no array.")
+    return trace.wrapped(operator(*values, **attributes), in_numpy)
+
+
+dispatch.register_tracer(Traced, _called, "a stand-in in the trace of a block")

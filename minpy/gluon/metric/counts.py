@@ -1,0 +1,390 @@
+"""Metrics of counts: of what is predicted rightly and wrongly."""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import Any
+
+import numpy
+
+from minpy import metric as _metric
+from minpy.core.errors import ArgumentValueError, OutOfRangeError, ShapeError, describe
+from minpy.gluon.metric.distances import in_shape_of
+from minpy.gluon.metric.registering import Names, named
+from minpy.metric import EvalMetric
+from minpy.metric.base import pairs
+from minpy.metric.classification import hits_among
+from minpy.metric.likelihood import rows_of_classes
+
+__all__ = ["F1", "MCC", "BinaryAccuracy", "Fbeta", "TopKAccuracy"]
+
+
+@named("top_k_accuracy", "top_k_acc")
+class TopKAccuracy(_metric.TopKAccuracy):
+    """The share of predictions whose `top_k` greatest scores have the right class among them.
+
+    Of equal scores, those of lower classes come first.
+
+    Parameters
+    ----------
+    top_k : int
+        At least 2.
+    name : str
+        `top_k` is appended to it.
+    output_names, label_names : list of str, optional
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> from minpy.gluon import metric
+    >>> top = metric.TopKAccuracy(2)
+    >>> top.update([nd.array([[0, 1]])], [nd.array([[[0.1, 0.9, 0.5], [0.3, 0.7, 0.8]]])])
+    >>> top.get()[1].item()
+    0.5
+    """
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        labels : list of NDArray
+            Classes.
+        preds : list of NDArray
+            Scores of classes, along the last axis.
+        """
+        for label, pred in pairs(self, labels, preds):
+            right, rows = rows_of_classes(self, label, pred)
+            hits = hits_among(self.name, right, rows, self.top_k)
+            self._add(numpy.float64(numpy.count_nonzero(hits)), right.size)
+
+
+class _Counts:
+    """Of each class, how often it is predicted rightly, wrongly, and not though it is right."""
+
+    def __init__(self) -> None:
+        self.examples = 0
+        self.true_positives = numpy.zeros(1, "int64")
+        self.false_positives = numpy.zeros(1, "int64")
+        self.false_negatives = numpy.zeros(1, "int64")
+
+    def add(self, examples: int, hits: numpy.ndarray, predicted: numpy.ndarray, right: numpy.ndarray) -> None:
+        """Add a batch: how often each class is predicted rightly, is predicted, and is right."""
+        self.true_positives = self.true_positives + hits
+        self.false_positives = self.false_positives + predicted - hits
+        self.false_negatives = self.false_negatives + right - hits
+        self.examples += examples
+
+    def fbeta(self, beta: float, average: str | None) -> Any:
+        """Return (1 + β²) TP / ((1 + β²) TP + β² FN + FP), 0 where nothing is predicted rightly."""
+        counts = (self.true_positives, self.false_positives, self.false_negatives)
+        hits, wrong, missed = (count.sum(keepdims=True) for count in counts) if average == "micro" else counts
+        above = (1 + beta**2) * hits
+        values = above / numpy.where(hits > 0, above + beta**2 * missed + wrong, 1)
+        return values if average is None else values.mean()
+
+    def correlation(self) -> float:
+        """Return Matthews' correlation coefficient of class 1; zero factors of the denominator are left out."""
+        hits, wrong, missed = (
+            float(count[0]) for count in (self.true_positives, self.false_positives, self.false_negatives)
+        )
+        rest = self.examples - hits - wrong - missed
+        below = 1.0
+        for factor in (hits + wrong, hits + missed, rest + wrong, rest + missed):
+            below *= factor or 1.0
+        return (hits * rest - wrong * missed) / sqrt(below)
+
+
+def _count(right: numpy.ndarray, predicted: numpy.ndarray) -> tuple[int, numpy.ndarray, Any, Any]:
+    """Return the number of examples, and of each column how often both, the second, and the first are true."""
+    hits, says, are = (numpy.count_nonzero(flags, axis=0) for flags in (right & predicted, predicted, right))
+    return len(right), numpy.asarray(hits), says, are
+
+
+_KINDS = ("binary", "multiclass", "multilabel")
+
+
+class _OfCounts(EvalMetric):
+    """A metric of counts of all examples."""
+
+    def __init__(self, name: str, output_names: Names, label_names: Names, class_type: str, threshold: float) -> None:
+        if class_type not in _KINDS:
+            raise ArgumentValueError(
+                f"{type(self).__name__}: class_type must be {', '.join(map(repr, _KINDS[:2]))} or {_KINDS[2]!r}, got "
+                f"{describe(class_type)}."
+            )
+        self.class_type = class_type
+        self.threshold = threshold
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def _value(self, counts: _Counts) -> Any:
+        raise NotImplementedError
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        labels : list of NDArray
+            Classes; for 'multilabel' 0 or 1 for each class, of shape (..., classes).
+        preds : list of NDArray
+            For 'binary' the probability of class 1, or of both classes along the last axis; else the scores of
+            classes along the last axis.
+        """
+        for label, pred in pairs(self, labels, preds):
+            batch = self._counted(label, pred)
+            for counts in (self._counts, self._global_counts):
+                if counts.examples and counts.true_positives.size != batch[1].size:
+                    raise ShapeError(
+                        f"{self.name}: predictions of shape {pred.shape} have {batch[1].size} classes, those before "
+                        f"had {counts.true_positives.size}."
+                    )
+                counts.add(*batch)
+        self.num_inst = self._counts.examples
+        self.global_num_inst = self._global_counts.examples
+
+    def _counted(self, label: numpy.ndarray, pred: numpy.ndarray) -> tuple[int, numpy.ndarray, Any, Any]:
+        """Return the number of examples, and how often each class is predicted rightly, is predicted, and is right."""
+        if self.class_type == "binary":
+            if label.size and label.max() > 1:
+                raise ArgumentValueError(f"{self.name}: labels of two classes are 0 and 1; there is {label.max()}.")
+            if pred.size == 2 * label.size and pred.shape[-1:] == (2,):
+                pred = pred[..., 1]
+            self._require_size(label, pred, pred.size)
+            return _count(label.reshape(-1, 1) == 1, pred.reshape(-1, 1) > self.threshold)
+        if self.class_type == "multilabel":
+            self._require_size(label, pred, pred.size)
+            classes = pred.shape[-1] if pred.ndim else 1
+            return _count(label.reshape(-1, classes) == 1, pred.reshape(-1, classes) > self.threshold)
+        right, rows = rows_of_classes(self, label, pred)
+        classes = rows.shape[1]
+        if right.size and not 0 <= right.min() <= right.max() < classes:
+            raise OutOfRangeError(
+                f"{self.name}: labels are from {right.min()} to {right.max()}; predictions of shape {pred.shape} have "
+                f"the scores of classes 0 to {classes - 1}."
+            )
+        predicted = rows.argmax(1)
+        each = (right[right == predicted], predicted, right)
+        hits, says, are = (numpy.bincount(values, minlength=classes) for values in each)
+        return right.size, hits, says, are
+
+    def _require_size(self, label: numpy.ndarray, pred: numpy.ndarray, size: int) -> None:
+        if label.size != size:
+            raise ShapeError(
+                f"{self.name}: labels of shape {label.shape} do not fit predictions of shape {pred.shape}; a "
+                f"{self.class_type} metric needs one for each."
+            )
+
+    def reset(self) -> None:
+        """Forget everything."""
+        super().reset()
+        self._counts = _Counts()
+        self._global_counts = _Counts()
+
+    def reset_local(self) -> None:
+        """Forget the local statistics; the global ones go on."""
+        super().reset_local()
+        self._counts = _Counts()
+
+    def get(self) -> tuple[str, Any]:
+        """Return the metric's name and its value since the last reset.
+
+        Returns
+        -------
+        tuple of (str, float)
+            The value is nan if there was no update; an array of the classes' values for `average=None`.
+        """
+        return self.name, self._value(self._counts) if self._counts.examples else float("nan")
+
+    def get_global(self) -> tuple[str, Any]:
+        """Return the metric's name and its value since the last reset of everything.
+
+        Returns
+        -------
+        tuple of (str, float)
+        """
+        return self.name, self._value(self._global_counts) if self._global_counts.examples else float("nan")
+
+
+@named()
+class Fbeta(_OfCounts):
+    """The weighted harmonic mean of precision and recall: (1 + β²) TP / ((1 + β²) TP + β² FN + FP).
+
+    van Rijsbergen, "Information retrieval", 1979, chapter 7.
+
+    Parameters
+    ----------
+    name : str
+    output_names, label_names : list of str, optional
+    class_type : {'binary', 'multiclass', 'multilabel'}
+    beta : float
+        How many times recall counts as much as precision.
+    threshold : float
+        Above which a probability says yes, for 'binary' and 'multilabel'.
+    average : {'micro', 'macro'} or None
+        Of the counts of all classes together, the mean of the classes' values, or an array of these.
+
+    Raises
+    ------
+    ArgumentValueError
+        If `class_type` or `average` is none of these; by `update`, for labels above 1 of a 'binary' metric.
+    ShapeError
+        By `update`, if labels and predictions do not fit.
+    OutOfRangeError
+        By `update`, for labels that are no classes.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> from minpy.gluon import metric
+    >>> fbeta = metric.Fbeta(beta=2)
+    >>> fbeta.update([nd.array([0, 1, 1])], [nd.array([0.7, 0.9, 0.2])])
+    >>> fbeta.get()[1].item()
+    0.5
+    """
+
+    def __init__(
+        self,
+        name: str = "fbeta",
+        output_names: Names = None,
+        label_names: Names = None,
+        class_type: str = "binary",
+        beta: float = 1,
+        threshold: float = 0.5,
+        average: str | None = "micro",
+    ) -> None:
+        super().__init__(name, output_names, label_names, class_type, threshold)
+        self._kwargs = {"class_type": class_type, "beta": beta, "threshold": threshold, "average": average}
+        if average not in ("micro", "macro", None):
+            raise ArgumentValueError(
+                f"{type(self).__name__}: average must be 'micro', 'macro' or None, got {describe(average)}."
+            )
+        self.beta = beta
+        self.average = average
+
+    def _value(self, counts: _Counts) -> Any:
+        return counts.fbeta(self.beta, self.average)
+
+
+@named()
+class F1(Fbeta):
+    """The harmonic mean of precision and recall: 2 TP / (2 TP + FN + FP).
+
+    Parameters
+    ----------
+    name : str
+    output_names, label_names : list of str, optional
+    class_type : {'binary', 'multiclass', 'multilabel'}
+    threshold : float
+        Above which a probability says yes, for 'binary' and 'multilabel'.
+    average : {'micro', 'macro'} or None
+        Of the counts of all classes together, the mean of the classes' values, or an array of these.
+
+    Raises
+    ------
+    ArgumentValueError
+        If `class_type` or `average` is none of these; by `update`, for labels above 1 of a 'binary' metric.
+    ShapeError
+        By `update`, if labels and predictions do not fit.
+    OutOfRangeError
+        By `update`, for labels that are no classes.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> from minpy.gluon import metric
+    >>> f1 = metric.F1(class_type='multiclass', average=None)
+    >>> f1.update([nd.array([0, 1, 1])], [nd.array([[0.3, 0.7], [0, 1], [0.4, 0.6]])])
+    >>> f1.get()[1]
+    array([0. , 0.8])
+    """
+
+    def __init__(
+        self,
+        name: str = "f1",
+        output_names: Names = None,
+        label_names: Names = None,
+        class_type: str = "binary",
+        threshold: float = 0.5,
+        average: str | None = "micro",
+    ) -> None:
+        super().__init__(name, output_names, label_names, class_type, 1, threshold, average)
+        del self._kwargs["beta"]
+
+
+@named()
+class MCC(_OfCounts):
+    """Matthews' correlation coefficient of two classes (Matthews, 1975): between -1 and 1, 0 for guesses.
+
+    (TP TN - FP FN) / √((TP + FP)(TP + FN)(TN + FP)(TN + FN)), where factors that are zero are left out.
+
+    Parameters
+    ----------
+    name : str
+    output_names, label_names : list of str, optional
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> from minpy.gluon import metric
+    >>> mcc = metric.MCC()
+    >>> mcc.update([nd.array([0, 1, 1, 0])], [nd.array([0.7, 0.9, 0.6, 0.1])])
+    >>> round(mcc.get()[1], 3)
+    0.577
+    """
+
+    def __init__(self, name: str = "mcc", output_names: Names = None, label_names: Names = None) -> None:
+        super().__init__(name, output_names, label_names, "binary", 0.5)
+
+    def _value(self, counts: _Counts) -> Any:
+        return counts.correlation()
+
+
+@named()
+class BinaryAccuracy(EvalMetric):
+    """The share of predictions that are right, where a probability above a threshold says 1, and else 0.
+
+    Parameters
+    ----------
+    name : str
+    output_names, label_names : list of str, optional
+    threshold : float
+
+    Raises
+    ------
+    ShapeError
+        By `update`, if there are not as many labels as predictions.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> from minpy.gluon import metric
+    >>> accuracy = metric.BinaryAccuracy(threshold=0.6)
+    >>> accuracy.update([nd.array([0, 1, 0])], [nd.array([0.7, 1, 0.55])])
+    >>> accuracy.get()[1].round(3).item()
+    0.667
+    """
+
+    def __init__(
+        self,
+        name: str = "binary_accuracy",
+        output_names: Names = None,
+        label_names: Names = None,
+        threshold: float = 0.5,
+    ) -> None:
+        super().__init__(name, output_names, label_names, threshold=threshold, has_global_stats=True)
+        self.threshold = threshold
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        labels : list of NDArray
+            0 and 1.
+        preds : list of NDArray
+            Probabilities of 1.
+        """
+        for label, pred in pairs(self, labels, preds):
+            right = in_shape_of(self, label, pred)
+            self._add(numpy.float64(numpy.count_nonzero((pred > self.threshold) == right.astype("int64"))), pred.size)

@@ -1,0 +1,107 @@
+"""Gradients of a call of a graph that can be differentiated again: its steps are put on the tape, one by one.
+
+A program gives gradients only. For those of gradients the call is made over: every step becomes a node of the tape,
+with the answer that it gave (random numbers are not drawn again, states do not move), and the tape walks back through
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array
+from minpy.core.nodes import attach_outputs, connect, record_node
+from minpy.core.tape import gradients
+from minpy.graph.frame import Frame
+from minpy.graph.interpreting import read, step_call
+from minpy.graph.ir import CONSTANT, Node, Value, topological
+from minpy.ops.tensor.identity import identity
+
+__all__ = ["replayed_gradients"]
+
+
+def replayed_gradients(
+    frame: Frame, variables: Sequence[Node], arguments: Sequence[Any], upstream: Sequence[Any], needed: Sequence[int]
+) -> list[Any]:
+    """Return the gradients of a call of a graph, recorded.
+
+    Parameters
+    ----------
+    frame : Frame
+        Of the call.
+    variables : sequence of Node
+        Those of the graph.
+    arguments : sequence
+        What stands for each: an Array, if it was recorded.
+    upstream : sequence
+        The gradient of each head.
+    needed : sequence of int
+        The positions of the variables whose gradients are wanted.
+
+    Raises
+    ------
+    NoGradientError, GradientError
+        If an operator of the graph has no gradient that can be recorded.
+    """
+    steps = frame.program.steps
+    answers = frame.answers()
+    raws: dict[Node, Any] = {}
+    places: dict[Node, Any] = {}
+    inner: dict[int, Any] = {}  # the variables as this call has them: the walk ends there
+    for index, node in enumerate(variables):
+        raws[node] = answers[node]
+        given = arguments[index] if index < len(arguments) else None
+        if isinstance(given, Array) and given._node is not None:
+            place = record_node(identity, [None], None, {}, [given._node])
+            place.shape, place.dtype = given._data.shape, given._data.dtype
+            inner[index] = places[node] = place
+    order = topological(steps.written)
+    for node in order:
+        operator = node.operator
+        if operator is None:
+            continue
+        if operator is CONSTANT:
+            raws[node] = node.attributes["value"]
+            continue
+        arguments_of = [read(raws, value) for value in node.inputs]
+        ran = steps.ran_as(Value(node)).node  # a user's operator may have become what it computes
+        answer = answers[ran] if ran.operator is operator else step_call(node)(*arguments_of)
+        raws[node] = answer
+        parents = [_place(places, value) for value in node.inputs]
+        if any(parent is not None for parent in parents):
+            _put(node, arguments_of, answer, parents, places)
+    heads, starts = [], []
+    for head, gradient in zip(steps.written, upstream, strict=True):
+        place = _place(places, head)
+        if place is not None:
+            heads.append(place)
+            starts.append(gradient if isinstance(gradient, Array) else connect(gradient, None))
+    wanted = [inner[index] for index in needed]
+    since = min((place.sequence for place in wanted), default=0)
+    found = gradients(heads, starts, wanted, retain_graph=True, create_graph=True, since=since) if heads else {}
+    zeros = [(found.get(place), raws[variables[index]]) for place, index in zip(wanted, needed, strict=True)]
+    return [numpy.zeros_like(raw) if gradient is None else gradient for gradient, raw in zeros]
+
+
+def _place(places: dict[Node, Any], value: Value) -> Any:
+    """Return where a value stands on the tape."""
+    place = places.get(value.node)
+    return place[value.index] if isinstance(place, list) else place
+
+
+def _put(node: Node, arguments: Sequence[Any], answer: Any, parents: Sequence[Any], places: dict[Node, Any]) -> None:
+    """Put a step on the tape."""
+    made = record_node(node.operator, arguments, answer, node.attributes, parents)
+    if isinstance(answer, tuple):
+        outputs = attach_outputs(made, answer)
+        places[node] = [
+            output if part.dtype.kind in "fc" else None for output, part in zip(outputs, answer, strict=True)
+        ]
+        return
+    answer = numpy.asarray(answer)
+    made.shape, made.dtype = answer.shape, answer.dtype
+    if answer.dtype.kind in "fc":
+        places[node] = made

@@ -1,0 +1,129 @@
+"""The one vector in which the fused recurrent operator has all its parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe, nearest
+from minpy.initializer.base import InitDesc, Initializer, create_initializer, register
+
+__all__ = ["FusedRNN"]
+
+_GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
+
+
+@register
+class FusedRNN(Initializer):
+    """The parameters of a fused recurrent layer: each gate's weight and bias is initialized as if it stood alone.
+
+    The vector holds the weights of all layers, then their biases: for each layer and direction those of the input
+    (`l0_i2h_i_weight`, or `r0_...` backwards), then those of the state (`l0_h2h_i_weight`), gate by gate.
+
+    Parameters
+    ----------
+    init : Initializer, str or None
+        What initializes the parts, by names such as these; as JSON or by name, too. None: what initializes the
+        network.
+    num_hidden, num_layers : int
+    mode : {'rnn_relu', 'rnn_tanh', 'lstm', 'gru'}
+    bidirectional : bool
+    forget_bias : float
+        The biases of LSTM's forget gates.
+
+    Raises
+    ------
+    ArgumentError, ArgumentValueError
+        If `init` or `mode` is none of these; when it is called, if there is no initializer.
+    ShapeError
+        When it is called, for a vector whose length no number of inputs explains.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> parameters = mx.nd.zeros((14,))
+    >>> mx.init.FusedRNN(mx.init.One(), 2, 1, 'rnn_tanh')(mx.init.InitDesc('rnn0_weight'), parameters)
+    >>> parameters.asnumpy()  # of 2 × 3 and 2 × 2 weights, and two biases
+    array([1., 1., 1., 1., 1., 1., 1., 1., 1., 1., 0., 0., 0., 0.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        init: Any,
+        num_hidden: int,
+        num_layers: int,
+        mode: str,
+        bidirectional: bool = False,
+        forget_bias: float = 1.0,
+    ) -> None:
+        if isinstance(init, str):
+            init = create_initializer(init)
+        if not (init is None or isinstance(init, Initializer)):
+            raise ArgumentError(f"FusedRNN: init must be an initializer, its JSON, or None; got {describe(init)}.")
+        if mode not in _GATES:
+            raise ArgumentValueError(
+                f"FusedRNN: there is no mode {mode!r}.{nearest(str(mode), _GATES)} There are "
+                f"{', '.join(map(repr, _GATES))}."
+            )
+        super().__init__(
+            init=None if init is None else init.dumps(),
+            num_hidden=num_hidden,
+            num_layers=num_layers,
+            mode=mode,
+            bidirectional=bidirectional,
+            forget_bias=forget_bias,
+        )
+        self._init = init
+        self._num_hidden = num_hidden
+        self._num_layers = num_layers
+        self._mode = mode
+        self._bidirectional = bidirectional
+        self._forget_bias = forget_bias
+
+    def _init_weight(self, name: str, arr: Any) -> None:
+        general = getattr(name, "global_init", None)
+        init = self._init or general
+        if init is None or init is self:
+            raise ArgumentError(
+                f"FusedRNN: no initializer for the parts of {str(name)!r}: give one as init=, or by "
+                f"mx.init.InitDesc(name, global_init=...)."
+            )
+        vector = arr.reshape((-1,)).copy()  # its slices are views, and so are reshapes of them
+        begin = 0
+        for part, shape in self._parts(name, arr):
+            end = begin + prod(shape)
+            values = vector[begin:end].reshape(shape)
+            if self._mode == "lstm" and part.endswith("_f_bias"):
+                values[:] = self._forget_bias
+            else:
+                init(InitDesc(part, global_init=general), values)
+            begin = end
+        arr[...] = vector.reshape(arr.shape)
+
+    def _parts(self, name: str, arr: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Yield the names and shapes of the parts, in the order in which they stand in the vector."""
+        units, directions = self._num_hidden, "lr" if self._bidirectional else "l"
+        gates = _GATES[self._mode]
+        sources = [
+            (f"{direction}{layer}_{source}", layer, source)
+            for layer in range(self._num_layers)
+            for direction in directions
+            for source in ("i2h", "h2h")
+        ]
+        per_input = len(directions) * len(gates) * units
+        above = len(directions) * units  # what a layer gets from the one below
+        fixed = per_input * (self._num_layers * (units + 2) + (self._num_layers - 1) * above)
+        inputs, rest = divmod(prod(arr.shape) - fixed, per_input)
+        if rest or inputs < 1:
+            raise ShapeError(
+                f"FusedRNN: {str(name)!r} has {prod(arr.shape)} elements; {self._num_layers} layer(s) of {self._mode} "
+                f"with {units} units in {len(directions)} direction(s) need {fixed} + {per_input} for each input."
+            )
+        for source_name, layer, source in sources:
+            columns = units if source == "h2h" else above if layer else inputs
+            for gate in gates:
+                yield f"{source_name}{gate}_weight", (units, columns)
+        for source_name, _, _ in sources:
+            for gate in gates:
+                yield f"{source_name}{gate}_bias", (units,)

@@ -1,0 +1,208 @@
+"""Metrics of the probabilities that are given to the right classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import exp
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import OutOfRangeError, ShapeError
+from minpy.metric.base import EvalMetric, alias, average_of, pairs, register
+
+__all__ = ["CrossEntropy", "NegativeLogLikelihood", "Perplexity", "rows_of_classes"]
+
+
+def rows_of_classes(
+    metric: EvalMetric, label: numpy.ndarray, pred: numpy.ndarray, axis: int = -1
+) -> tuple[numpy.ndarray, numpy.ndarray]:
+    """Return labels as a vector of integers, and predictions with a row of classes for each."""
+    if pred.ndim and -pred.ndim <= axis < pred.ndim:
+        rows = pred if axis in (-1, pred.ndim - 1) else numpy.moveaxis(pred, axis, -1)
+        if label.size * rows.shape[-1] == rows.size:
+            return label.astype("int64").ravel(), rows.reshape(label.size, rows.shape[-1])
+    raise ShapeError(
+        f"{metric.name}: labels of shape {label.shape} do not fit predictions of shape {pred.shape}; there must be one "
+        f"for each vector of probabilities along axis {axis}."
+    )
+
+
+class _OfClasses(EvalMetric):
+    def __init__(
+        self, eps: float, name: str, output_names: Sequence[str] | None, label_names: Sequence[str] | None
+    ) -> None:
+        super().__init__(name, output_names, label_names, eps=eps, has_global_stats=True)
+        self.eps = eps
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        labels : list of NDArray
+            Classes: of shape (batch,).
+        preds : list of NDArray
+            Their probabilities: of shape (batch, classes).
+        """
+        for label, pred in pairs(self, labels, preds):
+            right, rows = rows_of_classes(self, label, pred)
+            try:
+                probabilities = rows[numpy.arange(right.size), right]
+            except IndexError:
+                raise OutOfRangeError(
+                    f"{self.name}: labels are from {right.min()} to {right.max()}; predictions of shape {pred.shape} "
+                    f"have probabilities of classes 0 to {rows.shape[-1] - 1}."
+                ) from None
+            self._add(-numpy.log(probabilities + self.eps).sum(dtype="float64"), right.size)
+
+
+@alias("ce")
+@register
+class CrossEntropy(_OfClasses):
+    """The mean of -log(p + eps), where p is the probability of the right class; also called `'ce'`.
+
+    Parameters
+    ----------
+    eps : float
+    name : str
+    output_names, label_names : list of str, optional
+
+    Raises
+    ------
+    ShapeError
+        By `update`, if there are not as many labels as vectors of probabilities.
+    OutOfRangeError
+        By `update`, for labels that are no classes.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> entropy = mx.metric.CrossEntropy()
+    >>> entropy.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.75, 0.25]])])
+    >>> entropy.get()[1].round(4).item()
+    1.0397
+    """
+
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "cross-entropy",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(eps, name, output_names, label_names)
+
+
+@alias("nll_loss")
+@register
+class NegativeLogLikelihood(_OfClasses):
+    """The mean of -log(p + eps), where p is the probability of the right class; also called `'nll_loss'`.
+
+    Parameters
+    ----------
+    eps : float
+    name : str
+    output_names, label_names : list of str, optional
+
+    Raises
+    ------
+    ShapeError
+        By `update`, if there are not as many labels as vectors of probabilities.
+    OutOfRangeError
+        By `update`, for labels that are no classes.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> loss = mx.metric.NegativeLogLikelihood()
+    >>> loss.update([mx.nd.array([0, 1])], [mx.nd.array([[0.5, 0.5], [0.75, 0.25]])])
+    >>> loss.get()[1].round(4).item()
+    1.0397
+    """
+
+    def __init__(
+        self,
+        eps: float = 1e-12,
+        name: str = "nll-loss",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(eps, name, output_names, label_names)
+
+
+@register
+class Perplexity(EvalMetric):
+    """How many words a language model is undecided between: exp of the mean of -log(max(p, 1e-10)).
+
+    Parameters
+    ----------
+    ignore_label : int or None
+        The label of what is not counted, such as padding.
+    axis : int
+        Along which the probabilities of classes stand. Labels that are no classes are taken for the nearest.
+    name : str
+    output_names, label_names : list of str, optional
+
+    Raises
+    ------
+    ShapeError
+        By `update`, if there are not as many labels as vectors of probabilities.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> perplexity = mx.metric.Perplexity(ignore_label=0)
+    >>> perplexity.update([mx.nd.array([1, 0])], [mx.nd.array([[0.5, 0.5], [0.75, 0.25]])])
+    >>> round(perplexity.get()[1], 4)
+    2.0
+    """
+
+    def __init__(
+        self,
+        ignore_label: int | None,
+        axis: int = -1,
+        name: str = "perplexity",
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, output_names, label_names, ignore_label=ignore_label, axis=axis, has_global_stats=True)
+        self.ignore_label = ignore_label
+        self.axis = axis
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        labels : list of NDArray
+            Classes.
+        preds : list of NDArray
+            Their probabilities, along the axis.
+        """
+        for label, pred in pairs(self, labels, preds):
+            right, rows = rows_of_classes(self, label, pred, self.axis)
+            if self.ignore_label is not None:
+                counted = right != self.ignore_label
+                right, rows = right[counted], rows[counted]
+            probabilities = rows[numpy.arange(right.size), right.clip(0, rows.shape[-1] - 1)]
+            self._add(-numpy.log(numpy.maximum(probabilities, 1e-10)).sum(dtype="float64"), right.size)
+
+    def get(self) -> tuple[str, float]:
+        """Return the metric's name and its value since the last reset.
+
+        Returns
+        -------
+        tuple of (str, float)
+            The value is nan if nothing was counted.
+        """
+        return self.name, exp(average_of(self.sum_metric, self.num_inst))
+
+    def get_global(self) -> tuple[str, float]:
+        """Return the metric's name and its value since the last reset of everything.
+
+        Returns
+        -------
+        tuple of (str, float)
+        """
+        return self.name, exp(average_of(self.global_sum_metric, self.global_num_inst))
