@@ -8,7 +8,7 @@ import numpy
 
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import HybridBlock
-from minpy.gluon.nn.arguments import count, integer
+from minpy.gluon.nn.arguments import count, fraction, integer, number
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
 
@@ -46,8 +46,8 @@ class _BatchNorm(HybridBlock):
         kind = type(self).__name__
         self._kwargs: dict[str, Any] = {
             "axis": integer(kind, "axis", axis),
-            "eps": epsilon,
-            "momentum": momentum,
+            "eps": number(kind, "epsilon", epsilon),
+            "momentum": fraction(kind, "momentum", momentum),
             "fix_gamma": not scale,
             "use_global_stats": use_global_stats,
         }
@@ -115,7 +115,7 @@ class BatchNorm(_BatchNorm):
     Raises
     ------
     ArgumentError
-        For an axis or a number of channels that is none.
+        For an axis, an epsilon, a momentum or a number of channels that is none.
 
     Examples
     --------
@@ -175,7 +175,7 @@ class BatchNormReLU(_BatchNorm):
     Raises
     ------
     ArgumentError
-        For an axis or a number of channels that is none.
+        For an axis, an epsilon, a momentum or a number of channels that is none.
 
     Examples
     --------
@@ -237,7 +237,7 @@ class SyncBatchNorm(BatchNorm):
     Raises
     ------
     ArgumentError
-        For a number of channels or devices that is none.
+        For a number of channels or devices, an epsilon or a momentum that is none.
 
     Examples
     --------
@@ -313,7 +313,7 @@ class InstanceNorm(HybridBlock):
     Raises
     ------
     ArgumentError
-        For an axis or a number of channels that is none.
+        For an axis, an epsilon or a number of channels that is none.
 
     Examples
     --------
@@ -338,7 +338,7 @@ class InstanceNorm(HybridBlock):
         super().__init__(**kwargs)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis = integer("InstanceNorm", "axis", axis)
-        self._epsilon = epsilon
+        self._epsilon = number("InstanceNorm", "epsilon", epsilon)
         channels = count("InstanceNorm", "in_channels", in_channels, least=0)
         _scale_and_shift(self, channels, center, scale, gamma_initializer, beta_initializer)
 
@@ -379,7 +379,7 @@ class LayerNorm(HybridBlock):
     Raises
     ------
     ArgumentError
-        For an axis or a number of channels that is none.
+        For an axis, an epsilon or a number of channels that is none.
 
     Examples
     --------
@@ -405,7 +405,7 @@ class LayerNorm(HybridBlock):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis = integer("LayerNorm", "axis", axis)
-        self._epsilon = epsilon
+        self._epsilon = number("LayerNorm", "epsilon", epsilon)
         self._center, self._scale = center, scale
         channels = count("LayerNorm", "in_channels", in_channels, least=0)
         _scale_and_shift(self, channels, center, scale, gamma_initializer, beta_initializer)
@@ -441,7 +441,7 @@ class GroupNorm(HybridBlock):
     Raises
     ------
     ArgumentError
-        If the number of groups is no positive integer.
+        If the number of groups is no positive integer, or epsilon no number.
 
     Examples
     --------
@@ -466,7 +466,7 @@ class GroupNorm(HybridBlock):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._num_groups = count("GroupNorm", "num_groups", num_groups)
-        self._epsilon = epsilon
+        self._epsilon = number("GroupNorm", "epsilon", epsilon)
         self._center, self._scale = center, scale
         _scale_and_shift(self, num_groups, center, scale, gamma_initializer, beta_initializer)
 
