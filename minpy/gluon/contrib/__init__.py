@@ -1,12 +1,7 @@
 """Layers and cells of `gluon.contrib`."""
 
-from minpy.gluon.contrib import cnn, nn
+from minpy.gluon.contrib import cnn, nn, rnn
 from minpy.namespaces import listing, missing
-
-__all__ = ["cnn", "nn"]
-from minpy.gluon.contrib import rnn
-
-__all__ = ["rnn"]
 
 __all__ = ["cnn", "nn", "rnn"]
 __dir__ = listing(__all__)
