@@ -12,6 +12,8 @@ from minpy.gluon.nn.arguments import count, number
 from minpy.namespaces import listing, missing
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "SiLU", "Swish"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.nn.activations", "name", __all__)
 
 _QUARTER = initializer.Constant(0.25)
 _NAMES = ("relu", "sigmoid", "tanh", "softrelu", "softsign")

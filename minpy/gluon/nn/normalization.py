@@ -26,6 +26,11 @@ def _scale_and_shift(
 class _BatchNorm(HybridBlock):
     """What batch normalizations have in common; see `BatchNorm`. `fuse_relu`: whether negative results become 0."""
 
+    gamma: Any
+    beta: Any
+    running_mean: Any
+    running_var: Any
+
     def __init__(
         self,
         axis: int = 1,
@@ -324,6 +329,9 @@ class InstanceNorm(HybridBlock):
     [[[-1.0, 1.0], [-1.0, 1.0]]]
     """
 
+    gamma: Any
+    beta: Any
+
     def __init__(
         self,
         axis: int = 1,
@@ -390,6 +398,9 @@ class LayerNorm(HybridBlock):
     [[-1.0, 1.0], [-1.0, 1.0]]
     """
 
+    gamma: Any
+    beta: Any
+
     def __init__(
         self,
         axis: int = -1,
@@ -451,6 +462,9 @@ class GroupNorm(HybridBlock):
     >>> layer(mx.nd.array([[[1], [3], [10], [30]]])).asnumpy().round(3).ravel().tolist()
     [-1.0, 1.0, -1.0, 1.0]
     """
+
+    gamma: Any
+    beta: Any
 
     def __init__(
         self,
