@@ -61,6 +61,8 @@ def _reshape_like(F: Any, x: Any, y: Any) -> Any:
 
 def _mean(F: Any, loss: Any, batch_axis: int) -> Any:
     """Return the averages over all axes but that of the batch."""
+    if isinstance(loss, NDArray) and loss.ndim == 2 and loss.shape[1 - batch_axis] == 1 and batch_axis in (0, 1):
+        return _as_np(F.reshape(loss, shape=(-1,)))  # of one element each
     return _as_np(F.mean(loss, axis=batch_axis, exclude=True))
 
 
