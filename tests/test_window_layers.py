@@ -151,7 +151,7 @@ MADE: list[tuple[str, type[Exception], str]] = [
     ("nn.GlobalAvgPool2D('NCW')", ArgumentValueError,
      "GlobalAvgPool2D: layout is 'NCW'; expected 'NCHW' or 'NHWC' for data of 4 axes."),
     ("nn.ReflectionPad2D((1, 2))", ArgumentValueError,
-     "ReflectionPad2D: padding is (1, 2); expected a whole number >= 0, or 8 of them: (0, 0, 0, 0, top, bottom, left, "),
+     "ReflectionPad2D: padding is (1, 2); expected a whole number >= 0, or 8 of them: (0, 0, 0, 0, top, bottom, "),
     ("nn.ReflectionPad2D((0, 0, 1, 1, 1, 1, 1, 1))", ArgumentValueError, "or 8 of them: (0, 0, 0, 0, top, bottom"),
     ("nn.ReflectionPad2D('1')", ArgumentValueError, "ReflectionPad2D: padding is '1'; expected a whole number >= 0"),
     ("nn.PixelShuffle1D('a')", ArgumentValueError, "PixelShuffle1D: factor is 'a'; expected a whole number, >= 1."),
@@ -190,7 +190,8 @@ CALLED: list[tuple[str, tuple[int, ...], str, str]] = [
     ("nn.MaxPool2D(7)", (2, 3, 6, 6), "kernel=(7, 7), pad=(0, 0) for data of shape (2, 3, 6, 6)", ""),
     ("nn.MaxPool2D()", (2, 3, 6), "layout is 'NCHW'; expected 'NCW' or 'NWC' for 3 axes.", ""),
     ("nn.PixelShuffle2D(2)", (2, 3, 6, 6), "cannot reshape (2, 3, 6, 6)", ""),
-    ("nn.DeformableConvolution(4, num_deformable_group=3)", (2, 4, 6, 6), "num_deformable_group 3; both must divide the 4 channels", ""),
+    ("nn.DeformableConvolution(4, num_deformable_group=3)", (2, 4, 6, 6),
+     "num_deformable_group 3; both must divide the 4 channels", ""),
 ]  # fmt: skip
 
 
