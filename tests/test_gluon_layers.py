@@ -142,6 +142,10 @@ def test_exported_graph_gives_the_same_output(layer: Layer, tmp_path: Path) -> N
     given = dict(zip(variables, x, strict=True))
     values = {**arrays_of("arg", arrays), **{name: array for name, array in given.items() if name in names}}
     assert_same(graph.bind(mx.cpu(), values, aux_states=arrays_of("aux", arrays)).forward(), expected)
+    imported = mx.gluon.SymbolBlock.imports(
+        str(tmp_path / "net-symbol.json"), variables, str(tmp_path / "net-0000.params") if arrays else None
+    )
+    assert_same(running.flat(imported(*x)), expected)
 
 
 # -- hybridized --------------------------------------------------------------------------------------------------------

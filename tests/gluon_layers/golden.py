@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from typing import Any
@@ -22,6 +23,28 @@ def cases(family: str) -> list[tuple[str, str]]:
         for kind in kinds:
             snippet = f"from gluon_layers import golden\nresult = golden.{kind}(mx, {family!r}, {layer.id!r})"
             found.append((f"layers_{family}_{layer.id}_{kind}", snippet))
+    return found
+
+
+def signature_cases(group: str, module: str, classes: str) -> list[tuple[str, str]]:
+    """Return golden cases of what classes of a module, 'gluon.nn', take: names, kinds and defaults of arguments."""
+    return [
+        (
+            f"{group}_signature_{module.replace('.', '_')}_{name}",
+            f"from gluon_layers import golden\nresult = golden.signature(mx.{module}.{name})",
+        )
+        for name in classes.split()
+    ]
+
+
+def signature(layer: Any) -> list[Any]:
+    """Return the arguments of a class; of a default that is an object, its JSON form or its class."""
+    found = []
+    for parameter in inspect.signature(layer.__init__).parameters.values():
+        default = parameter.default
+        if hasattr(default, "dumps"):
+            default = default.dumps()
+        found.append([parameter.name, parameter.kind.name, "" if default is parameter.empty else repr(default)])
     return found
 
 

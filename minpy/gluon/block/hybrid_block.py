@@ -17,6 +17,7 @@ from minpy.core.errors import (
     NotTraceableError,
     NoValueError,
     ShapeError,
+    UnknownShapeError,
     describe,
 )
 from minpy.core.state import TRACES, questions, state, tracing
@@ -335,7 +336,7 @@ class HybridBlock(Block):
         out_symbols = [one for one in found if one is not None]
         if not out_symbols:
             raise ArgumentError(f"{self.name}: hybrid_forward returned {describe(out)}; expected symbols.")
-        rebuild = None if out_form == 0 else lambda values: _regrouped(values, out_form)
+        rebuild = None if out_form == 0 else _Regrouping(out_form, found)
         group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
         return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name())
 
@@ -532,13 +533,30 @@ class HybridBlock(Block):
     def _call_cached_op(self, *args: Any) -> Any:
         """Call the graph that the block has become."""
         graph, leaves = self._cached(args)
+        if graph.has_no_program:
+            return self._call_as_it_is(args)
         try:
             if self._callback is not None:
                 graph.observe(leaves, self._callback, self._monitor_all, state.training)
             return graph(leaves)
         except DeferredInitializationError:
             self._initialize_deferred(args)
-            return graph(leaves)
+            return self._call_cached_op(*args)
+        except UnknownShapeError:  # shapes depend on values, as those of boolean_mask do
+            graph.has_no_program = True
+            return self._call_as_it_is(args)
+
+    def _call_as_it_is(self, args: Sequence[Any]) -> Any:
+        """Run the block unhybridized, and those inside as well."""
+        was_active: list[HybridBlock] = []
+        self.apply(lambda block: was_active.append(block) if isinstance(block, HybridBlock) and block._active else None)
+        try:
+            for block in was_active:
+                block._active = False
+            return self._call_as_written(tuple(args), {}) if self._is_written_as_forward else self.forward(*args)
+        finally:
+            for block in was_active:
+                block._active = True
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Return what the block computes, with functions of `F`. Subclasses define it.
@@ -614,5 +632,15 @@ def _is_of_mxnet(array: Any) -> bool:
     return bool(array._keeps_dtype)
 
 
-def _regrouped(values: list[Any], form: Any) -> Any:
-    return _regroup(values, form)[0]
+class _Regrouping:
+    """Puts the outputs of a graph together as `hybrid_forward` returned them."""
+
+    def __init__(self, form: Any, leaves: Sequence[Any]) -> None:
+        self._form = form
+        self._counts = [0 if leaf is None else len(leaf.values) for leaf in leaves]
+
+    def __call__(self, values: list[Any]) -> Any:
+        if 0 in self._counts:
+            left = iter(values)
+            values = [value for count in self._counts for value in ([next(left) for _ in range(count)] or [None])]
+        return _regroup(values, self._form)[0]

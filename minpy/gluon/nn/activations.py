@@ -10,7 +10,7 @@ from minpy.core.switches import is_np_array
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.nn.arguments import count
 
-__all__ = ["ELU", "GELU", "PReLU", "SELU", "Activation", "LeakyReLU", "SiLU", "Swish"]
+__all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "SiLU", "Swish"]
 
 _NAMES = ("relu", "sigmoid", "tanh", "softrelu", "softsign")
 _LAYERS = {"leaky": "LeakyReLU", "prelu": "PReLU", "elu": "ELU", "selu": "SELU", "gelu": "GELU", "swish": "Swish",

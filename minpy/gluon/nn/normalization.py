@@ -20,9 +20,7 @@ def _scale_and_shift(
     for name, wanted, init in (("gamma", scale, gamma_initializer), ("beta", center, beta_initializer)):
         request = "write" if wanted else "null"
         shape = (length,)
-        setattr(
-            layer, name, layer.params.get(name, grad_req=request, shape=shape, init=init, allow_deferred_init=True)
-        )
+        setattr(layer, name, layer.params.get(name, grad_req=request, shape=shape, init=init, allow_deferred_init=True))
 
 
 class _BatchNorm(HybridBlock):
@@ -85,7 +83,7 @@ class _BatchNorm(HybridBlock):
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({options}, in_channels={self.gamma.shape[0] or None})"
+        return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0] or None})"
 
 
 class BatchNorm(_BatchNorm):
@@ -356,7 +354,7 @@ class InstanceNorm(HybridBlock):
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({options}, in_channels={self.gamma.shape[0]})"
+        return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0]})"
 
 
 class LayerNorm(HybridBlock):
@@ -419,7 +417,7 @@ class LayerNorm(HybridBlock):
 
     def __repr__(self) -> str:
         options = ", ".join(f"{name}={value!r}" for name, value in self._kwargs.items())
-        return f"{type(self).__name__}({options}, in_channels={self.gamma.shape[0]})"
+        return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0]})"
 
 
 class GroupNorm(HybridBlock):
