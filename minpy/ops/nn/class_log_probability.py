@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rules import replace_length, without_axis
 from minpy.ops.kernels.rows import maximum_along, sum_along
 from minpy.ops.nn.softmax import log_softmax, raw_softmax, softmax
