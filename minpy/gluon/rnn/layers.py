@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy import ndarray as nd
+from minpy import symbol
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, ShapeError
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
@@ -16,6 +17,7 @@ from minpy.gluon.rnn.recurrent_cell import StateInfo, made_state
 from minpy.gluon.rnn.sequences import in_mode
 from minpy.gluon.rnn.sequential import HybridSequentialRNNCell
 from minpy.ndarray import NDArray
+from minpy.symbol import Symbol
 
 __all__ = ["GRU", "LSTM", "RNN", "_RNNLayer"]
 
@@ -206,14 +208,17 @@ class _RNNLayer(HybridBlock):
         ShapeError
             If the shapes do not fit.
         """
+        lengths = self._lengths(sequence_length)
         if isinstance(inputs, NDArray):
             self._require_inputs(inputs)
-            if states is None and not self._active:
+        if states is None:
+            if isinstance(inputs, NDArray) and not self._active:
                 batch_size = inputs.shape[self._layout.index("N")]
                 states = self.begin_state(batch_size, ctx=inputs.context, dtype=inputs.dtype)
-                return in_mode(super().__call__(inputs, states, *self._lengths(sequence_length), **kwargs)[0])
-        if states is None:  # the graph makes them, and returns none
-            return in_mode(super().__call__(inputs, None, *self._lengths(sequence_length), **kwargs))
+            elif isinstance(inputs, Symbol):
+                states = self.begin_state(0, func=symbol.zeros)
+            found = super().__call__(inputs, states, *lengths, **kwargs)
+            return in_mode(found if states is None else found[0])
         if not isinstance(states, (list, tuple)):
             states = [states]
         wanted = 2 if self._mode == "lstm" else 1
@@ -224,7 +229,7 @@ class _RNNLayer(HybridBlock):
                 "returns."
             )
         self._require_states(inputs, states)
-        outputs, after = super().__call__(inputs, list(states), *self._lengths(sequence_length), **kwargs)
+        outputs, after = super().__call__(inputs, list(states), *lengths, **kwargs)
         return in_mode(outputs), in_mode(list(after))
 
     def _lengths(self, sequence_length: Any) -> tuple[Any, ...]:
