@@ -72,6 +72,13 @@ _INPUTS = {
 _NEEDS_MERGING = {"bidirectional", "residual_bidirectional", "stacked_bidirectional"}
 
 
+_BEGUN = """
+cell = {}
+begin = [waves((2,) + info['shape'][1:], index) for index, info in enumerate(cell.state_info(2))]
+result = step(cell, 3, waves((2, 3, 3)), begin=begin, merge_outputs=True)
+"""
+
+
 def _unrolled():  # type: ignore[no-untyped-def]
     for cell, made in _CELLS.items():
         for inputs, x in _INPUTS.items():
@@ -91,8 +98,7 @@ def _unrolled():  # type: ignore[no-untyped-def]
                     )
         yield (
             f"layers_rnn_{cell}_begin_state",
-            f"{_SETUP}\ncell = {made}\nbegin = [waves((2,) + info['shape'][1:], i) for i, info in "
-            f"enumerate(cell.state_info(2))]\nresult = step(cell, 3, waves((2, 3, 3)), begin=begin, merge_outputs=True)",
+            _SETUP + _BEGUN.format(made),
         )
 
 
@@ -157,6 +163,15 @@ _CALLS = {
     "symbol_nodes": "layer(mx.sym.var('x')).get_internals().list_outputs()",
 }
 
+_CALLED = """
+with mx.name.NameManager():
+    layer = rnn.{layer}(4, input_size=3)
+layer.initialize()
+fill(layer)
+x = waves((5, 2, 3))
+result = {call}
+"""
+
 _CONVOLVED = """
 cell = more.Conv{dims}D{kind}Cell({shape}, 3, {kernel}, 3, i2h_pad=1, h2h_dilate=2, activation={activation!r})
 x = [waves((2,) + {shape}, i) for i in range(2)]
@@ -179,8 +194,7 @@ CASES = [
     *[
         (
             f"layers_rnn_call_{layer.lower()}_{name}",
-            f"{_SETUP}\nwith mx.name.NameManager():\n    layer = rnn.{layer}(4, input_size=3)\nlayer.initialize()\n"
-            f"fill(layer)\nx = waves((5, 2, 3))\nresult = {call}",
+            _SETUP + _CALLED.format(layer=layer, call=call),
         )
         for layer in ("RNN", "LSTM", "GRU")
         for name, call in _CALLS.items()

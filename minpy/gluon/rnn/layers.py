@@ -258,8 +258,8 @@ class _RNNLayer(HybridBlock):
         for info, state in zip(self.state_info(inputs.shape[self._layout.index("N")]), states, strict=True):
             if tuple(state.shape) != info["shape"]:
                 raise ShapeError(
-                    f"{self.name}: a state has shape {state.shape}; expected {info['shape']}, (num_layers * directions, "
-                    f"batch, hidden_size), for inputs of shape {inputs.shape} with layout={self._layout!r}. Give "
+                    f"{self.name}: a state has shape {state.shape}; expected {info['shape']}, (num_layers * "
+                    f"directions, batch, hidden_size), for inputs of shape {inputs.shape} with layout={self._layout!r}. Give "
                     "begin_state(batch_size=...)."
                 )
 
@@ -268,7 +268,9 @@ class _RNNLayer(HybridBlock):
         for name in ("l0_i2h_weight", "r0_i2h_weight")[: self._dir]:
             self._reg_params[name].shape = (_GATES[self._mode] * self._hidden_size, inputs.shape[2])
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **kwargs: Any) -> Any:
+    def hybrid_forward(  # type: ignore[override]
+        self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **kwargs: Any
+    ) -> Any:
         """Return the outputs, and, if states are given, the list of the last ones."""
         has_states = states is not None
         if not has_states:
@@ -285,12 +287,12 @@ class _RNNLayer(HybridBlock):
             if part != "h2r_weight" or self._projection_size
         ]
         least, most, stops_nan = self._clip
-        further = [] if sequence_length is None else [sequence_length]
+        lengths = {} if sequence_length is None else {"sequence_length": sequence_length}
         outputs, *after = F.RNN(
             inputs,
             F._rnn_param_concat(*flat, dim=0),
             *states,
-            *further,
+            **lengths,
             use_sequence_length=self._use_sequence_length,
             state_size=self._hidden_size,
             projection_size=self._projection_size,
@@ -410,8 +412,8 @@ class RNN(_RNNLayer):
 class LSTM(_RNNLayer):
     """Layers of long short-term memory; `LSTMCell` has the formula.
 
-    Hochreiter and Schmidhuber, "Long short-term memory", 1997; with a projection of the output, Sak, Senior and Beaufays,
-    "Long short-term memory based recurrent neural network architectures for large vocabulary speech recognition", 2014.
+    Hochreiter and Schmidhuber, "Long short-term memory", 1997; with a projection of the output, Sak, Senior and
+    Beaufays, "Long short-term memory based recurrent neural network architectures for large vocabulary speech recognition", 2014.
 
     Parameters
     ----------

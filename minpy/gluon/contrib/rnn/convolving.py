@@ -82,8 +82,8 @@ class _BaseConvRNNCell(HybridRecurrentCell):
         found = {name: _lengths(who, name, value, dims) for name, value in settings.items()}
         if not all(length % 2 for length in found["h2h_kernel"]):
             raise ArgumentValueError(
-                f"{who}: h2h_kernel is {h2h_kernel}; its lengths must be odd, so that a state has the same shape as the "
-                "one before."
+                f"{who}: h2h_kernel is {h2h_kernel}; its lengths must be odd, so that a state has the same shape as "
+                "the one before."
             )
         self._i2h_kernel, self._i2h_pad, self._i2h_dilate = found["i2h_kernel"], found["i2h_pad"], found["i2h_dilate"]
         self._h2h_kernel, self._h2h_dilate = found["h2h_kernel"], found["h2h_dilate"]
