@@ -108,6 +108,10 @@ class Layer:
         Whether it runs under `npx.set_np`.
     mxnet : bool
         Whether MXNet 1.9.1 has it.
+    mxnet_runs : bool
+        Whether MXNet 1.9.1 runs it on a CPU, forward and backward.
+    mxnet_predicts : bool
+        Whether MXNet 1.9.1 has the right gradients under `record(train_mode=False)`.
     mxnet_numpy : bool
         Whether MXNet 1.9.1 runs it under `npx.set_np`.
     mxnet_graph : bool
@@ -133,6 +137,8 @@ class Layer:
     double: bool = True
     numpy: bool = True
     mxnet: bool = True
+    mxnet_runs: bool = True
+    mxnet_predicts: bool = True
     mxnet_numpy: bool = True
     mxnet_graph: bool = True
     picklable: bool = True

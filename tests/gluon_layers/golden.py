@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from typing import Any
@@ -16,12 +17,34 @@ def cases(family: str) -> list[tuple[str, str]]:
     for layer in load(family):
         if not layer.mxnet:
             continue
-        kinds = ["names", "numbers"]
+        kinds = ["names", "numbers"] if layer.mxnet_runs else ["names"]
         kinds += ["graph"] if layer.hybrid and layer.mxnet_graph else []
-        kinds += ["numpy"] if layer.numpy and layer.mxnet_numpy else []
+        kinds += ["numpy"] if layer.numpy and layer.mxnet_numpy and layer.mxnet_runs else []
         for kind in kinds:
             snippet = f"from gluon_layers import golden\nresult = golden.{kind}(mx, {family!r}, {layer.id!r})"
             found.append((f"layers_{family}_{layer.id}_{kind}", snippet))
+    return found
+
+
+def signature_cases(group: str, module: str, classes: str) -> list[tuple[str, str]]:
+    """Return golden cases of what classes of a module, 'gluon.nn', take: names, kinds and defaults of arguments."""
+    return [
+        (
+            f"{group}_signature_{module.replace('.', '_')}_{name}",
+            f"from gluon_layers import golden\nresult = golden.signature(mx.{module}.{name})",
+        )
+        for name in classes.split()
+    ]
+
+
+def signature(layer: Any) -> list[Any]:
+    """Return the arguments of a class; of a default that is an object, its JSON form or its class."""
+    found = []
+    for parameter in inspect.signature(layer.__init__).parameters.values():
+        default = parameter.default
+        if hasattr(default, "dumps"):
+            default = default.dumps()
+        found.append([parameter.name, parameter.kind.name, "" if default is parameter.empty else repr(default)])
     return found
 
 
@@ -67,7 +90,9 @@ def numbers(mx: Any, family: str, identity: str) -> list[Any]:
     layer = _find(family, identity)
     net = running.ready(mx, layer)
     result = [] if layer.random else running.step(mx, layer, net, running.inputs(mx, layer, seed=1))
-    return result + running.step(mx, layer, net, running.inputs(mx, layer, seed=2), training=False)
+    if layer.mxnet_predicts:
+        result += running.step(mx, layer, net, running.inputs(mx, layer, seed=2), training=False)
+    return result
 
 
 def numpy(mx: Any, family: str, identity: str) -> list[Any]:
@@ -85,6 +110,13 @@ def graph(mx: Any, family: str, identity: str) -> list[Any]:
     running.call(layer, net, running.inputs(mx, layer))
     nodes = json.loads(net._cached_graph[1].tojson())["nodes"]
     return [
-        [node["op"], node["name"], json.dumps(node.get("attrs", {}), sort_keys=True), str(node["inputs"])]
-        for node in nodes
+        [node["op"], node["name"], json.dumps(_attributes(node), sort_keys=True), str(node["inputs"])] for node in nodes
     ]
+
+
+def _attributes(node: dict[str, Any]) -> dict[str, str]:
+    """Return the attributes of a node; MXNet writes some shapes as lists."""
+    found: dict[str, str] = node.get("attrs", {})
+    if "__shape__" in found:
+        return {**found, "__shape__": found["__shape__"].replace("[", "(").replace("]", ")")}
+    return found

@@ -14,8 +14,8 @@ from gluon_layers.declaration import Layer
 def build(mx: Any, layer: Layer, source: str | None = None) -> Any:
     """Return the layer, made by its expression or another, with names that start at 0."""
     scope = {"mx": mx, "nd": mx.nd, "gluon": mx.gluon, "nn": mx.gluon.nn, "rnn": mx.gluon.rnn, "np": np}
-    exec(layer.setup, scope)
     with mx.name.NameManager():
+        exec(layer.setup, scope)
         return eval(source or layer.build, scope)
 
 
@@ -116,7 +116,7 @@ def step(mx: Any, layer: Layer, net: Any, x: list[Any], training: bool = True) -
         outputs = call(layer, net, x)
     floating = [output for output in outputs if np.dtype(output.dtype).kind == "f"]
     if wanted or trained(net):
-        mx.autograd.backward(floating, heads(mx, floating))
+        mx.autograd.backward(floating, heads(mx, floating), train_mode=training)
     gradients = [array.grad for array in wanted] + [parameter.list_grad()[0] for parameter in trained(net)]
     return [array.asnumpy() for array in [*outputs, *gradients]] + states(net)
 

@@ -8,4 +8,16 @@ TESTS = str(Path(__file__).resolve().parent.parent)
 if TESTS not in sys.path:
     sys.path.append(TESTS)
 
-CASES = importlib.import_module("gluon_layers.golden").cases("basic")
+golden = importlib.import_module("gluon_layers.golden")
+CASES = [
+    *golden.cases("basic"),
+    *golden.signature_cases(
+        "layers_basic",
+        "gluon.nn",
+        "Activation BatchNorm BatchNormReLU Block Dense Dropout ELU Embedding Flatten GELU GroupNorm HybridBlock "
+        "HybridLambda HybridSequential InstanceNorm Lambda LayerNorm LeakyReLU PReLU SELU Sequential Swish",
+    ),
+    *golden.signature_cases(
+        "layers_basic", "gluon.contrib.nn", "Concurrent HybridConcurrent Identity SparseEmbedding SyncBatchNorm"
+    ),
+]

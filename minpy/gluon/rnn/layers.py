@@ -259,8 +259,8 @@ class _RNNLayer(HybridBlock):
             if tuple(state.shape) != info["shape"]:
                 raise ShapeError(
                     f"{self.name}: a state has shape {state.shape}; expected {info['shape']}, (num_layers * "
-                    f"directions, batch, hidden_size), for inputs of shape {inputs.shape} with layout={self._layout!r}. Give "
-                    "begin_state(batch_size=...)."
+                    f"directions, batch, hidden_size), for inputs of shape {inputs.shape} with "
+                    f"layout={self._layout!r}. Give begin_state(batch_size=...)."
                 )
 
     def infer_shape(self, inputs: Any, *args: Any) -> None:
@@ -413,7 +413,8 @@ class LSTM(_RNNLayer):
     """Layers of long short-term memory; `LSTMCell` has the formula.
 
     Hochreiter and Schmidhuber, "Long short-term memory", 1997; with a projection of the output, Sak, Senior and
-    Beaufays, "Long short-term memory based recurrent neural network architectures for large vocabulary speech recognition", 2014.
+    Beaufays, "Long short-term memory based recurrent neural network architectures for large vocabulary speech
+    recognition", 2014.
 
     Parameters
     ----------
