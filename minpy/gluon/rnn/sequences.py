@@ -69,7 +69,8 @@ def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any]
                 f"{who}.unroll: the inputs are a symbol of {len(inputs.values)} outputs. Give list(inputs), one symbol "
                 "for each step, or one symbol with a time axis."
             )
-        steps = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=True)
+        # A number, as MXNet's files have it.
+        steps = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)  # type: ignore[arg-type]
         return list(steps), symbol, 0
     if isinstance(inputs, (NDArray, Traced)):
         if inputs.ndim <= axis or inputs.shape[axis] != length:
@@ -136,7 +137,7 @@ def reversed_in_time(steps: Sequence[Any], valid_length: Any) -> list[Any]:
     turned = functions.SequenceReverse(
         functions.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True
     )
-    found = functions.split(turned, axis=0, num_outputs=len(steps), squeeze_axis=True)
+    found = functions.split(turned, axis=0, num_outputs=len(steps), squeeze_axis=1)
     return list(found) if isinstance(found, (list, tuple, Symbol)) else [found]
 
 
