@@ -24,8 +24,8 @@ __all__ = ["BidirectionalCell"]
 class BidirectionalCell(HybridRecurrentCell):
     """Two cells, one of which goes through the sequence backwards; the outputs of both are concatenated.
 
-    It needs the whole sequence, and so has no single step: call `unroll`. Schuster and Paliwal, "Bidirectional recurrent
-    neural networks", 1997.
+    It needs the whole sequence, and so has no single step: call `unroll`. Schuster and Paliwal, "Bidirectional
+    recurrent neural networks", 1997.
 
     Parameters
     ----------

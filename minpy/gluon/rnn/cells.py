@@ -150,8 +150,8 @@ class LSTMCell(GatedCell):
     """A cell of long short-term memory.
 
     `i, f, o = recurrent_activation(W x + b + R h + c)`, `g = activation(...)`, `c' = f c + i g`, `h' = o
-    activation(c')`; the gates lie in the parameters as i, f, g, o. Hochreiter and Schmidhuber, "Long short-term memory",
-    1997, with the forget gate of Gers et al., 2000.
+    activation(c')`; the gates lie in the parameters as i, f, g, o. Hochreiter and Schmidhuber, "Long short-term
+    memory", 1997, with the forget gate of Gers et al., 2000.
 
     Parameters
     ----------

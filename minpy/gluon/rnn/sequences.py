@@ -69,7 +69,8 @@ def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any]
                 f"{who}.unroll: the inputs are a symbol of {len(inputs.values)} outputs. Give list(inputs), one symbol "
                 "for each step, or one symbol with a time axis."
             )
-        steps = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)
+        # A number, as MXNet's files have it.
+        steps = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)  # type: ignore[arg-type]
         return list(steps), symbol, 0
     if isinstance(inputs, (NDArray, Traced)):
         if inputs.ndim <= axis or inputs.shape[axis] != length:
@@ -79,12 +80,12 @@ def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any]
                 "another layout."
             )
         batch = inputs.shape[layout.index("N")]
-        found = nd.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)
+        found = nd.split(inputs, axis=axis, num_outputs=length, squeeze_axis=True)
         return list(found) if isinstance(found, (list, tuple)) else [found], nd, batch
     if not isinstance(inputs, (list, tuple)) or not all(is_merged(step) for step in inputs):
         raise ArgumentError(
-            f"{who}.unroll: the inputs are {describe(inputs)}; expected an array with a time axis, or a list of arrays, "
-            "one for each step."
+            f"{who}.unroll: the inputs are {describe(inputs)}; expected an array with a time axis, or a list of "
+            "arrays, one for each step."
         )
     if len(inputs) != length:
         raise ShapeError(
