@@ -577,8 +577,9 @@ def _listed(params: Any) -> list[Parameter]:
         found = list(params)
     else:
         advice = " Call collect_params() of the block." if hasattr(params, "collect_params") else ""
+        got = f"the parameter {params.name!r} alone" if isinstance(params, Parameter) else describe(params)
         raise ArgumentError(
-            f"Trainer: params must be a ParameterDict, or a dict or list of Parameters, got {describe(params)}.{advice}"
+            f"Trainer: params must be a ParameterDict, or a dict or list of Parameters, got {got}.{advice}"
         )
     if not found:
         raise ArgumentError(
