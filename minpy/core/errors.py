@@ -36,6 +36,7 @@ __all__ = [
     "PicklingError",
     "ShapeError",
     "StaleGradientError",
+    "UnknownShapeError",
 ]
 
 
@@ -68,6 +69,10 @@ class OutOfRangeError(ArgumentError, IndexError):
 
 class ShapeError(MXNetError, ValueError):
     """Shapes that do not fit together."""
+
+
+class UnknownShapeError(ShapeError):
+    """The shape of a value in a graph does not follow from those of the inputs: it may depend on values."""
 
 
 class DTypeError(MXNetError, TypeError):

@@ -1,6 +1,6 @@
 """Gluon: blocks, parameters, layers, losses, trainers."""
 
-from minpy.gluon import data, nn, rnn, trainer, utils
+from minpy.gluon import contrib, data, loss, metric, nn, rnn, trainer, utils
 from minpy.gluon.block import Block, HybridBlock, SymbolBlock
 from minpy.gluon.parameter import Constant, Parameter, ParameterDict
 from minpy.gluon.trainer import Trainer
@@ -14,7 +14,10 @@ __all__ = [
     "ParameterDict",
     "SymbolBlock",
     "Trainer",
+    "contrib",
     "data",
+    "loss",
+    "metric",
     "nn",
     "rnn",
     "trainer",

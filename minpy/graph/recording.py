@@ -14,7 +14,6 @@ from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import Frame, start
-from minpy.graph.ir import Node
 from minpy.graph.program import Program
 from minpy.graph.replaying import replayed_gradients
 
@@ -26,11 +25,11 @@ _MOST_PLANS = 64
 class _Plan:
     """What calls on arrays of the same kinds have in common."""
 
-    __slots__ = ("node_of", "program")
+    __slots__ = ("captures", "program")
 
-    def __init__(self, program: Program, variables: Sequence[Node]) -> None:
+    def __init__(self, program: Program) -> None:
         self.program = program
-        self.node_of = {index: node for index, node in enumerate(variables) if node in program.steps.requests}
+        self.captures = program.steps.captures or None
 
 
 class GraphOperator(BaseOperator):
@@ -89,12 +88,12 @@ class GraphOperator(BaseOperator):
         """Return the program for arrays of these kinds, and the gradients that will be asked for."""
         key = (state.training, needed, tuple([(raw.shape, raw.dtype) for raw in raws]))
         plan = self._plans.get(key)
-        if plan is None or not plan.program.steps.is_current():
+        if plan is None or (plan.captures is not None and not plan.program.steps.is_current()):
             requests = None
             if needed is not None:
                 arguments = zip(self.compiled.arguments, needed, strict=False)
                 requests = {node: "write" for node, one in arguments if one}
-            plan = _Plan(self.compiled.program(raws, state.training, requests), self._variables)
+            plan = _Plan(self.compiled.program(raws, state.training, requests))
             while len(self._plans) >= _MOST_PLANS:
                 self._plans.pop(next(iter(self._plans)), None)
             self._plans[key] = plan

@@ -77,18 +77,19 @@ class Descent(Optimizer):
         """Make a step of each weight."""
         given = {"momentum": momentum, **self._common()}
         updates = self._updates_of_master if multi_precision else self._updates
+        plain, with_momentum = updates[0].change, updates[1].change
         for weight, grad, state, lr, wd in zip(weights, grads, states, lrs, wds, strict=True):
             given["lr"], given["wd"] = float(lr), float(wd)
             mom, *master = state if multi_precision else (state,)
             if mom is not None:
-                updates[1].change((weight, grad, mom, *master), given)
+                with_momentum((weight, grad, mom, *master) if master else (weight, grad, mom), given)
             elif momentum:
                 raise ArgumentError(
                     f"{type(self).__name__}: momentum is {momentum}, but a weight of shape {weight.shape} has no state "
                     "for it: its state was made while momentum was 0. Make new states, or set momentum to 0."
                 )
             else:
-                updates[0].change((weight, grad, *master), given)
+                plain((weight, grad, *master), given)
 
 
 @register

@@ -8,7 +8,7 @@ from minpy.core.array import share
 from minpy.core.errors import ArgumentError, FileFormatError, describe
 from minpy.ndarray import NDArray
 from minpy.ndarray.placement import place
-from minpy.optimizer.base import Optimizer
+from minpy.optimizer.base import Optimizer, kind_of
 from minpy.optimizer.states import dump_states, load_states
 
 __all__ = ["Updater", "get_updater"]
@@ -76,24 +76,23 @@ class Updater:
                 break
         optimizer, states = self.optimizer, self.states
         optimizer._set_current_context(weights[0].context.device_id)
-        synced = self.states_synced
+        synced, dtype, alike = self.states_synced, weights[0]._data.dtype, True
         for one, array in zip(indices, weights, strict=True):
-            if not synced.get(one, False):
+            if one not in synced or not synced[one]:
                 self._prepare(one, array)
+            if array._data.dtype is not dtype:
+                alike = False
         size = optimizer.aggregate_num
         if not (self.aggregate_updates and size):
             for one, array, gradient in zip(indices, weights, grads, strict=True):
                 optimizer.update_multi_precision(one, array, gradient, states[one])
             return
-        for group in _by_dtype(weights):
-            for start in range(0, len(group), size):
-                part = group[start : start + size]
-                chosen = tuple([indices[position] for position in part])
+        given = (tuple(indices), tuple(weights), tuple(grads))
+        for chosen, arrays, gradients in [given] if alike else _by_dtype(*given):
+            for start in range(0, len(chosen), size):
+                part = chosen[start : start + size]
                 optimizer.update_multi_precision(
-                    chosen,
-                    tuple([weights[position] for position in part]),
-                    tuple([grads[position] for position in part]),
-                    [states[one] for one in chosen],
+                    part, arrays[start : start + size], gradients[start : start + size], [states[one] for one in part]
                 )
 
     def _prepare(self, index: Any, weight: NDArray) -> None:
@@ -196,7 +195,7 @@ class Updater:
 def _classic(array: Any) -> Any:
     """Return an array that has NumPy's semantics as one that has MXNet's, over the same memory."""
     if not isinstance(array, NDArray):
-        raise ArgumentError(f"Updater: got {describe(array)}; expected an NDArray, as weight and as gradient.")
+        raise ArgumentError(f"Updater: got {kind_of(array)}; expected an NDArray, as weight and as gradient.")
     if array._keeps_dtype:
         return array
     found = place(NDArray, array._data, array.context, array._node)
@@ -204,12 +203,12 @@ def _classic(array: Any) -> Any:
     return found
 
 
-def _by_dtype(weights: Any) -> list[list[int]]:
-    """Return the places of weights, those of equal dtypes together."""
-    groups: dict[Any, list[int]] = {}
-    for position, weight in enumerate(weights):
-        groups.setdefault(weight._data.dtype, []).append(position)
-    return [*groups.values()]
+def _by_dtype(indices: Any, weights: Any, grads: Any) -> list[tuple[Any, ...]]:
+    """Return the indices, weights and gradients of the weights of each dtype."""
+    groups: dict[Any, list[Any]] = {}
+    for parts in zip(indices, weights, grads, strict=True):
+        groups.setdefault(parts[1]._data.dtype, []).append(parts)
+    return [tuple(zip(*group, strict=True)) for group in groups.values()]
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

@@ -83,6 +83,8 @@ def var(
         annotations["__init__"] = init if isinstance(init, str) else init.dumps()
     if stype not in (None, "default"):
         raise ArgumentError(f"sym.var({name!r}): stype {stype!r} is not supported; arrays are dense: stype='default'.")
+    if stype is not None:
+        annotations["__storage_type__"] = "0"
     for key, value in annotations.items():
         if not isinstance(value, str):
             raise ArgumentError(f"sym.var({name!r}): attribute {key!r} is {describe(value)}; expected a string.")

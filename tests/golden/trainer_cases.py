@@ -125,7 +125,10 @@ _RUNS = {
     "momentum": ("'sgd', {'learning_rate': 0.1, 'momentum': 0.9, 'wd': 0.01}", "trainer.step(2)"),
     "rescaled": ("'sgd', {'learning_rate': 0.1, 'rescale_grad': 0.5}", "trainer.step(4)"),
     "adam": ("'adam', {'learning_rate': 0.1}", "trainer.step(1)"),
-    "rate_set": ("'sgd', {'learning_rate': 0.1}", "trainer.set_learning_rate(trainer.learning_rate / 2); trainer.step(1)"),
+    "rate_set": (
+        "'sgd', {'learning_rate': 0.1}",
+        "trainer.set_learning_rate(trainer.learning_rate / 2); trainer.step(1)",
+    ),
     "schedule": (
         "'sgd', {'learning_rate': 0.5, 'lr_scheduler': mx.lr_scheduler.FactorScheduler(1, 0.5, base_lr=0.5)}",
         "trainer.step(1)",
