@@ -65,7 +65,7 @@ def test_downloads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source.write_text("other")
     assert utils.download(source.as_uri(), fetched, sha1_hash=HELLO) == fetched
     assert capsys.readouterr().out == "", "it was there"
-    with pytest.raises(ValueError, match="has the SHA-1 hash .*, and not aaf4"):
+    with pytest.raises(ValueError, match=r"has the SHA-1 hash .*, and not aaf4"):
         utils.download(source.as_uri(), fetched, overwrite=True, sha1_hash=HELLO, retries=1)
     assert "retrying, 1 attempt left" in capsys.readouterr().out
     assert Path(fetched).read_text() == "hello", "what failed its check is not put in place"
@@ -75,7 +75,7 @@ def test_downloads(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_file_that_is_not_there_is_asked_for_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(FileNotFoundError, match="could not be fetched: .* put the file at"):
+    with pytest.raises(FileNotFoundError, match=r"could not be fetched: .* put the file at"):
         utils.download((tmp_path / "none").as_uri(), str(tmp_path / "copy"))
     assert capsys.readouterr().out.count("Downloading") == 1
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""Trainer: beside the golden cases, what errors say, and files of states; random programs are in a file of their own."""
+"""Trainer: beside the golden cases, what errors say, and files of states. Random programs have a file of their own."""
 
 from __future__ import annotations
 
@@ -106,8 +106,10 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
     "stale": (
         lambda: trainer(parameter("fc_weight")).step(1),
         StaleGradientError,
-        r"backward has not computed the gradient of the parameter 'fc_weight' on cpu\(0\) since the last step: .*"
-        "give ignore_stale_grad=True, which leaves the others as they are; if it never does, set its grad_req to 'null'",
+        (
+            r"backward has not computed the gradient of the parameter 'fc_weight' on cpu\(0\) since the last step: .*give "
+            r"ignore_stale_grad=True, which leaves the others as they are; if it never does, set its grad_req to 'null'"
+        ),
     ),
     "no parameters": (lambda: trainer(), TypeError, r"no parameters to train. Give net.collect_params\(\)"),
     "a parameter": (

@@ -27,8 +27,8 @@ from minpy.kvstore import KVStore, KVStoreBase
 from minpy.kvstore import create as create_store
 from minpy.namespaces import listing, missing
 
-__all__ = ["KVStore", "Parameter", "ParameterDict", "Trainer", "opt"]
-__dir__ = listing(("Trainer",))
+__all__ = ["Trainer"]
+__dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.trainer", "name", __all__)
 
 # More elements than this in one parameter, and a store called 'local' leaves updates to the trainer, as in MXNet.

@@ -1,8 +1,8 @@
 """States of trainers that MXNet 1.9.1 writes, which minpy reads; and a proof that MXNet reads ours.
 
-``python tests/golden/check_trainer_states.py make`` under MXNet 1.9.1 writes `states/trainer_*.states`, and the weights
-after the next step. ``... write FOLDER`` under minpy writes states of the same trainers; ``... read FOLDER`` under MXNet
-loads them, makes the next step, and compares the weights.
+``python tests/golden/check_trainer_states.py make`` under MXNet 1.9.1 writes `states/trainer_*.states`, and the
+weights after the next step. ``... write FOLDER`` under minpy writes states of the same trainers; ``... read FOLDER``
+under MXNet loads them, makes the next step, and compares the weights.
 """
 
 import json
@@ -55,7 +55,7 @@ def weights(mx: Any, name: str, contexts: int, path: Path) -> list[Any]:
     """Returns the weights after a step of a new trainer, with parameters after two steps, and states of a file."""
     trained, _ = train(mx, name, contexts)
     trainer, parameters = train(mx, name, contexts, steps=0)
-    for one, other in zip(parameters, trained._params):
+    for one, other in zip(parameters, trained._params, strict=True):
         one.set_data(other.list_data()[0])
     trainer.load_states(str(path))
     return step(mx, trainer, parameters)
@@ -76,7 +76,7 @@ def main(what: str, folder: Path = HERE) -> None:
             found[path.name] = step(mx, trainer, parameters)
         else:
             expected = json.loads((folder / "trainers.json").read_text())[path.name]
-            for got, wanted in zip(weights(mx, name, contexts, path), expected):
+            for got, wanted in zip(weights(mx, name, contexts, path), expected, strict=True):
                 np.testing.assert_allclose(got, wanted, rtol=1e-4)  # 1 - beta2 is a float32 in MXNet
     if what != "read":
         (folder / "trainers.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
