@@ -838,8 +838,8 @@ TRAINERS = [
         "trainer_stale_copies_stay_equal",
     ),
     Difference(
-        "Where a store updates parameters, `set_data` makes it forget momenta; what `initialize(force_reinit=True)` and "
-        "`data[:] = x` write is lost at the next step.",
+        "Where a store updates parameters, `set_data` makes it forget momenta; what `initialize(force_reinit=True)` "
+        "and `data[:] = x` write is lost at the next step.",
         "The store takes the new values, and keeps its states, as a trainer without a store does.",
         "What was written should count, and only that should change.",
         "trainer_set_data_store_momentum trainer_initialized_again_store trainer_written_store",
