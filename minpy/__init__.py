@@ -68,6 +68,7 @@ __all__ = [
     "cpu_shared",
     "current_context",
     "customop",
+    "device",
     "dlpack",
     "elementwise_grad",
     "engine",
@@ -135,6 +136,7 @@ if TYPE_CHECKING:
     from minpy import (
         base,
         contrib,
+        device,
         dlpack,
         engine,
         error,

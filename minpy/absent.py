@@ -110,6 +110,7 @@ ROWS = [
         "what is for finance is in the package numpy-financial.",
     ),
     Row(r"base|contrib\.text\.\w+", "libinfo|vocab|base|C", _IMPORTED),
+    Row(r"optimizer\.optimizer", "numpy|pickle", _IMPORTED),
     Row("np.linalg", "fallback_linalg", "it lists functions that MXNet leaves to NumPy."),
     Row(
         "test_utils",
@@ -123,7 +124,7 @@ ROWS = [
         "it is how MXNet's Python calls its library in C++, which there is none of.",
     ),
     Row(
-        "libinfo|profiler|util|engine|rtc",
+        r"libinfo|profiler|util|engine|rtc|kv(store)?\.base",
         r"find_\w+_path|set_kvstore_handle|profiler_kvstore_handle|wrap_np_\w+|np_ufunc_legal_option|set_module",
         "it is how MXNet's Python finds and calls its library in C++, which there is none of.",
     ),
@@ -138,6 +139,23 @@ ROWS = [
         r"|ctypes2\w+|py_(slice|sum|array)|native_array|CFUNCTYPE|POINTER|Structure|pointer|MXCallbackList"
         r"|DL\w+|DeleterFunc|PyCapsuleDestructor|dl_managed_tensor_deleter|classproperty|with_metaclass|_Null",
         "it is how MXNet's Python calls its library in C++, which there is none of.",
+    ),
+    Row(
+        r"kvstore(\.base)?|kv(\.base)?",
+        r"KVStoreServer|kvstore_server|TestStore",
+        "it is for training in several processes, or for the tests of MXNet itself. One process trains here: use "
+        "kvstore.create('device').",
+    ),
+    Row(
+        r"gluon\.data(\.dataset)?",
+        "RecordFileDataset|recordio",
+        "it reads files of records, which are still to come with `mx.recordio`.",
+    ),
+    Row(
+        r"gluon\.data\.dataloader",
+        r"ConnectionWrapper|DataLoaderV1|Queue|SimpleQueue|ThreadPool|fetcher_loop_v1|worker_loop_v1"
+        r"|re(build|duce)_(np_)?ndarray",
+        "it is how MXNet sends batches from process to process. A DataLoader makes them where they are used.",
     ),
     Row(
         r"(?!(sym\.)?(np|npx|numpy|numpy_extension)\b).*",
@@ -171,7 +189,7 @@ ROWS = [
         r"ctypes|sys|os|re|json|time|logging|warnings|threading|functools|collections|contextlib|contextmanager"
         r"|namedtuple|defaultdict|OrderedDict|struct|errno|gzip|bz2|zipfile|tarfile|shutil|platform|traceback|inspect"
         r"|atexit|numbers|Number|Lock|reduce|requests|np|npt|mx|mx_npx?|_os|_sys|spsp|ss|stats|cv2|current_process"
-        r"|basestring|long|lists|rnd|operator|py_array",
+        r"|basestring|long|lists|rnd|operator|py_array|pickle|hashlib|uuid|weakref|multiprocessing|signal",
         _IMPORTED,
     ),
 ]
@@ -203,6 +221,7 @@ HOMES = {
     "numeric_types": "base.numeric_types",
     "py_str": "base.py_str",
     "registry": "registry",
+    "set_np": "util.set_np",
     "setenv": "util.setenv",
     "string_types": "base.string_types",
     "sym": "sym",

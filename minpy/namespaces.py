@@ -54,6 +54,7 @@ INSIDE = {"np": "numpy", "npx": "numpy_extension"}
 LATE = (
     "base",
     "contrib",
+    "device",
     "dlpack",
     "engine",
     "error",
@@ -122,6 +123,9 @@ def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any
     """Return the `__getattr__` of a module: an error that says why a name is absent, or the nearest of its names."""
 
     def refuse(name: str) -> Any:
+        text = missing_part(f"{module}.{name}".removeprefix("minpy."))
+        if text is not None:
+            raise AttributeError(text)
         advice = "" if name.startswith("__") else nearest(name, names)
         why = None if name.startswith("__") else reason(module.removeprefix("minpy").removeprefix("."), name)
         raise AttributeError(

@@ -236,6 +236,34 @@ def test_mixed_takes_the_first_that_matches_and_is_created_like_the_others():
     assert initialized(mixed, (1,), name="a_bias") == 0
 
 
+def test_blocks_take_mixed_and_load_for_parameters_without_initializers_of_their_own():
+    dense = mx.gluon.nn.Dense(3, in_units=2, prefix="dense_")
+    dense.initialize(init.Mixed([".*weight", ".*"], [init.Constant([1, 2]), init.One()]))
+    assert dense.weight.data().asnumpy().tolist() == [[1, 2]] * 3
+    assert dense.bias.data().asnumpy().tolist() == [0, 0, 0]
+    dense.initialize(init.Load({"dense_weight": nd.full((3, 2), 4)}), force_reinit=True)
+    assert dense.weight.data().asnumpy().tolist() == [[4, 4]] * 3
+    dense.initialize(init.Load({}, default_init=init.One()), force_reinit=True)
+    assert dense.weight.data().asnumpy().tolist() == [[1, 1]] * 3
+
+
+def test_a_parameter_of_a_hybridized_block_keeps_a_constant_list():
+    class Scale(mx.gluon.HybridBlock):
+        def __init__(self, **kwargs):
+            super().__init__(**kwargs)
+            with self.name_scope():
+                self.scales = self.params.get("scales", shape=(3,), init=init.Constant([1.0, 2.0, 3.0]))
+
+        def hybrid_forward(self, F, x, scales):
+            return F.broadcast_mul(x, scales)
+
+    block = Scale()
+    block.initialize()
+    block.hybridize()
+    assert block(nd.ones((1, 3))).asnumpy().tolist() == [[1, 2, 3]]
+    assert block.scales.var().attr("__init__") == '["constant", {"value": [1.0, 2.0, 3.0]}]'
+
+
 def test_load_reads_files(tmp_path):
     path = tmp_path / "net.params"
     nd.save(path, {"arg:a": nd.array([1, 2]), "aux:b": nd.array([3])})

@@ -28,6 +28,7 @@ LAYERS = [
     ["minpy.numpy_extension*"],
     ["minpy.contrib*", "minpy.dlpack", "minpy.profiler*"],
     [
+        "minpy.device",
         "minpy.engine",
         "minpy.error",
         "minpy.libinfo",

@@ -43,7 +43,7 @@ def close(got: list[np.ndarray], wanted: list[np.ndarray], tolerance: float = 1e
 def test_blocks_and_views_are_as_the_definition(operator: Update) -> None:
     """Weights of more than one block, C-contiguous and not; the states as well as the weight."""
     for make in (np.copy, lambda array: np.repeat(array, 2)[::2] if array.size > 1 else array.copy()):
-        arrays = draw(operator, (150_001,))
+        arrays = draw(operator, (300_001,))
         expected = [array.copy() for array in arrays]
         wanted = operator.definition(*expected, **{**operator.defaults, **attributes_of(operator)})
         given = [make(array) for array in arrays]

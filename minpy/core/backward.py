@@ -88,6 +88,7 @@ def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
     target = leaf.gradient
     if target is None or leaf.request == "null":
         return
+    leaf.fresh = True
     gradient = found.pop(key)
     if leaf.request == "add":
         target._data += gradient

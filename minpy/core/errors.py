@@ -35,6 +35,8 @@ __all__ = [
     "OutOfRangeError",
     "PicklingError",
     "ShapeError",
+    "StaleGradientError",
+    "UnknownShapeError",
 ]
 
 
@@ -67,6 +69,10 @@ class OutOfRangeError(ArgumentError, IndexError):
 
 class ShapeError(MXNetError, ValueError):
     """Shapes that do not fit together."""
+
+
+class UnknownShapeError(ShapeError):
+    """The shape of a value in a graph does not follow from those of the inputs: it may depend on values."""
 
 
 class DTypeError(MXNetError, TypeError):
@@ -117,6 +123,10 @@ class FileAccessError(MXNetError, OSError):
 
 class FileMissingError(FileAccessError, FileNotFoundError):
     """A file or folder that does not exist."""
+
+
+class StaleGradientError(MXNetError, UserWarning):
+    """A step of a Trainer for which `backward` has not computed all gradients."""
 
 
 class MutationError(MXNetError, ValueError):

@@ -67,9 +67,9 @@ class Output:
 
 
 class Leaf:
-    """A variable: where gradients end up. `gradient` is the array that `backward` writes."""
+    """A variable: where gradients end up. `gradient` is the array that `backward` writes, which then sets `fresh`."""
 
-    __slots__ = ("dtype", "gradient", "request", "sequence", "shape")
+    __slots__ = ("dtype", "fresh", "gradient", "request", "sequence", "shape")
 
     operator = None
     parents: tuple[()] = ()
@@ -80,6 +80,7 @@ class Leaf:
         self.dtype = data.dtype
         self.gradient = gradient
         self.request = request
+        self.fresh = False
 
 
 def record_node(

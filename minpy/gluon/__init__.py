@@ -1,8 +1,9 @@
 """Gluon: blocks, parameters, layers, losses, trainers."""
 
-from minpy.gluon import data, nn, rnn, utils
+from minpy.gluon import contrib, data, loss, metric, nn, rnn, trainer, utils
 from minpy.gluon.block import Block, HybridBlock, SymbolBlock
 from minpy.gluon.parameter import Constant, Parameter, ParameterDict
+from minpy.gluon.trainer import Trainer
 from minpy.namespaces import listing, missing
 
 __all__ = [
@@ -12,9 +13,14 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "SymbolBlock",
+    "Trainer",
+    "contrib",
     "data",
+    "loss",
+    "metric",
     "nn",
     "rnn",
+    "trainer",
     "utils",
 ]
 __dir__ = listing(__all__)

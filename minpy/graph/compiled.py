@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from minpy.core.errors import ShapeError
+from minpy.core.errors import UnknownShapeError
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
 from minpy.graph.locking import lock
@@ -142,11 +142,11 @@ def infer_from_arrays(order: Sequence[Node], nodes: Sequence[Node], arrays: Sequ
 
 
 def require_everything(order: Sequence[Node], known: Known) -> None:
-    """Raise `ShapeError` for a value whose shape does not follow from what is known."""
+    """Raise `UnknownShapeError` for a value whose shape does not follow from what is known."""
     for node in order:
         for index, _ in enumerate(node.output_names()):
             shape = known.shapes.get(Value(node, index))
             if not is_known(shape):
-                raise ShapeError(
+                raise UnknownShapeError(
                     f"bind: the shape of {node.described()} cannot be inferred from the arrays: {show_shape(shape)}."
                 )

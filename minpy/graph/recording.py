@@ -14,7 +14,6 @@ from minpy.core.nodes import attach_outputs, record_node
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import Frame, start
-from minpy.graph.ir import Node
 from minpy.graph.program import Program
 from minpy.graph.replaying import replayed_gradients
 

@@ -163,7 +163,8 @@ class Initializer:
             desc.global_init = self
         own = desc.attrs.get("__init__", "")
         if not (isinstance(own, str) and own == ""):
-            create_initializer(own)._init_weight(desc, arr)
+            made = own if hasattr(own, "_init_weight") else create_initializer(own)
+            made._init_weight(desc, arr)
             self._verbose_print(desc, own, arr)
             return
         for ending, method in _BY_ENDING:
@@ -263,9 +264,33 @@ _BY_ENDING_OF_STRINGS = [
     ("moving_avg", "_init_zero"),
 ]
 
-alias = get_alias_func(Initializer, "initializer")
+_alias = get_alias_func(Initializer, "initializer")
 create_initializer = get_create_func(Initializer, "initializer")
 _register = get_register_func(Initializer, "initializer")
+
+
+def alias(*aliases: str) -> Callable[[type], type]:
+    """Return a decorator that registers an initializer under further names.
+
+    Parameters
+    ----------
+    *aliases : str
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> @mx.init.alias('nothing')
+    ... class Nothing(mx.init.Initializer):
+    ...     pass
+    >>> type(mx.init.create('nothing')) is Nothing
+    True
+    """
+    decorate: Callable[[type], type] = _alias(*aliases)
+    return decorate
 
 
 def register(klass: type) -> type:

@@ -62,10 +62,17 @@ class Mixed:
         name : InitDesc
         arr : NDArray
         """
+        self._chosen(name)(name, arr)
+
+    def _init_weight(self, name: str, arr: Any) -> None:
+        """Fill an array that this was given as an initializer of its own, whatever its name ends in."""
+        chosen = self._chosen(name)
+        getattr(chosen, "_init_weight", chosen)(name, arr)
+
+    def _chosen(self, name: str) -> Any:
         for pattern, initializer in self.map:
             if pattern.match(name):
-                initializer(name, arr)
-                return
+                return initializer
         inside = [pattern.pattern for pattern, _ in self.map if pattern.search(name)]
         advice = f" {inside[0]!r} occurs in it, but not at its beginning: write {'.*' + inside[0]!r}." if inside else ""
         raise ArgumentValueError(
@@ -90,7 +97,7 @@ class Load:
     param : str or dict of str to NDArray
         A file that `mx.nd.save` wrote, or what it holds. `'arg:'` and `'aux:'` before names are left out.
     default_init : Initializer, optional
-        For names that are not there.
+        For names that are not there; without it a parameter's own is taken, where it has one.
     verbose : bool
         Log, as INFO, where each parameter comes from.
 
@@ -133,6 +140,17 @@ class Load:
         name : str
         arr : NDArray
         """
+        own = getattr(name, "attrs", {}).get("__init__") or None
+        if self.default_init is None and own is not None and own is not self:
+            self._fill(name, arr, create(own)._init_weight)
+        else:
+            self._fill(name, arr, self.default_init)
+
+    def _init_weight(self, name: str, arr: Any) -> None:
+        """Fill an array that this was given as an initializer of its own, whatever its name ends in."""
+        self._fill(name, arr, getattr(self.default_init, "_init_weight", self.default_init))
+
+    def _fill(self, name: str, arr: Any, default: Any) -> None:
         if name in self.param:
             saved = self.param[name]
             if saved.shape != arr.shape:
@@ -142,13 +160,13 @@ class Load:
                 )
             arr[...] = saved
             how = "loading"
-        elif self.default_init is None:
+        elif default is None:
             raise ArgumentError(
                 f"Load: {str(name)!r} is not among the {len(self.param)} parameters that were saved."
                 f"{nearest(name, self.param)} Give default_init=, an initializer for those that were not."
             )
         else:
-            self.default_init(name, arr)
+            default(name, arr)
             how = "default"
         if self.verbose:
             _LOGGER.info("Initialized %s by %s", name, how)

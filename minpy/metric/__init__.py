@@ -4,7 +4,7 @@
 `collected` several at once, and `create`, which makes them by name.
 """
 
-import numpy
+import numpy as numpy  # a name of MXNet's module, which is not listed
 
 from minpy.metric.averages import Caffe, CustomMetric, Loss, Torch, np
 from minpy.metric.base import EvalMetric, alias, check_label_shapes, register
@@ -38,7 +38,6 @@ __all__ = [
     "check_label_shapes",
     "create",
     "np",
-    "numpy",
     "register",
 ]
 __dir__ = listing(__all__)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -217,9 +217,69 @@ def average_of(total: Any, count: Any) -> Any:
     return float("nan") if count == 0 else total / count
 
 
-register = get_register_func(EvalMetric, "metric")
-alias = get_alias_func(EvalMetric, "metric")
+_register = get_register_func(EvalMetric, "metric")
+_alias = get_alias_func(EvalMetric, "metric")
 create_metric = get_create_func(EvalMetric, "metric")
+
+
+def alias(*aliases: str) -> Callable[[type], type]:
+    """Return a decorator that registers a metric under further names.
+
+    Parameters
+    ----------
+    *aliases : str
+
+    Returns
+    -------
+    callable
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> @mx.metric.alias('share')
+    ... class Share(mx.metric.EvalMetric):
+    ...     pass
+    >>> type(mx.metric.create('share', name='share')) is Share
+    True
+    """
+    decorate: Callable[[type], type] = _alias(*aliases)
+    return decorate
+
+
+def register(klass: type, name: str | None = None) -> type:
+    """Register a metric, under its class's name in lower case or another, by which `create` can name it.
+
+    Parameters
+    ----------
+    klass : type
+        Derived from `EvalMetric`.
+    name : str, optional
+
+    Returns
+    -------
+    type
+        The class: `register` is a decorator.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not derived from `EvalMetric`.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> @mx.metric.register
+    ... class Number(mx.metric.EvalMetric):
+    ...     def update(self, labels, preds):
+    ...         self.sum_metric += len(preds)
+    ...         self.num_inst = 1
+    >>> number = mx.metric.create('number', name='how many')
+    >>> number.update([], [mx.nd.zeros((2,)), mx.nd.zeros((3,))])
+    >>> number.get()
+    ('how many', 2.0)
+    """
+    registered: type = _register(klass, name)
+    return registered
 
 
 def _is_array(value: Any) -> bool:
@@ -310,7 +370,8 @@ def as_classes(metric: EvalMetric, label: numpy.ndarray, classes: numpy.ndarray)
             f"{metric.name}: Shape of labels {label.shape} does not match shape of predictions: there are {label.size} "
             f"labels for {classes.size} predicted classes {classes.shape}."
         )
-    return label.astype("int64").ravel(), classes.astype("int64").ravel()
+    with numpy.errstate(invalid="ignore"):  # a nan becomes a class that there is not
+        return label.astype("int64").ravel(), classes.astype("int64").ravel()
 
 
 def checked_average(what: str, average: Any) -> str:

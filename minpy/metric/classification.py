@@ -136,8 +136,12 @@ class TopKAccuracy(EvalMetric):
                 raise ShapeError(
                     f"{self.name}: predictions must have the shape (batch, classes), or (batch,); got {pred.shape}."
                 )
-            right, _ = as_classes(self, label, pred if pred.ndim == 1 else pred[:, 0])
-            hits = right == pred.astype("int64") if pred.ndim == 1 else hits_among(self.name, right, pred, self.top_k)
+            if pred.ndim == 1:
+                right, predicted = as_classes(self, label, pred)
+                hits = right == predicted
+            else:
+                right, _ = as_classes(self, label, numpy.arange(len(pred)))
+                hits = hits_among(self.name, right, pred, self.top_k)
             self._add(numpy.float64(numpy.count_nonzero(hits)), right.size)
 
 

@@ -18,7 +18,7 @@ from minpy.metric.base import (
     register,
 )
 
-__all__ = ["F1", "MCC", "PCC", "BinaryCounts", "confusion_of", "correlation_of"]
+__all__ = ["F1", "MCC", "PCC", "BinaryCounts", "correlation_of"]
 
 
 class BinaryCounts:
@@ -334,8 +334,13 @@ class PCC(EvalMetric):
         for label, pred in pairs(self, labels, preds):
             classes = pred if pred.shape == label.shape else predicted_classes(self, pred, 1)
             right, predicted = as_classes(self, label, classes)
-            batch = confusion_of(self.name, right, predicted)
-            self.lcm, self.gcm = _sum(self.lcm, batch), _sum(self.gcm, batch)
+            if right.size:
+                lowest, highest = min(right.min(), predicted.min()), max(right.max(), predicted.max())
+                if lowest < 0:
+                    raise OutOfRangeError(f"{self.name}: {lowest} is no class: classes are numbered from 0.")
+                self.lcm, self.gcm = _of_size(highest + 1, self.lcm), _of_size(highest + 1, self.gcm)
+                numpy.add.at(self.lcm, (predicted, right), 1)
+                numpy.add.at(self.gcm, (predicted, right), 1)
         self.num_inst += 1.0
         self.global_num_inst += 1.0
 
@@ -366,23 +371,13 @@ class PCC(EvalMetric):
         return correlation_of(self.gcm) * self.global_num_inst
 
 
-def confusion_of(name: str, right: numpy.ndarray, predicted: numpy.ndarray) -> numpy.ndarray:
-    """Return how often each class (a row) is predicted where each (a column) is right."""
-    both = numpy.stack([right, predicted])
-    if both.size == 0:
-        return numpy.zeros((2, 2))
-    if both.min() < 0:
-        raise OutOfRangeError(f"{name}: {both.min()} is no class: classes are numbered from 0.")
-    count = max(int(both.max()) + 1, 2)
-    return numpy.bincount(predicted * count + right, minlength=count * count).reshape(count, count).astype("float64")
-
-
-def _sum(matrix: numpy.ndarray, other: numpy.ndarray) -> numpy.ndarray:
-    """Return the sum of two square matrices; the smaller has zeros where it has nothing."""
-    larger, smaller = (matrix, other) if len(matrix) >= len(other) else (other, matrix)
-    result = larger.copy()
-    result[: len(smaller), : len(smaller)] += smaller
-    return result
+def _of_size(size: int, matrix: numpy.ndarray) -> numpy.ndarray:
+    """Return a square matrix that is at least so large: the given one, or one with zeros around it."""
+    if len(matrix) >= size:
+        return matrix
+    larger = numpy.zeros((size, size))
+    larger[: len(matrix), : len(matrix)] = matrix
+    return larger
 
 
 def correlation_of(confusion: numpy.ndarray) -> Any:

@@ -139,6 +139,17 @@ class NDArray(Members):
         node = self._node
         return node.gradient if type(node) is Leaf else None
 
+    @property
+    def _fresh_grad(self) -> bool:
+        """Whether `backward` has written the gradient since a Trainer used it last, or since this was set to False."""
+        node = self._node
+        return type(node) is Leaf and node.fresh
+
+    @_fresh_grad.setter
+    def _fresh_grad(self, fresh: bool) -> None:
+        if type(self._node) is Leaf:
+            self._node.fresh = bool(fresh)
+
     def __len__(self) -> int:
         if not self._data.ndim:
             raise TypeError("len() of a zero-dimensional array: it has no axis to count.")

@@ -37,7 +37,7 @@ from minpy.files import access_error, checked_path, write_whole
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.dtypes import DTYPE_NUMBERS, DTYPES
 
-__all__ = ["load", "load_frombuffer", "save"]
+__all__ = ["array_content", "load", "load_frombuffer", "save"]
 
 _FILE_MAGIC = 0x112
 _VERSION_1, _VERSION_2, _VERSION_3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
@@ -149,24 +149,41 @@ def _chunks(arrays: Sequence[NDArray], names: Sequence[bytes]) -> Iterator[Any]:
     version = _VERSION_3 if needed or is_np_shape() else _VERSION_2
     yield struct.pack("<QQQ", _FILE_MAGIC, 0, len(arrays))
     for array in arrays:
-        data = array._data
-        dtype = data.dtype.newbyteorder("<")
-        device = array.context
-        yield struct.pack(
-            f"<Iii{data.ndim}qiii",
-            version,
-            _DENSE,
-            data.ndim,
-            *data.shape,
-            device.device_typeid,
-            device.device_id,
-            DTYPE_NUMBERS[dtype],
-        )
-        if data.size:
-            yield numpy.ascontiguousarray(data, dtype)
+        yield from _array_chunks(array, version)
     yield struct.pack("<Q", len(names))
     for name in names:
         yield struct.pack("<Q", len(name)) + name
+
+
+def _array_chunks(array: NDArray, version: int) -> Iterator[Any]:
+    data = array._data
+    dtype = data.dtype.newbyteorder("<")
+    device = array.context
+    yield struct.pack(
+        f"<Iii{data.ndim}qiii",
+        version,
+        _DENSE,
+        data.ndim,
+        *data.shape,
+        device.device_typeid,
+        device.device_id,
+        DTYPE_NUMBERS[dtype],
+    )
+    if data.size:
+        yield numpy.ascontiguousarray(data, dtype)
+
+
+def array_content(array: NDArray) -> bytes:
+    """Return an array as it stands in files, and in pickles of MXNet's.
+
+    Raises
+    ------
+    DTypeError
+        If it is of a dtype that MXNet's files do not know.
+    """
+    _entries(array)
+    version = _VERSION_3 if 0 in array.shape or not array.ndim else _VERSION_2
+    return b"".join(memoryview(chunk).cast("B") for chunk in _array_chunks(array, version))
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------

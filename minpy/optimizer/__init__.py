@@ -1,3 +1,61 @@
 """Optimizers: how weights follow their gradients."""
 
-__all__: list[str] = []
+from minpy.namespaces import listing, missing
+from minpy.optimizer import contrib, optimizer
+from minpy.optimizer.optimizer import (
+    DCASGD,
+    FTML,
+    LAMB,
+    LARS,
+    LBSGD,
+    NAG,
+    SGD,
+    SGLD,
+    AdaDelta,
+    AdaGrad,
+    Adam,
+    Adamax,
+    Ftrl,
+    Nadam,
+    NDabs,
+    Optimizer,
+    RMSProp,
+    Signum,
+    Test,
+    Updater,
+    ccSGD,
+    create,
+    get_updater,
+    register,
+)
+
+__all__ = [
+    "DCASGD",
+    "FTML",
+    "LAMB",
+    "LARS",
+    "LBSGD",
+    "NAG",
+    "SGD",
+    "SGLD",
+    "AdaDelta",
+    "AdaGrad",
+    "Adam",
+    "Adamax",
+    "Ftrl",
+    "NDabs",
+    "Nadam",
+    "Optimizer",
+    "RMSProp",
+    "Signum",
+    "Test",
+    "Updater",
+    "ccSGD",
+    "contrib",
+    "create",
+    "get_updater",
+    "optimizer",
+    "register",
+]
+__dir__ = listing(__all__)
+__getattr__ = missing(__name__, "optimizer", __all__)

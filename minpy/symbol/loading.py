@@ -454,7 +454,8 @@ class Reader:
             value = parse_attribute(text, attribute, row.op) if _is_flat(text) else text
         except (MXNetError, ValueError, OverflowError, MemoryError, RecursionError):
             value = text
-        if typing.get_origin(kind) is tuple and type(value) is int:
+        kinds = (kind,) if typing.get_origin(kind) is tuple else options
+        if type(value) is int and int not in kinds and any(typing.get_origin(one) is tuple for one in kinds):
             value = (value,)
         if kind is bool or (isinstance(value, float) and not math.isfinite(value)):  # 1e400; inf was told above
             value = text

@@ -322,7 +322,7 @@ NUMBERS = [
         "The gradient of `LeakyReLU(act_type='selu')` is wrong for negative numbers.",
         "It is the derivative.",
         "Checked against finite differences.",
-        "activation_selu",
+        "activation_selu layers_basic_selu_numbers layers_basic_selu_numpy",
     ),
     Difference(
         "`LeakyReLU(act_type='rrelu')` returns two arrays.",
@@ -355,6 +355,20 @@ NUMBERS = [
         "pooling_call_nan pooling_call_int_max",
     ),
     Difference(
+        "On a CPU, the gradient of max pooling goes to the first element of each window under "
+        "`record(train_mode=False)`.",
+        "It goes to the largest, in every mode.",
+        "That is the gradient.",
+        "layers_conv_max_pooling_predicting",
+    ),
+    Difference(
+        "On a CPU, the gradient of `Pooling(pool_type='avg', pooling_convention='full')` is for some lengths not that "
+        "of the means of the last windows, of which only a part lies in the data.",
+        "It is.",
+        "That is the gradient.",
+        "layers_conv_avg_pooling_parts_of_windows",
+    ),
+    Difference(
         "`Pooling(pooling_convention='same')` is an error, or for one dimension only.",
         "There are ceil(length / stride) windows along every axis, with the padding that this takes.",
         "That is what the name promises.",
@@ -370,7 +384,8 @@ NUMBERS = [
         "`BatchNorm(fix_gamma=True)` writes ones into gamma.",
         "Gamma is taken as 1, and not changed.",
         "Operators do not change their inputs; only the moving statistics are states.",
-        "batch_norm_fix_gamma_sets_gamma",
+        "batch_norm_fix_gamma_sets_gamma layers_basic_batch_norm_no_scale_numbers "
+        "layers_basic_batch_norm_no_scale_numpy layers_basic_sync_batch_norm_options_numbers",
     ),
     Difference(
         "The gradient of `BatchNorm` recorded with `train_mode=False` is that of training, unless `backward` is told "
@@ -408,6 +423,18 @@ NUMBERS = [
         "It returns the indices, with one axis more in front.",
         "As `numpy.unravel_index` does.",
         "images_unravel_two_axes",
+    ),
+    Difference(
+        "The gradient of `LeakyReLU(act_type='selu')` is wrong for negative numbers.",
+        "It is the derivative.",
+        "Checked against finite differences.",
+        "activation_selu",
+    ),
+    Difference(
+        "`BatchNorm(fix_gamma=True)` writes ones into gamma.",
+        "Gamma is taken as 1, and not changed.",
+        "Operators do not change their inputs; only the moving statistics are states.",
+        "batch_norm_fix_gamma_sets_gamma",
     ),
 ]
 
@@ -670,7 +697,207 @@ NUMPY = [
     ),
 ]
 
+TRAINING = [
+    Difference(
+        "`init.Constant` of a list, or of a NumPy number, has no `dumps`; what `FusedRNN.dumps` wrote is not read.",
+        "They have, and it is.",
+        "Parameters of hybridized blocks keep their initializers in that form.",
+        "initializer_json_of_list initializer_json_of_number initializer_fused_json",
+    ),
+    Difference(
+        "`init.create` refuses `Mixed` and `Load`; initializers of arrays cannot be compared.",
+        "They are taken as they are; arrays are compared element by element.",
+        "Gluon makes initializers with `create`.",
+        "initializer_create_mixed initializer_equal_arrays",
+    ),
+    Difference(
+        "`init.Constant(None)` fills with nan.",
+        "An error.",
+        "A value that was forgotten shows as a loss that is nan.",
+        "initializer_constant_none",
+    ),
+    Difference(
+        "Metrics take NDArrays of `nd` only.",
+        "Also those of `np`, and NumPy's.",
+        "They hold numbers all the same.",
+        "metric_numpy_arrays metric_np_arrays",
+    ),
+    Difference(
+        "`PearsonCorrelation(average='micro')` is 0 globally, and `reset_local` leaves its local value.",
+        "The global value is that of everything, the local one begins anew.",
+        "What other metrics do.",
+        "metric_pearson_micro_floats metric_pearson_micro_matrices metric_pearson_micro_doubles",
+    ),
+    Difference(
+        "`TopKAccuracy` breaks ties by chance, refuses predictions of fewer classes than `top_k`, and takes predicted "
+        "classes for scores.",
+        "Of equal scores the lower classes come first, as in `Accuracy`; fewer classes are all among the first; "
+        "classes are compared with the labels.",
+        "One answer, whatever the version of NumPy.",
+        "metric_top_k_ties metric_top_k_of_all metric_top_k_classes",
+    ),
+    Difference(
+        "`F1` and `MCC` count labels of shape (n, 1) n times each.",
+        "Once.",
+        "Each label was compared with all predictions.",
+        "metric_f1_column",
+    ),
+    Difference(
+        "`PCC` leaves out what has no label, or no prediction.",
+        "An error, as of other metrics.",
+        "The value looks right.",
+        "metric_refused_pcc_lengths",
+    ),
+    Difference(
+        "`average` of `F1`, `MCC` and `PearsonCorrelation` may be any word: what is not 'macro' is 'micro'.",
+        "Other words are an error.",
+        "'weighted' is another average.",
+        "metric_refused_average",
+    ),
+    Difference(
+        "`get_config` of metrics leaves out `average` and `axis`; made again, `TopKAccuracy` is called "
+        "`top_k_accuracy_3_3`.",
+        "They are there, and it keeps its name.",
+        "It is there to make the same metric again.",
+        "metric_config_top_k metric_config_perplexity metric_config_perplexity_axis metric_config_f1 "
+        "metric_config_f1_micro metric_config_mcc_micro metric_config_pearson_micro metric_again_top_k",
+    ),
+    Difference(
+        "`CompositeEvalMetric.get_metric` returns a `ValueError` where there is no metric.",
+        "It raises an `IndexError`.",
+        "An error that is returned is noticed late.",
+        "metric_composite_get_no_metric",
+    ),
+    Difference(
+        "`metric.create(mx.metric.MAE)` takes the class for a function of label and prediction.",
+        "It makes a `MAE`.",
+        "Its updates would have failed.",
+        "metric_create_class",
+    ),
+]
+
+GLUON = [
+    Difference(
+        "`init.Constant` of a list fails: in a block, and once more when that is hybridized.",
+        "The list is what the parameter holds.",
+        "MXNet's own tutorial on custom layers gives it one.",
+        "tutorial_training tutorial_training_hybridized",
+    ),
+]
+
+LOSSES = [
+    Difference(
+        "`PoissonNLLLoss(compute_full=True)` neither records nor hybridizes, and is NaN where a count is 0.",
+        "It does, and is finite.",
+        "Counts are often 0, and a loss is there to be differentiated.",
+        "loss_poisson_full loss_poisson_full_value loss_poisson_full_fractions loss_poisson_full_hybridized "
+        "loss_poisson_full_value_hybridized loss_poisson_full_rates_value_hybridized "
+        "loss_poisson_full_fractions_hybridized",
+    ),
+    Difference(
+        "`SDMLLoss` does not hybridize.",
+        "It does.",
+        "What is inside a network should be part of its graph.",
+        "loss_sdml_hybridized loss_sdml_smoothing_hybridized loss_sdml_weight_hybridized",
+    ),
+    Difference(
+        "Under `npx.set_np()`, `batch_axis` of losses is not looked at: averages are over all axes but the first.",
+        "They are over all axes but `batch_axis`, as without.",
+        "The wrong numbers, in a shape that may fit.",
+        "loss_l2_batch_axis_np loss_l1_weights_np loss_softmax_ce_axes_np loss_l2_batch_axis_np_hybridized "
+        "loss_l1_weights_np_hybridized loss_softmax_ce_axes_np_hybridized",
+    ),
+    Difference(
+        "Under `npx.set_np()`, only `L2Loss`, `L1Loss` and the cross-entropies run.",
+        "All losses do.",
+        "The others have a meaning there.",
+        "loss_kl_np loss_ctc_np loss_huber_np loss_hinge_np loss_squared_hinge_np loss_logistic_np loss_triplet_np "
+        "loss_poisson_np loss_cosine_np loss_sdml_np",
+    ),
+]
+
+TRAINERS = [
+    Difference(
+        "`Trainer.step` sums gradients, and updates parameters in a store, before it finds a stale gradient; the other "
+        "gradients count as used.",
+        "It looks first: nothing has changed when the error comes.",
+        "A step that failed should be possible to repeat.",
+        "trainer_stale_changes_nothing trainer_stale_of_one_keeps_others",
+    ),
+    Difference(
+        "Where a store updates parameters, gradients count as fresh for ever after the first `backward`.",
+        "Stale gradients are found as on one context.",
+        "The gradients of the step before would be used again.",
+        "trainer_stale_on_store_later",
+    ),
+    Difference(
+        "With `ignore_stale_grad=True`, a context's stale gradient is summed again, and only the contexts with fresh "
+        "ones are updated.",
+        "Fresh gradients are summed, and all contexts are updated with them.",
+        "The copies of a parameter would differ from then on.",
+        "trainer_stale_copies_stay_equal",
+    ),
+    Difference(
+        "Where a store updates parameters, `set_data` makes it forget momenta; what `initialize(force_reinit=True)` and "
+        "`data[:] = x` write is lost at the next step.",
+        "The store takes the new values, and keeps its states, as a trainer without a store does.",
+        "What was written should count, and only that should change.",
+        "trainer_set_data_store_momentum trainer_initialized_again_store trainer_written_store",
+    ),
+    Difference(
+        "A parameter may be twice in a trainer's list: each step fails, as its gradient was used already.",
+        "It is an error when the trainer is made.",
+        "Where the mistake is.",
+        "trainer_parameter_twice",
+    ),
+    Difference(
+        "`compression_params` are ignored where there is nothing to send.",
+        "They are an error.",
+        "Nothing is sent in one process.",
+        "trainer_compression",
+    ),
+    Difference(
+        "A store of a name that nobody knows is made.",
+        "It is an error, with the nearest name.",
+        "A misspelt name should not be lost.",
+        "kvstore_name_unknown",
+    ),
+    Difference(
+        "Arrays of any shape may be pushed; the store has the new shape then.",
+        "It is a ShapeError.",
+        "The error would come later, when they are pulled.",
+        "kvstore_push_other_shape",
+    ),
+    Difference(
+        "A single array that is pushed is what the store has from then on: writing into it changes the store.",
+        "It is copied, as the first values are.",
+        "Two arrays that are one, and sometimes only.",
+        "kvstore_pushed_is_copied",
+    ),
+    Difference(
+        "`clip_global_norm` fails for arrays of float16, of float64, and of several dtypes.",
+        "It clips them; the norm is computed in float32, or in float64 if there is such an array.",
+        "Gradients in mixed precision have to be clipped, too.",
+        "utils_clip_half utils_clip_double utils_clip_mixed",
+    ),
+]
+
 # All of the above, in this order.
+LAYERS = [
+    Difference(
+        "The gradient of `BatchNormReLU` by the running averages is 0 in other places from run to run.",
+        "It is 0 where the result is.",
+        "Checked against finite differences.",
+        "layers_basic_batch_norm_relu_numbers layers_basic_batch_norm_relu_global_numbers",
+    ),
+    Difference(
+        "`BatchNormReLU` leaves out the ReLU under `npx.set_np`.",
+        "It is there.",
+        "The layer's name says it.",
+        "layers_basic_batch_norm_relu_numpy layers_basic_batch_norm_relu_global_numpy",
+    ),
+]
+
 DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
 
 INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}

@@ -135,6 +135,12 @@ _OTHERS = {
     "create_json": """result = mx.init.create('["uniform", {"scale": 2}]').scale""",
     "registered": _SEVEN.replace("class", "@mx.init.register\nclass")
     + "x = nd.zeros((2,)); mx.init.create('seven')(mx.init.InitDesc('w_weight'), x); result = x",
+    "json_of_list": "result = mx.init.Constant([1, 2]).dumps()",
+    "json_of_number": "result = mx.init.Constant(np.float64(2)).dumps() + mx.init.Constant(np.float32(2)).dumps()",
+    "fused_json": "x = mx.init.FusedRNN(mx.init.Zero(), 2, 1, 'lstm').dumps(); result = mx.init.create(x).dumps() == x",
+    "create_mixed": "m = mx.init.Mixed(['.*'], [mx.init.Zero()]); result = mx.init.create(m) is m",
+    "constant_none": "x = nd.zeros((2,)); mx.init.Constant(None)(mx.init.InitDesc('w_weight'), x); result = x",
+    "equal_arrays": "result = mx.init.Constant(np.array([1, 2])) == mx.init.Constant(np.array([1, 2]))",
     "global_init": "d = mx.init.InitDesc('w_bias', {}); z = mx.init.Zero(); z(d, nd.zeros((2,))); "
     "result = [d.global_init is z, d.attrs == {}, str(d)]",
     "mixed": _QUIET

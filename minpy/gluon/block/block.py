@@ -64,8 +64,6 @@ class Block:
         self._forward_pre_hooks: OrderedDict[int, Callable[..., Any]] = OrderedDict()
 
     def __repr__(self) -> str:
-        if not self._children:
-            return f"{type(self).__name__}()"
         return f"{type(self).__name__}(\n{_indented(self._children)}\n)"
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -208,8 +206,8 @@ class Block:
         """
         if not isinstance(block, Block):
             raise ArgumentError(
-                f"{self.name}.register_child: got {describe(block)}; children of blocks are blocks. For a function, use "
-                "gluon.nn.Lambda or gluon.nn.HybridLambda."
+                f"{self.name}.register_child: got {describe(block)}; children of blocks are blocks. For a function, "
+                "use gluon.nn.Lambda or gluon.nn.HybridLambda."
             )
         self._children[str(len(self._children)) if name is None else name] = block
 

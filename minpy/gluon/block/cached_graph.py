@@ -71,6 +71,7 @@ class CachedGraph:
             self.sources.append(source)
         self.parameters = [source for source in self.sources if isinstance(source, Parameter)]
         self._rebuild = rebuild
+        self.has_no_program = False  # whether shapes in it depend on values
 
     def _arrays(self, leaves: Sequence[Any]) -> tuple[list[Array], Any]:
         """Return the arrays of all variables, and the one whose class and context the outputs get."""

@@ -66,7 +66,7 @@ class Guards:
         for function in {type(block).forward for block, _ in self._rows} | {
             type(block).hybrid_forward for block, _ in self._rows
         }:
-            if isinstance(function, types.FunctionType) and not function.__module__.startswith("minpy."):
+            if isinstance(function, types.FunctionType) and not (function.__module__ or "").startswith("minpy."):
                 self._note_globals(function)
 
     def _note_globals(self, function: types.FunctionType) -> None:

@@ -17,6 +17,7 @@ from minpy.core.errors import (
     NotTraceableError,
     NoValueError,
     ShapeError,
+    UnknownShapeError,
     describe,
 )
 from minpy.core.state import TRACES, questions, state, tracing
@@ -48,8 +49,8 @@ _INTERNAL = frozenset(
 class HybridBlock(Block):
     """A block whose computation can become a graph: `hybridize()` makes it one, at the next call.
 
-    A subclass says in `hybrid_forward(self, F, x, *args, **parameters)` what it computes, with functions of `F` only: that
-    is `mx.nd`, or `mx.sym` while the graph is made. Its parameters are given by the names of the attributes.
+    A subclass says in `hybrid_forward(self, F, x, *args, **parameters)` what it computes, with functions of `F` only:
+    that is `mx.nd`, or `mx.sym` while the graph is made. Its parameters are given by the names of the attributes.
 
     Parameters
     ----------
@@ -114,7 +115,13 @@ class HybridBlock(Block):
         self._out_format: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        forgotten = {"_graphs": {}, "_guards": None, "_cached_graph": (), "_cached_op": None, "_cached_op_args": []}
+        forgotten: dict[str, Any] = {
+            "_graphs": {},
+            "_guards": None,
+            "_cached_graph": (),
+            "_cached_op": None,
+            "_cached_op_args": [],
+        }
         return {**vars(self), **forgotten}
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -136,7 +143,8 @@ class HybridBlock(Block):
             what = repr(block) if isinstance(block, Block) else describe(block)
             raise ArgumentError(
                 f"{self.name}: a child of a HybridBlock must be a HybridBlock, got {what}. Derive it from HybridBlock "
-                "(a function: gluon.nn.HybridLambda), or derive the whole from Block (Sequential, not HybridSequential)."
+                "(a function: gluon.nn.HybridLambda), or derive the whole from Block (Sequential, not "
+                "HybridSequential)."
             )
         super().register_child(block, name)
         self._clear_cached_op()
@@ -269,7 +277,7 @@ class HybridBlock(Block):
         known = len(leaves) if form is None else repr(form)
         if not self._asks_for_training and not self._asks_for_shapes:
             return known, is_np_array()
-        key = [known, is_np_array()]
+        key: list[Any] = [known, is_np_array()]
         if self._asks_for_training:
             key.append(state.training)
         if self._asks_for_shapes:
@@ -319,8 +327,8 @@ class HybridBlock(Block):
                 out = self.hybrid_forward(symbol, *grouped, **own)
         except NoValueError as error:
             raise NotTraceableError(
-                f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: {error} "
-                "Choose with F.where or F.contrib.cond; or leave the block that does it unhybridized: call "
+                f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
+                f"{error} Choose with F.where or F.contrib.cond; or leave the block that does it unhybridized: call "
                 "hybridize(False) on it, or derive it from Block."
             ) from error
         found, out_form = _flatten(out, "output")
@@ -328,7 +336,7 @@ class HybridBlock(Block):
         out_symbols = [one for one in found if one is not None]
         if not out_symbols:
             raise ArgumentError(f"{self.name}: hybrid_forward returned {describe(out)}; expected symbols.")
-        rebuild = None if out_form == 0 else lambda values: _regrouped(values, out_form)
+        rebuild = None if out_form == 0 else _Regrouping(out_form, found)
         group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
         return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name())
 
@@ -370,8 +378,8 @@ class HybridBlock(Block):
         """
         if self._is_written_as_forward and not self._active:
             raise ShapeError(
-                f"{self.name}: parameters have shapes that are not known yet ({self._unknown()}), and a block that defines "
-                "forward says how they follow from its arguments in a method: `def infer_shape(self, x): "
+                f"{self.name}: parameters have shapes that are not known yet ({self._unknown()}), and a block that "
+                "defines forward says how they follow from its arguments in a method: `def infer_shape(self, x): "
                 "self.weight.shape = (self.units, x.shape[1])`. Define it, or give the shapes when parameters are made."
             )
         self._infer("shape", args)
@@ -525,13 +533,30 @@ class HybridBlock(Block):
     def _call_cached_op(self, *args: Any) -> Any:
         """Call the graph that the block has become."""
         graph, leaves = self._cached(args)
+        if graph.has_no_program:
+            return self._call_as_it_is(args)
         try:
             if self._callback is not None:
                 graph.observe(leaves, self._callback, self._monitor_all, state.training)
             return graph(leaves)
         except DeferredInitializationError:
             self._initialize_deferred(args)
-            return graph(leaves)
+            return self._call_cached_op(*args)
+        except UnknownShapeError:  # shapes depend on values, as those of boolean_mask do
+            graph.has_no_program = True
+            return self._call_as_it_is(args)
+
+    def _call_as_it_is(self, args: Sequence[Any]) -> Any:
+        """Run the block unhybridized, and those inside as well."""
+        was_active: list[HybridBlock] = []
+        self.apply(lambda block: was_active.append(block) if isinstance(block, HybridBlock) and block._active else None)
+        try:
+            for block in was_active:
+                block._active = False
+            return self._call_as_written(tuple(args), {}) if self._is_written_as_forward else self.forward(*args)
+        finally:
+            for block in was_active:
+                block._active = True
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Return what the block computes, with functions of `F`. Subclasses define it.
@@ -575,14 +600,14 @@ class HybridBlock(Block):
         """
         if not self._cached_graph:
             raise MXNetError(
-                f"{self.name}.export: there is no graph yet. Call hybridize(), then the block with a batch of data, and "
-                "then export."
+                f"{self.name}.export: there is no graph yet. Call hybridize(), then the block with a batch of data, "
+                "and then export."
             )
         out: Symbol = self._cached_graph[1]
         parameters = {parameter.name: parameter for parameter in self.collect_params().values()}
         arrays = {}
-        for kind, names in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
-            arrays.update({f"{kind}:{name}": parameters[name]._reduce() for name in names if name in parameters})
+        for kind, found in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
+            arrays.update({f"{kind}:{name}": parameters[name]._reduce() for name in found if name in parameters})
         names = f"{os.fspath(path)}-symbol.json", f"{os.fspath(path)}-{epoch:04d}.params"
         out.save(names[0], remove_amp_cast=remove_amp_cast)
         nd.save(names[1], arrays)
@@ -607,5 +632,15 @@ def _is_of_mxnet(array: Any) -> bool:
     return bool(array._keeps_dtype)
 
 
-def _regrouped(values: list[Any], form: Any) -> Any:
-    return _regroup(values, form)[0]
+class _Regrouping:
+    """Puts the outputs of a graph together as `hybrid_forward` returned them."""
+
+    def __init__(self, form: Any, leaves: Sequence[Any]) -> None:
+        self._form = form
+        self._counts = [0 if leaf is None else len(leaf.values) for leaf in leaves]
+
+    def __call__(self, values: list[Any]) -> Any:
+        if 0 in self._counts:
+            left = iter(values)
+            values = [value for count in self._counts for value in ([next(left) for _ in range(count)] or [None])]
+        return _regroup(values, self._form)[0]

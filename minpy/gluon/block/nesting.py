@@ -57,11 +57,11 @@ def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
     return leaves, _Tuple(forms) if isinstance(args, tuple) and inout_str == "output" else forms
 
 
-class _Tuple(list):  # type: ignore[type-arg]
+class _Tuple(list[Any]):
     """The form of a tuple."""
 
 
-class _Dict(dict):  # type: ignore[type-arg]
+class _Dict(dict[Any, Any]):
     """The form of a dict: the forms of its values."""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from minpy import ndarray as nd
 from minpy.core.errors import FileFormatError, MXNetError
 from minpy.files import access_error, checked_path, write_whole
-from minpy.gluon.parameter.parameter_dict import filled, read_file
+from minpy.gluon.parameter.loading import Options, filled, read_file
 
 __all__ = ["load_arrays", "load_model", "load_parameters", "save_model", "save_parameters"]
 
@@ -19,9 +19,7 @@ def save_parameters(block: Any, filename: str | os.PathLike[str], deduplicate: b
     """Write the parameters of a block. See `Block.save_parameters`."""
     parameters = block._collect_params_with_prefix()
     if deduplicate:
-        by_identity: dict[int, str] = {}
-        for name, parameter in parameters.items():
-            by_identity.setdefault(id(parameter), name)
+        by_identity = {id(parameter): name for name, parameter in parameters.items()}  # of several names the last
         parameters = {name: parameters[name] for name in by_identity.values()}
     nd.save(filename, {name: parameter._reduce() for name, parameter in parameters.items()})
 
@@ -55,7 +53,7 @@ def load_arrays(
     parameters = block._collect_params_with_prefix()
     if not arrays and not parameters:
         return
-    options = (where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+    options = Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
     if not any("." in name for name in arrays) and not set(arrays) & set(parameters):
         _load_by_name(block, arrays, options)
         return
@@ -67,17 +65,17 @@ def load_arrays(
         for name, parameter in parameters.items()
         if any(place in arrays for place in places[id(parameter)])  # a parameter in several places may be there once
     }
-    filled(parameters, arrays, *options, present)
+    filled(parameters, arrays, options, present)
 
 
-def _load_by_name(block: Any, arrays: Mapping[str, Any], options: tuple[Any, ...]) -> None:
+def _load_by_name(block: Any, arrays: Mapping[str, Any], options: Options) -> None:
     """Take parameters by their names, with or without the block's prefix, from arrays as older files hold them."""
     parameters = dict(block.collect_params().items())
     given = {name.removeprefix("arg:").removeprefix("aux:"): array for name, array in arrays.items()}
     prefix = block.prefix
     if prefix and not any(name in parameters for name in given):
         parameters = {name.removeprefix(prefix): parameter for name, parameter in parameters.items()}
-    filled(parameters, given, *options, given)
+    filled(parameters, given, options, given)
 
 
 # -- models ------------------------------------------------------------------------------------------------------------

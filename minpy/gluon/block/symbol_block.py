@@ -155,10 +155,8 @@ class SymbolBlock(HybridBlock):
 
     def _trace(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
         if len(leaves) != len(self._inputs):
-            raise ArgumentError(
-                f"{self.name} takes {len(self._inputs)} argument(s) ({', '.join(str(one.name) for one in self._inputs)}), "
-                f"got {len(leaves)}."
-            )
+            names = ", ".join(str(one.name) for one in self._inputs)
+            raise ArgumentError(f"{self.name} takes {len(self._inputs)} argument(s) ({names}), got {len(leaves)}.")
         out_form = self._out_format
         rebuild = None if out_form == 0 else lambda values: _regroup(values, out_form)[0]
         return CachedGraph(self.name, self._inputs, self._symbol, rebuild, self._reg_params)
@@ -182,7 +180,7 @@ class SymbolBlock(HybridBlock):
 def _found_in(out: Symbol, variables: Sequence[Symbol]) -> list[Symbol]:
     """Return the variables of a graph that have these names; those that it has not, as they are."""
     there = {node.name: node for node in out.order if node.operator is None}
-    return [_variable(there[one.name]) if one.name in there else one for one in variables]  # type: ignore[index]
+    return [_variable(there[one.name]) if one.name in there else one for one in variables]
 
 
 def _variable(node: Any) -> Symbol:

@@ -1,8 +1,9 @@
 """What stands for arrays while a block's `forward` is traced: symbols that know their shape and dtype.
 
-Blocks of MXNet 2's kind define `forward(self, x)` with functions of `mx.np` and `mx.npx`, and read their parameters with
-`data()`. When such a block is hybridized, its forward runs once on `Traced` values, and what is done to them becomes a
-graph, as what `hybrid_forward` does to symbols. Arrays that it refers to become inputs of the graph, by reference.
+Blocks of MXNet 2's kind define `forward(self, x)` with functions of `mx.np` and `mx.npx`, and read their parameters
+with `data()`. When such a block is hybridized, its forward runs once on `Traced` values, and what is done to them
+becomes a graph, as what `hybrid_forward` does to symbols. Arrays that it refers to become
+inputs of the graph, by reference.
 """
 
 from __future__ import annotations
@@ -135,9 +136,9 @@ class Trace:
         shape, dtype = self._known_shapes.get(value), self._known_dtypes.get(value)
         if shape is None or dtype is None:
             raise NotTraceableError(
-                f"{self.name}: at {place_in_program()} the shape of {one.name} is asked for, and it does not follow from "
-                "what is known: it may depend on values, or on a parameter whose shape is not known yet (give in_units, "
-                "in_channels)."
+                f"{self.name}: at {place_in_program()} the shape of {one.name} is asked for, and it does not follow "
+                "from what is known: it may depend on values, or on a parameter whose shape is not known yet (give "
+                "in_units, in_channels)."
             )
         return tuple(shape), numpy.dtype(dtype)
 
@@ -154,9 +155,9 @@ class Trace:
     def refuse_draw(self, what: str = "random numbers") -> NoReturn:
         """Raise the error for numbers that would be drawn once only, when the forward is traced."""
         raise NotTraceableError(
-            f"{self.name} is hybridized, and at {place_in_program()} its forward draws {what}, for which graphs have no "
-            f"operator. Graphs draw with mx.np.random's {', '.join(symbol.np.random.__all__)}, and with npx.dropout; or "
-            "leave the block unhybridized: call hybridize(False) on it."
+            f"{self.name} is hybridized, and at {place_in_program()} its forward draws {what}, for which graphs have "
+            f"no operator. Graphs draw with mx.np.random's {', '.join(symbol.np.random.__all__)}, and with "
+            "npx.dropout; or leave the block unhybridized: call hybridize(False) on it."
         )
 
     # -- values ------------------------------------------------------------------------------------------------------
@@ -269,8 +270,8 @@ class Traced:
     def _asked(self, what: str) -> NoReturn:
         raise NotTraceableError(
             f"{self.trace.name} is hybridized, and at {place_in_program()} its forward {what}: that depends on values, "
-            "which there are none of while it is traced. Choose with np.where or npx.cond; or leave the block that does "
-            "it unhybridized: call hybridize(False) on it, or derive it from Block."
+            "which there are none of while it is traced. Choose with np.where or npx.cond; or leave the block that "
+            "does it unhybridized: call hybridize(False) on it, or derive it from Block."
         )
 
     def __bool__(self) -> bool:
@@ -397,7 +398,28 @@ class Traced:
 
 # What gives a view in NumPy's semantics, or may.
 _VIEWS = frozenset(
-    ["T", "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_to", "diag", "diagonal", "expand_dims", "flip", "flatten", "getitem", "moveaxis", "ravel", "reshape", "rollaxis", "rot90", "split", "squeeze", "swapaxes", "transpose"]
+    [
+        "T",
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "broadcast_to",
+        "diag",
+        "diagonal",
+        "expand_dims",
+        "flip",
+        "flatten",
+        "getitem",
+        "moveaxis",
+        "ravel",
+        "reshape",
+        "rollaxis",
+        "rot90",
+        "split",
+        "squeeze",
+        "swapaxes",
+        "transpose",
+    ]
 )
 _OF_ARRAYS = frozenset(
     "asnumpy asscalar attach_grad backward copyto drop_grad grad item tolist tostype wait_to_read".split()  # noqa: SIM905
@@ -475,7 +497,7 @@ for _name in ("eq", "ne", "gt", "ge", "lt", "le", "and", "or", "xor"):
     setattr(Traced, f"__{_name}__", _binary(_name))
 for _name in ("neg", "abs"):
     setattr(Traced, f"__{_name}__", _unary(f"__{_name}__"))
-Traced.__pos__ = lambda self: self  # type: ignore[attr-defined]
+Traced.__pos__ = lambda self: self  # type: ignore[attr-defined, operator, unused-ignore]
 
 
 def _called(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:

@@ -1,3 +1,33 @@
-"""Datasets and loaders: `gluon.data`."""
+"""Datasets, samplers, and loaders of batches."""
 
-__all__: list[str] = []
+from minpy.gluon.data import batchify, dataloader, dataset, sampler
+from minpy.gluon.data.dataloader import DataLoader
+from minpy.gluon.data.dataset import ArrayDataset, Dataset, SimpleDataset
+from minpy.gluon.data.sampler import (
+    BatchSampler,
+    FilterSampler,
+    IntervalSampler,
+    RandomSampler,
+    Sampler,
+    SequentialSampler,
+)
+from minpy.namespaces import listing, missing
+
+__all__ = [
+    "ArrayDataset",
+    "BatchSampler",
+    "DataLoader",
+    "Dataset",
+    "FilterSampler",
+    "IntervalSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SimpleDataset",
+    "batchify",
+    "dataloader",
+    "dataset",
+    "sampler",
+]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.data", "name", __all__)

@@ -68,16 +68,12 @@ class _Counts:
         self.false_positives = numpy.zeros(1, "int64")
         self.false_negatives = numpy.zeros(1, "int64")
 
-    def add(self, right: numpy.ndarray, predicted: numpy.ndarray) -> None:
-        """Add a batch: booleans of shape (examples, classes)."""
-        if not self.examples:
-            classes = right.shape[1]
-            self.true_positives, self.false_positives, self.false_negatives = numpy.zeros((3, classes), "int64")
-        hits = numpy.count_nonzero(right & predicted, axis=0)
+    def add(self, examples: int, hits: numpy.ndarray, predicted: numpy.ndarray, right: numpy.ndarray) -> None:
+        """Add a batch: how often each class is predicted rightly, is predicted, and is right."""
         self.true_positives = self.true_positives + hits
-        self.false_positives = self.false_positives + numpy.count_nonzero(predicted, axis=0) - hits
-        self.false_negatives = self.false_negatives + numpy.count_nonzero(right, axis=0) - hits
-        self.examples += len(right)
+        self.false_positives = self.false_positives + predicted - hits
+        self.false_negatives = self.false_negatives + right - hits
+        self.examples += examples
 
     def fbeta(self, beta: float, average: str | None) -> Any:
         """Return (1 + β²) TP / ((1 + β²) TP + β² FN + FP), 0 where nothing is predicted rightly."""
@@ -97,6 +93,12 @@ class _Counts:
         for factor in (hits + wrong, hits + missed, rest + wrong, rest + missed):
             below *= factor or 1.0
         return (hits * rest - wrong * missed) / sqrt(below)
+
+
+def _count(right: numpy.ndarray, predicted: numpy.ndarray) -> tuple[int, numpy.ndarray, Any, Any]:
+    """Return the number of examples, and of each column how often both, the second, and the first are true."""
+    hits, says, are = (numpy.count_nonzero(flags, axis=0) for flags in (right & predicted, predicted, right))
+    return len(right), numpy.asarray(hits), says, are
 
 
 _KINDS = ("binary", "multiclass", "multilabel")
@@ -130,38 +132,41 @@ class _OfCounts(EvalMetric):
             classes along the last axis.
         """
         for label, pred in pairs(self, labels, preds):
-            right, predicted = self._flags(label, pred)
+            batch = self._counted(label, pred)
             for counts in (self._counts, self._global_counts):
-                if counts.examples and counts.true_positives.size != right.shape[1]:
+                if counts.examples and counts.true_positives.size != batch[1].size:
                     raise ShapeError(
-                        f"{self.name}: predictions of shape {pred.shape} have {right.shape[1]} classes, those before "
+                        f"{self.name}: predictions of shape {pred.shape} have {batch[1].size} classes, those before "
                         f"had {counts.true_positives.size}."
                     )
-                counts.add(right, predicted)
+                counts.add(*batch)
         self.num_inst = self._counts.examples
         self.global_num_inst = self._global_counts.examples
 
-    def _flags(self, label: numpy.ndarray, pred: numpy.ndarray) -> tuple[numpy.ndarray, numpy.ndarray]:
-        """Return labels and predictions as booleans of shape (examples, classes)."""
+    def _counted(self, label: numpy.ndarray, pred: numpy.ndarray) -> tuple[int, numpy.ndarray, Any, Any]:
+        """Return the number of examples, and how often each class is predicted rightly, is predicted, and is right."""
         if self.class_type == "binary":
             if label.size and label.max() > 1:
                 raise ArgumentValueError(f"{self.name}: labels of two classes are 0 and 1; there is {label.max()}.")
-            if pred.shape != label.shape and pred.ndim and pred.shape[-1] == 2:
+            if pred.size == 2 * label.size and pred.shape[-1:] == (2,):
                 pred = pred[..., 1]
             self._require_size(label, pred, pred.size)
-            return label.reshape(-1, 1) == 1, pred.reshape(-1, 1) > self.threshold
+            return _count(label.reshape(-1, 1) == 1, pred.reshape(-1, 1) > self.threshold)
         if self.class_type == "multilabel":
             self._require_size(label, pred, pred.size)
             classes = pred.shape[-1] if pred.ndim else 1
-            return label.reshape(-1, classes) == 1, pred.reshape(-1, classes) > self.threshold
+            return _count(label.reshape(-1, classes) == 1, pred.reshape(-1, classes) > self.threshold)
         right, rows = rows_of_classes(self, label, pred)
-        classes = numpy.arange(rows.shape[1])
-        if right.size and not 0 <= right.min() <= right.max() < len(classes):
+        classes = rows.shape[1]
+        if right.size and not 0 <= right.min() <= right.max() < classes:
             raise OutOfRangeError(
                 f"{self.name}: labels are from {right.min()} to {right.max()}; predictions of shape {pred.shape} have "
-                f"the scores of classes 0 to {len(classes) - 1}."
+                f"the scores of classes 0 to {classes - 1}."
             )
-        return right[:, None] == classes, rows.argmax(1)[:, None] == classes
+        predicted = rows.argmax(1)
+        each = (right[right == predicted], predicted, right)
+        hits, says, are = (numpy.bincount(values, minlength=classes) for values in each)
+        return right.size, hits, says, are
 
     def _require_size(self, label: numpy.ndarray, pred: numpy.ndarray, size: int) -> None:
         if label.size != size:

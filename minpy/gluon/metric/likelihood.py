@@ -96,8 +96,9 @@ class CrossEntropy(EvalMetric):
                 )
             own = rows[numpy.arange(right.size), right].astype("float64")
             if self.from_logits:
+                rows = rows.astype("float64")
                 greatest = rows.max(axis=1, initial=-numpy.inf)
-                sums = numpy.exp(rows - greatest[:, None]).sum(axis=1, dtype="float64")
+                sums = numpy.exp(rows - greatest[:, None]).sum(axis=1)
                 logs = numpy.maximum(own - greatest - numpy.log(sums), numpy.log(self.eps))
             else:
                 logs = numpy.log(numpy.maximum(own, self.eps))

@@ -17,6 +17,8 @@ CLASSES: dict[str, type[EvalMetric]] = {}
 
 
 def named(*names: str) -> Callable[[_C], _C]:
+    """Return a decorator that gives a class its own name in lower case, and further ones."""
+
     def decorate(cls: _C) -> _C:
         CLASSES.update(dict.fromkeys((cls.__name__.lower(), *names), cls))
         return cls

@@ -71,8 +71,8 @@ class Sequential(Block):
         """Hybridize the blocks inside; if all can be, a HybridSequential of them is faster, as a warning says."""
         if self._children and all(isinstance(child, HybridBlock) for child in self._children.values()):
             warnings.warn(
-                f"All blocks inside {self.prefix!r} are HybridBlocks. Make it a HybridSequential, and the whole becomes "
-                "one graph.",
+                f"All blocks inside {self.prefix!r} are HybridBlocks. Make it a HybridSequential, and the whole "
+                "becomes one graph.",
                 stacklevel=2,
             )
         super().hybridize(active, **kwargs)

@@ -77,5 +77,5 @@ class Dense(HybridBlock):
         return out if self.act is None else self.act(out)
 
     def __repr__(self) -> str:
-        out, inputs = self.weight.shape
-        return f"{type(self).__name__}({inputs or None} -> {out}, {self.act._act_type if self.act else 'linear'})"
+        out, inputs = self.weight._shape or (self._units, 0)
+        return f"{type(self).__name__}({inputs or None} -> {out}, {self.act if self.act else 'linear'})"

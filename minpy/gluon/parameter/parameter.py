@@ -315,8 +315,8 @@ class Parameter:
             joined(self._shape, tuple(data.shape))
         except ValueError:
             raise ShapeError(
-                f"Parameter {self.name!r}: the {where} has shape {tuple(data.shape)}, the block {self._shape}. Make the "
-                "block as it was when the file was written, or leave this parameter out of what is loaded."
+                f"Parameter {self.name!r}: the {where} has shape {tuple(data.shape)}, the block {self._shape}. Make "
+                "the block as it was when the file was written, or leave this parameter out of what is loaded."
             ) from None
         if dtype_source not in ("current", "saved"):
             raise ArgumentValueError(f"load: dtype_source is {dtype_source!r}; expected 'current' or 'saved'.")
@@ -440,8 +440,8 @@ class Parameter:
         if self._deferred_init:
             raise DeferredInitializationError(
                 f"Parameter {self.name!r} has no values yet: its shape is {self.shape}, and the rest follows from the "
-                "first call of its block. Call the block with a batch first, or give in_units, in_channels or what else "
-                "is missing when it is made."
+                "first call of its block. Call the block with a batch first, or give in_units, in_channels or what "
+                "else is missing when it is made."
             )
         raise self._uninitialized()
 

@@ -12,12 +12,13 @@ import numpy
 from minpy import initializer
 from minpy import ndarray as nd
 from minpy.context import Context
-from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, ShapeError, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, nearest
 from minpy.gluon.parameter.constant import Constant
+from minpy.gluon.parameter.loading import Options, filled, read_file
 from minpy.gluon.parameter.parameter import Parameter
 from minpy.gluon.parameter.shapes import as_shape, joined
 
-__all__ = ["ParameterDict", "filled", "read_file"]
+__all__ = ["ParameterDict"]
 
 
 class ParameterDict:
@@ -177,7 +178,7 @@ class ParameterDict:
                 )
         self._params.update(other.items())
 
-    # -- what is done to all ---------------------------------------------------------------------------------------------
+    # -- what is done to all ------------------------------------------------------------------------------------------
 
     def initialize(self, init: Any = None, ctx: Any = None, verbose: bool = False, force_reinit: bool = False) -> None:
         """Give all parameters values; see `Parameter.initialize`. Their own `init` goes first."""
@@ -207,7 +208,7 @@ class ParameterDict:
         for parameter in self.values():
             setattr(parameter, name, value)
 
-    # -- files -----------------------------------------------------------------------------------------------------------
+    # -- files --------------------------------------------------------------------------------------------------------
 
     def save(self, filename: str | os.PathLike[str], strip_prefix: str = "") -> None:
         """Write all parameters to a file, by their names.
@@ -300,7 +301,8 @@ class ParameterDict:
         given = {}
         for name, array in param_dict.items():
             given[restore_prefix + name.removeprefix("arg:").removeprefix("aux:")] = array
-        filled(self._params, given, where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, given)
+        options = Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+        filled(self._params, given, options, given)
 
 
 def _differs(name: str, attribute: str, wanted: Any, there: Any) -> str:
@@ -308,66 +310,3 @@ def _differs(name: str, attribute: str, wanted: Any, there: Any) -> str:
         f"get: the parameter {name!r} is there with {attribute}={there}; {attribute}={wanted} was asked for. "
         "Blocks that share parameters must be made alike."
     )
-
-
-def read_file(filename: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the arrays of a file by name."""
-    arrays = nd.load(filename)
-    if isinstance(arrays, dict):
-        return arrays
-    if not arrays:
-        return {}
-    raise MXNetError(
-        f"{os.fspath(filename)!r} holds {len(arrays)} array(s) without names; parameters are read by name. Load them "
-        "with nd.load, and call set_data."
-    )
-
-
-def filled(
-    parameters: Mapping[str, Parameter],
-    arrays: Mapping[str, Any],
-    where: str,
-    ctx: Any,
-    allow_missing: bool,
-    ignore_extra: bool,
-    cast_dtype: bool,
-    dtype_source: str,
-    present: Any,
-) -> None:
-    """Give parameters the arrays of their names: all of them, or none if something does not fit.
-
-    Parameters
-    ----------
-    parameters : mapping of str to Parameter
-        By their names in the file.
-    arrays : mapping of str to NDArray
-    where : str
-        What messages call the file.
-    present : container of str
-        The names that do not count as missing.
-    """
-    missing = [name for name in parameters if name not in present]
-    if missing and not allow_missing:
-        one = missing[0]
-        raise MXNetError(
-            f"{len(missing)} parameter(s) are missing in the {where}: {_listed(missing)}. It has {_listed(arrays)}."
-            f"{nearest(one, arrays)} Give allow_missing=True to leave them as they are."
-        )
-    extra = [name for name in arrays if name not in parameters]
-    if extra and not ignore_extra:
-        raise MXNetError(
-            f"The {where} has {len(extra)} name(s) that the block has not: {_listed(extra)}. The block has "
-            f"{_listed(parameters)}.{nearest(extra[0], parameters)} Give ignore_extra=True to leave them out."
-        )
-    wanted = {name: array for name, array in arrays.items() if name in parameters}
-    for name, array in wanted.items():
-        parameters[name]._check_load(array, ctx, cast_dtype, dtype_source, where)
-    for name, array in wanted.items():
-        parameters[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
-
-
-def _listed(names: Any) -> str:
-    shown = [repr(name) for name in names]
-    if not shown:
-        return "none"
-    return ", ".join(shown) if len(shown) <= 8 else f"{', '.join(shown[:7])} and {len(shown) - 7} more"

@@ -26,13 +26,14 @@ def _inverse(variance: Any, eps: float) -> Any:
     return 1 / np.sqrt(variance + np.dtype(variance.dtype).type(eps))
 
 
-def _variance_gradients(
-    ans: Any, data: Any, gamma: Any, beta: Any, moving_mean: Any, moving_var: Any, eps: float, **attributes: Any
-) -> Any:
-    """Return the gradients of a batch normalization that answers with the variance."""
+def _variance_gradients(ans: Any, data: Any, gamma: Any, beta: Any, eps: float, **attributes: Any) -> Any:
+    """Return the gradients of a batch normalization that answers with the variance.
+
+    They do not read the moving statistics, which a second call may have changed by then.
+    """
     inverse = _inverse(ans[2], eps)
     known = (ans[0], ans[1], inverse)
-    pull = batch_norm_gradients(known, data, gamma, beta, moving_mean, moving_var, **attributes)
+    pull = batch_norm_gradients(known, data, gamma, beta, None, None, **attributes)
     return lambda g: pull((g[0], g[1], -2 * g[2] / (inverse * inverse * inverse)))
 
 
@@ -202,7 +203,7 @@ def _variance_rule(
     training: bool | None,
 ) -> Any:
     return _variance_gradients(
-        ans, data, gamma, beta, moving_mean, moving_var, eps,
+        ans, data, gamma, beta, eps,
         fix_gamma=fix_gamma, use_global_stats=use_global_stats, axis=1, training=training,
     )  # fmt: skip
 
@@ -307,7 +308,7 @@ def _relu_gradients(
     training: bool | None,
 ) -> Any:
     pull = batch_norm_gradients(
-        ans, data, gamma, beta, moving_mean, moving_var,
+        ans, data, gamma, beta, None, None,
         fix_gamma=fix_gamma, use_global_stats=use_global_stats, axis=axis, training=training,
     )  # fmt: skip
     return lambda g: pull((g[0] * (ans[0] > 0), g[1], g[2]))

@@ -13,7 +13,7 @@ from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError, nearest
 from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
-from minpy.ops.inference.partial_shapes import same_dtype
+from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype
 from minpy.ops.inference.rules import derived, merge_lengths, promoted, with_axes
 from minpy.ops.kernels.recurrent import GATES, Layers, Weights, pull_back, run, weights_of
 from minpy.ops.random.generator import generator
@@ -654,7 +654,21 @@ def rnn_param_concat(*data: np.ndarray, dim: int = 1, num_args: int | None = Non
 
 
 rnn_param_concat.def_multiple_grad(concat_gradient)
-rnn_param_concat.def_infer_shape(concat_shapes)
+
+
+@rnn_param_concat.def_infer_shape
+def _parameter_shapes(inputs: Any, outputs: Any, *, dim: int) -> Any:
+    """Infer as `concat` does; several unknown lengths are equal: of what both directions make of the inputs."""
+    inputs, outputs = concat_shapes(inputs, outputs, dim=dim)
+    if any(shape is None or len(shape) != 1 for shape in (*inputs, *outputs)):
+        return inputs, outputs
+    unknown = [shape for shape in inputs if shape == (UNKNOWN,)]
+    rest = outputs[0][0] - sum(shape[0] for shape in inputs if shape != (UNKNOWN,))
+    if unknown and outputs[0] != (UNKNOWN,) and rest >= 0 and rest % len(unknown) == 0:
+        inputs = [(rest // len(unknown),) if shape == (UNKNOWN,) else shape for shape in inputs]
+    return inputs, outputs
+
+
 rnn_param_concat.def_infer_type(promoted)
 
 rnn.category = "product"

@@ -80,8 +80,17 @@ def _adam_step(
     **unused: Any,
 ) -> None:
     step, other = work[:2]
-    decayed(step, weight, grad, rescale_grad, clip_gradient, wd, other)
-    move_averages(step, mean, var, beta1, beta2, other)
+    if rescale_grad == 1 and clip_gradient < 0 and not wd:  # the gradient as it is, which need not be copied
+        np.multiply(grad, 1 - beta1, step)
+        mean *= beta1
+        mean += step
+        np.multiply(grad, grad, step)
+        step *= 1 - beta2
+        var *= beta2
+        var += step
+    else:
+        decayed(step, weight, grad, rescale_grad, clip_gradient, wd, other)
+        move_averages(step, mean, var, beta1, beta2, other)
     np.sqrt(var, step)
     step += epsilon
     np.divide(mean, step, step)

@@ -14,8 +14,10 @@ from minpy.ops.optimizer.updates import MultiUpdate, Update, arithmetic_dtype, c
 from minpy.ops.registry import operator
 
 __all__ = [
+    "lamb_update",
     "lamb_update_phase1",
     "lamb_update_phase2",
+    "mp_lamb_update",
     "mp_lamb_update_phase1",
     "mp_lamb_update_phase2",
     "multi_lamb_update",
@@ -299,7 +301,8 @@ class _Lamb(Update):
             mp_lamb_update_phase1.apply(step, raws, {**attributes})
         else:
             lamb_update_phase1.apply(step, raws, {**attributes})
-        norms = [np.array([np.sqrt(_sum_of_squares(array))]) for array in (weight, step)]
+        # (The norm is that of the weight itself, also where the update is made in a copy of more digits.)
+        norms = [np.array([np.sqrt(_sum_of_squares(array))]) for array in (raws[0], step)]
         if self.has_master:
             mp_lamb_update_phase2.apply(out, [raws[0], step, *norms, weight], {**attributes})
         else:
@@ -311,6 +314,24 @@ def _sum_of_squares(array: np.ndarray) -> float:
     if flat.dtype.itemsize < 4:
         flat = flat.astype(np.float32)
     return float(np.dot(flat, flat))
+
+
+def _both_phases(
+    normed: np.ndarray,
+    weight: np.ndarray,
+    grad: np.ndarray,
+    mean: np.ndarray,
+    var: np.ndarray,
+    *,
+    lr: float,
+    lower_bound: float,
+    upper_bound: float,
+    **attributes: Any,
+) -> np.ndarray:
+    """Return the weight after a step whose length is told by the norm of `normed`, which is the weight or a copy."""
+    step = _lamb_update_phase1(weight, grad, mean, var, **attributes)
+    norms = [np.sqrt(np.sum(np.square(array.astype(step.dtype)))) for array in (normed, step)]
+    return _lamb_update_phase2(weight, step, *norms, lr=lr, lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def _lamb(
@@ -331,22 +352,25 @@ def _lamb(
     clip_gradient: float,
     bias_correction: bool,
 ) -> np.ndarray:
-    step = _lamb_update_phase1(
+    """Return the weight after both phases of a step of LAMB: see `mx.optimizer.LAMB`."""
+    return _both_phases(
+        weight,
         weight,
         grad,
         mean,
         var,
+        lr=lr,
         beta1=beta1,
         beta2=beta2,
         epsilon=epsilon,
         t=t,
-        bias_correction=bias_correction,
         wd=wd,
         rescale_grad=rescale_grad,
+        lower_bound=lower_bound,
+        upper_bound=upper_bound,
         clip_gradient=clip_gradient,
+        bias_correction=bias_correction,
     )
-    norms = [np.sqrt(np.sum(np.square(array.astype(step.dtype)))) for array in (weight, step)]
-    return _lamb_update_phase2(weight, step, *norms, lr=lr, lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def _mp_lamb(
@@ -368,7 +392,9 @@ def _mp_lamb(
     clip_gradient: float,
     bias_correction: bool,
 ) -> np.ndarray:
-    weight32[...] = _lamb(
+    """Return the weight after both phases of a step of LAMB that is made in float32."""
+    weight32[...] = _both_phases(
+        weight,
         weight32,
         grad,
         mean,
@@ -388,8 +414,8 @@ def _mp_lamb(
     return weight32.astype(weight.dtype)
 
 
-_lamb_update = _Lamb(_lamb, _phase1_step, name="lamb_update", states=("mean", "var"), public=False)
-_mp_lamb_update = _Lamb(
+lamb_update = _Lamb(_lamb, _phase1_step, name="lamb_update", states=("mean", "var"), public=False)
+mp_lamb_update = _Lamb(
     _mp_lamb,
     _phase1_step,
     name="mp_lamb_update",
@@ -500,10 +526,10 @@ def _multi_mp_lamb_update(
 
 _LISTS = {"learning_rates": "lr", "wds": "wd", "step_count": "t"}
 multi_lamb_update = MultiUpdate(
-    _multi_lamb_update, _lamb_update, name="_multi_lamb_update", lists=_LISTS, count="num_tensors"
+    _multi_lamb_update, lamb_update, name="_multi_lamb_update", lists=_LISTS, count="num_tensors"
 )
 multi_mp_lamb_update = MultiUpdate(
-    _multi_mp_lamb_update, _mp_lamb_update, name="_multi_mp_lamb_update", lists=_LISTS, count="num_tensors"
+    _multi_mp_lamb_update, mp_lamb_update, name="_multi_mp_lamb_update", lists=_LISTS, count="num_tensors"
 )
 
 

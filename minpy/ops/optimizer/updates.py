@@ -34,7 +34,7 @@ from minpy.ops.registry import OPERATORS, find_operator
 
 __all__ = ["MultiUpdate", "Update", "arithmetic_dtype", "clipped", "rescaled"]
 
-_BLOCK = 1 << 16  # elements; of smaller blocks the calls cost more than the caches save
+_BLOCK = 1 << 18  # elements; of smaller blocks the calls cost more than the caches save
 _SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
 
 
@@ -119,6 +119,7 @@ class Update(Operator):
         self.blocked.insert(0, master_place)
         self.nothing: list[Any] | None = [None] * work if allocates else None
         self.is_plain = not numbers and master is None
+        self.is_one_step = self.is_plain and type(self).apply is Update.apply
         self.changed = [names.index(name) for name in states]
         known = self.signature.attributes.items()
         self.defaults = {key: one.default for key, one in known if one.default is not REQUIRED}
@@ -166,6 +167,45 @@ class Update(Operator):
         if out is not None:
             return out
         return result if like is None else like._like(result)
+
+    def change(self, inputs: Sequence[Any], attributes: dict[str, Any]) -> None:
+        """Write the new weight into the first input, and move the states: a call with `out=` in fewer steps.
+
+        `inputs` are `Array`s, and `attributes` all that the step is told, as the numbers that it computes with.
+        """
+        weight = inputs[0]
+        try:
+            raws = [array._data for array in inputs]
+        except AttributeError:
+            self.require_fit([value._data if isinstance(value, Array) else value for value in inputs])
+            self(*inputs, out=weight, **attributes)
+            return
+        result = raws[0]
+        shape, dtype = result.shape, result.dtype
+        one_step = self.is_one_step and (dtype is _SINGLE or dtype is _DOUBLE) and result.size <= _BLOCK
+        for raw in raws:
+            if raw.shape != shape:
+                self.require_fit(raws)
+                break
+            if raw.dtype is not dtype:
+                one_step = False
+        node = weight._node
+        if node is None or (type(node) is Leaf and not state.recording):
+            note_write(result)
+        else:
+            result = self.receiver(weight, result)
+        try:
+            if one_step:
+                work: Any = self.nothing if shape else None
+                if work is None:
+                    work = [np.empty(shape, dtype) for _ in range(self.work)]
+                self.step(work, result, *raws, **attributes)
+            else:
+                self.apply(result, raws, {**self.defaults, **attributes})
+        except Exception as error:
+            raise self._explained(error, raws, attributes) from error
+        for index in self.changed:
+            note_write(raws[index])
 
     def run(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Write the new weight into `out` and move the states, with words for what goes wrong."""

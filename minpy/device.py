@@ -1,0 +1,13 @@
+"""`mx.device`: contexts by the names of MXNet 2, where they are called devices."""
+
+from __future__ import annotations
+
+from minpy.context import Context, cpu, cpu_pinned, current_context, gpu, gpu_memory_info, num_gpus
+from minpy.namespaces import listing, missing
+
+__all__ = ["Device", "cpu", "cpu_pinned", "current_device", "gpu", "gpu_memory_info", "num_gpus"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.device", "name", __all__)
+
+Device = Context
+current_device = current_context

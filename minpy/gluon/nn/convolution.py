@@ -1,0 +1,363 @@
+"""Convolutions in one to three dimensions. `Conv2D` and `Conv2DTranspose` are what images need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minpy.core.switches import is_np_array
+from minpy.gluon.block import HybridBlock
+from minpy.gluon.nn.activations import Activation
+from minpy.gluon.nn.arguments import count as count_of
+from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
+
+__all__ = ["Conv1D", "Conv2D", "Conv3D"]
+
+
+class _Conv(HybridBlock):
+    """What convolutions and transposed convolutions have in common.
+
+    Parameters
+    ----------
+    channels : int
+        The number of outputs' channels.
+    kernel_size : tuple of int
+        Its length is the number of axes.
+    strides, padding, dilation : int or tuple of int
+    groups : int
+    layout : str
+    in_channels : int
+        0: it follows from the first call.
+    activation : str, optional
+    use_bias : bool
+    weight_initializer, bias_initializer : str or Initializer, optional
+    op_name : {'Convolution', 'Deconvolution'}
+        The operator.
+    adj : int or tuple of int, optional
+        Given for 'Deconvolution': how much longer the output is.
+    prefix, params
+        See `Block`.
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Any,
+        strides: Any,
+        padding: Any,
+        dilation: Any,
+        groups: int,
+        layout: str,
+        in_channels: int = 0,
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        op_name: str = "Convolution",
+        adj: Any = None,
+        prefix: str | None = None,
+        params: Any = None,
+    ) -> None:
+        super().__init__(prefix=prefix, params=params)
+        layer, count = type(self).__name__, len(kernel_size)
+        require_layout(layer, layout, count, channels_last=False)
+        self._channels = count_of(layer, "channels", channels, 1)
+        self._in_channels = count_of(layer, "in_channels", in_channels, 0)
+        groups = count_of(layer, "groups", groups, 1)
+        require_groups(layer, groups, channels=self._channels, in_channels=self._in_channels)
+        self._op_name = op_name
+        self._kwargs: dict[str, Any] = {
+            "kernel": kernel_size,
+            "stride": per_axis(layer, "strides", strides, count, 1),
+            "dilate": per_axis(layer, "dilation", dilation, count, 1),
+            "pad": per_axis(layer, "padding", padding, count, 0),
+            "num_filter": self._channels,
+            "num_group": groups,
+            "no_bias": not use_bias,
+            "layout": layout,
+        }
+        if adj is not None:
+            self._kwargs["adj"] = adj
+            shape = (self._in_channels, self._channels // groups, *kernel_size)
+        else:
+            shape = (self._channels, self._in_channels // groups, *kernel_size)
+        with self.name_scope():
+            self.weight = self.params.get("weight", shape=shape, init=weight_initializer, allow_deferred_init=True)
+            self.bias = (
+                self.params.get("bias", shape=(self._channels,), init=bias_initializer, allow_deferred_init=True)
+                if use_bias
+                else None
+            )
+            self.act = Activation(activation, prefix=f"{activation}_") if activation is not None else None
+
+    def _alias(self) -> str:
+        return "conv"
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
+        """Return the layer's output."""
+        convolved = getattr(F.npx, self._op_name.lower()) if is_np_array() else getattr(F, self._op_name)
+        out = convolved(x, weight, bias, name="fwd", **self._kwargs)
+        return out if self.act is None else self.act(out)
+
+    def __repr__(self) -> str:
+        first, second = (self.weight._shape or (self._channels, 0))[:2]
+        told, plain = self._kwargs, (0,) * len(self._kwargs["kernel"])
+        parts = [f"{second or None} -> {first}", f"kernel_size={told['kernel']}", f"stride={told['stride']}"]
+        if told["pad"] != plain:
+            parts.append(f"padding={told['pad']}")
+        if told["dilate"] != (1,) * len(plain):
+            parts.append(f"dilation={told['dilate']}")
+        if told["num_group"] != 1:
+            parts.append(f"groups={told['num_group']}")
+        if self.bias is None:
+            parts.append("bias=False")
+        if self.act is not None:
+            parts.append(repr(self.act))
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+class Conv1D(_Conv):
+    """A convolution of signals or sequences: outputs are weighted sums over windows of the input.
+
+    Along an axis of length n the output has floor((n + 2 padding - dilation (kernel_size - 1) - 1) / strides) + 1
+    positions.
+
+    Parameters
+    ----------
+    channels : int
+        The number of the output's channels.
+    kernel_size : int or tuple of int
+        The lengths of the window.
+    strides : int or tuple of int
+        How far the window moves from one output to the next.
+    padding : int or tuple of int
+        How many zeros are put at both ends of each axis.
+    dilation : int or tuple of int
+        The distance of the window's elements.
+    groups : int
+        Channels are split into so many groups, which are convolved one by one; `in_channels`: each channel alone.
+    layout : {'NCW'}
+    activation : str, optional
+        What `Activation` takes; None: the outputs are as they are.
+    use_bias : bool
+    weight_initializer, bias_initializer : str or Initializer, optional
+    in_channels : int
+        The number of the input's channels; 0: it follows from the first call.
+    prefix, params
+        See `Block`.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        For another layout, more or fewer numbers than axes, or groups that do not divide the channels.
+
+    Notes
+    -----
+    Takes an array of shape (batch, in_channels, width), and returns one of shape
+    (batch, channels, width). The weight has shape (channels, in_channels / groups, *kernel_size).
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> layer = mx.gluon.nn.Conv1D(1, kernel_size=3, in_channels=1)
+    >>> layer.initialize(mx.init.One())
+    >>> layer(mx.nd.array([[[1, 2, 3, 4]]])).asnumpy().tolist()
+    [[[6.0, 9.0]]]
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Any,
+        strides: Any = 1,
+        padding: Any = 0,
+        dilation: Any = 1,
+        groups: int = 1,
+        layout: str = "NCW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels,
+            per_axis(type(self).__name__, "kernel_size", kernel_size, 1, 1),
+            strides,
+            padding,
+            dilation,
+            groups,
+            layout,
+            in_channels,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            **kwargs,
+        )
+
+
+class Conv2D(_Conv):
+    """A convolution of images: outputs are weighted sums over windows of the input.
+
+    Along an axis of length n the output has floor((n + 2 padding - dilation (kernel_size - 1) - 1) / strides) + 1
+    positions.
+
+    Parameters
+    ----------
+    channels : int
+        The number of the output's channels.
+    kernel_size : int or tuple of int
+        The lengths of the window.
+    strides : int or tuple of int
+        How far the window moves from one output to the next.
+    padding : int or tuple of int
+        How many zeros are put at both ends of each axis.
+    dilation : int or tuple of int
+        The distance of the window's elements.
+    groups : int
+        Channels are split into so many groups, which are convolved one by one; `in_channels`: each channel alone.
+    layout : {'NCHW'}
+    activation : str, optional
+        What `Activation` takes; None: the outputs are as they are.
+    use_bias : bool
+    weight_initializer, bias_initializer : str or Initializer, optional
+    in_channels : int
+        The number of the input's channels; 0: it follows from the first call.
+    prefix, params
+        See `Block`.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        For another layout, more or fewer numbers than axes, or groups that do not divide the channels.
+
+    Notes
+    -----
+    Takes an array of shape (batch, in_channels, height, width), and returns one of shape
+    (batch, channels, height, width). The weight has shape (channels, in_channels / groups, *kernel_size).
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> layer = mx.gluon.nn.Conv2D(8, kernel_size=3, strides=2, padding=1, activation='relu')
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((4, 3, 32, 32))).shape
+    (4, 8, 16, 16)
+    >>> layer
+    Conv2D(3 -> 8, kernel_size=(3, 3), stride=(2, 2), padding=(1, 1), Activation(relu))
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Any,
+        strides: Any = (1, 1),
+        padding: Any = (0, 0),
+        dilation: Any = (1, 1),
+        groups: int = 1,
+        layout: str = "NCHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels,
+            per_axis(type(self).__name__, "kernel_size", kernel_size, 2, 1),
+            strides,
+            padding,
+            dilation,
+            groups,
+            layout,
+            in_channels,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            **kwargs,
+        )
+
+
+class Conv3D(_Conv):
+    """A convolution of volumes or videos: outputs are weighted sums over windows of the input.
+
+    Along an axis of length n the output has floor((n + 2 padding - dilation (kernel_size - 1) - 1) / strides) + 1
+    positions.
+
+    Parameters
+    ----------
+    channels : int
+        The number of the output's channels.
+    kernel_size : int or tuple of int
+        The lengths of the window.
+    strides : int or tuple of int
+        How far the window moves from one output to the next.
+    padding : int or tuple of int
+        How many zeros are put at both ends of each axis.
+    dilation : int or tuple of int
+        The distance of the window's elements.
+    groups : int
+        Channels are split into so many groups, which are convolved one by one; `in_channels`: each channel alone.
+    layout : {'NCDHW'}
+    activation : str, optional
+        What `Activation` takes; None: the outputs are as they are.
+    use_bias : bool
+    weight_initializer, bias_initializer : str or Initializer, optional
+    in_channels : int
+        The number of the input's channels; 0: it follows from the first call.
+    prefix, params
+        See `Block`.
+
+    Raises
+    ------
+    ArgumentError, ShapeError
+        For another layout, more or fewer numbers than axes, or groups that do not divide the channels.
+
+    Notes
+    -----
+    Takes an array of shape (batch, in_channels, depth, height, width), and returns one of shape
+    (batch, channels, depth, height, width). The weight has shape (channels, in_channels / groups, *kernel_size).
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> layer = mx.gluon.nn.Conv3D(8, kernel_size=(1, 3, 3), padding=(0, 1, 1))
+    >>> layer.initialize()
+    >>> layer(mx.nd.ones((2, 3, 4, 16, 16))).shape
+    (2, 8, 4, 16, 16)
+    """
+
+    def __init__(
+        self,
+        channels: int,
+        kernel_size: Any,
+        strides: Any = (1, 1, 1),
+        padding: Any = (0, 0, 0),
+        dilation: Any = (1, 1, 1),
+        groups: int = 1,
+        layout: str = "NCDHW",
+        activation: str | None = None,
+        use_bias: bool = True,
+        weight_initializer: Any = None,
+        bias_initializer: Any = "zeros",
+        in_channels: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(
+            channels,
+            per_axis(type(self).__name__, "kernel_size", kernel_size, 3, 1),
+            strides,
+            padding,
+            dilation,
+            groups,
+            layout,
+            in_channels,
+            activation,
+            use_bias,
+            weight_initializer,
+            bias_initializer,
+            **kwargs,
+        )

@@ -1,0 +1,185 @@
+"""Functions as layers: `Lambda`, `HybridLambda`, and those that only hand on: `Identity`, `Flatten`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minpy import ndarray as nd
+from minpy import numpy as np
+from minpy import numpy_extension as npx
+from minpy import symbol
+from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
+from minpy.core.switches import is_np_array
+from minpy.gluon.block import Block, HybridBlock
+
+__all__ = ["Flatten", "HybridLambda", "Identity", "Lambda"]
+
+
+class Flatten(HybridBlock):
+    """All axes but the first become one: (batch, a, b, ...) becomes (batch, a·b·...).
+
+    Parameters
+    ----------
+    prefix, params
+        See `Block`.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.nn.Flatten()(mx.nd.ones((2, 3, 4))).shape
+    (2, 12)
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Return x with two axes."""
+        return F.npx.batch_flatten(x) if is_np_array() else F.Flatten(x)
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+class Identity(HybridBlock):
+    """A layer that returns its input: a shortcut beside others in `HybridConcatenate`, for example.
+
+    Parameters
+    ----------
+    prefix, params
+        See `Block`.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> x = mx.nd.ones((2, 3))
+    >>> mx.gluon.nn.Identity()(x) is x
+    True
+    """
+
+    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+        super().__init__(prefix=prefix, params=params)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Return x itself."""
+        return x
+
+
+def _modules(F: Any) -> tuple[Any, ...]:
+    """Return where functions of `mx.nd` or `mx.sym` are found by name: under `npx.set_np` in `np` and `npx`."""
+    return (F.np, F.npx) if is_np_array() else (F,)
+
+
+def _found(layer: str, name: str, modules: tuple[Any, ...], where: str) -> Callable[..., Any]:
+    for module in modules:
+        if name in dir(module) and callable(getattr(module, name)):
+            found: Callable[..., Any] = getattr(module, name)
+            return found
+    names = [one for module in modules for one in dir(module)]
+    raise ArgumentValueError(f"{layer}: {where} has no function {name!r}.{nearest(name, names)} Or give a function.")
+
+
+def _no_function(layer: str, value: Any) -> ArgumentError:
+    return ArgumentError(f"{layer}: got {describe(value)}; expected a function, or the name of one: 'tanh'.")
+
+
+class Lambda(Block):
+    """A function of arrays, or the name of one, as a layer.
+
+    Parameters
+    ----------
+    function : callable or str
+        What is called on the inputs; or the name of a function of `mx.nd`, under `npx.set_np` of `mx.np` or `mx.npx`.
+    prefix : str, optional
+        See `Block`.
+
+    Raises
+    ------
+    ArgumentError
+        For something else, or if there is no function of that name.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.nn.Lambda(lambda x: x * 2)(mx.nd.array([1, 2])).asnumpy().tolist()
+    [2.0, 4.0]
+    >>> mx.gluon.nn.Lambda('square')
+    Lambda(square)
+    """
+
+    def __init__(self, function: Callable[..., Any] | str, prefix: str | None = None) -> None:
+        super().__init__(prefix=prefix)
+        if isinstance(function, str):
+            self._func_name = function
+            modules = (np, npx) if is_np_array() else (nd,)
+            self._func_impl = _found("Lambda", function, modules, "mx.np or mx.npx" if is_np_array() else "mx.nd")
+        elif callable(function):
+            self._func_impl = function
+            self._func_name = getattr(function, "__name__", type(function).__name__)
+        else:
+            raise _no_function("Lambda", function)
+
+    def forward(self, *args: Any) -> Any:
+        """Return what the function does."""
+        return self._func_impl(*args)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._func_name})"
+
+
+class HybridLambda(HybridBlock):
+    """A function, or the name of one, as a layer that can be hybridized.
+
+    Parameters
+    ----------
+    function : callable or str
+        `function(F, x, ...)`, which computes with functions of `F`: that is `mx.nd` or `mx.sym`. Or the name of a
+        function that both have; under `npx.set_np` one of `mx.np` or `mx.npx`.
+    prefix : str, optional
+        See `Block`.
+
+    Raises
+    ------
+    ArgumentError
+        For something else, or if there is no function of that name.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> layer = mx.gluon.nn.HybridLambda(lambda F, x: F.square(x) + 1)
+    >>> layer.hybridize()
+    >>> layer(mx.nd.array([1, 2])).asnumpy().tolist()
+    [2.0, 5.0]
+    """
+
+    def __init__(self, function: Callable[..., Any] | str, prefix: str | None = None) -> None:
+        super().__init__(prefix=prefix)
+        self._func: Callable[..., Any] | None = None
+        if isinstance(function, str):
+            where = "mx.np or mx.npx, arrays and symbols," if is_np_array() else "mx.nd and mx.sym"
+            for kind in (nd, symbol):
+                _found("HybridLambda", function, _modules(kind), where)
+            self._func_name = function
+        elif callable(function):
+            self._func = function
+            self._func_name = getattr(function, "__name__", type(function).__name__)
+        else:
+            raise _no_function("HybridLambda", function)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """Return what the function does."""
+        if self._func is not None:
+            return self._func(F, x, *args)
+        for module in _modules(F):
+            function = getattr(module, self._func_name, None)
+            if function is not None:
+                return function(x, *args)
+        raise _lost(self._func_name)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._func_name})"
+
+
+def _lost(name: str) -> ArgumentError:
+    return ArgumentError(f"HybridLambda: no function {name!r} under these semantics (npx.set_np) as when it was made.")

@@ -1,0 +1,373 @@
+"""The maximum or mean of windows, in one to three dimensions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minpy.core.switches import is_np_array
+from minpy.gluon.block import HybridBlock
+from minpy.gluon.nn.windows import per_axis, require_layout
+
+__all__ = ["AvgPool1D", "AvgPool2D", "AvgPool3D", "MaxPool1D", "MaxPool2D", "MaxPool3D"]
+
+
+class _Pooling(HybridBlock):
+    """What all layers of pooling have in common.
+
+    Parameters
+    ----------
+    pool_size : tuple of int
+        Its length is the number of axes.
+    strides : int or tuple of int, optional
+        `pool_size`, if left out.
+    padding : int or tuple of int
+    ceil_mode : bool
+    global_pool : bool
+        Whether the window is all of the input.
+    pool_type : {'max', 'avg'}
+    layout : str
+    count_include_pad : bool, optional
+        None: the operator's default.
+    prefix, params
+        See `Block`.
+    """
+
+    def __init__(
+        self,
+        pool_size: Any,
+        strides: Any,
+        padding: Any,
+        ceil_mode: bool,
+        global_pool: bool,
+        pool_type: str,
+        layout: str,
+        count_include_pad: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        layer, count = type(self).__name__, len(pool_size)
+        require_layout(layer, layout, count, channels_last=True)
+        self._kwargs: dict[str, Any] = {
+            "kernel": pool_size,
+            "stride": per_axis(layer, "strides", pool_size if strides is None else strides, count, 1),
+            "pad": per_axis(layer, "padding", padding, count, 0),
+            "global_pool": global_pool,
+            "pool_type": pool_type,
+            "layout": layout,
+            "pooling_convention": "full" if ceil_mode else "valid",
+        }
+        if count_include_pad is not None:
+            self._kwargs["count_include_pad"] = count_include_pad
+
+    def _alias(self) -> str:
+        return "pool"
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        """Return the layer's output."""
+        pooled = F.npx.pooling if is_np_array() else F.Pooling
+        return pooled(x, name="fwd", **self._kwargs)
+
+    def __repr__(self) -> str:
+        told = self._kwargs
+        return (
+            f"{type(self).__name__}(size={told['kernel']}, stride={told['stride']}, padding={told['pad']}, "
+            f"ceil_mode={told['pooling_convention'] == 'full'}, global_pool={told['global_pool']}, "
+            f"pool_type={told['pool_type']}, layout={told['layout']})"
+        )
+
+
+class MaxPool1D(_Pooling):
+    """The maxima of windows of signals or sequences.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+        The lengths of the window.
+    strides : int or tuple of int, optional
+        How far the window moves from one output to the next; `pool_size`, if left out.
+    padding : int or tuple of int
+        How many elements are put at both ends of each axis, which count for none.
+    layout : {'NCW', 'NWC'}
+    ceil_mode : bool
+        Whether lengths of the output are rounded up, so that a part of a window counts as one.
+    prefix, params
+        See `Block`.
+
+    Raises
+    ------
+    ArgumentError
+        For another layout, or more or fewer numbers than axes.
+
+    Notes
+    -----
+    Takes an array of shape (batch, channels, width), or with the channels last, and returns
+    one of the same kind.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.nn.MaxPool1D()(mx.nd.array([[[1, 5, 2, 3]]])).asnumpy().tolist()
+    [[[5.0, 3.0]]]
+    """
+
+    def __init__(
+        self,
+        pool_size: Any = 2,
+        strides: Any = None,
+        padding: Any = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        window = per_axis(type(self).__name__, "pool_size", pool_size, 1, 1)
+        super().__init__(window, strides, padding, ceil_mode, False, "max", layout, **kwargs)
+
+
+class MaxPool2D(_Pooling):
+    """The maxima of windows of images.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+        The lengths of the window.
+    strides : int or tuple of int, optional
+        How far the window moves from one output to the next; `pool_size`, if left out.
+    padding : int or tuple of int
+        How many elements are put at both ends of each axis, which count for none.
+    layout : {'NCHW', 'NHWC'}
+    ceil_mode : bool
+        Whether lengths of the output are rounded up, so that a part of a window counts as one.
+    prefix, params
+        See `Block`.
+
+    Raises
+    ------
+    ArgumentError
+        For another layout, or more or fewer numbers than axes.
+
+    Notes
+    -----
+    Takes an array of shape (batch, channels, height, width), or with the channels last, and returns
+    one of the same kind.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.nn.MaxPool2D(pool_size=3, strides=2, padding=1)(mx.nd.ones((4, 8, 32, 32))).shape
+    (4, 8, 16, 16)
+    """
+
+    def __init__(
+        self,
+        pool_size: Any = (2, 2),
+        strides: Any = None,
+        padding: Any = 0,
+        layout: str = "NCHW",
+        ceil_mode: bool = False,
+        **kwargs: Any,
+    ) -> None:
+        window = per_axis(type(self).__name__, "pool_size", pool_size, 2, 1)
+        super().__init__(window, strides, padding, ceil_mode, False, "max", layout, **kwargs)
+
+
+class MaxPool3D(_Pooling):
+    """The maxima of windows of volumes or videos.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+        The lengths of the window.
+    strides : int or tuple of int, optional
+        How far the window moves from one output to the next; `pool_size`, if left out.
+    padding : int or tuple of int
+        How many elements are put at both ends of each axis, which count for none.
+    ceil_mode : bool
+        Whether lengths of the output are rounded up, so that a part of a window counts as one.
+    layout : {'NCDHW', 'NDHWC'}
+    prefix, params
+        See `Block`.
+
+    Raises
+    ------
+    ArgumentError
+        For another layout, or more or fewer numbers than axes.
+
+    Notes
+    -----
+    Takes an array of shape (batch, channels, depth, height, width), or with the channels last, and returns
+    one of the same kind.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.nn.MaxPool3D()(mx.nd.ones((2, 8, 4, 16, 16))).shape
+    (2, 8, 2, 8, 8)
+    """
+
+    def __init__(
+        self,
+        pool_size: Any = (2, 2, 2),
+        strides: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        **kwargs: Any,
+    ) -> None:
+        window = per_axis(type(self).__name__, "pool_size", pool_size, 3, 1)
+        super().__init__(window, strides, padding, ceil_mode, False, "max", layout, **kwargs)
+
+
+class AvgPool1D(_Pooling):
+    """The means of windows of signals or sequences.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+        The lengths of the window.
+    strides : int or tuple of int, optional
+        How far the window moves from one output to the next; `pool_size`, if left out.
+    padding : int or tuple of int
+        How many elements are put at both ends of each axis, which are 0.
+    layout : {'NCW', 'NWC'}
+    ceil_mode : bool
+        Whether lengths of the output are rounded up, so that a part of a window counts as one.
+    count_include_pad : bool
+        Whether the padding counts as elements of a window, which are 0.
+    prefix, params
+        See `Block`.
+
+    Raises
+    ------
+    ArgumentError
+        For another layout, or more or fewer numbers than axes.
+
+    Notes
+    -----
+    Takes an array of shape (batch, channels, width), or with the channels last, and returns
+    one of the same kind.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> x = mx.nd.array([[[1, 5, 2, 3, 9]]])
+    >>> mx.gluon.nn.AvgPool1D()(x).asnumpy().tolist()
+    [[[3.0, 2.5]]]
+    >>> mx.gluon.nn.AvgPool1D(ceil_mode=True)(x).asnumpy().tolist()
+    [[[3.0, 2.5, 9.0]]]
+    """
+
+    def __init__(
+        self,
+        pool_size: Any = 2,
+        strides: Any = None,
+        padding: Any = 0,
+        layout: str = "NCW",
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        window = per_axis(type(self).__name__, "pool_size", pool_size, 1, 1)
+        super().__init__(window, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)
+
+
+class AvgPool2D(_Pooling):
+    """The means of windows of images.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+        The lengths of the window.
+    strides : int or tuple of int, optional
+        How far the window moves from one output to the next; `pool_size`, if left out.
+    padding : int or tuple of int
+        How many elements are put at both ends of each axis, which are 0.
+    ceil_mode : bool
+        Whether lengths of the output are rounded up, so that a part of a window counts as one.
+    layout : {'NCHW', 'NHWC'}
+    count_include_pad : bool
+        Whether the padding counts as elements of a window, which are 0.
+    prefix, params
+        See `Block`.
+
+    Raises
+    ------
+    ArgumentError
+        For another layout, or more or fewer numbers than axes.
+
+    Notes
+    -----
+    Takes an array of shape (batch, channels, height, width), or with the channels last, and returns
+    one of the same kind.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> x = mx.nd.ones((1, 1, 2, 2))
+    >>> mx.gluon.nn.AvgPool2D(pool_size=3, strides=2, padding=1)(x).asnumpy().round(2).tolist()
+    [[[[0.44]]]]
+    >>> mx.gluon.nn.AvgPool2D(pool_size=3, strides=2, padding=1, count_include_pad=False)(x).asnumpy().tolist()
+    [[[[1.0]]]]
+    """
+
+    def __init__(
+        self,
+        pool_size: Any = (2, 2),
+        strides: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCHW",
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        window = per_axis(type(self).__name__, "pool_size", pool_size, 2, 1)
+        super().__init__(window, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)
+
+
+class AvgPool3D(_Pooling):
+    """The means of windows of volumes or videos.
+
+    Parameters
+    ----------
+    pool_size : int or tuple of int
+        The lengths of the window.
+    strides : int or tuple of int, optional
+        How far the window moves from one output to the next; `pool_size`, if left out.
+    padding : int or tuple of int
+        How many elements are put at both ends of each axis, which are 0.
+    ceil_mode : bool
+        Whether lengths of the output are rounded up, so that a part of a window counts as one.
+    layout : {'NCDHW', 'NDHWC'}
+    count_include_pad : bool
+        Whether the padding counts as elements of a window, which are 0.
+    prefix, params
+        See `Block`.
+
+    Raises
+    ------
+    ArgumentError
+        For another layout, or more or fewer numbers than axes.
+
+    Notes
+    -----
+    Takes an array of shape (batch, channels, depth, height, width), or with the channels last, and returns
+    one of the same kind.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.nn.AvgPool3D()(mx.nd.ones((2, 8, 4, 16, 16))).shape
+    (2, 8, 2, 8, 8)
+    """
+
+    def __init__(
+        self,
+        pool_size: Any = (2, 2, 2),
+        strides: Any = None,
+        padding: Any = 0,
+        ceil_mode: bool = False,
+        layout: str = "NCDHW",
+        count_include_pad: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        window = per_axis(type(self).__name__, "pool_size", pool_size, 3, 1)
+        super().__init__(window, strides, padding, ceil_mode, False, "avg", layout, count_include_pad, **kwargs)

@@ -1,0 +1,97 @@
+"""Parameters filled from the arrays of a file: all of them, or none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Container, Mapping
+from typing import Any, NamedTuple
+
+from minpy import ndarray as nd
+from minpy.core.errors import MXNetError, nearest
+from minpy.gluon.parameter.parameter import Parameter
+
+__all__ = ["Options", "filled", "read_file"]
+
+
+def read_file(filename: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return the arrays of a file by name."""
+    arrays = nd.load(filename)
+    if isinstance(arrays, dict):
+        return arrays
+    if not arrays:
+        return {}
+    raise MXNetError(
+        f"{os.fspath(filename)!r} holds {len(arrays)} array(s) without names; parameters are read by name. Load them "
+        "with nd.load, and call set_data."
+    )
+
+
+class Options(NamedTuple):
+    """How arrays are taken.
+
+    Attributes
+    ----------
+    where : str
+        What messages call the file.
+    ctx : Context or list of Context or None
+        Where parameters that are not initialized get their values.
+    allow_missing, ignore_extra, cast_dtype : bool
+    dtype_source : str
+        See `Block.load_parameters`.
+    """
+
+    where: str
+    ctx: Any
+    allow_missing: bool
+    ignore_extra: bool
+    cast_dtype: bool
+    dtype_source: str
+
+
+def filled(
+    parameters: Mapping[str, Parameter], arrays: Mapping[str, Any], options: Options, present: Container[str]
+) -> None:
+    """Give parameters the arrays of their names: all of them, or none if something does not fit.
+
+    Parameters
+    ----------
+    parameters : mapping of str to Parameter
+        By their names in the file.
+    arrays : mapping of str to NDArray
+    options : Options
+    present : container of str
+        The names that do not count as missing.
+
+    Raises
+    ------
+    MXNetError
+        For names that are missing or extra.
+    ShapeError, DTypeError, ContextError
+        If a parameter does not fit.
+    """
+    where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source = options
+    missing = [name for name in parameters if name not in present]
+    if missing and not allow_missing:
+        one = missing[0]
+        raise MXNetError(
+            f"{len(missing)} parameter(s) are missing in the {where}: {_listed(missing)}. It has {_listed(arrays)}."
+            f"{nearest(one, arrays)} Give allow_missing=True to leave them as they are."
+        )
+    extra = [name for name in arrays if name not in parameters]
+    if extra and not ignore_extra:
+        raise MXNetError(
+            f"The {where} has {len(extra)} name(s) that the block has not: {_listed(extra)}. The block has "
+            f"{_listed(parameters)}.{nearest(extra[0], parameters)} Give ignore_extra=True to leave them out."
+        )
+    wanted = {name: array for name, array in arrays.items() if name in parameters}
+    for name, array in wanted.items():
+        parameters[name]._check_load(array, ctx, cast_dtype, dtype_source, where)
+    for name, array in wanted.items():
+        parameters[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
+
+
+def _listed(names: Any) -> str:
+    shown = [repr(name) for name in names]
+    if not shown:
+        return "none"
+    return ", ".join(shown) if len(shown) <= 8 else f"{', '.join(shown[:7])} and {len(shown) - 7} more"

@@ -1,0 +1,115 @@
+"""`BidirectionalCell`: one cell goes forwards, another backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minpy.core.errors import MXNetError
+from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell, StateInfo, first_states, states_info, states_of
+from minpy.gluon.rnn.sequences import (
+    as_asked,
+    functions_of,
+    in_mode,
+    is_merged,
+    masked,
+    merged,
+    reversed_in_time,
+    steps_of,
+)
+
+__all__ = ["BidirectionalCell"]
+
+
+class BidirectionalCell(HybridRecurrentCell):
+    """Two cells, one of which goes through the sequence backwards; the outputs of both are concatenated.
+
+    It needs the whole sequence, and so has no single step: call `unroll`. Schuster and Paliwal, "Bidirectional recurrent
+    neural networks", 1997.
+
+    Parameters
+    ----------
+    l_cell, r_cell : RecurrentCell
+        The cells that go forwards and backwards.
+    output_prefix : str
+        In front of the names of the outputs in a graph.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> cell = mx.gluon.rnn.BidirectionalCell(mx.gluon.rnn.LSTMCell(3), mx.gluon.rnn.GRUCell(2))
+    >>> cell.initialize()
+    >>> outputs, states = cell.unroll(4, mx.nd.ones((1, 4, 6)), merge_outputs=True)
+    >>> outputs.shape
+    (1, 4, 5)
+    """
+
+    def __init__(self, l_cell: Any, r_cell: Any, output_prefix: str = "bi_") -> None:
+        super().__init__(prefix="", params=None)
+        self.register_child(l_cell, "l_cell")
+        self.register_child(r_cell, "r_cell")
+        self._output_prefix = output_prefix
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Refuse: the cell that goes backwards begins at the end."""
+        raise _NoSteps(
+            f"{self!r} needs the whole sequence, as one of its cells begins at the end; it cannot do one step. Call "
+            "unroll."
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(forward={self._children['l_cell']!r}, backward={self._children['r_cell']!r})"
+
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
+        """Return what the states of both cells are; see `RecurrentCell.state_info`."""
+        return states_info(self._children.values(), batch_size)
+
+    def begin_state(self, batch_size: int = 0, *args: Any, **kwargs: Any) -> list[Any]:
+        """Return states to begin a sequence with, of both cells; see `RecurrentCell.begin_state`."""
+        self._require_unmodified("begin_state")
+        if args:
+            kwargs["func"] = args[0]
+        return states_of(self._children.values(), {"batch_size": batch_size, **kwargs})
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Sequence[Any] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """Go through a sequence in both directions; see `RecurrentCell.unroll`.
+
+        With `valid_length` the cell that goes backwards begins at the end of each sequence.
+        """
+        self.reset()
+        steps, functions, batch_size = steps_of(length, inputs, layout, self.name)
+        states = first_states(self, functions, begin_state, steps, batch_size)
+        forwards, backwards = self._children["l_cell"], self._children["r_cell"]
+        count = len(forwards.state_info(batch_size))
+        left, left_states = forwards.unroll(
+            length, steps, list(states[:count]), layout, merge_outputs, valid_length=valid_length
+        )
+        right, right_states = backwards.unroll(
+            length, reversed_in_time(steps, valid_length), list(states[count:]), layout, merge_outputs, valid_length
+        )
+        merge = is_merged(left) if merge_outputs is None else merge_outputs
+        right = reversed_in_time(steps_of(length, right, layout, self.name)[0], valid_length)
+        if merge:
+            left, right = merged(left, layout, self.name), merged(right, layout, self.name)
+            outputs = functions.concat(left, right, dim=2, name=f"{self._output_prefix}out")
+        else:
+            left = steps_of(length, left, layout, self.name)[0]
+            outputs = [
+                functions_of(one).concat(one, other, dim=1, name=f"{self._output_prefix}t{number}")
+                for number, (one, other) in enumerate(zip(left, right, strict=True))
+            ]
+        if valid_length is not None:
+            outputs = as_asked(length, masked(outputs, valid_length, layout, self.name), layout, merge, self.name)
+        return in_mode(outputs), in_mode([*left_states, *right_states])
+
+
+class _NoSteps(MXNetError, NotImplementedError):
+    """A cell that needs the whole sequence is asked for one step."""

@@ -1,0 +1,30 @@
+"""Recurrent cells: `gluon.rnn.rnn_cell`."""
+
+from minpy.gluon.block import Block, HybridBlock
+from minpy.gluon.parameter import tensor_types
+from minpy.gluon.rnn.bidirectional import BidirectionalCell
+from minpy.gluon.rnn.cells import GRUCell, LSTMCell, RNNCell
+from minpy.gluon.rnn.modifiers import DropoutCell, ModifierCell, ResidualCell, ZoneoutCell
+from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell, RecurrentCell
+from minpy.gluon.rnn.sequential import HybridSequentialRNNCell, SequentialRNNCell
+from minpy.namespaces import listing, missing
+
+__all__ = [
+    "BidirectionalCell",
+    "Block",
+    "DropoutCell",
+    "GRUCell",
+    "HybridBlock",
+    "HybridRecurrentCell",
+    "HybridSequentialRNNCell",
+    "LSTMCell",
+    "ModifierCell",
+    "RNNCell",
+    "RecurrentCell",
+    "ResidualCell",
+    "SequentialRNNCell",
+    "ZoneoutCell",
+    "tensor_types",
+]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.rnn.rnn_cell", "name", __all__)

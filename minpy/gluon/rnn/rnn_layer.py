@@ -1,0 +1,12 @@
+"""Recurrent layers: `gluon.rnn.rnn_layer`."""
+
+from minpy.gluon.block import HybridBlock
+from minpy.gluon.parameter import tensor_types
+from minpy.gluon.rnn import rnn_cell
+from minpy.gluon.rnn.layers import GRU, LSTM, RNN
+from minpy.gluon.rnn.layers import _RNNLayer as _RNNLayer
+from minpy.namespaces import listing, missing
+
+__all__ = ["GRU", "LSTM", "RNN", "HybridBlock", "rnn_cell", "tensor_types"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.rnn.rnn_layer", "name", __all__)

@@ -1,0 +1,151 @@
+"""Sequences as cells take and return them: lists of steps, or arrays with a time axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minpy import ndarray as nd
+from minpy import symbol
+from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
+from minpy.core.switches import is_np_array
+from minpy.gluon.block.traced import Traced
+from minpy.ndarray import NDArray
+from minpy.symbol import Symbol
+
+__all__ = ["in_mode", "is_merged", "masked", "merged", "reversed_in_time", "steps_of", "the_last_valid", "time_axis"]
+
+
+def time_axis(layout: str, who: str) -> int:
+    """Return the place of the time axis in a layout.
+
+    Raises
+    ------
+    ArgumentValueError
+        If the layout has no batch or time axis.
+    """
+    if not isinstance(layout, str) or "T" not in layout or "N" not in layout:
+        raise ArgumentValueError(
+            f"{who}: layout is {layout!r}; expected one with T (time) and N (batch), such as 'NTC' or 'TNC'."
+        )
+    return layout.index("T")
+
+
+def functions_of(values: Any) -> Any:
+    """Return the functions for these values: `mx.sym` for symbols, else `mx.nd`."""
+    return symbol if isinstance(values, Symbol) else nd
+
+
+def is_merged(inputs: Any) -> bool:
+    """Tell whether a sequence is one array or symbol, not a list of steps."""
+    return isinstance(inputs, (NDArray, Symbol, Traced))
+
+
+def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any], Any, int]:
+    """Return the steps of a sequence in a list, the functions for them, and how many sequences the batch has.
+
+    Parameters
+    ----------
+    length : int
+        How many steps there must be.
+    inputs : NDArray, Symbol, or sequence of them
+        One array with a time axis, or one for each step.
+    layout : str
+        The axes of the array.
+    who : str
+        What messages call the cell.
+
+    Raises
+    ------
+    ShapeError
+        If there are more or fewer steps.
+    ArgumentError
+        If the inputs are of another kind.
+    """
+    axis = time_axis(layout, who)
+    if isinstance(inputs, Symbol):
+        if len(inputs.values) > 1:
+            raise ArgumentError(
+                f"{who}.unroll: the inputs are a symbol of {len(inputs.values)} outputs. Give list(inputs), one symbol "
+                "for each step, or one symbol with a time axis."
+            )
+        steps = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)
+        return list(steps), symbol, 0
+    if isinstance(inputs, (NDArray, Traced)):
+        if inputs.ndim <= axis or inputs.shape[axis] != length:
+            raise ShapeError(
+                f"{who}.unroll: length is {length}, and the inputs have shape {inputs.shape} with layout {layout!r}, "
+                f"so {inputs.shape[axis] if inputs.ndim > axis else 'no'} steps. Give the length that they have, or "
+                "another layout."
+            )
+        batch = inputs.shape[layout.index("N")]
+        found = nd.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)
+        return list(found) if isinstance(found, (list, tuple)) else [found], nd, batch
+    if not isinstance(inputs, (list, tuple)) or not all(is_merged(step) for step in inputs):
+        raise ArgumentError(
+            f"{who}.unroll: the inputs are {describe(inputs)}; expected an array with a time axis, or a list of arrays, "
+            "one for each step."
+        )
+    if len(inputs) != length:
+        raise ShapeError(
+            f"{who}.unroll: length is {length}, and there are {len(inputs)} inputs; give one for each step."
+        )
+    functions = functions_of(inputs[0]) if inputs else nd
+    batch_axis = layout.replace("T", "").index("N")
+    return list(inputs), functions, 0 if functions is symbol or not inputs else inputs[0].shape[batch_axis]
+
+
+def merged(inputs: Any, layout: str, who: str) -> Any:
+    """Return a sequence as one array, its steps stacked along the time axis."""
+    if is_merged(inputs):
+        return inputs
+    return functions_of(inputs[0]).stack(*inputs, axis=time_axis(layout, who))
+
+
+def as_asked(length: int, outputs: Any, layout: str, merge: bool | None, who: str) -> Any:
+    """Return a sequence merged, as a list of steps, or (merge is None) as it is."""
+    if merge is None:
+        return outputs
+    return merged(outputs, layout, who) if merge else steps_of(length, outputs, layout, who)[0]
+
+
+def masked(outputs: Any, valid_length: Any, layout: str, who: str) -> Any:
+    """Return a sequence as one array, with zeros in the steps after the end of each."""
+    outputs = merged(outputs, layout, who)
+    return functions_of(outputs).SequenceMask(
+        outputs, sequence_length=valid_length, use_sequence_length=True, axis=time_axis(layout, who)
+    )
+
+
+def the_last_valid(states: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
+    """Return, of the states after every step, those at the end of each sequence."""
+    functions = functions_of(states[0][0]) if states and states[0] else nd
+    return [
+        functions.SequenceLast(
+            functions.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True, axis=0
+        )
+        for steps in zip(*states, strict=True)
+    ]
+
+
+def reversed_in_time(steps: Sequence[Any], valid_length: Any) -> list[Any]:
+    """Return steps from the last to the first; with `valid_length` only those inside each sequence change places."""
+    if valid_length is None:
+        return list(reversed(steps))
+    functions = functions_of(steps[0])
+    turned = functions.SequenceReverse(
+        functions.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True
+    )
+    found = functions.split(turned, axis=0, num_outputs=len(steps), squeeze_axis=1)
+    return list(found) if isinstance(found, (list, tuple, Symbol)) else [found]
+
+
+def in_mode(values: Any) -> Any:
+    """Return nested symbols as the thread's semantics have them: those of `mx.np` under `set_np`."""
+    if not is_np_array():
+        return values
+    if isinstance(values, Symbol):
+        return values.as_np_ndarray()
+    if isinstance(values, (list, tuple)):
+        return type(values)([in_mode(value) for value in values])
+    return values

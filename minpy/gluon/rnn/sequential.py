@@ -1,0 +1,172 @@
+"""Cells one above the other: `SequentialRNNCell`, `HybridSequentialRNNCell`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minpy.core.errors import ArgumentError, MXNetError, describe
+from minpy.gluon.printing import indent
+from minpy.gluon.rnn.bidirectional import BidirectionalCell
+from minpy.gluon.rnn.recurrent_cell import (
+    HybridRecurrentCell,
+    RecurrentCell,
+    StateInfo,
+    first_states,
+    states_info,
+    states_of,
+    taken_apart,
+)
+from minpy.gluon.rnn.sequences import steps_of
+
+__all__ = ["HybridSequentialRNNCell", "SequentialRNNCell"]
+
+_PROTOCOL = ("state_info", "begin_state", "unroll", "reset")
+
+
+class _Stacked(RecurrentCell):
+    """What both kinds have in common."""
+
+    def add(self, cell: RecurrentCell) -> None:
+        """Put a cell on top: it is given the outputs of the one below.
+
+        Parameters
+        ----------
+        cell : RecurrentCell
+
+        Raises
+        ------
+        ArgumentError
+            If it is no cell.
+        """
+        if not all(hasattr(cell, name) for name in _PROTOCOL):
+            raise ArgumentError(
+                f"{self.name}.add: got {describe(cell)}; expected a cell, such as LSTMCell. For layers over whole "
+                "sequences, such as LSTM, use Sequential or HybridSequential."
+            )
+        self.register_child(cell)
+
+    def state_info(self, batch_size: int = 0) -> list[StateInfo]:
+        """Return what the states of all cells are; see `RecurrentCell.state_info`."""
+        return states_info(self._children.values(), batch_size)
+
+    def begin_state(self, batch_size: int = 0, *args: Any, **kwargs: Any) -> list[Any]:
+        """Return states to begin a sequence with, of all cells; see `RecurrentCell.begin_state`."""
+        self._require_unmodified("begin_state")
+        if args:
+            kwargs["func"] = args[0]
+        return states_of(self._children.values(), {"batch_size": batch_size, **kwargs})
+
+    def _stepped(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+        self._require_steps()
+        after: list[Any] = []
+        for cell, own in taken_apart(self._children.values(), states):
+            inputs, own = cell(inputs, list(own))
+            after += own
+        return inputs, after
+
+    def _require_steps(self) -> None:
+        for cell in self._children.values():
+            if isinstance(cell, BidirectionalCell):
+                raise MXNetError(
+                    f"{self.name}: it has a BidirectionalCell, which needs the whole sequence and cannot do one step. "
+                    "Call unroll."
+                )
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Any,
+        begin_state: Sequence[Any] | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+        valid_length: Any = None,
+    ) -> tuple[Any, list[Any]]:
+        """Go through a sequence, cell by cell; see `RecurrentCell.unroll`."""
+        self.reset()
+        if begin_state is None:
+            steps, functions, batch_size = steps_of(length, inputs, layout, self.name)
+            begin_state = first_states(self, functions, None, steps, batch_size)
+        after: list[Any] = []
+        cells = list(self._children.values())
+        for cell, own in taken_apart(cells, begin_state):
+            inputs, own = cell.unroll(
+                length,
+                inputs,
+                begin_state=list(own),
+                layout=layout,
+                merge_outputs=merge_outputs if cell is cells[-1] else None,
+                valid_length=valid_length,
+            )
+            after += own
+        return inputs, after
+
+    def __getitem__(self, i: Any) -> Any:
+        return list(self._children.values())[i]
+
+    def __len__(self) -> int:
+        return len(self._children)
+
+    def __repr__(self) -> str:
+        lines = "\n".join(f"({name}): {indent(repr(cell), 2)}" for name, cell in self._children.items())
+        return f"{type(self).__name__}(\n{lines}\n)"
+
+
+class SequentialRNNCell(_Stacked):
+    """Cells one above the other: at every step each is given the output of the one below.
+
+    Parameters
+    ----------
+    prefix, params
+        See `Block`.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> stack = mx.gluon.rnn.SequentialRNNCell()
+    >>> with stack.name_scope():
+    ...     stack.add(mx.gluon.rnn.LSTMCell(4))
+    ...     stack.add(mx.gluon.rnn.GRUCell(3))
+    >>> stack.initialize()
+    >>> outputs, states = stack.unroll(5, mx.nd.ones((2, 5, 6)), merge_outputs=True)
+    >>> outputs.shape, [state.shape for state in states]
+    ((2, 5, 3), [(2, 4), (2, 4), (2, 3)])
+    """
+
+    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+        super().__init__(prefix=prefix, params=params)
+
+    def forward(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, list[Any]]:
+        """Do one step in all cells."""
+        return self._stepped(inputs, states)
+
+
+class HybridSequentialRNNCell(_Stacked, HybridRecurrentCell):
+    """Cells one above the other, which can become one graph together.
+
+    Parameters
+    ----------
+    prefix, params
+        See `Block`.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> stack = mx.gluon.rnn.HybridSequentialRNNCell()
+    >>> with stack.name_scope():
+    ...     stack.add(mx.gluon.rnn.LSTMCell(4))
+    ...     stack.add(mx.gluon.rnn.DropoutCell(0.5))
+    ...     stack.add(mx.gluon.rnn.LSTMCell(3))
+    >>> stack.initialize()
+    >>> stack.hybridize()
+    >>> output, states = stack(mx.nd.ones((2, 6)), stack.begin_state(batch_size=2))
+    >>> output.shape
+    (2, 3)
+    """
+
+    def __init__(self, prefix: str | None = None, params: Any = None) -> None:
+        super().__init__(prefix=prefix, params=params)
+
+    def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
+        """Do one step in all cells."""
+        return self._stepped(inputs, states)

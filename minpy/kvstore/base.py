@@ -1,0 +1,259 @@
+"""What a store of parameters has to offer, and the names by which stores are made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from minpy.core.errors import ArgumentError, ArgumentValueError, MissingPartError, describe, nearest
+from minpy.namespaces import listing, missing
+
+__all__ = ["KVStoreBase", "create"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.kvstore.base", "name", __all__)
+
+_C = TypeVar("_C", bound=type)
+
+
+class KVStoreBase:
+    """A store that sums gradients, and may update parameters with them: the base of one's own.
+
+    A class that derives from it and is registered is used by a `gluon.Trainer` that is given its name in lower case, or
+    an instance. `broadcast` is called once for each parameter, `pushpull` at each step; what is `capable` of
+    `OPTIMIZER` is handed the optimizer, and returns parameters in the place of gradients.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> @mx.kv.KVStoreBase.register
+    ... class Averaging(mx.kv.KVStoreBase):
+    ...     def broadcast(self, key, value, out, priority=0):
+    ...         for array in out:
+    ...             value.copyto(array)
+    ...     def pushpull(self, key, value, out=None, priority=0):
+    ...         mean = sum(array.as_in_context(mx.cpu()) for array in value) / len(value)
+    ...         for array in value if out is None else out:
+    ...             mean.copyto(array)
+    >>> gradients = [mx.nd.array([1, 2]), mx.nd.array([3, 4])]
+    >>> mx.kv.create('averaging').pushpull(0, gradients)
+    >>> gradients[1].asnumpy()
+    array([2., 3.], dtype=float32)
+    """
+
+    OPTIMIZER: ClassVar[str] = "optimizer"
+    kv_registry: ClassVar[dict[str, type]] = {}
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """Give all copies of a parameter the same values.
+
+        Parameters
+        ----------
+        key : str or int
+        value : NDArray
+        out : NDArray or list of NDArray
+            One on each context.
+        priority : int
+            What goes first, where that is a question.
+
+        Raises
+        ------
+        NotImplementedError
+            If the class does not override it.
+        """
+        raise self._not_written("broadcast(key, value, out, priority)")
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """Sum gradients, and write the sum, or the parameter that was updated with it, into all of `out`.
+
+        Parameters
+        ----------
+        key : str or int
+        value : NDArray or list of NDArray
+            One of each context.
+        out : NDArray or list of NDArray, optional
+            What is written; by default `value`.
+        priority : int
+            What goes first, where that is a question.
+
+        Raises
+        ------
+        NotImplementedError
+            If the class does not override it.
+        """
+        raise self._not_written("pushpull(key, value, out, priority)")
+
+    def set_optimizer(self, optimizer: Any) -> None:
+        """Take the optimizer that updates parameters here.
+
+        Parameters
+        ----------
+        optimizer : Optimizer
+
+        Raises
+        ------
+        NotImplementedError
+            If the class does not override it.
+        """
+        raise self._not_written("set_optimizer(optimizer)")
+
+    def is_capable(self, capability: str) -> bool:
+        """Tell whether the store can do more than sum.
+
+        Parameters
+        ----------
+        capability : str
+            `KVStoreBase.OPTIMIZER`: to update parameters.
+
+        Returns
+        -------
+        bool
+
+        Raises
+        ------
+        NotImplementedError
+            If the class does not override it.
+        """
+        raise self._not_written("is_capable(capability)")
+
+    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
+        """Write the states of the optimizer to a file.
+
+        Parameters
+        ----------
+        fname : str
+        dump_optimizer : bool
+            Whether the optimizer is written, too.
+
+        Raises
+        ------
+        NotImplementedError
+            If the class does not override it.
+        """
+        raise self._not_written("save_optimizer_states(fname, dump_optimizer)")
+
+    def load_optimizer_states(self, fname: str) -> None:
+        """Read the states of the optimizer from a file.
+
+        Parameters
+        ----------
+        fname : str
+
+        Raises
+        ------
+        NotImplementedError
+            If the class does not override it.
+        """
+        raise self._not_written("load_optimizer_states(fname)")
+
+    @property
+    def type(self) -> str:
+        """The name of this kind of store."""
+        raise self._not_written("the property type")
+
+    @property
+    def rank(self) -> int:
+        """The number of this process among those that train together."""
+        raise self._not_written("the property rank")
+
+    @property
+    def num_workers(self) -> int:
+        """How many processes train together."""
+        raise self._not_written("the property num_workers")
+
+    def _not_written(self, what: str) -> NotImplementedError:
+        return NotImplementedError(f"{type(self).__name__} has no {what}: write one, or use mx.kv.create('device').")
+
+    @staticmethod
+    def register(klass: _C) -> _C:
+        """Make a class known under its name in lower case; use it as a decorator.
+
+        Parameters
+        ----------
+        klass : type
+            A name that is taken goes to the new class, with a warning.
+
+        Returns
+        -------
+        type
+            The class.
+
+        Raises
+        ------
+        ArgumentError
+            If it is no class.
+        """
+        if not isinstance(klass, type):
+            raise ArgumentError(f"KVStoreBase.register: expected a class, got {describe(klass)}.")
+        name = klass.__name__.lower()
+        before = KVStoreBase.kv_registry.get(name)
+        if before is not None and before.__qualname__ != klass.__qualname__:
+            import warnings
+
+            warnings.warn(
+                f"the store {name!r} is now {klass.__module__}.{klass.__qualname__}; it was "
+                f"{before.__module__}.{before.__qualname__}.",
+                UserWarning,
+                stacklevel=2,
+            )
+        KVStoreBase.kv_registry[name] = klass
+        return klass
+
+
+# How stores that sum in this process are called, and what makes them: `minpy.kvstore.kvstore` enters itself here.
+LOCAL: dict[str, Callable[[str], KVStoreBase]] = {}
+
+_SEVERAL = ("dist", "horovod", "byteps", "p3", "nccl")
+
+
+def create(name: str = "local") -> KVStoreBase:
+    """Make a store of parameters.
+
+    Parameters
+    ----------
+    name : str
+        'local' or 'device', which sum what lies on several contexts of this process and differ in nothing here; or the
+        name, in lower or upper case, of a class that `KVStoreBase.register` knows.
+
+    Returns
+    -------
+    KVStoreBase
+
+    Raises
+    ------
+    ArgumentError
+        If the name is no string.
+    ArgumentValueError
+        If there is no such store.
+    MissingPartError
+        For stores that train in several processes.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> store = mx.kv.create('local')
+    >>> store.init('weight', mx.nd.ones(2))
+    >>> store.push('weight', [mx.nd.array([1, 2]), mx.nd.array([3, 4])])
+    >>> out = mx.nd.zeros(2)
+    >>> store.pull('weight', out=out)
+    >>> out.asnumpy()
+    array([4., 6.], dtype=float32)
+    """
+    if not isinstance(name, str):
+        raise ArgumentError(f"kvstore.create: name must be a string, such as 'device', got {describe(name)}.")
+    key = name.lower()
+    known = KVStoreBase.kv_registry.get(key)
+    if known is not None:
+        made: KVStoreBase = known()
+        return made
+    if key in LOCAL:
+        return LOCAL[key](key)
+    if key.startswith(_SEVERAL):
+        raise MissingPartError(
+            f"kvstore.create: there is no {name!r}: one process trains here, on the CPU. Use 'device', or register a "
+            "class of your own that derives from KVStoreBase and sums over processes."
+        )
+    names = [*LOCAL, *KVStoreBase.kv_registry]
+    raise ArgumentValueError(
+        f"kvstore.create: there is no store {name!r}.{nearest(key, names)} There are {', '.join(map(repr, names))}. "
+        "Others have to be registered first, with KVStoreBase.register."
+    )

@@ -1,0 +1,217 @@
+"""States of optimizers as bytes: pickles as MXNet writes them, which both read.
+
+Reading a pickle calls whatever it names. What is read here may name only what belongs into such states: arrays, the
+optimizers and schedules that the program has defined, containers, and NumPy's scalars, dtypes and arrays. All else
+is refused before anything of it is called, so that a file cannot run code. What is written has the names of MXNet's
+classes.
+"""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import copyreg
+import io
+import pickle
+import pickletools
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy
+
+from minpy.context import Context
+from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, PicklingError, describe
+from minpy.lr_scheduler import LRScheduler
+from minpy.ndarray import NDArray
+from minpy.ndarray.saving import array_content
+from minpy.numpy.ndarray import ndarray
+from minpy.optimizer.base import Optimizer
+
+__all__ = ["dump_states", "load_states"]
+
+_PROTOCOL = 3  # the latest that names each class in one piece, as "module name"
+_OWN = "minpy.optimizer."
+_CONTRIB = ("GroupAdaGrad",)
+
+_BUILTINS = """
+bool bytearray bytes complex dict float frozenset int list object range set slice str tuple
+""".split()  # noqa: SIM905
+
+
+def _latin1(text: str, encoding: str = "latin1") -> bytes:
+    """Return the bytes that protocols before the third write as text."""
+    if encoding.replace("-", "") != "latin1":
+        raise ValueError(f"bytes are written in latin1, not in {encoding!r}")
+    return text.encode("latin1")
+
+
+_array = numpy.zeros(1)
+_ALLOWED: dict[tuple[str, str], Any] = {
+    **{("builtins", name): getattr(builtins, name) for name in _BUILTINS},
+    ("collections", "OrderedDict"): collections.OrderedDict,
+    ("collections", "defaultdict"): collections.defaultdict,
+    ("collections", "deque"): collections.deque,
+    ("copyreg", "_reconstructor"): copyreg._reconstructor,  # type: ignore[attr-defined]
+    ("_codecs", "encode"): _latin1,
+    ("numpy", "dtype"): numpy.dtype,
+    ("numpy", "ndarray"): numpy.ndarray,
+    ("numpy.multiarray", "scalar"): _array[0].__reduce__()[0],
+    ("numpy.multiarray", "_reconstruct"): _array.__reduce__()[0],
+    ("numpy.numeric", "_frombuffer"): _array.__reduce_ex__(5)[0],
+    ("minpy.context", "Context"): Context,
+    ("minpy.ndarray.ndarray", "NDArray"): NDArray,
+    ("minpy.numpy.multiarray", "ndarray"): ndarray,
+    ("minpy.lr_scheduler", "LRScheduler"): LRScheduler,
+}
+_PLAIN_FUNCTIONS = {_latin1, *(value for value in _ALLOWED.values() if isinstance(value, type(_latin1)))}
+
+
+def load_states(content: bytes | bytearray | memoryview) -> Any:
+    """Return what a pickle of states holds.
+
+    Parameters
+    ----------
+    content : bytes
+
+    Returns
+    -------
+    object
+        As a rule a dict of states by index, or a tuple of that and the optimizer.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not given as bytes.
+    FileFormatError
+        If it is no pickle, is damaged, or names a class that does not belong there.
+
+    Examples
+    --------
+    >>> from minpy.optimizer.states import load_states
+    >>> load_states(b"cos\\nsystem\\n(S'ls'\\ntR.")  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    minpy.core.errors.FileFormatError: optimizer states: they name os.system, ...
+    """
+    if not isinstance(content, (bytes, bytearray, memoryview)):
+        raise ArgumentError(
+            f"optimizer states: got {describe(content)}; expected bytes, as Updater.get_states returns them. Of a "
+            "file, give what file.read() returns once it is opened in mode 'rb'."
+        )
+    try:
+        return _Reader(io.BytesIO(content), encoding="latin1").load()
+    except MXNetError:
+        raise
+    except Exception as error:
+        raise FileFormatError(
+            f"optimizer states: {len(content)} bytes that cannot be read as a pickle: {error or type(error).__name__}. "
+            "The file is damaged, or is none that Updater.get_states or Trainer.save_states has written; parameters "
+            "are loaded with nd.load."
+        ) from error
+
+
+def dump_states(states: Any) -> bytes:
+    """Return a pickle of states that MXNet reads, too.
+
+    Parameters
+    ----------
+    states : object
+        As a rule a dict of states by index, or a tuple of that and the optimizer.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    PicklingError
+        If an optimizer, a schedule or a state cannot be pickled.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> from minpy.optimizer.states import dump_states, load_states
+    >>> load_states(dump_states({0: (mx.nd.ones(2), None)}))[0][0].asnumpy()
+    array([1., 1.], dtype=float32)
+    """
+    stream = io.BytesIO()
+    try:
+        _Writer(stream, _PROTOCOL).dump(states)
+    except MXNetError:
+        raise
+    except Exception as error:
+        raise PicklingError(
+            f"optimizer states: they cannot be pickled: {error}. States are arrays, numbers and containers of them; "
+            "an optimizer and its schedule are instances of classes that stand at the top of a module."
+        ) from error
+    return _with_names_of_mxnet(stream.getvalue())
+
+
+class _Writer(pickle.Pickler):
+    def reducer_override(self, value: Any) -> Any:
+        """Return how an array is written; for other values leave that to Python."""
+        if isinstance(value, NDArray):
+            return NDArray if value._keeps_dtype else ndarray, (None,), {"handle": bytearray(array_content(value))}
+        return NotImplemented
+
+
+def _with_names_of_mxnet(content: bytes) -> bytes:
+    """Return a pickle with the names of MXNet's classes in the place of those of ours."""
+    pieces, start = [], 0
+    for opcode, argument, position in pickletools.genops(content):
+        if opcode.name == "GLOBAL":
+            module, _, name = str(argument).partition(" ")
+            pieces += [content[start:position], f"c{_module_in_mxnet(module, name)}\n{name}\n".encode()]
+            assert position is not None
+            start = position + len(f"c{module}\n{name}\n".encode())
+    return b"".join([*pieces, content[start:]])
+
+
+def _module_in_mxnet(module: str, name: str) -> str:
+    if module == ndarray.__module__ and name == ndarray.__qualname__:
+        return "mxnet.numpy.multiarray"
+    if module.startswith(_OWN):
+        return "mxnet.optimizer." + ("contrib" if name in _CONTRIB else "optimizer")
+    if module in ("minpy.ndarray.ndarray", "minpy.lr_scheduler", "minpy.context"):
+        return module.replace("minpy", "mxnet", 1)
+    return module.replace("numpy._core.", "numpy.core.", 1)  # which NumPy 1 and 2 both have
+
+
+class _Reader(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        """Return what a pickle names, if it belongs there."""
+        real = {"__builtin__": "builtins", "copy_reg": "copyreg"}.get(module, module)
+        if real.startswith("mxnet."):
+            real = "minpy." + real.removeprefix("mxnet.")
+        for inner in ("numpy.core.", "numpy._core."):
+            real = real.replace(inner, "numpy.") if real.startswith(inner) else real
+        found = _ALLOWED.get((real, name))
+        if found is None and real == "numpy" and isinstance(getattr(numpy, name, None), type):
+            scalar = getattr(numpy, name)
+            found = scalar if issubclass(scalar, numpy.generic) else None
+        if found is None:
+            found = next((cls for cls in _defined() if _is_named(cls, real, name)), None)
+        if found is None:
+            raise FileFormatError(
+                f"optimizer states: they name {module}.{name}, which is none of the classes that belong there: arrays, "
+                "optimizers, learning-rate schedules, containers and NumPy's scalars. Nothing of it was run. If it is "
+                "an optimizer or a schedule of yours, define it before you load them, derived from "
+                "mx.optimizer.Optimizer or mx.lr_scheduler.LRScheduler; if you do not know where the file comes from, "
+                "do not use it."
+            )
+        # A function could be given attributes by what is read; an object around it, made for this, may be.
+        return partial(found) if found in _PLAIN_FUNCTIONS else found
+
+
+def _is_named(cls: type, module: str, name: str) -> bool:
+    if cls.__qualname__ != name:
+        return False
+    ours = cls.__module__.startswith(_OWN) and f"{module}.".startswith(_OWN)
+    return ours or cls.__module__ == module
+
+
+def _defined(bases: tuple[type, ...] = (Optimizer, LRScheduler)) -> Iterator[type]:
+    """Yield the classes of optimizers and schedules that there are; of equal names the latest first."""
+    for base in bases:
+        yield from _defined(tuple(reversed(base.__subclasses__())))
+        yield base
