@@ -63,7 +63,8 @@ def expected(*arrays: Array) -> tuple[Array, ...]:
 
 
 case = Case(
-    "one training step of LeNet (20 and 50 filters, 500 units) in Gluon, eager, batch 64, 28x28 float32, SGD with momentum",
+    "one training step of LeNet (20 and 50 filters, 500 units) in Gluon, eager, batch 64, 28x28 float32, SGD with "
+    "momentum",
     inputs,
     expected,
     targets={"torch": 1.3},

@@ -31,8 +31,8 @@ def expected(*arrays: Array) -> tuple[Array, ...]:
 
 
 case = Case(
-    f"one training step of an LSTM of {LAYERS}x{UNITS} on characters in Gluon, hybridized, batch {BATCH}, {STEPS} steps, "
-    "float32, SGD with momentum",
+    f"one training step of an LSTM of {LAYERS}x{UNITS} on characters in Gluon, hybridized, batch {BATCH}, {STEPS} "
+    "steps, float32, SGD with momentum",
     inputs,
     expected,
     targets={"mxnet": 1.3},

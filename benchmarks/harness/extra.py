@@ -60,9 +60,7 @@ def extra_step(mx: Any, x: Array, recorded: bool, backward: bool = False) -> Ste
     np.testing.assert_array_equal(of_block().asnumpy(), of_operator().asnumpy())
 
     def step() -> float:
-        turns = [
-            seconds_of(of_block, mx.nd.waitall) - seconds_of(of_operator, mx.nd.waitall) for _ in range(TURNS)
-        ]
+        turns = [seconds_of(of_block, mx.nd.waitall) - seconds_of(of_operator, mx.nd.waitall) for _ in range(TURNS)]
         return statistics.median(turns)
 
     return step

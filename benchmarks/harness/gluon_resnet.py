@@ -1,4 +1,4 @@
-"""ResNet-18 for small images (He et al., "Identity Mappings in Deep Residual Networks", 2016) in Gluon and in PyTorch."""
+"""ResNet-18 for small images (He et al., "Identity Mappings in Deep Residual Networks", 2016): Gluon and PyTorch."""
 
 from __future__ import annotations
 

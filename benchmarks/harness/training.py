@@ -1,4 +1,4 @@
-"""Training steps of a network with a softmax loss and SGD with momentum: in Gluon, for MXNet and minpy, and in PyTorch."""
+"""Training steps of a network: softmax loss, SGD with momentum; in Gluon, for MXNet and minpy, and in PyTorch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOMENTUM = 0.9
 def gluon_training(
     mx: Any, net: Any, images: Array, label: Array, arrays: Any, hybridized: bool, rate: float = RATE
 ) -> Checked:
-    """The step through `gluon.Trainer`; `arrays` are the initial values of the parameters that learn, in their order."""
+    """The step through `gluon.Trainer`; `arrays`: the initial values of the parameters that learn, in their order."""
     images, label = mx.nd.array(images, dtype=images.dtype), mx.nd.array(label)
     net.initialize()
     net(images)  # completes the shapes
