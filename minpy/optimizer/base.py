@@ -15,7 +15,7 @@ from minpy.core.errors import ArgumentError, ArgumentValueError, describe, neare
 from minpy.core.switches import is_np_array
 from minpy.ndarray import NDArray, cast
 
-__all__ = ["Optimizer", "aggregation_size", "create", "register", "zeros_beside"]
+__all__ = ["Optimizer", "aggregation_size", "create", "kind_of", "register", "zeros_beside"]
 
 _C = TypeVar("_C", bound=type)
 _HALF = numpy.dtype("float16")
@@ -27,10 +27,15 @@ def aggregation_size(default: int = 4) -> int:
     return int(os.environ.get("MXNET_OPTIMIZER_AGGREGATION_SIZE", default))
 
 
+def kind_of(value: Any) -> str:
+    """Return what messages say of a value that is no NDArray: NumPy's arrays are named as such."""
+    return f"a NumPy array, {describe(value)}" if isinstance(value, numpy.ndarray) else describe(value)
+
+
 def zeros_beside(weight: NDArray, dtype: Any = None) -> NDArray:
     """Return a state of zeros for a weight: of its shape, on its device, and of its dtype if no other is asked for."""
     if not isinstance(weight, NDArray):
-        raise ArgumentError(f"create_state: weight is {describe(weight)}; expected an NDArray.")
+        raise ArgumentError(f"create_state: weight is {kind_of(weight)}; expected an NDArray, as nd.array makes.")
     state: Any = weight._like(numpy.zeros(weight.shape, weight.dtype if dtype is None else dtype))
     return state if state._keeps_dtype else state.as_nd_ndarray()
 
@@ -330,7 +335,7 @@ class Optimizer:
                 f"{type(self).__name__} accumulates in float16, in which small steps get lost: training may be slow, "
                 "or inexact. Say multi_precision=True, and it is done in float32.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=3,
             )
         return self.multi_precision
 

@@ -198,7 +198,10 @@ class LBSGD(Descent):
         """Gather the gradient of a weight, and change the weight in place if it is the last of a batch."""
         (lr,), (wd,) = self._get_lrs((index,)), self._get_wds((index,))  # before the count moves, as in MXNet
         self._update_count(index)
-        known = self.cumgrads.setdefault(index, {"cum_grad": 0, "num_cums": self.init_updates})
+        device = weight.context.device_id  # each gathers its own gradients
+        known = self.cumgrads.setdefault(
+            (index, device) if device else index, {"cum_grad": 0, "num_cums": self.init_updates}
+        )
         known["num_cums"] += 1
         gathered = grad if isinstance(known["cum_grad"], int) else known["cum_grad"] + grad
         if known["num_cums"] % self.batch_scale:

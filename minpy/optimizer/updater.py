@@ -8,7 +8,7 @@ from minpy.core.array import share
 from minpy.core.errors import ArgumentError, FileFormatError, describe
 from minpy.ndarray import NDArray
 from minpy.ndarray.placement import place
-from minpy.optimizer.base import Optimizer
+from minpy.optimizer.base import Optimizer, kind_of
 from minpy.optimizer.states import dump_states, load_states
 
 __all__ = ["Updater", "get_updater"]
@@ -195,7 +195,7 @@ class Updater:
 def _classic(array: Any) -> Any:
     """Return an array that has NumPy's semantics as one that has MXNet's, over the same memory."""
     if not isinstance(array, NDArray):
-        raise ArgumentError(f"Updater: got {describe(array)}; expected an NDArray, as weight and as gradient.")
+        raise ArgumentError(f"Updater: got {kind_of(array)}; expected an NDArray, as weight and as gradient.")
     if array._keeps_dtype:
         return array
     found = place(NDArray, array._data, array.context, array._node)

@@ -49,6 +49,7 @@ from minpy.test_utils.matrices import (
     random_sample,
     random_uniform_arrays,
 )
+from minpy.test_utils.optimizers import compare_optimizer
 from minpy.test_utils.statistics import (
     chi_square_check,
     gen_buckets_probs_with_ppf,
@@ -91,6 +92,7 @@ __all__ = [
     "chi_square_check",
     "collapse_sum_like",
     "compare_ndarray_tuple",
+    "compare_optimizer",
     "create_2d_tensor",
     "create_vector",
     "default_atols",
@@ -171,7 +173,6 @@ _ELSEWHERE = {
     ),
     "DummyIter": "it repeats a batch of an mx.io iterator, which are still to come",
     "check_gluon_hybridize_consistency": "it compares Gluon blocks, which are still to come",
-    "compare_optimizer": "it compares optimizers, which are still to come",
 }
 
 

@@ -222,7 +222,55 @@ MultiFactorScheduler([3],1.5) PolyScheduler(0) PolyScheduler(1.5) CosineSchedule
 """.replace(", ", ",").split()
 _LR += [(f"schedule_bad_{number}", f"result = mx.lr_scheduler.{text}") for number, text in enumerate(_BAD)]
 
+_SIGNED = [
+    "AdaDelta",
+    "AdaGrad",
+    "Adam",
+    "Adamax",
+    "DCASGD",
+    "FTML",
+    "Ftrl",
+    "LAMB",
+    "LARS",
+    "LBSGD",
+    "NAG",
+    "Nadam",
+    "Optimizer",
+    "RMSProp",
+    "SGD",
+    "SGLD",
+    "Signum",
+    "Test",
+    "Updater",
+    "ccSGD",
+    "contrib.GroupAdaGrad",
+    "Optimizer.update",
+    "Optimizer.update_multi_precision",
+    "Optimizer.create_state",
+    "Updater.__call__",
+    "Optimizer.create_state_multi_precision",
+    "Optimizer.set_lr_mult",
+    "Optimizer.set_wd_mult",
+    "Optimizer.set_learning_rate",
+    "create",
+    "register",
+    "get_updater",
+    "Updater.get_states",
+    "Updater.set_states",
+    "Updater.sync_state_context",
+]
+_SIGNED = [f"optimizer.{name}" for name in _SIGNED] + [
+    f"lr_scheduler.{name}Scheduler" for name in ("LR", "Factor", "MultiFactor", "Poly", "Cosine")
+]
+_SIGNATURE = """
+import inspect
+parameters = inspect.signature(mx.{name}).parameters.values()
+result = [[one.name, one.kind.name, repr(one.default)] for one in parameters]
+"""
+_SIGNATURES = [(f"signature_{name}", _SIGNATURE.format(name=name)) for name in _SIGNED]
+
 CASES = [
+    *_SIGNATURES,
     *_all(_TABLE, _SINGLE),
     *_all(_AGGREGATED, _LISTS, "lists_"),
     *_ROW_WISE,

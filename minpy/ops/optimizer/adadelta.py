@@ -46,6 +46,7 @@ def _adagrad(
     clip_gradient: float = -1.0,
     epsilon: float = 1e-7,
 ) -> np.ndarray:
+    """Return the weight after a step of AdaGrad: see `mx.optimizer.AdaGrad`."""
     grad = clipped(grad * rescale_grad, clip_gradient)
     history[...] = history + grad * grad
     return weight - lr * (grad / np.sqrt(history + epsilon) + wd * weight)
@@ -94,6 +95,7 @@ def _adadelta(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
 ) -> np.ndarray:
+    """Return the weight after a step of AdaDelta: see `mx.optimizer.AdaDelta`."""
     grad = clipped(grad * rescale_grad, clip_gradient)
     squares[...] = rho * squares + (1 - rho) * grad * grad
     step = np.sqrt(deltas + epsilon) / np.sqrt(squares + epsilon) * grad

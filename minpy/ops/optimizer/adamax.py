@@ -50,6 +50,7 @@ def _adamax(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
 ) -> np.ndarray:
+    """Return the weight after a step of Adamax: see `mx.optimizer.Adamax`."""
     grad = clipped(grad * rescale_grad + wd * weight, clip_gradient)
     mean[...] = beta1 * mean + (1 - beta1) * grad
     largest[...] = np.maximum(beta2 * largest, np.abs(grad))
@@ -105,6 +106,7 @@ def _nadam(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
 ) -> np.ndarray:
+    """Return the weight after a step of Nadam, whose schedule says the three factors: see `mx.optimizer.Nadam`."""
     grad = clipped(grad * rescale_grad + wd * weight, clip_gradient)
     mean[...] = beta1 * mean + (1 - beta1) * grad
     var[...] = beta2 * var + (1 - beta2) * grad * grad

@@ -85,6 +85,7 @@ def _dcasgd(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
 ) -> np.ndarray:
+    """Return the weight after a step of DCASGD: see `mx.optimizer.DCASGD`."""
     grad = clipped(grad * rescale_grad, clip_gradient)
     step = grad + wd * weight + lamda * grad * grad * (weight - previous)
     previous[...] = weight
@@ -104,6 +105,7 @@ def _dcasgd_mom(
     rescale_grad: float = 1.0,
     clip_gradient: float = -1.0,
 ) -> np.ndarray:
+    """Return the weight after a step of DCASGD with momentum: see `mx.optimizer.DCASGD`."""
     grad = clipped(grad * rescale_grad, clip_gradient)
     mom[...] = momentum * mom - lr * (grad + wd * weight + lamda * grad * grad * (weight - previous))
     previous[...] = weight

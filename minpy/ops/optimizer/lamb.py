@@ -352,6 +352,7 @@ def _lamb(
     clip_gradient: float,
     bias_correction: bool,
 ) -> np.ndarray:
+    """Return the weight after both phases of a step of LAMB: see `mx.optimizer.LAMB`."""
     return _both_phases(
         weight,
         weight,
@@ -391,6 +392,7 @@ def _mp_lamb(
     clip_gradient: float,
     bias_correction: bool,
 ) -> np.ndarray:
+    """Return the weight after both phases of a step of LAMB that is made in float32."""
     weight32[...] = _both_phases(
         weight,
         weight32,
