@@ -28,7 +28,7 @@ from minpy.core.backward import head_gradient, require_recorded
 from minpy.core.errors import ArgumentError, NotRecordedError, describe
 from minpy.core.nodes import connect, record_node
 from minpy.core.ownership import owned
-from minpy.core.state import Scope, questions, state
+from minpy.core.state import TRACES, Scope, questions, state, tracing
 from minpy.custom.function import Function
 from minpy.namespaces import listing, missing
 from minpy.ndarray.ndarray import NDArray
@@ -71,7 +71,8 @@ def is_recording() -> bool:
     ...     autograd.is_recording()
     True
     """
-    return state.recording
+    questions.recording = True
+    return state.recording if not TRACES or tracing.trace is None else bool(tracing.trace.is_recording())
 
 
 def is_training() -> bool:

@@ -56,6 +56,7 @@ class _State(ThreadValues):
 
 class _Questions(ThreadValues):
     training: bool  # set when a program asks whether it trains: what it computes may depend on that
+    recording: bool  # set when it asks whether it is recorded
 
 
 class _Tracing(ThreadValues):
@@ -63,7 +64,7 @@ class _Tracing(ThreadValues):
 
 
 state = _State(recording=False, training=False, bridging=False)
-questions = _Questions(training=False)
+questions = _Questions(training=False, recording=False)
 tracing = _Tracing(trace=None)
 # The traces that go on in any thread: a list that is empty almost always, which costs next to nothing to ask.
 TRACES: list[Any] = []

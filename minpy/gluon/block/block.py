@@ -7,7 +7,7 @@ import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from minpy.core.errors import ArgumentError, MXNetError, describe
 from minpy.gluon.block import saving
@@ -52,6 +52,9 @@ class Block:
     >>> list(net.collect_params().keys())
     ['net_dense0_weight']
     """
+
+    # Whether it does nothing but call the blocks inside, one after another.
+    _is_sequence: ClassVar[bool] = False
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._empty_prefix = prefix == ""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from minpy import ndarray as nd
 from minpy import symbol
 from minpy.context import Context, current_context
+from minpy.core.array import now, raw_of, written_since
 from minpy.core.errors import (
     ArgumentError,
     ContextError,
@@ -20,15 +21,16 @@ from minpy.core.errors import (
     UnknownShapeError,
     describe,
 )
+from minpy.core.nodes import Leaf
 from minpy.core.state import TRACES, questions, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.guards import CHANGES, Guards
 from minpy.gluon.block.nesting import _flatten, _regroup
-from minpy.gluon.block.templates import filled, template_of
+from minpy.gluon.block.templates import Keywords, filled, key_of, template_of
 from minpy.gluon.block.traced import Trace, Traced, place_in_program
-from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
+from minpy.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol
@@ -39,9 +41,9 @@ _MOST_GRAPHS = 32
 # Attributes of all blocks, which say nothing of what one computes.
 _INTERNAL = frozenset(
     """
-    _active _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op _cached_op_args
-    _callback _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs _guards _in_format _monitor_all
-    _name _out_format _params _prefix _reg_params _retraced _scope
+    _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op
+    _cached_op_args _callback _changes _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs
+    _guards _in_format _lasting _monitor_all _name _out_format _params _prefix _reg_params _retraced _scope
     """.split()  # noqa: SIM905
 )
 
@@ -100,7 +102,7 @@ class HybridBlock(Block):
         self._backend_opts: dict[str, Any] = {}
         self._callback: Callable[..., Any] | None = None
         self._monitor_all = False
-        self._asks_for_training = self._asks_for_shapes = False
+        self._asks_for_training = self._asks_for_recording = self._asks_for_shapes = False
         self._retraced = 0
         self._clear_cached_op()
 
@@ -111,6 +113,7 @@ class HybridBlock(Block):
         self._cached_graph: tuple[Any, ...] = ()
         self._cached_op: Any = None
         self._cached_op_args: list[Any] = []
+        self._lasting: dict[str, Any] = {}
         self._in_format: Any = None
         self._out_format: Any = None
 
@@ -121,15 +124,20 @@ class HybridBlock(Block):
             "_cached_graph": (),
             "_cached_op": None,
             "_cached_op_args": [],
+            "_lasting": {},
         }
         return {**vars(self), **forgotten}
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in _INTERNAL:
-            CHANGES.count += 1
         super().__setattr__(name, value)
+        if name not in _INTERNAL:
+            CHANGES.note(self)
         if isinstance(value, HybridBlock):
             self._clear_cached_op()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        CHANGES.note(self)
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Make a block one of those inside; see `Block.register_child`.
@@ -148,6 +156,7 @@ class HybridBlock(Block):
             )
         super().register_child(block, name)
         self._clear_cached_op()
+        CHANGES.note(self)
 
     # -- hybridizing -----------------------------------------------------------------------------------------------
 
@@ -261,7 +270,7 @@ class HybridBlock(Block):
         else:
             leaves, form = [*args], None  # arrays and nothing else, as it is mostly
         graph = self._graphs.get(self._key(leaves, form))
-        if graph is None:
+        if graph is None or (graph._watched and graph.is_outdated()):
             graph = self._trace_noting(leaves, self._taken_apart(args)[1] if form is None else form, form)
         return graph, leaves
 
@@ -274,40 +283,57 @@ class HybridBlock(Block):
 
     def _key(self, leaves: Sequence[Any], form: Any) -> Any:
         """Return what a graph is for: the form of arguments, and what tracing has asked for."""
-        known = len(leaves) if form is None else repr(form)
-        if not self._asks_for_training and not self._asks_for_shapes:
+        known: Any = len(leaves)
+        if form is not None:
+            known = key_of(form) if self._is_written_as_forward else repr(form)
+        if not self._asks_for_training and not self._asks_for_shapes and not self._asks_for_recording:
             return known, is_np_array()
         key: list[Any] = [known, is_np_array()]
         if self._asks_for_training:
-            key.append(state.training)
+            key.append(("training", state.training))
+        if self._asks_for_recording:
+            key.append(("recording", state.recording))
         if self._asks_for_shapes:
             key += [None if leaf is None else (leaf.shape, leaf.dtype, leaf.context) for leaf in leaves]
         return tuple(key)
 
     def _trace_noting(self, leaves: list[Any], form: Any, short: Any) -> CachedGraph:
         """Trace the block, and note what the graph is for."""
-        asked_before, questions.training = questions.training, False
+        before = questions.training, questions.recording
+        questions.training = questions.recording = False
         try:
             graph = self._trace_forward(leaves, form) if self._is_written_as_forward else self._trace(leaves, form)
-            asked = questions.training
+            asked = questions.training, questions.recording
         finally:
-            questions.training = asked_before or questions.training
-        if asked and not self._asks_for_training:
-            self._asks_for_training = True
+            questions.training |= before[0]
+            questions.recording |= before[1]
+        if (asked[0] and not self._asks_for_training) or (asked[1] and not self._asks_for_recording):
+            self._asks_for_training |= asked[0]
+            self._asks_for_recording |= asked[1]
             self._graphs.clear()
         key = self._key(leaves, short)
         while len(self._graphs) >= _MOST_GRAPHS:
             del self._graphs[next(iter(self._graphs))]
         self._graphs[key] = graph
-        if self._guards is None:
-            blocks: dict[int, Block] = {}
-            self.apply(lambda block: blocks.setdefault(id(block), block))
-            self._guards = Guards(blocks.values(), _INTERNAL)
+        self._guarded()
         if not self._cached_graph:
+            self._lasting = graph.lasting()
             self._in_format = form
             self._cached_graph = ([one for one in graph.inputs if one is not None], graph.out)
             self._cached_op = graph.operator
         return graph
+
+    def _guarded(self) -> Guards:
+        """Return what the traces hold for."""
+        if self._guards is None:
+            blocks: dict[int, Block] = {}
+            self.apply(lambda block: blocks.setdefault(id(block), block))
+            self._guards = Guards(blocks.values(), _INTERNAL)
+        return self._guards
+
+    def _has_written_inside(self) -> bool:
+        """Tell whether a block inside defines `forward`."""
+        return any(child._is_written_as_forward or child._has_written_inside() for child in self._children.values())
 
     def _input_variables(self, leaves: Sequence[Any]) -> list[str]:
         return ["data"] if len(leaves) == 1 else [f"data{index}" for index in range(len(leaves))]
@@ -322,9 +348,22 @@ class HybridBlock(Block):
             inputs = [None if one is None else one.as_np_ndarray() for one in inputs]
         grouped = _regroup(inputs, form)[0]
         own = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
-        try:
+
+        def compute() -> Any:
             with self.name_scope():
-                out = self.hybrid_forward(symbol, *grouped, **own)
+                return self.hybrid_forward(symbol, *grouped, **own)
+
+        trace = None
+        if self._has_written_inside():
+            first = next(leaf for leaf in leaves if leaf is not None)
+            trace = Trace(self.name, is_np_array() or not _is_of_mxnet(first), first.context)
+            for variable, leaf in zip(inputs, leaves, strict=True):
+                if leaf is not None:
+                    trace.know(variable, leaf)
+            trace.parameters += [(own[name], parameter) for name, parameter in self._reg_params.items()]
+        started = now()
+        try:
+            out = compute() if trace is None else trace.run(compute)
         except NoValueError as error:
             raise NotTraceableError(
                 f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
@@ -338,27 +377,49 @@ class HybridBlock(Block):
             raise ArgumentError(f"{self.name}: hybrid_forward returned {describe(out)}; expected symbols.")
         rebuild = None if out_form == 0 else _Regrouping(out_form, found)
         group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
-        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name())
+        if trace is None:
+            return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name())
+        return self._traced(trace, started, inputs, group, rebuild)
 
     def _trace_forward(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
         """Return the graph that `forward` makes of stand-ins for arrays."""
-        with Trace(self.name, is_np_array() or not _is_of_mxnet(leaves[0]), leaves[0].context) as trace:
-            given = [
-                trace.argument(name, leaf) for name, leaf in zip(self._input_variables(leaves), leaves, strict=True)
-            ]
-            out = self._call_as_written(filled(form, given), {})
-            found: list[Any] = []
-            out_form = template_of(trace.unwrapped(out), found, Symbol)
+        trace = Trace(self.name, is_np_array() or not _is_of_mxnet(leaves[0]), leaves[0].context)
+        given = [trace.argument(name, leaf) for name, leaf in zip(self._input_variables(leaves), leaves, strict=True)]
+        started = now()
+        out = trace.run(lambda: self._call_as_written(filled(form, given), {}))
+        found: list[Any] = []
+        out_form = template_of(trace.unwrapped(out), found, Symbol)
         if not found:
             raise ArgumentError(f"{self.name}: forward returned {describe(out)}; expected arrays.")
         self._out_format = out_form
         rebuild = lambda values: filled(out_form, values)
         group = found[0] if len(found) == 1 and len(found[0].values) == 1 else Group(found)
-        inputs = [one.symbol for one in given]
+        return self._traced(trace, started, [one.symbol for one in given], group, rebuild)
+
+    def _traced(self, trace: Trace, started: int, inputs: Sequence[Any], out: Symbol, rebuild: Any) -> CachedGraph:
+        """Return the graph of a trace that began at some time."""
+        known = self._guarded().arrays()
+        if any(written_since(raw_of(array), started) for array in known):
+            raise NotTraceableError(
+                f"{self.name} is hybridized, and its forward changes an array in place that it refers to, which would "
+                "happen once only, when it is traced. Return the new values; or leave the block unhybridized: call "
+                "hybridize(False) on it."
+            )
+        there = {id(array) for array in known}
+        made = [array for _, array in trace.captured if id(array) not in there]
+        if any(array._node is not None and not isinstance(array._node, Leaf) for array in made):
+            raise NotTraceableError(
+                f"{self.name} is hybridized, and its forward computes something of arrays that need gradients (they "
+                "have been given attach_grad()), and of no argument: a graph begins at what a block is given. Make "
+                "them parameters (gluon.Parameter, read with data()), give them as arguments, or leave the block "
+                "unhybridized: call hybridize(False) on it."
+            )
         if trace.asked_for_shapes and not self._asks_for_shapes:
             self._asks_for_shapes = True
             self._graphs.clear()
-        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured)
+        named = self._parameters_by_name()
+        captured = [*trace.captured, *trace.parameters]
+        return CachedGraph(self.name, inputs, out, rebuild, named, captured, known if made else ())
 
     def _parameters_by_name(self) -> dict[str, Any]:
         return {parameter.name: parameter for parameter in self.collect_params().values()}
@@ -481,8 +542,7 @@ class HybridBlock(Block):
             return self._call_as_written(args, kwargs)
         if kwargs:
             bound = inspect.signature(self.forward).bind(*args, **kwargs)
-            bound.apply_defaults()
-            args = bound.args
+            args = (*bound.args, Keywords(bound.kwargs)) if bound.kwargs else bound.args
         for before in [*self._forward_pre_hooks.values()]:
             before(self, args)
         leaves: list[Any] = []
@@ -494,6 +554,8 @@ class HybridBlock(Block):
 
     def _call_as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
+        if args and type(args[-1]) is Keywords:
+            args, kwargs = args[:-1], args[-1]
         waiting = [parameter for parameter in self._reg_params.values() if parameter._deferred_init]
         if waiting:
             if any(not is_complete(parameter._shape) for parameter in waiting):
@@ -507,9 +569,16 @@ class HybridBlock(Block):
 
     def _call_in_trace(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the block while one that it is inside of is traced."""
-        if self._is_written_as_forward:
-            return self._call_as_written(args, kwargs)
         leaves: list[Any] = []
+        if self._is_written_as_forward:
+            form = template_of((args, kwargs), leaves, Symbol)
+            args, kwargs = filled(form, [trace.wrapped(one, trace.in_numpy) for one in leaves])
+            for before in [*self._forward_pre_hooks.values()]:
+                before(self, args)
+            out = self._call_as_written(args, kwargs)
+            for after in [*self._forward_hooks.values()]:
+                after(self, args, out)
+            return trace.unwrapped(out) if leaves else out
         template_of((args, kwargs), leaves, (Traced, NDArray))
         if not leaves:  # symbols: what `hybrid_forward` of a block around it computes
             return super().__call__(*args, **kwargs)
@@ -604,10 +673,13 @@ class HybridBlock(Block):
                 "and then export."
             )
         out: Symbol = self._cached_graph[1]
-        parameters = {parameter.name: parameter for parameter in self.collect_params().values()}
+        sources = {**self._parameters_by_name(), **self._lasting}
         arrays = {}
         for kind, found in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
-            arrays.update({f"{kind}:{name}": parameters[name]._reduce() for name in found if name in parameters})
+            for name in found:
+                if name in sources:
+                    source = sources[name]
+                    arrays[f"{kind}:{name}"] = source._reduce() if isinstance(source, Parameter) else source
         names = f"{os.fspath(path)}-symbol.json", f"{os.fspath(path)}-{epoch:04d}.params"
         out.save(names[0], remove_amp_cast=remove_amp_cast)
         nd.save(names[1], arrays)

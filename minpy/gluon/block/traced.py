@@ -2,8 +2,8 @@
 
 Blocks of MXNet 2's kind define `forward(self, x)` with functions of `mx.np` and `mx.npx`, and read their parameters
 with `data()`. When such a block is hybridized, its forward runs once on `Traced` values, and what is done to them
-becomes a graph, as what `hybrid_forward` does to symbols. Arrays that it refers to become
-inputs of the graph, by reference.
+becomes a graph, as what `hybrid_forward` does to symbols. Arrays that it refers to become inputs of the
+graph, by reference.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy
@@ -19,9 +20,12 @@ from minpy import symbol
 from minpy.core import dispatch
 from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, NotTraceableError
-from minpy.core.state import TRACES, tracing
+from minpy.core.state import TRACES, Scope, leaving, state, tracing
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Value
+from minpy.ndarray import NDArray
+from minpy.ndarray.placement import place
+from minpy.numpy.ndarray import ndarray
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.registry import OPERATORS
@@ -42,7 +46,7 @@ def place_in_program(error: BaseException | None = None) -> str:
 
 
 class Trace:
-    """One run of a block's forward on stand-ins. Used in a `with` statement.
+    """One run of a block's forward on stand-ins: see `run`.
 
     Parameters
     ----------
@@ -57,6 +61,8 @@ class Trace:
     ----------
     captured : list of (Symbol, Array)
         The variables that stand for arrays that the forward refers to.
+    parameters : list of (Symbol, Parameter)
+        The variables that stand for parameters.
     asked_for_shapes : bool
         Whether the forward has asked for a shape or dtype, so that its graph is for these only.
     """
@@ -68,19 +74,34 @@ class Trace:
         self.captured: list[tuple[Symbol, Any]] = []
         self.asked_for_shapes = False
         self._variables: dict[int, Symbol] = {}
-        self._kept: list[Any] = []
+        self._foreign: dict[int, NDArray] = {}
+        self._is_recorded = state.recording
         self._known_shapes: dict[Value, Any] = {}
         self._known_dtypes: dict[Value, Any] = {}
-        self._parameters: list[tuple[Symbol, Any]] = []
+        self.parameters: list[tuple[Symbol, Any]] = []
 
     def __enter__(self) -> Trace:
+        values = vars(tracing)
+        before = values.copy()
         TRACES.append(self)
-        self._outer, tracing.trace = tracing.trace, self
+        leave = partial(values.update, before)
+        values["leave"], values["trace"] = leave, self
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        tracing.trace = self._outer
-        TRACES.remove(self)
+    __exit__ = leaving(tracing)
+
+    def run(self, function: Callable[[], Any]) -> Any:
+        """Return what a function returns that runs while this trace notes what it does.
+
+        Arrays are recorded, as far as they need gradients: those that are made while tracing tell by that whether they
+        depend on one that does.
+        """
+        try:
+            with Scope(True, None), self:
+                return function()
+        finally:
+            if self in TRACES:
+                TRACES.remove(self)
 
     # -- variables ---------------------------------------------------------------------------------------------------
 
@@ -101,14 +122,22 @@ class Trace:
         variable = parameter.var()
         if self.in_numpy:
             variable = variable.as_np_ndarray()
-        self._parameters.append((variable, parameter))
+        self.parameters.append((variable, parameter))
         return Traced(self, variable, self.in_numpy, "a parameter")
 
     def _variable(self, name: str, array: Any) -> Symbol:
         made = symbol.var(name)
-        raw = raw_of(array)
-        self._known_shapes[made.values[0]], self._known_dtypes[made.values[0]] = raw.shape, raw.dtype
+        self.know(made, array)
         return made.as_np_ndarray() if self.in_numpy else made
+
+    def know(self, variable: Symbol, array: Any) -> None:
+        """Note the shape and dtype of what a variable stands for."""
+        (value,), raw = variable.values, raw_of(array)
+        self._known_shapes[value], self._known_dtypes[value] = raw.shape, raw.dtype
+
+    def is_recording(self) -> bool:
+        """Tell whether the call is recorded that is traced: here all is, but for what users except."""
+        return self._is_recorded and state.recording
 
     # -- facts -------------------------------------------------------------------------------------------------------
 
@@ -123,7 +152,7 @@ class Trace:
         self.asked_for_shapes = True
         (value,) = one.values
         if value not in self._known_shapes or value not in self._known_dtypes:
-            for variable, parameter in self._parameters:
+            for variable, parameter in self.parameters:
                 shape = parameter._shape
                 if shape is not None and all(shape):
                     self._known_shapes[variable.values[0]] = shape
@@ -169,17 +198,25 @@ class Trace:
         if isinstance(value, Array):
             return self.capture(value).symbol
         if isinstance(value, numpy.ndarray) and value.ndim:
-            self._kept.append(value)
-            return self.capture(value).symbol
+            return self.capture(self._shared(value)).symbol
         if type(value) in (list, tuple):
             return type(value)(map(self.unwrapped, value))
         if isinstance(value, dict):
             return {key: self.unwrapped(one) for key, one in value.items()}
         return value
 
+    def _shared(self, value: numpy.ndarray) -> NDArray:
+        """Return an array of ours on the memory of one of NumPy's."""
+        there = self._foreign.get(id(value))
+        if there is None:
+            there = self._foreign[id(value)] = place(ndarray, value, self.context)
+        return there
+
     def wrapped(self, value: Any, in_numpy: bool) -> Any:
         """Return nested values with stand-ins in the place of symbols."""
         if isinstance(value, Symbol):
+            if not state.recording:  # inside `with autograd.pause():`
+                value = OPERATORS["BlockGrad"](value)
             parts = [Traced(self, _kind(Symbol([one]), in_numpy), in_numpy) for one in value.values]
             return parts[0] if len(parts) == 1 else parts
         if isinstance(value, (list, tuple)):
@@ -327,7 +364,7 @@ class Traced:
 
     def _sharing(self, answer: Any, name: str) -> Any:
         """Note of values that one may be a view of the other: a change of one would have to change both."""
-        if name in _VIEWS and self._in_numpy:
+        if name in (_VIEWS if self._in_numpy else _VIEWS_OF_MXNET):
             self._may_share = True
             for one in answer if isinstance(answer, (list, tuple)) else [answer]:
                 one._may_share = True
@@ -355,7 +392,7 @@ class Traced:
     def __getitem__(self, key: Any) -> Any:
         answer = self.trace.call(lambda one, index: one.as_np_ndarray()[index], (self, key), {}, self._in_numpy)
         if not self._in_numpy and not answer.shape:
-            return answer.reshape((1,))
+            answer = answer.reshape((1,))
         return self._sharing(answer, "getitem")
 
     def reshape(self, *lengths: Any, **keywords: Any) -> Any:
@@ -365,11 +402,13 @@ class Traced:
                 self.trace.call(type(self.symbol).reshape, (self, *lengths), keywords, True), "reshape"
             )
         shape = keywords.get("shape", lengths[0] if len(lengths) == 1 and not isinstance(lengths[0], int) else lengths)
-        return OPERATORS["reshape"](self, shape=resolve_shape(self.shape, tuple(shape), keywords.get("reverse", False)))
+        shape = resolve_shape(self.shape, tuple(shape), keywords.get("reverse", False))
+        return self._sharing(OPERATORS["reshape"](self, shape=shape), "reshape")
 
     def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Any:
         """Return the array in another dtype."""
-        return self.trace.call(type(self.symbol).astype, (self, dtype), {}, self._in_numpy)
+        answer = self.trace.call(type(self.symbol).astype, (self, dtype), {}, self._in_numpy)
+        return answer if copy else self._sharing(answer, "getitem")
 
     def copy(self) -> Any:
         """Return an array of the same values."""
@@ -377,15 +416,19 @@ class Traced:
 
     def detach(self) -> Any:
         """Return an array of the same values that lets no gradient through."""
-        return OPERATORS["BlockGrad"](self)
+        return self._sharing(OPERATORS["BlockGrad"](self), "getitem")
 
     def as_np_ndarray(self) -> Traced:
         """Return the array with NumPy's semantics."""
-        return self if self._in_numpy else Traced(self.trace, self.symbol.as_np_ndarray(), True, self._role)
+        if self._in_numpy:
+            return self
+        return self._sharing(Traced(self.trace, self.symbol.as_np_ndarray(), True, self._role), "getitem")
 
     def as_nd_ndarray(self) -> Traced:
         """Return the array with MXNet's semantics."""
-        return self if not self._in_numpy else Traced(self.trace, self.symbol.as_nd_ndarray(), False, self._role)
+        if not self._in_numpy:
+            return self
+        return self._sharing(Traced(self.trace, self.symbol.as_nd_ndarray(), False, self._role), "getitem")
 
     def as_in_context(self, ctx: Any) -> Traced:
         """Return the array itself: a graph is on one device."""
@@ -421,6 +464,7 @@ _VIEWS = frozenset(
         "transpose",
     ]
 )
+_VIEWS_OF_MXNET = frozenset(["getitem", "reshape"])
 _OF_ARRAYS = frozenset(
     "asnumpy asscalar attach_grad backward copyto drop_grad grad item tolist tostype wait_to_read".split()  # noqa: SIM905
 )

@@ -185,6 +185,7 @@ class ParameterDict:
         if init is None:
             init = initializer.Uniform()
         if verbose:
+            init = initializer.create(init)
             init.set_verbosity(verbose=verbose)
         for parameter in self.values():
             parameter.initialize(None, ctx, init, force_reinit=force_reinit)
