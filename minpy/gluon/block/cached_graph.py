@@ -80,7 +80,7 @@ class CachedGraph:
         self.has_no_program = False  # whether shapes in it depend on values
 
     def is_outdated(self) -> bool:
-        """Tell whether an array has been changed of which the graph has something that was computed when it was made."""
+        """Tell whether an array has been changed that the graph has something computed of."""
         looked, self._looked = self._looked, last_write()
         return any(written_since(data, looked) for data in self._watched)
 
