@@ -232,7 +232,8 @@ def test_summary(case: str, capsys: Any) -> None:
     net.summary(x)
     line, double = "-" * 80, "=" * 80
     assert capsys.readouterr().out == (
-        f"{line}\n        Layer (type)                                Output Shape         Param #\n{double}{rows}{double}"
+        f"{line}\n        Layer (type)                                Output Shape         Param #\n"
+        f"{double}{rows}{double}"
         "\nParameters in forward computation graph, duplicate included\n"
         f"   Total params: {total}\n   Trainable params: {trainable}\n   Non-trainable params: {rest}\n"
         f"Shared params in forward computation graph: {shared}\nUnique parameters in model: {unique}\n{line}\n"

@@ -10,30 +10,28 @@ from typing import Any, ClassVar
 from minpy import ndarray as nd
 from minpy import symbol
 from minpy.context import Context, current_context
-from minpy.core.array import now, raw_of, written_since
 from minpy.core.errors import (
     ArgumentError,
     ContextError,
     MXNetError,
-    NotTraceableError,
-    NoValueError,
     ShapeError,
     UnknownShapeError,
     describe,
 )
-from minpy.core.nodes import Leaf
 from minpy.core.state import TRACES, questions, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.exporting import export
 from minpy.gluon.block.guards import CHANGES, Guards
-from minpy.gluon.block.nesting import _flatten, _regroup
+from minpy.gluon.block.nesting import _flatten
 from minpy.gluon.block.templates import Keywords, filled, key_of, template_of
-from minpy.gluon.block.traced import Trace, Traced, place_in_program
-from minpy.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
+from minpy.gluon.block.traced import Trace, Traced
+from minpy.gluon.block.tracing import trace_arrays, trace_symbols
+from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.ndarray import NDArray
-from minpy.symbol import Group, Symbol
+from minpy.symbol import Symbol
 
 __all__ = ["HybridBlock"]
 
@@ -302,7 +300,7 @@ class HybridBlock(Block):
         before = questions.training, questions.recording
         questions.training = questions.recording = False
         try:
-            graph = self._trace_forward(leaves, form) if self._is_written_as_forward else self._trace(leaves, form)
+            graph = self._trace(leaves, form)
             asked = questions.training, questions.recording
         finally:
             questions.training |= before[0]
@@ -331,95 +329,9 @@ class HybridBlock(Block):
             self._guards = Guards(blocks.values(), _INTERNAL)
         return self._guards
 
-    def _has_written_inside(self) -> bool:
-        """Tell whether a block inside defines `forward`."""
-        return any(child._is_written_as_forward or child._has_written_inside() for child in self._children.values())
-
-    def _input_variables(self, leaves: Sequence[Any]) -> list[str]:
-        return ["data"] if len(leaves) == 1 else [f"data{index}" for index in range(len(leaves))]
-
     def _trace(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
-        """Return the graph that `hybrid_forward` makes of symbols."""
-        inputs: list[Any] = [
-            None if leaf is None else symbol.var(name)
-            for leaf, name in zip(leaves, self._input_variables(leaves), strict=True)
-        ]
-        if is_np_array():
-            inputs = [None if one is None else one.as_np_ndarray() for one in inputs]
-        grouped = _regroup(inputs, form)[0]
-        own = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
-
-        def compute() -> Any:
-            with self.name_scope():
-                return self.hybrid_forward(symbol, *grouped, **own)
-
-        trace = None
-        if self._has_written_inside():
-            first = next(leaf for leaf in leaves if leaf is not None)
-            trace = Trace(self.name, is_np_array() or not _is_of_mxnet(first), first.context)
-            for variable, leaf in zip(inputs, leaves, strict=True):
-                if leaf is not None:
-                    trace.know(variable, leaf)
-            trace.parameters += [(own[name], parameter) for name, parameter in self._reg_params.items()]
-        started = now()
-        try:
-            out = compute() if trace is None else trace.run(compute)
-        except NoValueError as error:
-            raise NotTraceableError(
-                f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
-                f"{error} Choose with F.where or F.contrib.cond; or leave the block that does it unhybridized: call "
-                "hybridize(False) on it, or derive it from Block."
-            ) from error
-        found, out_form = _flatten(out, "output")
-        self._out_format = out_form
-        out_symbols = [one for one in found if one is not None]
-        if not out_symbols:
-            raise ArgumentError(f"{self.name}: hybrid_forward returned {describe(out)}; expected symbols.")
-        rebuild = None if out_form == 0 else _Regrouping(out_form, found)
-        group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
-        if trace is None:
-            return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name())
-        return self._traced(trace, started, inputs, group, rebuild)
-
-    def _trace_forward(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
-        """Return the graph that `forward` makes of stand-ins for arrays."""
-        trace = Trace(self.name, is_np_array() or not _is_of_mxnet(leaves[0]), leaves[0].context)
-        given = [trace.argument(name, leaf) for name, leaf in zip(self._input_variables(leaves), leaves, strict=True)]
-        started = now()
-        out = trace.run(lambda: self._call_as_written(filled(form, given), {}))
-        found: list[Any] = []
-        out_form = template_of(trace.unwrapped(out), found, Symbol)
-        if not found:
-            raise ArgumentError(f"{self.name}: forward returned {describe(out)}; expected arrays.")
-        self._out_format = out_form
-        rebuild = lambda values: filled(out_form, values)
-        group = found[0] if len(found) == 1 and len(found[0].values) == 1 else Group(found)
-        return self._traced(trace, started, [one.symbol for one in given], group, rebuild)
-
-    def _traced(self, trace: Trace, started: int, inputs: Sequence[Any], out: Symbol, rebuild: Any) -> CachedGraph:
-        """Return the graph of a trace that began at some time."""
-        known = self._guarded().arrays()
-        if any(written_since(raw_of(array), started) for array in known):
-            raise NotTraceableError(
-                f"{self.name} is hybridized, and its forward changes an array in place that it refers to, which would "
-                "happen once only, when it is traced. Return the new values; or leave the block unhybridized: call "
-                "hybridize(False) on it."
-            )
-        there = {id(array) for array in known}
-        made = [array for _, array in trace.captured if id(array) not in there]
-        if any(array._node is not None and not isinstance(array._node, Leaf) for array in made):
-            raise NotTraceableError(
-                f"{self.name} is hybridized, and its forward computes something of arrays that need gradients (they "
-                "have been given attach_grad()), and of no argument: a graph begins at what a block is given. Make "
-                "them parameters (gluon.Parameter, read with data()), give them as arguments, or leave the block "
-                "unhybridized: call hybridize(False) on it."
-            )
-        if trace.asked_for_shapes and not self._asks_for_shapes:
-            self._asks_for_shapes = True
-            self._graphs.clear()
-        named = self._parameters_by_name()
-        captured = [*trace.captured, *trace.parameters]
-        return CachedGraph(self.name, inputs, out, rebuild, named, captured, known if made else ())
+        """Return the graph of the block."""
+        return trace_arrays(self, leaves, form) if self._is_written_as_forward else trace_symbols(self, leaves, form)
 
     def _parameters_by_name(self) -> dict[str, Any]:
         return {parameter.name: parameter for parameter in self.collect_params().values()}
@@ -667,23 +579,7 @@ class HybridBlock(Block):
         MXNetError
             If the block has not been called since it was hybridized.
         """
-        if not self._cached_graph:
-            raise MXNetError(
-                f"{self.name}.export: there is no graph yet. Call hybridize(), then the block with a batch of data, "
-                "and then export."
-            )
-        out: Symbol = self._cached_graph[1]
-        sources = {**self._parameters_by_name(), **self._lasting}
-        arrays = {}
-        for kind, found in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
-            for name in found:
-                if name in sources:
-                    source = sources[name]
-                    arrays[f"{kind}:{name}"] = source._reduce() if isinstance(source, Parameter) else source
-        names = f"{os.fspath(path)}-symbol.json", f"{os.fspath(path)}-{epoch:04d}.params"
-        out.save(names[0], remove_amp_cast=remove_amp_cast)
-        nd.save(names[1], arrays)
-        return names
+        return export(self, path, epoch, remove_amp_cast)
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call a function on what operators compute, in this block or in the hybridized ones inside.
@@ -698,21 +594,3 @@ class HybridBlock(Block):
         self._callback, self._monitor_all = callback, monitor_all
         for child in self._children.values():
             child._callback, child._monitor_all = callback, monitor_all
-
-
-def _is_of_mxnet(array: Any) -> bool:
-    return bool(array._keeps_dtype)
-
-
-class _Regrouping:
-    """Puts the outputs of a graph together as `hybrid_forward` returned them."""
-
-    def __init__(self, form: Any, leaves: Sequence[Any]) -> None:
-        self._form = form
-        self._counts = [0 if leaf is None else len(leaf.values) for leaf in leaves]
-
-    def __call__(self, values: list[Any]) -> Any:
-        if 0 in self._counts:
-            left = iter(values)
-            values = [value for count in self._counts for value in ([next(left) for _ in range(count)] or [None])]
-        return _regroup(values, self._form)[0]
