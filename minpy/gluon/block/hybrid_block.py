@@ -395,7 +395,7 @@ class HybridBlock(Block):
         return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured)
 
     def _trace_of(self, like: NDArray) -> Trace:
-        return Trace(self.name, is_np_array() or not _is_of_mxnet(like), like)
+        return Trace(self.name, is_np_array() or not _is_of_mxnet(like), like, self._parameters_by_name())
 
     def _note_shapes_asked(self, trace: Trace) -> None:
         if trace.asked_for_shapes and not self._asks_for_shapes:

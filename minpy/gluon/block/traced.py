@@ -22,6 +22,7 @@ from minpy.core.errors import ArgumentError, NotTraceableError
 from minpy.core.nodes import Leaf
 from minpy.core.state import TRACES, leaving, tracing
 from minpy.gluon.block.places import place_in_program
+from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Value
 from minpy.ops.inference.partial_shapes import is_known
@@ -43,6 +44,8 @@ class Trace:
         Whether values have NumPy's semantics.
     like : Array
         An argument, whose class and device arrays get that are made.
+    parameters : mapping of str to Parameter
+        Those of the block and of all inside, by name.
 
     Attributes
     ----------
@@ -52,7 +55,7 @@ class Trace:
         Whether the forward has asked for a shape or dtype, so that its graph is for these only.
     """
 
-    def __init__(self, name: str, in_numpy: bool, like: Any) -> None:
+    def __init__(self, name: str, in_numpy: bool, like: Any, parameters: Mapping[str, Any]) -> None:
         self.name = name
         self.in_numpy = in_numpy
         self.context = like.context
@@ -64,7 +67,7 @@ class Trace:
         self._kept: list[Any] = []
         self._known_shapes: dict[Value, Any] = {}
         self._known_dtypes: dict[Value, Any] = {}
-        self._parameters: list[tuple[Symbol, Any]] = []
+        self._parameters = parameters
 
     def __enter__(self) -> Trace:
         traces, values = TRACES, vars(tracing)
@@ -106,7 +109,6 @@ class Trace:
         variable = parameter.var()
         if self.in_numpy:
             variable = variable.as_np_ndarray()
-        self._parameters.append((variable, parameter))
         return Traced(self, variable, self.in_numpy, "a parameter")
 
     def _variable(self, name: str, array: Any) -> Symbol:
@@ -132,11 +134,12 @@ class Trace:
         self.asked_for_shapes = True
         (value,) = one.values
         if value not in self._known_shapes or value not in self._known_dtypes:
-            for variable, parameter in self._parameters:
-                shape = parameter._shape
-                if shape is not None and all(shape):
-                    self._known_shapes[variable.values[0]] = shape
-                self._known_dtypes[variable.values[0]] = numpy.dtype(parameter.dtype)
+            for node in one.order:
+                parameter = self._parameters.get(node.name) if node.operator is None else None
+                if parameter is not None and Value(node) not in self._known_shapes:
+                    self._known_dtypes[Value(node)] = numpy.dtype(parameter.dtype)
+                    if is_complete(parameter._shape):
+                        self._known_shapes[Value(node)] = parameter._shape
             origin = "of the array that is given"
             dtypes = infer_dtypes(one.order, [(self._known_dtypes, origin)]).known
             shapes = infer_shapes(one.order, [(self._known_shapes, origin)], dtypes).known
