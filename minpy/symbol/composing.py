@@ -12,7 +12,7 @@ import numpy
 from minpy.core import dispatch
 from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute
-from minpy.core.errors import ArgumentError, MXNetError, describe, nearest, operator_error
+from minpy.core.errors import ArgumentError, MXNetError, NoValueError, describe, nearest, operator_error
 from minpy.core.operator import Operator
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
@@ -269,7 +269,8 @@ def _as_symbol(value: Any) -> Symbol:
 
 def _values(kind: str, argument: str, symbol: Any) -> list[Value]:
     if not isinstance(symbol, Symbol):
-        raise ArgumentError(
+        is_array = isinstance(symbol, (Array, numpy.ndarray))
+        raise (NoValueError if is_array else ArgumentError)(
             f"sym.{kind}: {argument} is {describe(symbol)}; expected a Symbol. Make a variable with "
             "mx.sym.var(name), and give its value when the graph is bound."
         )

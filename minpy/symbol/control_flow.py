@@ -122,7 +122,7 @@ def _values(value: Any, what: str) -> list[Value]:
 def _as_lists(value: Any) -> Any:
     """Return nested lists in which every symbol has one output."""
     if isinstance(value, Symbol):
-        return value if len(value) == 1 else [*value]
+        return value if len(value.values) == 1 else [*value]
     return [*map(_as_lists, value)] if isinstance(value, (list, tuple)) else value
 
 

@@ -361,7 +361,7 @@ class HybridBlock(Block):
         except NoValueError as error:
             raise NotTraceableError(
                 f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
-                f"{error} Choose with F.where or F.contrib.cond; or leave the block that does it unhybridized: call "
+                f"{error} Choose with F.where or F.contrib.cond, keep arrays with self.params.get_constant; or leave the block that does it unhybridized: call "
                 "hybridize(False) on it, or derive it from Block."
             ) from error
         found, out_form = _flatten(out, "output")
@@ -538,7 +538,8 @@ class HybridBlock(Block):
         """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
         waiting = [parameter for parameter in self._reg_params.values() if parameter._deferred_init]
         if waiting:
-            if any(not is_complete(parameter._shape) for parameter in waiting):
+            says = tracing.trace is None or type(self).infer_shape is not HybridBlock.infer_shape
+            if says and any(not is_complete(parameter._shape) for parameter in waiting):
                 asked = tracing.trace is not None and tracing.trace.asked_for_shapes
                 self.infer_shape(*args)
                 if tracing.trace is not None:  # what it says holds from now on, and for all arguments
