@@ -93,6 +93,17 @@ def composed(mx: Any) -> dict[str, Any]:
             out, states = self.cell.unroll(4, x, layout="NTC", merge_outputs=True)
             return out, states[0]
 
+    class Residual(gluon.HybridBlock):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            with self.name_scope():
+                self.conv = nn.Conv2D(3, 3, padding=1)
+                self.norm = nn.BatchNorm(momentum=0.5)
+                self.top = nn.Dense(2)
+
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return self.top(F.Pooling(x + F.relu(self.norm(self.conv(x))), kernel=(2, 2), stride=(2, 2)))
+
     def stacked() -> Any:
         cell = rnn.HybridSequentialRNNCell()
         with cell.name_scope():
@@ -102,6 +113,7 @@ def composed(mx: Any) -> dict[str, Any]:
 
     return {
         "several": (Several(prefix="net_"), (3, 4), (3, 4)),
+        "residual": (Residual(prefix="net_"), (2, 3, 6, 6)),
         "held": (Held(prefix="net_"), (2, 4)),
         "stacked": (Unrolled(stacked, prefix="net_"), (2, 4, 3)),
         "both_directions": (
