@@ -161,9 +161,13 @@ def test_a_buffer_may_be_filled_in_every_iteration():
         total.backward()
         assert x.grad.asnumpy().tolist() == [5, 16]
     with autograd.record():
-        y = c * x[0]  # the buffer is that of a freed graph now, unless it is written anew
+        y = c * 2  # the buffer is that of a freed graph now
     with pytest.raises(GraphFreedError):
         y.backward()
+    with autograd.record():
+        y = c * x[0]  # and a constant
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [float(c.sum().asscalar()), 0]
     with autograd.record():
         c[:] = 0
         y = c * x[0]
