@@ -358,6 +358,8 @@ def test_the_rate_beside_a_schedule_is_said():
     assert SGD(lr_scheduler=factor()).learning_rate == 0.3
     assert SGD(lr_scheduler=factor(), learning_rate=0.3).learning_rate == 0.3
     assert Adam(lr_scheduler=mx.lr_scheduler.CosineScheduler(5, base_lr=0.3)).learning_rate == 0.3
+    for given in ({}, {"learning_rate": 0.7}):  # its rate does not become the schedule's
+        assert mx.optimizer.Ftrl(lr_scheduler=factor(), **given).learning_rate == 0.3
 
 
 def test_float16_alone_warns_once_for_each_state():
@@ -482,6 +484,51 @@ def test_classes_cannot_be_changed_by_what_is_read():
             load_states(content)
     assert not hasattr(mx.lr_scheduler.LRScheduler, "base_lr")
     assert not hasattr(SGD, "base_lr")
+
+
+def _call(module: str, name: str, *arguments: bytes) -> bytes:
+    """Return the words of a pickle that call something."""
+    return f"c{module}\n{name}\n".encode() + b"(" + b"".join(arguments) + b"tR"
+
+
+def _forging() -> dict[str, bytes]:
+    """Return pickles that name nothing but what belongs into states, and would have NumPy take numbers for objects."""
+    pointer, number = b"C\x08" + b"\x10" * 8, b"J\x01\x00\x00\x00"
+    objects = _call("numpy", "dtype", b"V\x4f8\n", b"\x89", b"\x88")
+    state = b"(K\x03V|\nN(Va\nt}Va\n(" + objects + b"K\x00tsK\x08K\x01K\x00tb"
+    meaning = _call("numpy", "dtype", b"Vf8\n", b"\x89", b"\x88") + state
+    void = _call("numpy", "dtype", b"VV8\n", b"\x89", b"\x88") + state
+    empty = _call("numpy.core.multiarray", "_reconstruct", b"cnumpy\nndarray\n", b"(K\x00t", b"C\x01b")
+    return {
+        "memory of an array": _call("numpy", "ndarray", b"(" + number + b"t", objects, pointer),
+        "memory of a scalar": _call("numpy.core.multiarray", "scalar", void, pointer),
+        "members of a scalar": _call("builtins", "tuple", _call("numpy.core.multiarray", "scalar", void, pointer)),
+        "state of a dtype": meaning,
+        "state of an array": empty + b"(K\x01(K\x01t" + meaning + b"\x89" + pointer + b"tb",
+        "a scalar type": _call("numpy", "void", pointer, objects),
+        "an object type": _call("numpy", "object_", number),
+        "an array's class": _call("numpy.core.multiarray", "_reconstruct", b"cbuiltins\nint\n", b"(K\x00t", b"C\x01b"),
+        "a class": b"cmxnet.context\nContext\n(N}Vowned\nK\x01stb",
+        "a function": b"c_codecs\nencode\n(cbuiltins\nint\n)}Ntb",
+        "a list without end": _call("builtins", "list", _call("builtins", "range", b"I1000000000000\n")),
+        "a memo without end": b"Nr\xff\xff\xff\x7f0",
+    }
+
+
+@pytest.mark.parametrize("name", _forging())
+def test_pickles_that_would_forge_memory_are_refused(name):
+    with pytest.raises(FileFormatError, match=r"^optimizer states: "):
+        load_states(b"\x80\x03" + _forging()[name] + b".")
+    assert not hasattr(mx.Context, "owned")
+
+
+def test_numbers_and_strings_are_read_as_python_reads_them():
+    for dtype in (">f4", "<f8", "S3", "U2", "?"):
+        for protocol in range(6):
+            content = pickle.dumps(np.array([0, 1]).astype(dtype), protocol)
+            found, expected = load_states(content), pickle.loads(content)
+            assert found.dtype == expected.dtype
+            assert found.tolist() == expected.tolist()
 
 
 def _local() -> type:
