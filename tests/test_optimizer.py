@@ -486,6 +486,72 @@ def test_classes_cannot_be_changed_by_what_is_read():
     assert not hasattr(SGD, "base_lr")
 
 
+class Watched(Adam):
+    """Adam, one weight after the other: it overrides the update."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.seen: list[int] = []
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        self.seen.append(index)
+        super().update(index, weight, grad, state)
+
+
+class Few(SGD):
+    """SGD that says how many weights it is given at once."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.seen: list[int] = []
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        self.seen.append(len(index))
+        super().update_multi_precision(index, weight, grad, state)
+
+
+def _trained(optimizer: Any, at_once: bool, steps: tuple[tuple[int, ...], ...]) -> tuple[Any, ...]:
+    """Return weights and counts after updates of some of six weights at a time."""
+    optimizer.set_lr_mult({1: 0.5})
+    update, draw = get_updater(optimizer), np.random.RandomState(0)
+    weights = [nd.array(draw.randn(3)) for _ in range(6)]
+    for indices in steps:
+        grads = [nd.array(draw.randn(3)) for _ in indices]
+        if at_once:
+            update(list(indices), grads, [weights[one] for one in indices])
+        else:
+            for one, grad in zip(indices, grads, strict=True):
+                update(one, grad, weights[one])
+    return [weight.asnumpy().tolist() for weight in weights], optimizer._index_update_count, optimizer.num_update
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"wd": 0.1, "clip_gradient": 0.5}, {"rescale_grad": 0.25}, {"rescale_grad": 1e-20}, {"wd": 0.1}]
+)
+@pytest.mark.parametrize(("known", "overriding"), [(Adam, Watched), (SGD, Few)])
+def test_weights_at_once_are_updated_as_one_after_the_other(known, overriding, settings):
+    """Also where a weight was left out, so that counts differ; what is overridden is called."""
+    settings = {"learning_rate": 0.1, **({"momentum": 0.5} if known is SGD else {}), **settings}
+    steps = ((0, 1, 2, 3, 4, 5), (0, 2, 3, 4, 5), (1, 1, 0), (0, 1, 2, 3, 4, 5))
+    expected = _trained(known(**settings), False, steps)
+    assert _trained(known(**settings), True, steps) == expected
+    watched = overriding(**settings)
+    assert _trained(watched, True, steps) == expected
+    assert watched.seen == ([index for step in steps for index in step] if known is Adam else [4, 2, 4, 1, 3, 4, 2])
+
+
+def test_a_schedule_is_asked_as_often_as_weights_are_counted():
+    """Where counts differ, the count of one weight moves the rate of those that follow."""
+
+    def made(known: Any) -> Any:
+        return known(lr_scheduler=mx.lr_scheduler.FactorScheduler(1, 0.5, base_lr=0.25), learning_rate=0.25)
+
+    steps = ((1,), (1,), (1,), (0, 1, 2))
+    assert _trained(made(Adam), True, steps) == _trained(made(Adam), False, steps)
+    steps = ((5,), (5,), (0, 1, 2, 3, 5))
+    assert _trained(made(SGD), True, steps) == _trained(made(SGD), False, steps)
+
+
 def _call(module: str, name: str, *arguments: bytes) -> bytes:
     """Return the words of a pickle that call something."""
     return f"c{module}\n{name}\n".encode() + b"(" + b"".join(arguments) + b"tR"
