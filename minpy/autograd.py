@@ -28,7 +28,7 @@ from minpy.core.backward import head_gradient, require_recorded
 from minpy.core.errors import ArgumentError, NotRecordedError, describe
 from minpy.core.nodes import connect, record_node
 from minpy.core.ownership import owned
-from minpy.core.state import TRACES, Scope, questions, state, tracing
+from minpy.core.state import Scope, questions, state
 from minpy.custom.function import Function
 from minpy.namespaces import listing, missing
 from minpy.ndarray.ndarray import NDArray
@@ -72,7 +72,7 @@ def is_recording() -> bool:
     True
     """
     questions.recording = True
-    return state.recording if not TRACES or tracing.trace is None else bool(tracing.trace.is_recording())
+    return state.recording == 1  # 2 while a block is traced that is called outside of scopes that record
 
 
 def is_training() -> bool:
@@ -87,7 +87,7 @@ def is_training() -> bool:
     False
     """
     questions.training = True
-    return state.training
+    return bool(state.training)
 
 
 def set_recording(is_recording: bool) -> bool:
@@ -110,7 +110,7 @@ def set_recording(is_recording: bool) -> bool:
     >>> autograd.set_recording(False)
     True
     """
-    previous = state.recording
+    previous = state.recording == 1
     state.recording = bool(is_recording)
     return previous
 
@@ -135,7 +135,7 @@ def set_training(train_mode: bool) -> bool:
     >>> autograd.set_training(False)
     True
     """
-    previous = state.training
+    previous = bool(state.training)
     state.training = bool(train_mode)
     return previous
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from minpy.core.array import Array, last_write, written_since
+from minpy.core.array import Array
 from minpy.core.dispatch import meet
 from minpy.core.errors import MXNetError
 from minpy.gluon.parameter import Parameter
@@ -32,11 +32,8 @@ class CachedGraph:
         Puts the outputs, a list, together as the block returns them; None: there is one, and it is returned.
     parameters : mapping of str to Parameter
         By their names.
-    captured : sequence of (Symbol, Array or Parameter)
-        Variables that stand for other arrays, and parameters.
-    watched : sequence of Array
-        What some captured array was computed of when the block was traced: with other values there, the graph no longer
-        holds.
+    captured : sequence of (Symbol, Array)
+        Variables that stand for other arrays.
 
     Raises
     ------
@@ -52,10 +49,7 @@ class CachedGraph:
         rebuild: Callable[[list[Any]], Any] | None,
         parameters: Mapping[str, Parameter],
         captured: Sequence[tuple[Symbol, Any]] = (),
-        watched: Sequence[Any] = (),
     ) -> None:
-        self._watched = [array._data for array in watched if isinstance(array, Array)]
-        self._looked = last_write()
         self.inputs = inputs
         self.out = out
         self.compiled = Compiled(out.values)
@@ -78,16 +72,6 @@ class CachedGraph:
         self.parameters = [source for source in self.sources if isinstance(source, Parameter)]
         self._rebuild = rebuild
         self.has_no_program = False  # whether shapes in it depend on values
-
-    def is_outdated(self) -> bool:
-        """Tell whether an array has been changed that the graph has something computed of."""
-        looked, self._looked = self._looked, last_write()
-        return any(written_since(data, looked) for data in self._watched)
-
-    def lasting(self) -> dict[str, Any]:
-        """Return parameters and captured arrays by the names of their variables."""
-        pairs = zip(self.compiled.variables, self.sources, strict=True)
-        return {node.name: source for node, source in pairs if type(source) is not int}
 
     def _arrays(self, leaves: Sequence[Any]) -> tuple[list[Array], Any]:
         """Return the arrays of all variables, and the one whose class and context the outputs get."""

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy
+
 from minpy import ndarray as nd
 from minpy import symbol
 from minpy.context import Context, current_context
@@ -14,24 +16,26 @@ from minpy.core.errors import (
     ArgumentError,
     ContextError,
     MXNetError,
+    NotTraceableError,
+    NoValueError,
     ShapeError,
     UnknownShapeError,
     describe,
 )
-from minpy.core.state import TRACES, questions, state, tracing
+from minpy.core.state import TRACES, Scope, questions, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
-from minpy.gluon.block.exporting import export
 from minpy.gluon.block.guards import CHANGES, Guards
-from minpy.gluon.block.nesting import _flatten
-from minpy.gluon.block.templates import Keywords, filled, key_of, template_of
+from minpy.gluon.block.modes import AsWritten, Modes
+from minpy.gluon.block.nesting import _flatten, _regroup
+from minpy.gluon.block.places import place_in_program
+from minpy.gluon.block.templates import Keywords, Unkeyed, filled, key_of, split, template_of
 from minpy.gluon.block.traced import Trace, Traced
-from minpy.gluon.block.tracing import trace_arrays, trace_symbols
 from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.ndarray import NDArray
-from minpy.symbol import Symbol
+from minpy.symbol import Group, Symbol
 
 __all__ = ["HybridBlock"]
 
@@ -39,9 +43,9 @@ _MOST_GRAPHS = 32
 # Attributes of all blocks, which say nothing of what one computes.
 _INTERNAL = frozenset(
     """
-    _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op
-    _cached_op_args _callback _changes _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs
-    _guards _in_format _lasting _monitor_all _name _out_format _params _prefix _reg_params _retraced _scope
+    _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op _cached_op_args
+    _callback _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs _guards _in_format _monitor_all
+    _name _out_format _params _prefix _reg_params _retraced _scope
     """.split()  # noqa: SIM905
 )
 
@@ -111,7 +115,6 @@ class HybridBlock(Block):
         self._cached_graph: tuple[Any, ...] = ()
         self._cached_op: Any = None
         self._cached_op_args: list[Any] = []
-        self._lasting: dict[str, Any] = {}
         self._in_format: Any = None
         self._out_format: Any = None
 
@@ -122,20 +125,15 @@ class HybridBlock(Block):
             "_cached_graph": (),
             "_cached_op": None,
             "_cached_op_args": [],
-            "_lasting": {},
         }
         return {**vars(self), **forgotten}
 
     def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
         if name not in _INTERNAL:
-            CHANGES.note(self)
+            CHANGES.count += 1
+        super().__setattr__(name, value)
         if isinstance(value, HybridBlock):
             self._clear_cached_op()
-
-    def __delattr__(self, name: str) -> None:
-        super().__delattr__(name)
-        CHANGES.note(self)
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Make a block one of those inside; see `Block.register_child`.
@@ -154,7 +152,6 @@ class HybridBlock(Block):
             )
         super().register_child(block, name)
         self._clear_cached_op()
-        CHANGES.note(self)
 
     # -- hybridizing -----------------------------------------------------------------------------------------------
 
@@ -268,7 +265,7 @@ class HybridBlock(Block):
         else:
             leaves, form = [*args], None  # arrays and nothing else, as it is mostly
         graph = self._graphs.get(self._key(leaves, form))
-        if graph is None or (graph._watched and graph.is_outdated()):
+        if graph is None:
             graph = self._trace_noting(leaves, self._taken_apart(args)[1] if form is None else form, form)
         return graph, leaves
 
@@ -276,35 +273,46 @@ class HybridBlock(Block):
         """Return the arrays among nested arguments, and the form that they are in."""
         if self._is_written_as_forward:
             leaves: list[Any] = []
-            return leaves, template_of(args, leaves)
+            form = template_of(args, leaves, (NDArray, numpy.ndarray))
+            like = next(leaf for leaf in leaves if isinstance(leaf, NDArray))
+            return [leaf if isinstance(leaf, NDArray) else like._like(leaf) for leaf in leaves], form
         return _flatten(args, "input")
 
     def _key(self, leaves: Sequence[Any], form: Any) -> Any:
         """Return what a graph is for: the form of arguments, and what tracing has asked for."""
-        known: Any = len(leaves)
-        if form is not None:
-            known = key_of(form) if self._is_written_as_forward else repr(form)
+        known = len(leaves) if form is None else key_of(form) if self._is_written_as_forward else repr(form)
         if not self._asks_for_training and not self._asks_for_shapes and not self._asks_for_recording:
             return known, is_np_array()
         key: list[Any] = [known, is_np_array()]
         if self._asks_for_training:
-            key.append(("training", state.training))
+            key.append(bool(state.training))
         if self._asks_for_recording:
-            key.append(("recording", state.recording))
+            key.append(state.recording == 1)
         if self._asks_for_shapes:
             key += [None if leaf is None else (leaf.shape, leaf.dtype, leaf.context) for leaf in leaves]
         return tuple(key)
 
     def _trace_noting(self, leaves: list[Any], form: Any, short: Any) -> CachedGraph:
         """Trace the block, and note what the graph is for."""
+        blocks: dict[int, Block] = {}
+        self.apply(lambda block: blocks.setdefault(id(block), block))
+        attributes = [(block, dict(vars(block))) for block in blocks.values()]
+        # As things are before the trace: what that changes is seen at the next call.
+        guards = self._guards or Guards(blocks.values(), _INTERNAL)
         before = questions.training, questions.recording
         questions.training = questions.recording = False
+        recording = 1 if state.recording == 1 else 2
         try:
-            graph = self._trace(leaves, form)
+            with Scope(recording, int(state.training)), Modes(self.name):  # type: ignore[arg-type]
+                graph = self._trace_forward(leaves, form) if self._is_written_as_forward else self._trace(leaves, form)
+            _restore(attributes, self.name)
             asked = questions.training, questions.recording
+        except BaseException:
+            _restore(attributes, None)
+            raise
         finally:
-            questions.training |= before[0]
-            questions.recording |= before[1]
+            questions.training = before[0] or questions.training
+            questions.recording = before[1] or questions.recording
         if (asked[0] and not self._asks_for_training) or (asked[1] and not self._asks_for_recording):
             self._asks_for_training |= asked[0]
             self._asks_for_recording |= asked[1]
@@ -313,25 +321,86 @@ class HybridBlock(Block):
         while len(self._graphs) >= _MOST_GRAPHS:
             del self._graphs[next(iter(self._graphs))]
         self._graphs[key] = graph
-        self._guarded()
+        self._guards = guards
         if not self._cached_graph:
-            self._lasting = graph.lasting()
             self._in_format = form
             self._cached_graph = ([one for one in graph.inputs if one is not None], graph.out)
             self._cached_op = graph.operator
         return graph
 
-    def _guarded(self) -> Guards:
-        """Return what the traces hold for."""
-        if self._guards is None:
-            blocks: dict[int, Block] = {}
-            self.apply(lambda block: blocks.setdefault(id(block), block))
-            self._guards = Guards(blocks.values(), _INTERNAL)
-        return self._guards
+    def _input_variables(self, leaves: Sequence[Any]) -> list[str]:
+        return ["data"] if len(leaves) == 1 else [f"data{index}" for index in range(len(leaves))]
 
     def _trace(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
-        """Return the graph of the block."""
-        return trace_arrays(self, leaves, form) if self._is_written_as_forward else trace_symbols(self, leaves, form)
+        """Return the graph that `hybrid_forward` makes of symbols."""
+        written: list[Block] = []
+        self.apply(lambda block: written.append(block) if getattr(block, "_is_written_as_forward", False) else None)
+        if not written:
+            return self._trace_symbols(leaves, form, None)
+        like = next(leaf for leaf in leaves if leaf is not None)
+        with self._trace_of(like) as trace:
+            graph = self._trace_symbols(leaves, form, trace)
+        return graph
+
+    def _trace_symbols(self, leaves: Sequence[Any], form: Any, trace: Trace | None) -> CachedGraph:
+        inputs: list[Any] = [
+            None if leaf is None else symbol.var(name)
+            for leaf, name in zip(leaves, self._input_variables(leaves), strict=True)
+        ]
+        if trace is not None:  # which children are given that define `forward`
+            for one, leaf in zip(inputs, leaves, strict=True):
+                if leaf is not None:
+                    trace.know(one, leaf)
+        if is_np_array():
+            inputs = [None if one is None else one.as_np_ndarray() for one in inputs]
+        grouped = _regroup(inputs, form)[0]
+        own = {name: self._variable(parameter) for name, parameter in self._reg_params.items()}
+        try:
+            with self.name_scope():
+                out = self.hybrid_forward(symbol, *grouped, **own)
+        except NoValueError as error:
+            raise NotTraceableError(
+                f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
+                f"{error} Choose with F.where or F.contrib.cond, keep arrays with self.params.get_constant; or leave the block that does it unhybridized: call "
+                "hybridize(False) on it, or derive it from Block."
+            ) from error
+        found, out_form = _flatten(out, "output")
+        self._out_format = out_form
+        out_symbols = [one for one in found if one is not None]
+        if not out_symbols:
+            raise ArgumentError(f"{self.name}: hybrid_forward returned {describe(out)}; expected symbols.")
+        rebuild = None if out_form == 0 else _Regrouping(out_form, found)
+        group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
+        captured = () if trace is None else trace.captured
+        if trace is not None:
+            self._note_shapes_asked(trace)
+        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), captured)
+
+    def _trace_forward(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
+        """Return the graph that `forward` makes of stand-ins for arrays."""
+        with self._trace_of(leaves[0]) as trace:
+            given = [
+                trace.argument(name, leaf) for name, leaf in zip(self._input_variables(leaves), leaves, strict=True)
+            ]
+            out = self._call_as_written(*split(filled(form, given)))
+            found: list[Any] = []
+            out_form = template_of(trace.unwrapped(out), found, Symbol)
+        if not found:
+            raise ArgumentError(f"{self.name}: forward returned {describe(out)}; expected arrays.")
+        self._out_format = out_form
+        rebuild = lambda values: filled(out_form, values)
+        group = found[0] if len(found) == 1 and len(found[0].values) == 1 else Group(found)
+        inputs = [one.symbol for one in given]
+        self._note_shapes_asked(trace)
+        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured)
+
+    def _trace_of(self, like: NDArray) -> Trace:
+        return Trace(self.name, is_np_array() or not _is_of_mxnet(like), like, self._parameters_by_name())
+
+    def _note_shapes_asked(self, trace: Trace) -> None:
+        if trace.asked_for_shapes and not self._asks_for_shapes:
+            self._asks_for_shapes = True
+            self._graphs.clear()
 
     def _parameters_by_name(self) -> dict[str, Any]:
         return {parameter.name: parameter for parameter in self.collect_params().values()}
@@ -430,7 +499,7 @@ class HybridBlock(Block):
         """
         first = x if isinstance(x, (NDArray, Symbol)) else self._first(x, args)
         if isinstance(first, NDArray):
-            if self._active:
+            if self._active and not tracing.as_written:
                 return self._call_cached_op(x, *args)
             context = first.context
             try:
@@ -450,28 +519,31 @@ class HybridBlock(Block):
 
     def _call_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a block that defines `forward`, outside of traces."""
-        if not self._active:
+        if not self._active or tracing.as_written:
             return self._call_as_written(args, kwargs)
         if kwargs:
             bound = inspect.signature(self.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
             args = (*bound.args, Keywords(bound.kwargs)) if bound.kwargs else bound.args
         for before in [*self._forward_pre_hooks.values()]:
-            before(self, args)
+            before(self, split(args)[0])
         leaves: list[Any] = []
         template_of(args, leaves)
-        out = self._call_cached_op(*args) if leaves else self._call_as_written(args, {})
+        out = self._call_cached_op(*args) if leaves else self._call_as_written(*split(args))
         for after in [*self._forward_hooks.values()]:
-            after(self, args, out)
+            after(self, split(args)[0], out)
         return out
 
     def _call_as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
-        if args and type(args[-1]) is Keywords:
-            args, kwargs = args[:-1], args[-1]
         waiting = [parameter for parameter in self._reg_params.values() if parameter._deferred_init]
         if waiting:
-            if any(not is_complete(parameter._shape) for parameter in waiting):
+            says = tracing.trace is None or type(self).infer_shape is not HybridBlock.infer_shape
+            if says and any(not is_complete(parameter._shape) for parameter in waiting):
+                asked = tracing.trace is not None and tracing.trace.asked_for_shapes
                 self.infer_shape(*args)
+                if tracing.trace is not None:  # what it says holds from now on, and for all arguments
+                    tracing.trace.asked_for_shapes = asked
             if tracing.trace is None:
                 for parameter in waiting:
                     parameter._finish_deferred_init()
@@ -481,16 +553,15 @@ class HybridBlock(Block):
 
     def _call_in_trace(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the block while one that it is inside of is traced."""
-        leaves: list[Any] = []
         if self._is_written_as_forward:
-            form = template_of((args, kwargs), leaves, Symbol)
-            args, kwargs = filled(form, [trace.wrapped(one, trace.in_numpy) for one in leaves])
-            for before in [*self._forward_pre_hooks.values()]:
-                before(self, args)
-            out = self._call_as_written(args, kwargs)
-            for after in [*self._forward_hooks.values()]:
-                after(self, args, out)
-            return trace.unwrapped(out) if leaves else out
+            symbols: list[Any] = []
+            template_of((args, kwargs), symbols, Symbol)
+            if not symbols:
+                return self._call_as_written(args, kwargs)
+            # In `hybrid_forward` of a block around it.
+            given = trace.wrapped(args, trace.in_numpy), trace.wrapped(kwargs, trace.in_numpy)
+            return trace.unwrapped(self._call_as_written(*given))
+        leaves: list[Any] = []
         template_of((args, kwargs), leaves, (Traced, NDArray))
         if not leaves:  # symbols: what `hybrid_forward` of a block around it computes
             return super().__call__(*args, **kwargs)
@@ -513,7 +584,10 @@ class HybridBlock(Block):
 
     def _call_cached_op(self, *args: Any) -> Any:
         """Call the graph that the block has become."""
-        graph, leaves = self._cached(args)
+        try:
+            graph, leaves = self._cached(args)
+        except Unkeyed:
+            return self._call_as_it_is(args)
         if graph.has_no_program:
             return self._call_as_it_is(args)
         try:
@@ -529,15 +603,8 @@ class HybridBlock(Block):
 
     def _call_as_it_is(self, args: Sequence[Any]) -> Any:
         """Run the block unhybridized, and those inside as well."""
-        was_active: list[HybridBlock] = []
-        self.apply(lambda block: was_active.append(block) if isinstance(block, HybridBlock) and block._active else None)
-        try:
-            for block in was_active:
-                block._active = False
-            return self._call_as_written(tuple(args), {}) if self._is_written_as_forward else self.forward(*args)
-        finally:
-            for block in was_active:
-                block._active = True
+        with AsWritten():
+            return self._call_as_written(*split(args)) if self._is_written_as_forward else self.forward(*args)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Return what the block computes, with functions of `F`. Subclasses define it.
@@ -579,7 +646,20 @@ class HybridBlock(Block):
         MXNetError
             If the block has not been called since it was hybridized.
         """
-        return export(self, path, epoch, remove_amp_cast)
+        if not self._cached_graph:
+            raise MXNetError(
+                f"{self.name}.export: there is no graph yet. Call hybridize(), then the block with a batch of data, "
+                "and then export."
+            )
+        out: Symbol = self._cached_graph[1]
+        parameters = {parameter.name: parameter for parameter in self.collect_params().values()}
+        arrays = {}
+        for kind, found in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
+            arrays.update({f"{kind}:{name}": parameters[name]._reduce() for name in found if name in parameters})
+        names = f"{os.fspath(path)}-symbol.json", f"{os.fspath(path)}-{epoch:04d}.params"
+        out.save(names[0], remove_amp_cast=remove_amp_cast)
+        nd.save(names[1], arrays)
+        return names
 
     def register_op_hook(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
         """Call a function on what operators compute, in this block or in the hybridized ones inside.
@@ -594,3 +674,47 @@ class HybridBlock(Block):
         self._callback, self._monitor_all = callback, monitor_all
         for child in self._children.values():
             child._callback, child._monitor_all = callback, monitor_all
+
+
+def _restore(attributes: Sequence[tuple[Block, dict[str, Any]]], name: str | None) -> None:
+    """Give blocks back what a trace has replaced by stand-ins, which have no values.
+
+    Raises
+    ------
+    NotTraceableError
+        If there were any, with the name of the block that was traced.
+    """
+    found = ""
+    for block, before in attributes:
+        for key, value in [*vars(block).items()]:
+            if key in _INTERNAL or value is before.get(key) or not isinstance(value, (Traced, list, tuple, dict)):
+                continue
+            leaves: list[Any] = []
+            template_of(value, leaves, Traced)
+            if leaves:
+                found = f"{block.name} stores what it computes in an attribute, {key!r}"
+                vars(block).pop(key)
+                vars(block).update({key: before[key]} if key in before else {})
+    if found and name is not None:
+        raise NotTraceableError(
+            f"{name} is hybridized, and the forward of {found}: a graph cannot. Return it, and give it back as an "
+            "argument; or leave the block that does it unhybridized: call hybridize(False) on it."
+        )
+
+
+def _is_of_mxnet(array: Any) -> bool:
+    return bool(array._keeps_dtype)
+
+
+class _Regrouping:
+    """Puts the outputs of a graph together as `hybrid_forward` returned them."""
+
+    def __init__(self, form: Any, leaves: Sequence[Any]) -> None:
+        self._form = form
+        self._counts = [0 if leaf is None else len(leaf.values) for leaf in leaves]
+
+    def __call__(self, values: list[Any]) -> Any:
+        if 0 in self._counts:
+            left = iter(values)
+            values = [value for count in self._counts for value in ([next(left) for _ in range(count)] or [None])]
+        return _regroup(values, self._form)[0]

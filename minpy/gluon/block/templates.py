@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError
+from minpy.context import Context
+from minpy.graph.tracing.captures import PLAIN
 from minpy.ndarray import NDArray
 
-__all__ = ["Keywords", "filled", "key_of", "template_of"]
+__all__ = ["Keywords", "Unkeyed", "filled", "key_of", "split", "template_of"]
 
 
-class Keywords(dict[str, Any]):
-    """What a block is called with by name: the last of its arguments."""
+_CONSTANT: tuple[Any, ...] = (*PLAIN, type, FunctionType, Context)
 
 
 class _Place:
@@ -29,6 +30,45 @@ class _Place:
         return f"<{self.index}>"
 
 
+class Unkeyed(TypeError):
+    """There is a value among arguments that may change without its being seen."""
+
+
+class Keywords(dict[str, Any]):
+    """Arguments by keyword, which stand behind those by position."""
+
+
+def split(values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments by position, and those by keyword."""
+    if values and type(values[-1]) is Keywords:
+        return tuple(values[:-1]), dict(values[-1])
+    return tuple(values), {}
+
+
+def key_of(template: Any) -> Any:
+    """Return a key that is equal for equal templates, of equal types.
+
+    Raises
+    ------
+    Unkeyed
+        For values that may change without its being seen.
+    """
+    kind = type(template)
+    if kind is _Place:
+        return template.index
+    if isinstance(template, (list, tuple)):
+        return kind, *map(key_of, template)
+    if isinstance(template, dict):
+        return kind, *((key, key_of(value)) for key, value in template.items())
+    if kind is slice:
+        return kind, key_of(template.start), key_of(template.stop), key_of(template.step)
+    if isinstance(template, (float, complex, numpy.inexact)):
+        return kind, repr(template)  # NaN is no key, and -0.0 another than 0.0
+    if isinstance(template, _CONSTANT):
+        return kind, template
+    raise Unkeyed(f"{kind.__name__} in the place of an array or a plain value")
+
+
 def template_of(value: Any, leaves: list[Any], kinds: Any = NDArray) -> Any:
     """Return nested values with places for those of some kinds, which are added to `leaves`; all else stays."""
     if isinstance(value, kinds):
@@ -38,8 +78,8 @@ def template_of(value: Any, leaves: list[Any], kinds: Any = NDArray) -> Any:
         parts = [template_of(part, leaves, kinds) for part in value]
         return parts if isinstance(value, list) else _as_tuple(value, parts)
     if isinstance(value, dict):
-        kind = Keywords if type(value) is Keywords else dict
-        return kind((key, template_of(part, leaves, kinds)) for key, part in value.items())
+        parts = {key: template_of(part, leaves, kinds) for key, part in value.items()}
+        return Keywords(parts) if type(value) is Keywords else parts
     return value
 
 
@@ -55,47 +95,6 @@ def filled(template: Any, values: Sequence[Any]) -> Any:
         parts = [filled(part, values) for part in template]
         return parts if isinstance(template, list) else _as_tuple(template, parts)
     if isinstance(template, dict):
-        kind = Keywords if type(template) is Keywords else dict
-        return kind((key, filled(part, values)) for key, part in template.items())
+        parts = {key: filled(part, values) for key, part in template.items()}
+        return Keywords(parts) if type(template) is Keywords else parts
     return template
-
-
-class _Same:
-    """Stands for a value that is compared by identity only, and keeps it alive."""
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other._value is self._value
-
-    def __hash__(self) -> int:
-        return id(self._value)
-
-
-def key_of(template: Any) -> Any:
-    """Return what tells templates apart: their forms, and the values in them that are no arrays.
-
-    Raises
-    ------
-    ArgumentError
-        For an array of NumPy's, which would become part of a graph.
-    """
-    if isinstance(template, _Place):
-        return _Place, template.index
-    if isinstance(template, (list, tuple)):
-        return type(template), tuple(map(key_of, template))
-    if isinstance(template, dict):
-        return type(template), tuple([(key, key_of(part)) for key, part in template.items()])
-    if isinstance(template, numpy.ndarray):
-        raise ArgumentError(
-            f"An input of a hybridized block is a numpy.ndarray of shape {template.shape}; expected an array of "
-            "minpy's. Make it one with mx.np.array(...) or mx.nd.array(...)."
-        )
-    if isinstance(template, (float, complex, numpy.inexact)):  # nan is not equal to itself, and -0.0 is equal to 0.0
-        return type(template), repr(template)
-    try:
-        hash(template)
-    except TypeError:
-        return _Same(template)
-    return type(template), template

@@ -2,51 +2,39 @@
 
 Blocks of MXNet 2's kind define `forward(self, x)` with functions of `mx.np` and `mx.npx`, and read their parameters
 with `data()`. When such a block is hybridized, its forward runs once on `Traced` values, and what is done to them
-becomes a graph, as what `hybrid_forward` does to symbols. Arrays that it refers to become inputs of the
-graph, by reference.
+becomes a graph, as what `hybrid_forward` does to symbols. Arrays that it refers to become
+inputs of the graph, by reference.
 """
 
 from __future__ import annotations
 
-import os
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from operator import methodcaller
 from typing import Any, NoReturn
 
 import numpy
 
 from minpy import symbol
 from minpy.core import dispatch
-from minpy.core.array import Array, raw_of
+from minpy.core.array import Array, now, raw_of
 from minpy.core.errors import ArgumentError, NotTraceableError
-from minpy.core.state import TRACES, Scope, leaving, state, tracing
+from minpy.core.nodes import Leaf
+from minpy.core.state import TRACES, leaving, tracing
+from minpy.gluon.block.places import place_in_program
+from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Value
-from minpy.ndarray import NDArray
-from minpy.ndarray.placement import place
-from minpy.numpy.ndarray import ndarray
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.registry import OPERATORS
 from minpy.symbol import Symbol
 
-__all__ = ["Trace", "Traced", "place_in_program"]
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-
-
-def place_in_program(error: BaseException | None = None) -> str:
-    """Return the line of the program that runs now, or in which an error was raised: the innermost outside minpy."""
-    frames = traceback.extract_stack() if error is None else traceback.extract_tb(error.__traceback__)
-    for frame in reversed(frames):
-        if not frame.filename.startswith(_PACKAGE) and not frame.filename.startswith("<frozen"):
-            return f"{frame.filename}:{frame.lineno}" + (f", `{frame.line}`" if frame.line else "")
-    return "an unknown line"
+__all__ = ["Trace", "Traced"]
 
 
 class Trace:
-    """One run of a block's forward on stand-ins: see `run`.
+    """One run of a block's forward on stand-ins. Used in a `with` statement.
 
     Parameters
     ----------
@@ -54,54 +42,43 @@ class Trace:
         Of the block.
     in_numpy : bool
         Whether values have NumPy's semantics.
-    context : Context
-        The device that the arguments are on.
+    like : Array
+        An argument, whose class and device arrays get that are made.
+    parameters : mapping of str to Parameter
+        Those of the block and of all inside, by name.
 
     Attributes
     ----------
     captured : list of (Symbol, Array)
         The variables that stand for arrays that the forward refers to.
-    parameters : list of (Symbol, Parameter)
-        The variables that stand for parameters.
     asked_for_shapes : bool
         Whether the forward has asked for a shape or dtype, so that its graph is for these only.
     """
 
-    def __init__(self, name: str, in_numpy: bool, context: Any) -> None:
+    def __init__(self, name: str, in_numpy: bool, like: Any, parameters: Mapping[str, Any]) -> None:
         self.name = name
         self.in_numpy = in_numpy
-        self.context = context
+        self.context = like.context
+        self._like = like
+        self._start = now()
         self.captured: list[tuple[Symbol, Any]] = []
         self.asked_for_shapes = False
         self._variables: dict[int, Symbol] = {}
-        self._foreign: dict[int, NDArray] = {}
-        self._is_recorded = state.recording
+        self._kept: list[Any] = []
         self._known_shapes: dict[Value, Any] = {}
         self._known_dtypes: dict[Value, Any] = {}
-        self.parameters: list[tuple[Symbol, Any]] = []
+        self._parameters = parameters
 
     def __enter__(self) -> Trace:
-        values = vars(tracing)
-        before = values.copy()
-        TRACES.append(self)
-        leave = partial(values.update, before)
-        values["leave"], values["trace"] = leave, self
+        traces, values = TRACES, vars(tracing)
+        before = {"trace": tracing.trace, "leave": tracing.leave}
+        undone = [partial(values.update, before), partial(traces.remove, self)]
+        leave = partial(any, map(methodcaller("__call__"), undone))  # in C; none of them returns anything
+        traces += [self]
+        values |= {"trace": self, "leave": leave}
         return self
 
     __exit__ = leaving(tracing)
-
-    def run(self, function: Callable[[], Any]) -> Any:
-        """Return what a function returns that runs while this trace notes what it does.
-
-        Arrays are recorded, as far as they need gradients: those that are made while tracing tell by that whether they
-        depend on one that does.
-        """
-        try:
-            with Scope(True, None), self:
-                return function()
-        finally:
-            if self in TRACES:
-                TRACES.remove(self)
 
     # -- variables ---------------------------------------------------------------------------------------------------
 
@@ -113,7 +90,17 @@ class Trace:
         """Return what stands for an array that the forward refers to."""
         found = self._variables.get(id(array))
         if found is None:
-            found = self._variables[id(array)] = self._variable(f"captured{len(self.captured)}", array)
+            node = None if isinstance(array, numpy.ndarray) else array._node
+            if node is not None and type(node) is not Leaf and node.sequence > self._start:
+                raise NotTraceableError(
+                    f"{self.name} is hybridized, and at {place_in_program()} its forward computes with an array of "
+                    "other arrays that need gradients and are no arguments of it: its gradient would be lost. Make "
+                    "them Parameters and read them with data(), or give them as arguments."
+                )
+            self._kept.append(array)  # so that nothing else gets its id
+            if isinstance(array, numpy.ndarray):
+                array = self._like._like(array)
+            found = self._variables[id(self._kept[-1])] = self._variable(f"captured{len(self.captured)}", array)
             self.captured.append((found, array))
         return Traced(self, found, not getattr(array, "_keeps_dtype", False), "an array that it refers to")
 
@@ -122,7 +109,6 @@ class Trace:
         variable = parameter.var()
         if self.in_numpy:
             variable = variable.as_np_ndarray()
-        self.parameters.append((variable, parameter))
         return Traced(self, variable, self.in_numpy, "a parameter")
 
     def _variable(self, name: str, array: Any) -> Symbol:
@@ -132,12 +118,8 @@ class Trace:
 
     def know(self, variable: Symbol, array: Any) -> None:
         """Note the shape and dtype of what a variable stands for."""
-        (value,), raw = variable.values, raw_of(array)
-        self._known_shapes[value], self._known_dtypes[value] = raw.shape, raw.dtype
-
-    def is_recording(self) -> bool:
-        """Tell whether the call is recorded that is traced: here all is, but for what users except."""
-        return self._is_recorded and state.recording
+        raw = raw_of(array)
+        self._known_shapes[variable.values[0]], self._known_dtypes[variable.values[0]] = raw.shape, raw.dtype
 
     # -- facts -------------------------------------------------------------------------------------------------------
 
@@ -152,11 +134,12 @@ class Trace:
         self.asked_for_shapes = True
         (value,) = one.values
         if value not in self._known_shapes or value not in self._known_dtypes:
-            for variable, parameter in self.parameters:
-                shape = parameter._shape
-                if shape is not None and all(shape):
-                    self._known_shapes[variable.values[0]] = shape
-                self._known_dtypes[variable.values[0]] = numpy.dtype(parameter.dtype)
+            for node in one.order:
+                parameter = self._parameters.get(node.name) if node.operator is None else None
+                if parameter is not None and Value(node) not in self._known_shapes:
+                    self._known_dtypes[Value(node)] = numpy.dtype(parameter.dtype)
+                    if is_complete(parameter._shape):
+                        self._known_shapes[Value(node)] = parameter._shape
             origin = "of the array that is given"
             dtypes = infer_dtypes(one.order, [(self._known_dtypes, origin)]).known
             shapes = infer_shapes(one.order, [(self._known_shapes, origin)], dtypes).known
@@ -198,25 +181,16 @@ class Trace:
         if isinstance(value, Array):
             return self.capture(value).symbol
         if isinstance(value, numpy.ndarray) and value.ndim:
-            return self.capture(self._shared(value)).symbol
+            return self.capture(value).symbol
         if type(value) in (list, tuple):
             return type(value)(map(self.unwrapped, value))
         if isinstance(value, dict):
             return {key: self.unwrapped(one) for key, one in value.items()}
         return value
 
-    def _shared(self, value: numpy.ndarray) -> NDArray:
-        """Return an array of ours on the memory of one of NumPy's."""
-        there = self._foreign.get(id(value))
-        if there is None:
-            there = self._foreign[id(value)] = place(ndarray, value, self.context)
-        return there
-
     def wrapped(self, value: Any, in_numpy: bool) -> Any:
         """Return nested values with stand-ins in the place of symbols."""
         if isinstance(value, Symbol):
-            if not state.recording:  # inside `with autograd.pause():`
-                value = OPERATORS["BlockGrad"](value)
             parts = [Traced(self, _kind(Symbol([one]), in_numpy), in_numpy) for one in value.values]
             return parts[0] if len(parts) == 1 else parts
         if isinstance(value, (list, tuple)):
@@ -364,7 +338,7 @@ class Traced:
 
     def _sharing(self, answer: Any, name: str) -> Any:
         """Note of values that one may be a view of the other: a change of one would have to change both."""
-        if name in (_VIEWS if self._in_numpy else _VIEWS_OF_MXNET):
+        if name in _VIEWS and self._in_numpy:
             self._may_share = True
             for one in answer if isinstance(answer, (list, tuple)) else [answer]:
                 one._may_share = True
@@ -373,6 +347,8 @@ class Traced:
     # -- methods ---------------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_data":
+            self._asked("writes it into an array")
         if not name.startswith("__"):
             if name in _OF_ARRAYS:
                 if name in ("asnumpy", "asscalar", "item", "tolist", "wait_to_read"):
@@ -392,7 +368,7 @@ class Traced:
     def __getitem__(self, key: Any) -> Any:
         answer = self.trace.call(lambda one, index: one.as_np_ndarray()[index], (self, key), {}, self._in_numpy)
         if not self._in_numpy and not answer.shape:
-            answer = answer.reshape((1,))
+            return answer.reshape((1,))
         return self._sharing(answer, "getitem")
 
     def reshape(self, *lengths: Any, **keywords: Any) -> Any:
@@ -402,13 +378,11 @@ class Traced:
                 self.trace.call(type(self.symbol).reshape, (self, *lengths), keywords, True), "reshape"
             )
         shape = keywords.get("shape", lengths[0] if len(lengths) == 1 and not isinstance(lengths[0], int) else lengths)
-        shape = resolve_shape(self.shape, tuple(shape), keywords.get("reverse", False))
-        return self._sharing(OPERATORS["reshape"](self, shape=shape), "reshape")
+        return OPERATORS["reshape"](self, shape=resolve_shape(self.shape, tuple(shape), keywords.get("reverse", False)))
 
     def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Any:
         """Return the array in another dtype."""
-        answer = self.trace.call(type(self.symbol).astype, (self, dtype), {}, self._in_numpy)
-        return answer if copy else self._sharing(answer, "getitem")
+        return self.trace.call(type(self.symbol).astype, (self, dtype), {}, self._in_numpy)
 
     def copy(self) -> Any:
         """Return an array of the same values."""
@@ -416,19 +390,15 @@ class Traced:
 
     def detach(self) -> Any:
         """Return an array of the same values that lets no gradient through."""
-        return self._sharing(OPERATORS["BlockGrad"](self), "getitem")
+        return OPERATORS["BlockGrad"](self)
 
     def as_np_ndarray(self) -> Traced:
         """Return the array with NumPy's semantics."""
-        if self._in_numpy:
-            return self
-        return self._sharing(Traced(self.trace, self.symbol.as_np_ndarray(), True, self._role), "getitem")
+        return self if self._in_numpy else Traced(self.trace, self.symbol.as_np_ndarray(), True, self._role)
 
     def as_nd_ndarray(self) -> Traced:
         """Return the array with MXNet's semantics."""
-        if not self._in_numpy:
-            return self
-        return self._sharing(Traced(self.trace, self.symbol.as_nd_ndarray(), False, self._role), "getitem")
+        return self if not self._in_numpy else Traced(self.trace, self.symbol.as_nd_ndarray(), False, self._role)
 
     def as_in_context(self, ctx: Any) -> Traced:
         """Return the array itself: a graph is on one device."""
@@ -464,7 +434,6 @@ _VIEWS = frozenset(
         "transpose",
     ]
 )
-_VIEWS_OF_MXNET = frozenset(["getitem", "reshape"])
 _OF_ARRAYS = frozenset(
     "asnumpy asscalar attach_grad backward copyto drop_grad grad item tolist tostype wait_to_read".split()  # noqa: SIM905
 )

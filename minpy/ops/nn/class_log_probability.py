@@ -44,6 +44,8 @@ def class_log_probability(data: np.ndarray, label: np.ndarray, *, keepdims: bool
 
 @class_log_probability.def_kernel
 def _raw(data: np.ndarray, label: np.ndarray, *, keepdims: bool) -> np.ndarray:
+    if data.dtype.kind != "f":
+        return pick(log_softmax(data), label, keepdims=keepdims)
     shape = data.shape
     classes = shape[-1]
     rest = data - maximum_along(data, -1)
