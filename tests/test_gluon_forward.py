@@ -11,7 +11,7 @@ import pytest
 
 import minpy as mx
 from minpy import autograd, gluon, nd, np, npx
-from minpy.core.errors import ArgumentError, MXNetError, NotTraceableError
+from minpy.core.errors import MXNetError, NotTraceableError
 from minpy.core.state import TRACES, state, tracing
 from minpy.gluon import nn
 
@@ -134,8 +134,8 @@ def test_numbers_among_the_arguments_make_graphs_of_their_own() -> None:
     x = np.ones(1)
     found = [block(x, *rest).item() for rest in [(2,), (3,), (2.0, "abc"), (float("inf"),), (2,)]]
     assert found == [3.0, 4.0, 5.0, float("inf"), 3.0]
-    with pytest.raises(ArgumentError, match=r"is a numpy\.ndarray of shape \(3,\); .* Make it one with mx\.np\.array"):
-        block(x, numpy.ones(3))
+    for values in ([1.0, 2.0], [3.0, 4.0]):  # these may change without its being seen: the block runs as it is written
+        assert block(x, numpy.array(values)).tolist() == [values[0] + 1, values[1] + 1]
 
 
 def test_branches_on_mode_and_shape() -> None:
@@ -202,7 +202,7 @@ def test_gradients_of_arrays_that_it_refers_to() -> None:
         assert table.grad.tolist() == [3.0, 4.0]
     computed = block_of(lambda self, x: x * (self.table * 2), table=table)
     computed.hybridize()
-    with pytest.raises(NotTraceableError, match=r"computes something of arrays that need gradients .* Make them param"):
+    with pytest.raises(NotTraceableError, match=r"computes with an array of other arrays that need gradients"):
         computed(np.ones(2))
     nothing = block_of(lambda self, x: x * (self.table.detach() * 2) * np.arange(2), table=table)
     assert_both_ways(nothing, lambda: nothing(np.ones(2)).asnumpy())
@@ -232,15 +232,6 @@ def test_numbers_of_helpers_and_closures(monkeypatch: Any) -> None:
 
 def scaled(x: Any) -> Any:
     return x * FACTOR
-
-
-def test_parameters_of_others() -> None:
-    weight = gluon.Parameter("weight", shape=(2,), init="ones")
-    weight.initialize()
-    block = block_of(lambda self, x: x * weight.data())
-    assert_both_ways(block, lambda: block(np.ones(2)).asnumpy())
-    weight.set_data(np.array([3.0, 4.0]))
-    assert block(np.ones(2)).tolist() == [3.0, 4.0]
 
 
 # -- what a graph is -------------------------------------------------------------------------------------------------
@@ -323,20 +314,6 @@ def test_exports_with_the_arrays_that_it_refers_to(tmp_path: Any) -> None:
     assert loaded(np.ones(3)).asnumpy().tolist() == wanted.tolist() == [3.0, 4.0, 5.0]
 
 
-def test_hooks_of_blocks_inside_see_the_trace() -> None:
-    seen: list[Any] = []
-    net = nn.HybridSequential()
-    net.add(Affine(2))
-    net[0].register_forward_hook(lambda block, inputs, out: seen.append(out.shape))
-    net.initialize()
-    with pytest.warns(UserWarning, match="has hooks"):
-        net.hybridize()
-    for _ in range(2):
-        net(np.ones((5, 3)))
-    assert set(seen) == {(5, 2)}
-    assert len(seen) < 3 + len(net._graphs)
-
-
 def test_threads_that_trace_at_once() -> None:
     blocks = [block_of(lambda self, x: np.exp(x) * self.factor, factor=float(number)) for number in range(8)]
     for block in blocks:
@@ -386,18 +363,12 @@ def _argument_changed(self: Any, x: Any) -> Any:
     return x
 
 
-def _table_changed(self: Any, x: Any) -> Any:
-    self.table += 1
-    return x * self.table
-
-
 REFUSED: dict[str, tuple[Any, str]] = {
     "bool": (lambda self, x: x if x.sum() > 0 else -x, "its forward chooses by an array"),
     "asnumpy": (lambda self, x: np.array(x.asnumpy()), r"calls asnumpy\(\)"),
     "in a helper": (lambda self, x: x * helper_that_asks(x), r"`return float\(x.sum\(\)\)` .*makes a Python number"),
     "store": (_stored, "stores into a part of an array"),
     "an argument": (_argument_changed, "changes an argument in place"),
-    "a table": (_table_changed, "changes an array in place that it refers to"),
     "random": (lambda self, x: x + mx.nd.random.uniform(shape=(2,)), "its forward draws random numbers"),
     "a slice": (_changed_while_viewed(lambda y: y[0:1]), "an array of which there are views"),
     "detached": (_changed_while_viewed(lambda y: y.detach()), "an array of which there are views"),
@@ -416,7 +387,7 @@ def test_what_a_graph_cannot(case: str) -> None:
             block(np.ones(2))
         assert str(caught.value).startswith("layer is hybridized, and ")
         assert "call hybridize(False) on it" in str(caught.value) or "x = x + 1" in str(caught.value)
-        assert case == "a table" or __file__ in str(caught.value)
+        assert __file__ in str(caught.value)
         assert tracing.trace is None
         assert not TRACES
         assert not state.recording

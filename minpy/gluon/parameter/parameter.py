@@ -509,7 +509,7 @@ class Parameter:
     def cast(self, dtype: Any) -> None:
         """Convert it, and its gradients, to another dtype."""
         self._dtype = dtype
-        CHANGES.count += 1
+        CHANGES.note(self)
         if self._data is None:
             if self._deferred_init and self._deferred_init[3] is not None:
                 self._deferred_init = (*self._deferred_init[:3], self._deferred_init[3].astype(dtype))
