@@ -559,7 +559,7 @@ class HybridBlock(Block):
             if not symbols:
                 return self._call_as_written(args, kwargs)
             # In `hybrid_forward` of a block around it.
-            given = trace.wrapped(args, trace.in_numpy), trace.wrapped(kwargs, trace.in_numpy)
+            given = [trace.wrapped(one, trace.in_numpy, "an argument") for one in (args, kwargs)]
             return trace.unwrapped(self._call_as_written(*given))
         leaves: list[Any] = []
         template_of((args, kwargs), leaves, (Traced, NDArray))
