@@ -43,9 +43,9 @@ _MOST_GRAPHS = 32
 # Attributes of all blocks, which say nothing of what one computes.
 _INTERNAL = frozenset(
     """
-    _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op _cached_op_args
-    _callback _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs _guards _in_format _monitor_all
-    _name _out_format _params _prefix _reg_params _retraced _scope
+    _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph
+    _cached_op _cached_op_args _callback _children _empty_prefix _flags _forward_hooks _forward_pre_hooks
+    _graphs _guards _in_format _monitor_all _name _out_format _params _prefix _reg_params _retraced _scope
     """.split()  # noqa: SIM905
 )
 
@@ -339,8 +339,7 @@ class HybridBlock(Block):
             return self._trace_symbols(leaves, form, None)
         like = next(leaf for leaf in leaves if leaf is not None)
         with self._trace_of(like) as trace:
-            graph = self._trace_symbols(leaves, form, trace)
-        return graph
+            return self._trace_symbols(leaves, form, trace)
 
     def _trace_symbols(self, leaves: Sequence[Any], form: Any, trace: Trace | None) -> CachedGraph:
         inputs: list[Any] = [
@@ -361,7 +360,8 @@ class HybridBlock(Block):
         except NoValueError as error:
             raise NotTraceableError(
                 f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
-                f"{error} Choose with F.where or F.contrib.cond, keep arrays with self.params.get_constant; or leave the block that does it unhybridized: call "
+                f"{error} Choose with F.where or F.contrib.cond, keep arrays with "
+                "self.params.get_constant; or leave the block that does it unhybridized: call "
                 "hybridize(False) on it, or derive it from Block."
             ) from error
         found, out_form = _flatten(out, "output")
