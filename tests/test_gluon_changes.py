@@ -1,4 +1,4 @@
-"""Hybridized blocks around which things change, or whose forward does what graphs cannot: right numbers, or an error."""
+"""Hybridized blocks around which things change, or whose forward does what graphs cannot: right numbers or an error."""
 
 from __future__ import annotations
 

@@ -29,6 +29,15 @@ def test_no_interrupt_leaves_a_flag_set_or_is_swallowed():
     assert found.stdout == "400 interrupted, 0 swallowed, 0 unraisable\n", found.stdout + found.stderr
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers that interrupt")
+def test_no_interrupt_leaves_a_trace_of_a_block():
+    command = [sys.executable, "-W", "ignore", str(HERE / "interrupted_blocks.py"), "200", "7"]
+    environment = {**os.environ, "PYTHONPATH": str(HERE.parent)}
+    found = subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=120)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert found.stdout.endswith("interrupted\n")
+
+
 def nested():
     with autograd.record(), autograd.pause(), autograd.train_mode():
         pass

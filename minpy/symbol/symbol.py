@@ -105,8 +105,8 @@ class Symbol(SymbolMembers):
         """Raise, while a block is traced, for what means something else of the array that this stands for."""
         if tracing.modes is not None and len(self.values) == 1:
             raise NoValueError(
-                f"{self!r} is {what}, which takes apart the outputs of a symbol, of which there is one, but the rows of "
-                "an array. Take rows with F.slice_axis, F.take or F.split."
+                f"{self!r} is {what}, which takes apart the outputs of a symbol, of which there is one, but the rows of"
+                " an array. Take rows with F.slice_axis, F.take or F.split."
             )
 
     def __bool__(self) -> bool:

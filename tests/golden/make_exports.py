@@ -1,4 +1,4 @@
-"""Writes `exports/`: networks as Gluon of MXNet 1.9.1 exports them, what they answer, and what after a step of training.
+"""Writes `exports/`: networks as Gluon of MXNet 1.9.1 exports them, what they answer, also after a step of training.
 
 Usage: ``python tests/golden/make_exports.py`` under MXNet 1.9.1, not under the library itself.
 """

@@ -347,8 +347,7 @@ class HybridBlock(Block):
             return self._trace_symbols(leaves, form, None)
         like = next(leaf for leaf in leaves if leaf is not None)
         with self._trace_of(like) as trace:
-            graph = self._trace_symbols(leaves, form, trace)
-        return graph
+            return self._trace_symbols(leaves, form, trace)
 
     def _trace_symbols(self, leaves: Sequence[Any], form: Any, trace: Trace | None) -> CachedGraph:
         inputs: list[Any] = [
@@ -369,7 +368,8 @@ class HybridBlock(Block):
         except NoValueError as error:
             raise NotTraceableError(
                 f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
-                f"{error} Choose with F.where or F.contrib.cond, keep arrays with self.params.get_constant; or leave the block that does it unhybridized: call "
+                f"{error} Choose with F.where or F.contrib.cond, keep arrays with "
+                "self.params.get_constant; or leave the block that does it unhybridized: call "
                 "hybridize(False) on it, or derive it from Block."
             ) from error
         found, out_form = _flatten(out, "output")
@@ -567,7 +567,7 @@ class HybridBlock(Block):
             if not symbols:
                 return self._call_as_written(args, kwargs)
             # In `hybrid_forward` of a block around it.
-            given = trace.wrapped(args, trace.in_numpy), trace.wrapped(kwargs, trace.in_numpy)
+            given = [trace.wrapped(one, trace.in_numpy, "an argument") for one in (args, kwargs)]
             return trace.unwrapped(self._call_as_written(*given))
         leaves: list[Any] = []
         template_of((args, kwargs), leaves, (Traced, NDArray))

@@ -188,15 +188,15 @@ class Trace:
             return {key: self.unwrapped(one) for key, one in value.items()}
         return value
 
-    def wrapped(self, value: Any, in_numpy: bool) -> Any:
+    def wrapped(self, value: Any, in_numpy: bool, role: str = "") -> Any:
         """Return nested values with stand-ins in the place of symbols."""
         if isinstance(value, Symbol):
-            parts = [Traced(self, _kind(Symbol([one]), in_numpy), in_numpy) for one in value.values]
+            parts = [Traced(self, _kind(Symbol([one]), in_numpy), in_numpy, role) for one in value.values]
             return parts[0] if len(parts) == 1 else parts
         if isinstance(value, (list, tuple)):
-            return type(value)(self.wrapped(one, in_numpy) for one in value)
+            return type(value)(self.wrapped(one, in_numpy, role) for one in value)
         if isinstance(value, dict):
-            return {key: self.wrapped(one, in_numpy) for key, one in value.items()}
+            return {key: self.wrapped(one, in_numpy, role) for key, one in value.items()}
         return value
 
     def call(
@@ -497,7 +497,8 @@ def _in_place(name: str) -> Callable[[Traced, Any], Traced]:
             what = self._role or "an array of which there are views"
             raise NotTraceableError(
                 f"{self.trace.name} is hybridized, and at {place_in_program()} its forward changes {what} in place, "
-                "which a graph cannot. Make a new array: x = x + 1 instead of x += 1."
+                "which a graph cannot. Make a new array: x = x + 1 instead of x += 1; or leave the block "
+                "unhybridized: call hybridize(False) on it."
             )
         self.symbol = compute(self, other).symbol
         return self
