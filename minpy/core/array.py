@@ -234,6 +234,12 @@ def share_with(array: Array, others: Iterable[Any]) -> None:
                 share(array, other)
 
 
+def is_alone(array: Array) -> bool:
+    """Tell whether nobody else is known to look at the memory of an array."""
+    memory = _memories.get(id(_owner(array._data)))
+    return memory is None or not (memory.external or memory.others(array))
+
+
 def note_write(data: numpy.ndarray) -> Memory:
     """Log that the memory behind `data` has been changed in place, and return what is known of it."""
     global _last_write
