@@ -55,6 +55,8 @@ def class_log_probability(data: np.ndarray, label: np.ndarray, *, keepdims: bool
 
 @class_log_probability.def_kernel
 def _raw(data: np.ndarray, label: np.ndarray, *, keepdims: bool) -> np.ndarray:
+    if data.dtype.kind != "f":
+        return pick(log_softmax(data), label, keepdims=keepdims)
     _require_labels(data, label)
     shape = data.shape
     classes = shape[-1]
