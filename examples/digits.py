@@ -1,10 +1,12 @@
-"""Learn to read handwritten digits with operators written by hand in NumPy.
+"""Learn to read handwritten digits with a Gluon network whose operators are written by hand, in each way there is.
 
-Three operators (a dense layer, its activation and the loss) are plain NumPy functions, each with the gradient that
-calculus gives it. ``@customop`` makes them differentiable; the rest is an ordinary training loop over the 1,797 real
-8x8 digits that come with scikit-learn. It takes a few seconds, prints a table and draws what was learnt:
+The network's dense layers and its loss, a softmax with cross-entropy, are the same mathematics five times: MXNet's own
+operators, NumPy functions with the gradients that calculus gives them, functions of NDArrays, MXNet's `CustomOp`, and
+`autograd.Function`. Whichever is chosen, the network learns the same from the 1,797 real 8x8 digits that come with
+scikit-learn. It takes a few seconds, prints a table and draws what was learnt:
 
     python examples/digits.py                     # exits with an error if fewer than 97 % of the test digits are read
+    python examples/digits.py --op prop --hybridize
     python examples/digits.py --quick --output /tmp/digits.png
 """
 
@@ -15,14 +17,13 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import minpy as mx
-from minpy import autograd, customop, nd
+from minpy import autograd, customop, gluon, nd
 
 try:
     from matplotlib.figure import Figure
@@ -33,30 +34,37 @@ except ModuleNotFoundError as error:
     sys.exit(f'{error}. The examples need: python -m pip install -e ".[examples]"')
 
 
-# The operators. A rule gets the operator's answer and its arguments, and returns a function that takes
-# g = dL/d(answer), the gradient of the loss L that arrives from above, to dL/d(argument).
+# The two operators, and their gradients. For G = dL/dy, the gradient that arrives from above:
+#   y = x Wᵀ + b            dL/dx = G W,  dL/dW = Gᵀ x,  and dL/db is the sum of the rows of G;
+#   y = -log softmax(s)[label], one number for each row of scores s:  dL/ds = G (p - 1 at the label), p = softmax(s).
+
+# 1. MXNet's own operators, whose gradients are known. F is mx.nd, or mx.sym where a network becomes a graph.
+
+
+def builtin_dense(F: Any, x: Any, weight: Any, bias: Any, units: int) -> Any:
+    return F.FullyConnected(x, weight, bias, num_hidden=units)
+
+
+def builtin_loss(F: Any, scores: Any, labels: Any) -> Any:
+    return -F.pick(F.log_softmax(scores), labels)
+
+
+# 2. NumPy functions. A rule gets the operator's answer and its arguments, and returns a function of G.
 
 
 @customop("numpy")
-def dense(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
-    """A fully connected layer, y = x W + b; each row of x, and of y, belongs to one digit."""
-    return x @ weight + bias
+def numpy_dense(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    return x @ weight.T + bias
 
 
-# With G = dL/dy:  dL/dx = G Wᵀ,  dL/dW = xᵀ G,  and dL/db is the sum of the rows of G.
-dense.def_grad(lambda ans, x, weight, bias: lambda g: g @ weight.T, argnum=0)
-dense.def_grad(lambda ans, x, weight, bias: lambda g: x.T @ g, argnum=1)
-dense.def_grad(lambda ans, x, weight, bias: lambda g: g.sum(axis=0), argnum=2)
+numpy_dense.def_grad(lambda ans, x, weight, bias: lambda g: g @ weight, argnum=0)
+numpy_dense.def_grad(lambda ans, x, weight, bias: lambda g: g.T @ x, argnum=1)
+numpy_dense.def_grad(lambda ans, x, weight, bias: lambda g: g.sum(axis=0), argnum=2)
 
 
-@customop("numpy")
-def relu(x: np.ndarray) -> np.ndarray:
-    """The activation, y = max(x, 0), element by element."""
-    return np.maximum(x, 0)
-
-
-# The slope is 1 where x > 0 and 0 elsewhere, so the gradient passes where the activation did.
-relu.def_grad(lambda ans, x: lambda g: g * (x > 0))
+def one_hot(labels: np.ndarray, classes: int) -> np.ndarray:
+    """A row for each label, 1 at the label and 0 elsewhere."""
+    return labels[:, None] == np.arange(classes)
 
 
 def log_softmax(scores: np.ndarray) -> np.ndarray:
@@ -66,50 +74,194 @@ def log_softmax(scores: np.ndarray) -> np.ndarray:
 
 
 @customop("numpy")
-def softmax_loss(scores: np.ndarray, labels: np.ndarray) -> np.floating:
-    """The cross-entropy, L = -mean(log p[label]), of the probabilities p = softmax(scores)."""
-    return -np.mean(log_softmax(scores)[np.arange(len(labels)), labels])
+def numpy_loss(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    return -np.sum(log_softmax(scores) * one_hot(labels, scores.shape[1]), axis=1)
 
 
-@softmax_loss.def_grad(argnum=0)
-def softmax_loss_rule(ans: np.ndarray, scores: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """dL/ds = (p - y) / n for n digits, y being 1 at the label and 0 elsewhere. (Integer labels need no rule.)"""
-    one_hot = labels[:, None] == np.arange(scores.shape[1])
-    return lambda g: g * (np.exp(log_softmax(scores)) - one_hot) / len(labels)
+@numpy_loss.def_grad(argnum=0)
+def numpy_loss_rule(ans: np.ndarray, scores: np.ndarray, labels: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda g: g[:, None] * (np.exp(log_softmax(scores)) - one_hot(labels, scores.shape[1]))
 
 
-# The network: 64 pixels, two hidden layers, 10 scores. Built-in operators (Dropout) mix with hand-written ones.
+# 3. Functions of NDArrays: the same, with MXNet's operators in place of NumPy's, and gradients of our own.
 
-SIZES = (64, 256, 256, 10)
+
+@customop("mxnet")
+def mxnet_dense(x: nd.NDArray, weight: nd.NDArray, bias: nd.NDArray) -> nd.NDArray:
+    return nd.broadcast_add(nd.dot(x, weight, transpose_b=True), nd.expand_dims(bias, axis=0))
+
+
+mxnet_dense.def_grad(lambda ans, x, weight, bias: lambda g: nd.dot(g, weight), argnum=0)
+mxnet_dense.def_grad(lambda ans, x, weight, bias: lambda g: nd.dot(g, x, transpose_a=True), argnum=1)
+mxnet_dense.def_grad(lambda ans, x, weight, bias: lambda g: nd.sum(g, axis=0), argnum=2)
+
+
+@customop("mxnet")
+def mxnet_loss(scores: nd.NDArray, labels: nd.NDArray) -> nd.NDArray:
+    return -nd.sum(nd.log_softmax(scores) * nd.one_hot(labels, scores.shape[1]), axis=1)
+
+
+@mxnet_loss.def_grad(argnum=0)
+def mxnet_loss_rule(ans: nd.NDArray, scores: nd.NDArray, labels: nd.NDArray) -> Callable[[nd.NDArray], nd.NDArray]:
+    return lambda g: nd.expand_dims(g, axis=1) * (nd.softmax(scores) - nd.one_hot(labels, scores.shape[1]))
+
+
+# 4. MXNet's custom operators: what it computes, and for graphs what goes in and what comes out.
+
+
+class PropDense(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        x, weight, bias = (array.asnumpy() for array in in_data)
+        self.assign(out_data[0], req[0], mx.nd.array(x @ weight.T + bias))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        g, x, weight = out_grad[0].asnumpy(), in_data[0].asnumpy(), in_data[1].asnumpy()
+        self.assign(in_grad[0], req[0], mx.nd.array(g @ weight))
+        self.assign(in_grad[1], req[1], mx.nd.array(g.T @ x))
+        self.assign(in_grad[2], req[2], mx.nd.array(g.sum(axis=0)))
+
+
+@mx.operator.register("digits_dense")
+class PropDenseProp(mx.operator.CustomOpProp):
+    def __init__(self, units):
+        super().__init__(need_top_grad=True)
+        self.units = int(units)  # attributes arrive as text
+
+    def list_arguments(self):
+        return ["data", "weight", "bias"]
+
+    def infer_shape(self, in_shape):
+        rows, inputs = in_shape[0]
+        return [in_shape[0], [self.units, inputs], [self.units]], [[rows, self.units]], []
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return PropDense()
+
+
+class PropLoss(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        scores, labels = in_data[0].asnumpy(), in_data[1].asnumpy()
+        losses = -np.sum(log_softmax(scores) * one_hot(labels, scores.shape[1]), axis=1)
+        self.assign(out_data[0], req[0], mx.nd.array(losses))
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        g, scores, labels = out_grad[0].asnumpy(), in_data[0].asnumpy(), in_data[1].asnumpy()
+        slopes = np.exp(log_softmax(scores)) - one_hot(labels, scores.shape[1])
+        self.assign(in_grad[0], req[0], mx.nd.array(g[:, None] * slopes))
+        self.assign(in_grad[1], req[1], mx.nd.zeros(labels.shape))
+
+
+@mx.operator.register("digits_loss")
+class PropLossProp(mx.operator.CustomOpProp):
+    def list_arguments(self):
+        return ["scores", "label"]
+
+    def infer_shape(self, in_shape):
+        rows = in_shape[0][0]
+        return [in_shape[0], [rows]], [[rows]], []
+
+    def create_operator(self, ctx, in_shapes, in_dtypes):
+        return PropLoss()
+
+
+# 5. autograd.Function: one object for each call, which keeps what its backward needs. It runs on arrays only.
+
+
+class FunctionDense(autograd.Function):
+    def forward(self, x, weight, bias):
+        self.save_for_backward(x, weight)
+        return nd.array(x.asnumpy() @ weight.asnumpy().T + bias.asnumpy())
+
+    def backward(self, g):
+        g, (x, weight) = g.asnumpy(), (array.asnumpy() for array in self.saved_tensors)
+        return nd.array(g @ weight), nd.array(g.T @ x), nd.array(g.sum(axis=0))
+
+
+class FunctionLoss(autograd.Function):
+    def forward(self, scores, labels):
+        logarithms, hot = log_softmax(scores.asnumpy()), one_hot(labels.asnumpy(), scores.shape[1])
+        self.slopes = np.exp(logarithms) - hot
+        return nd.array(-np.sum(logarithms * hot, axis=1))
+
+    def backward(self, g):
+        return nd.array(g.asnumpy()[:, None] * self.slopes), nd.zeros(g.shape)
+
+
+class Way(NamedTuple):
+    """The two operators, as functions of F, arrays or symbols, and for the first the number of outputs."""
+
+    dense: Callable[..., Any]
+    loss: Callable[..., Any]
+
+
+WAYS = {
+    "builtin": Way(builtin_dense, builtin_loss),
+    "customop": Way(
+        lambda F, x, weight, bias, units: numpy_dense(x, weight, bias),
+        lambda F, scores, labels: numpy_loss(scores, labels),
+    ),
+    "mxnet": Way(
+        lambda F, x, weight, bias, units: mxnet_dense(x, weight, bias),
+        lambda F, scores, labels: mxnet_loss(scores, labels),
+    ),
+    "prop": Way(
+        lambda F, x, weight, bias, units: F.Custom(x, weight, bias, units=units, op_type="digits_dense"),
+        lambda F, scores, labels: F.Custom(scores, labels, op_type="digits_loss"),
+    ),
+    "function": Way(
+        lambda F, x, weight, bias, units: FunctionDense()(x, weight, bias),
+        lambda F, scores, labels: FunctionLoss()(scores, labels),
+    ),
+}
+
+
+# The network, of Gluon's layers and ours: 64 pixels, two hidden layers, 10 scores.
+
+HIDDEN, CLASSES = 256, 10
 BATCH, LEARNING_RATE, MOMENTUM = 32, 0.1, 0.9
 
-Layers = list[tuple[nd.NDArray, nd.NDArray]]
+
+class Dense(gluon.HybridBlock):
+    """A fully connected layer, written in one of the ways."""
+
+    def __init__(self, inputs: int, units: int, way: Way, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.units, self.way = units, way
+        with self.name_scope():
+            self.weight = self.params.get("weight", shape=(units, inputs))
+            self.bias = self.params.get("bias", shape=(units,), init="zeros")
+
+    def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any) -> Any:
+        return self.way.dense(F, x, weight, bias, self.units)
 
 
-def make_layers(rng: np.random.Generator) -> Layers:
-    """A (weight, bias) pair for each layer, scaled so that signals keep their size from layer to layer."""
-    layers = []
-    for inputs, outputs in pairwise(SIZES):
-        weight = nd.array(rng.normal(scale=np.sqrt(2 / inputs), size=(inputs, outputs)))
-        bias = nd.zeros(outputs)
-        weight.attach_grad()
-        bias.attach_grad()
-        layers.append((weight, bias))
-    return layers
+class SoftmaxLoss(gluon.loss.Loss):
+    """The cross-entropy of softmax(scores), written in one of the ways."""
+
+    def __init__(self, way: Way, **kwargs: Any) -> None:
+        super().__init__(weight=None, batch_axis=0, **kwargs)
+        self.way = way
+
+    def hybrid_forward(self, F: Any, scores: Any, labels: Any) -> Any:
+        return self.way.loss(F, scores, labels)
 
 
-def network(layers: Layers, images: np.ndarray) -> nd.NDArray:
-    """Ten scores for each image, the highest for the digit that it most likely shows."""
-    x = nd.array(images - 0.3)  # the average pixel is 0.3, and layers learn best from inputs around zero
-    x = nd.Dropout(x, p=0.1)
-    for weight, bias in layers[:-1]:
-        x = nd.Dropout(relu(dense(x, weight, bias)), p=0.25)
-    return dense(x, *layers[-1])
+def make_network(way: Way) -> gluon.nn.HybridSequential:
+    """From images, a row of 64 pixels each, to ten scores."""
+    net = gluon.nn.HybridSequential(prefix="digits_")
+    with net.name_scope():
+        net.add(gluon.nn.HybridLambda(lambda F, x: x - 0.3))  # the average pixel: layers learn best around zero
+        net.add(gluon.nn.Dropout(0.1))
+        for inputs in (64, HIDDEN):
+            net.add(Dense(inputs, HIDDEN, way), gluon.nn.Activation("relu"), gluon.nn.Dropout(0.25))
+        net.add(Dense(HIDDEN, CLASSES, way))
+    net.initialize(mx.init.Xavier(rnd_type="gaussian", factor_type="in", magnitude=2))
+    return net
 
 
-def read(layers: Layers, images: np.ndarray) -> np.ndarray:
+def read(net: gluon.Block, images: np.ndarray) -> np.ndarray:
     """The digit seen in each image. Nothing is recorded here, so dropout lets everything through."""
-    return network(layers, images).asnumpy().argmax(axis=1)
+    return net(nd.array(images)).asnumpy().argmax(axis=1)
 
 
 class Digits(NamedTuple):
@@ -127,39 +279,41 @@ def load_data() -> tuple[Digits, Digits]:
     return Digits(train_images, train_labels), Digits(test_images, test_labels)
 
 
-def check_gradients(layers: Layers, digits: Digits) -> None:
-    """Compare the rules above with central differences: an error names the rule that is wrong, if one is."""
-    weight, bias = layers[0]
-    dense.check(digits.images, weight, bias)
-    relu.check(dense(digits.images, weight, bias))
-    print(softmax_loss.check(network(layers, digits.images), digits.labels), end="\n\n")
+def check_gradients(net: gluon.nn.HybridSequential, digits: Digits) -> None:
+    """Compare the rules of the NumPy functions with central differences: an error names a rule that is wrong."""
+    weight, bias = net[2].weight.data().asnumpy(), net[2].bias.data().asnumpy()
+    numpy_dense.check(digits.images, weight, bias)
+    print(numpy_loss.check(read_scores(net, digits.images), digits.labels), end="\n\n")
 
 
-def train(layers: Layers, learn: Digits, test: Digits, epochs: int, rng: np.random.Generator) -> np.ndarray:
+def read_scores(net: gluon.Block, images: np.ndarray) -> np.ndarray:
+    """The ten scores of each image."""
+    return net(nd.array(images)).asnumpy()
+
+
+def train(net: gluon.Block, loss: gluon.Block, learn: Digits, test: Digits, epochs: int) -> np.ndarray:
     """Stochastic gradient descent with momentum; returns loss, training and test accuracy, a row an epoch."""
-    parameters = [parameter for layer in layers for parameter in layer]
-    velocities = [nd.zeros(parameter.shape) for parameter in parameters]
-    batches = -(-len(learn.labels) // BATCH)
+    trainer = gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": LEARNING_RATE, "momentum": MOMENTUM})
+    examples = gluon.data.ArrayDataset(learn.images.astype(np.float32), learn.labels.astype(np.float32))
+    batches = gluon.data.DataLoader(examples, batch_size=BATCH, shuffle=True)
     history = []
     print(f"{'epoch':>5} {'train loss':>11} {'train acc':>10} {'test acc':>9} {'seconds':>8}")
-    with tqdm(total=epochs * batches, unit="batch", leave=False, disable=None) as progress:
+    with tqdm(total=epochs * len(batches), unit="batch", leave=False, disable=None) as progress:
         for epoch in range(epochs):
             start = time.perf_counter()
-            rate = LEARNING_RATE * (1 - epoch / epochs)
+            trainer.set_learning_rate(LEARNING_RATE * (1 - epoch / epochs))
             losses = []
-            for batch in np.array_split(rng.permutation(len(learn.labels)), batches):
+            for images, labels in batches:
                 with autograd.record():
-                    loss = softmax_loss(network(layers, learn.images[batch]), learn.labels[batch])
-                loss.backward()
-                for parameter, velocity in zip(parameters, velocities, strict=True):
-                    velocity[:] = MOMENTUM * velocity - rate * parameter.grad
-                    parameter += velocity
-                losses.append(loss.asscalar())
+                    losses_of_batch = loss(net(images), labels)
+                losses_of_batch.backward()
+                trainer.step(len(labels))
+                losses.extend(losses_of_batch.asnumpy())
                 progress.update()
-            accuracies = [np.mean(read(layers, digits.images) == digits.labels) for digits in (learn, test)]
+            accuracies = [np.mean(read(net, digits.images) == digits.labels) for digits in (learn, test)]
             history.append((np.mean(losses), *accuracies))
             row = (epoch + 1, *history[-1], time.perf_counter() - start)
-            progress.write("{:5} {:11.4f} {:10.2%} {:9.2%} {:8.2f}".format(*row))
+            progress.write("{:5} {:11.6f} {:10.2%} {:9.2%} {:8.2f}".format(*row))
     return np.array(history)
 
 
@@ -211,6 +365,10 @@ def picture(text: str) -> Path:
 def main() -> int:
     """Train, report and draw; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--op", choices=WAYS, default="customop", help="how operators are written (default: %(default)s)"
+    )
+    parser.add_argument("--hybridize", action="store_true", help="make the network a graph; not for --op function")
     parser.add_argument("--quick", action="store_true", help="a shorter run: 5 epochs, and 95 %% instead of 97 %%")
     parser.add_argument("--epochs", type=int, help="passes over the training digits (default: 20)")
     parser.add_argument("--seed", type=int, default=0, help="of the initial weights, batches and dropout (default: 0)")
@@ -220,15 +378,20 @@ def main() -> int:
     epochs = options.epochs if options.epochs is not None else 5 if options.quick else 20
     if epochs < 1 or options.seed < 0:
         parser.error("--epochs must be at least 1, and --seed at least 0")
+    if options.hybridize and options.op == "function":
+        parser.error("--hybridize: an autograd.Function runs on arrays, and a hybridized network is a graph")
 
     start = time.perf_counter()
     mx.random.seed(options.seed)
-    rng = np.random.default_rng(options.seed)
+    np.random.seed(options.seed)  # which the order of batches follows
     learn, test = load_data()
-    layers = make_layers(rng)
-    check_gradients(layers, Digits(learn.images[:4], learn.labels[:4]))
-    history = train(layers, learn, test, epochs, rng)
-    answers = read(layers, test.images)
+    net, loss = make_network(WAYS[options.op]), SoftmaxLoss(WAYS[options.op])
+    if options.hybridize:
+        net.hybridize()
+        loss.hybridize()
+    check_gradients(net, Digits(learn.images[:4], learn.labels[:4]))
+    history = train(net, loss, learn, test, epochs)
+    answers = read(net, test.images)
     draw(options.output, history, test, answers)
 
     correct = int(np.sum(answers == test.labels))

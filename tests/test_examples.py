@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import gzip
+import importlib.util
+import io
 import os
+import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,6 +39,109 @@ def test_digits(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["digits.png"]
 
 
+def run_here(example: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run an example in this process, which has imported what it needs: most of the time of a short run is that."""
+    out, errors = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+        patch.setattr(sys, "argv", [example, *map(str, arguments)])
+        try:
+            status = loaded(example).main()
+        except SystemExit as stop:
+            status = stop.code
+    return subprocess.CompletedProcess(sys.argv, status, out.getvalue(), errors.getvalue())
+
+
+@functools.cache
+def loaded(example: str) -> Any:
+    """Return an example as a module."""
+    spec = importlib.util.spec_from_file_location(f"example_{example.removesuffix('.py')}", EXAMPLES / example)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def losses_of(stdout: str) -> list[float]:
+    """Return the losses in the table of epochs that `digits.py` prints."""
+    return [float(row[1]) for row in (line.split() for line in stdout.splitlines()) if len(row) == 5 and "%" in row[2]]
+
+
+@pytest.fixture(scope="module")
+def builtin_losses(tmp_path_factory: pytest.TempPathFactory) -> list[float]:
+    """The losses of two epochs of `digits.py` with MXNet's own operators."""
+    output = tmp_path_factory.mktemp("digits") / "digits.png"
+    result = run_here("digits.py", "--quick", "--epochs", "2", "--output", output, "--op", "builtin")
+    assert "test digits read correctly" in result.stdout, result.stderr
+    losses = losses_of(result.stdout)
+    assert len(losses) == 2
+    assert losses[1] < losses[0] < 1.2
+    return losses
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(way, *hybridize) for way in ("builtin", "customop", "mxnet", "prop") for hybridize in ((), ("--hybridize",))][1:]
+    + [("function",)],
+    ids=" ".join,
+)
+def test_digits_learns_the_same_in_each_way(
+    arguments: tuple[str, ...], builtin_losses: list[float], tmp_path: Path
+) -> None:
+    result = run_here("digits.py", "--quick", "--epochs", "2", "--output", tmp_path / "digits.png", "--op", *arguments)
+    np.testing.assert_allclose(losses_of(result.stdout), builtin_losses, atol=1e-5, rtol=0, err_msg=result.stderr)
+
+
+def test_digits_refuses_to_hybridize_functions(tmp_path: Path) -> None:
+    result = run_here("digits.py", "--op", "function", "--hybridize", "--output", tmp_path / "digits.png")
+    assert result.returncode == 2
+    assert "an autograd.Function runs on arrays, and a hybridized network is a graph" in result.stderr
+
+
+def test_custom_layer(tmp_path: Path) -> None:
+    result = run("custom_layer.py", "--quick", "--output", tmp_path / "layer.png")
+    assert result.returncode == 0, result.stderr
+    assert "Normalization of 1, 2, 3: [0.  0.5 1. ]" in result.stdout
+    assert re.search(r"_weights: changed by up to 0\.[1-9]", result.stdout)
+    assert "_scales: as it was" in result.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["layer.png"]
+
+
+def test_lenet(tmp_path: Path) -> None:
+    result = run("lenet.py", "--quick", "--output", tmp_path / "lenet.png")
+    assert result.returncode == 0, result.stderr
+    assert "of 360 test digits read correctly" in result.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["lenet.png"]
+
+
+def idx(array: np.ndarray) -> bytes:
+    """Return bytes in the format of MNIST's files."""
+    return bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes() + array.astype(np.uint8).tobytes()
+
+
+def test_lenet_reads_files_of_mnist(tmp_path: Path) -> None:
+    for part, count in (("train", 64), ("t10k", 10)):
+        labels = np.arange(count) % 10
+        images = np.broadcast_to(labels[:, None, None] * 25, (count, 28, 28))
+        (tmp_path / f"{part}-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(images)))
+        (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(idx(labels))
+    result = run_here("lenet.py", "--epochs", "1", "--mnist", tmp_path, "--output", tmp_path / "lenet.png")
+    assert "of 10 test digits read correctly" in result.stdout, result.stderr
+    (tmp_path / "t10k-labels-idx1-ubyte").write_bytes(idx(np.arange(10))[:-1])
+    result = run_here("lenet.py", "--mnist", tmp_path)
+    assert result.returncode == 2
+    assert "t10k-labels-idx1-ubyte is cut off: it should hold 10 numbers, and holds 9" in result.stderr
+
+
+def test_lstm(tmp_path: Path) -> None:
+    result = run("lstm.py", "--quick", "--output", tmp_path / "lstm.png")
+    assert result.returncode == 0, result.stderr
+    first, second = map(float, re.findall(r"epoch +\d+: perplexity +([\d.]+)", result.stdout))
+    assert second < first < 60
+    assert [path.name for path in tmp_path.iterdir()] == ["lstm.png"]
+
+
 def test_symbolic_digits(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
     result = run("symbolic_digits.py", "--quick", "--output", folder)
@@ -50,7 +160,7 @@ def test_symbolic_digits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [["--epochs", "0"], ["--seed", "-1"], ["--output", "/dev/null/folder"]])
 def test_symbolic_digits_refuses_before_training(arguments: list[str], tmp_path: Path) -> None:
-    result = run("symbolic_digits.py", "--output", tmp_path, *arguments)
+    result = run_here("symbolic_digits.py", "--output", tmp_path, *arguments)
     assert result.returncode == 2
     assert f"{arguments[0]}" in result.stderr
     assert not result.stdout

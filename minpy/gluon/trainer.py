@@ -27,8 +27,8 @@ from minpy.kvstore import KVStore, KVStoreBase
 from minpy.kvstore import create as create_store
 from minpy.namespaces import listing, missing
 
-__all__ = ["KVStore", "Parameter", "ParameterDict", "Trainer", "opt"]
-__dir__ = listing(("Trainer",))
+__all__ = ["Trainer"]
+__dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.trainer", "name", __all__)
 
 # More elements than this in one parameter, and a store called 'local' leaves updates to the trainer, as in MXNet.
@@ -577,8 +577,9 @@ def _listed(params: Any) -> list[Parameter]:
         found = list(params)
     else:
         advice = " Call collect_params() of the block." if hasattr(params, "collect_params") else ""
+        got = f"the parameter {params.name!r} alone" if isinstance(params, Parameter) else describe(params)
         raise ArgumentError(
-            f"Trainer: params must be a ParameterDict, or a dict or list of Parameters, got {describe(params)}.{advice}"
+            f"Trainer: params must be a ParameterDict, or a dict or list of Parameters, got {got}.{advice}"
         )
     if not found:
         raise ArgumentError(

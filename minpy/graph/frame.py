@@ -15,7 +15,7 @@ from minpy.core.array import last_write, now, written_since
 from minpy.core.errors import MutationError, describe
 from minpy.graph.heads import returned
 from minpy.graph.interpreting import Observer, Releasing, interpret, read
-from minpy.graph.ir import Node
+from minpy.graph.ir import CONSTANT, Node
 from minpy.graph.memory import Fact, fact_of_given, observe
 from minpy.graph.program import Program, Runner
 
@@ -268,7 +268,7 @@ def _noting(facts: dict[Node, Fact], env: Mapping[Node, Any]) -> Observer:
     """Return what notes the facts about each answer."""
 
     def note(node: Node, _: Any, answer: Any) -> None:
-        if answer is not None:
+        if answer is not None or node.operator is CONSTANT:  # an optional input that is not given is a constant None
             facts[node] = observe(node, answer, [value.node for value in node.inputs], facts, env)
 
     return note

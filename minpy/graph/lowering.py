@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy
 
 from minpy.core.operator import Operator
 from minpy.graph.ir import Node, Value, topological
+from minpy.graph.simplifying import SIMPLIFIED, Call, simplified
 
 __all__ = ["Builder", "lower"]
 
@@ -76,15 +78,22 @@ def _frozen(value: Any) -> Any:
 
 
 def lower(
-    heads: Sequence[Value], training: bool, builder: Builder, shapes: Mapping[Value, Any]
+    heads: Sequence[Value],
+    training: bool,
+    builder: Builder,
+    shapes: Mapping[Value, Any],
+    dtypes: Mapping[Value, Any],
+    simplify: bool,
 ) -> tuple[list[Value], dict[Value, Value]]:
     """Return (the heads of the graph to run, which value became which).
 
     Variables stay the nodes that they are. Custom operators get a state of their own, and operators that behave
-    differently in training are told which it is.
+    differently in training are told which it is. With `simplify` calls may become others that compute the same.
     """
     became: dict[Value, Value] = {}
-    for node in topological(heads):
+    order = topological(heads)
+    readers = Counter([*heads, *(value for node in order for value in node.inputs)])
+    for node in order:
         if node.operator is None:
             became[Value(node)] = Value(node)
             continue
@@ -96,6 +105,12 @@ def lower(
         if operator.completed is not None:
             attributes = operator.completed(attributes, shapes[Value(node)])
         inputs = [became[value] for value in node.inputs]
+        if simplify and operator in SIMPLIFIED:
+            first = node.inputs[0]
+            shown = [shapes.get(value) for value in node.inputs]
+            same = dtypes.get(first) == dtypes.get(Value(node))
+            call = Call(operator, inputs, attributes, shown, readers[first] == 1, same, shapes.get(Value(node)))
+            operator, inputs, attributes, *_ = simplified(call)
         made = builder.node(operator, inputs, attributes, node.name, node.kind)
         for index in range(len(node.output_names())):
             became[Value(node, index)] = Value(made, index)

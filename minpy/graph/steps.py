@@ -193,7 +193,7 @@ def lowered(
         As in `Steps`.
     """
     builder, expansion, captures = Builder(), Expansion(), Captures()
-    written, became = lower(heads, training, builder, shapes)
+    written, became = lower(heads, training, builder, shapes, dtypes, traced)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
     expansion.go_on(builder.created, known_shapes, known_dtypes, captures if traced else None)

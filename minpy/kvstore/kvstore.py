@@ -23,8 +23,8 @@ from minpy.files import access_error, checked_path, write_whole
 from minpy.kvstore.base import LOCAL, KVStoreBase
 from minpy.namespaces import listing, missing
 
-__all__ = ["KVStore", "KVStoreBase", "opt"]
-__dir__ = listing(("KVStore",))
+__all__ = ["KVStore"]
+__dir__ = listing(__all__)
 __getattr__ = missing("minpy.kvstore.kvstore", "name", __all__)
 
 

@@ -53,7 +53,7 @@ def _find(family: str, identity: str) -> Layer:
 
 
 def names(mx: Any, family: str, identity: str) -> list[Any]:
-    """Return what the layer is called, and its parameters, before and after the first call, alone and in a container."""
+    """Return what the layer and its parameters are called, before and after the first call, and in a container."""
     layer = _find(family, identity)
     net = running.build(mx, layer)
     result = [_repr(net), net.name, net.prefix]

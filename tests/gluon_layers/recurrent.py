@@ -1,8 +1,8 @@
 """Recurrent layers and cells: fused, single steps, unrolled, of convolutions.
 
-The output of a cell is its first state too. MXNet takes one of two gradients of the same array, not their sum; so single
-steps are not compared with it here, but unrolled ones. Its hybridized layers take first states as arguments, whether or not
-they are given, so that graphs are compared where they are.
+The output of a cell is its first state too. MXNet takes one of two gradients of the same array, not their sum; so
+single steps are not compared with it here, but unrolled ones. Its hybridized layers take first states as arguments,
+whether or not they are given, so that graphs are compared where they are.
 """
 
 from gluon_layers.declaration import Floats, Integers, Layer
@@ -66,7 +66,8 @@ _CELLS = [
 _CONVOLUTIONS = [
     Layer(
         f"conv{dims}d_{kind.lower()}",
-        f"mx.gluon.contrib.rnn.Conv{dims}D{kind}Cell({(2, 5, 4, 3)[: dims + 1]}, 3, 3, 1, i2h_pad=1, activation='{activation}')",
+        f"mx.gluon.contrib.rnn.Conv{dims}D{kind}Cell({(2, 5, 4, 3)[: dims + 1]}, 3, 3, 1, i2h_pad=1, "
+        f"activation='{activation}')",
         (Floats((2, 2, *(5, 4, 3)[:dims])), *[Floats((2, 3, *(5, 4, 3)[:dims]))] * states),
         call="net(x[0], x[1:])",
         mxnet=False,

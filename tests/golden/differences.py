@@ -805,7 +805,8 @@ LOSSES = [
         "They are over all axes but `batch_axis`, as without.",
         "The wrong numbers, in a shape that may fit.",
         "loss_l2_batch_axis_np loss_l1_weights_np loss_softmax_ce_axes_np loss_l2_batch_axis_np_hybridized "
-        "loss_l1_weights_np_hybridized loss_softmax_ce_axes_np_hybridized",
+        "loss_l1_weights_np_hybridized loss_softmax_ce_axes_np_hybridized loss_l1_last_axis_np "
+        "loss_l1_last_axis_np_hybridized",
     ),
     Difference(
         "Under `npx.set_np()`, only `L2Loss`, `L1Loss` and the cross-entropies run.",
@@ -838,8 +839,8 @@ TRAINERS = [
         "trainer_stale_copies_stay_equal",
     ),
     Difference(
-        "Where a store updates parameters, `set_data` makes it forget momenta; what `initialize(force_reinit=True)` and "
-        "`data[:] = x` write is lost at the next step.",
+        "Where a store updates parameters, `set_data` makes it forget momenta; what `initialize(force_reinit=True)` "
+        "and `data[:] = x` write is lost at the next step.",
         "The store takes the new values, and keeps its states, as a trainer without a store does.",
         "What was written should count, and only that should change.",
         "trainer_set_data_store_momentum trainer_initialized_again_store trainer_written_store",

@@ -1,5 +1,7 @@
 """Golden cases of what Gluon's helpers do with data: splitting, clipping, datasets, samplers, batches, loaders."""
 
+# ruff: noqa: E501 - one case is one line of text
+
 from textwrap import dedent
 
 _PRELUDE = "D, U = mx.gluon.data, mx.gluon.utils\nfive = D.SimpleDataset([1, 2, 3, 4, 5])\n"
@@ -16,7 +18,8 @@ _UTILS = {
     "split_np": "result = U.split_data(mx.np.arange(4), 2)",
     "split_list": "U.split_data([1, 2], 2)",
     "load_one": "x = nd.arange(4); result = U.split_and_load(x, [mx.cpu()])[0] is x",
-    "load_two": "parts = U.split_and_load(nd.arange(4), [mx.cpu(0), mx.cpu(1)]); result = parts + [str(x.context) for x in parts]",
+    "load_two": "parts = U.split_and_load(nd.arange(4), [mx.cpu(0), mx.cpu(1)]); "
+    "result = parts + [str(x.context) for x in parts]",
     "load_numpy": "result = U.split_and_load(np.arange(4), [mx.cpu(0), mx.cpu(1)])",
     "load_lists": "result = U.split_and_load([[1, 2], [3, 4]], [mx.cpu(0), mx.cpu(1)])",
     "load_uneven": "result = U.split_and_load(nd.arange(5), [mx.cpu(0), mx.cpu(1)], even_split=False)",
@@ -24,7 +27,8 @@ _UTILS = {
     "load_context": "U.split_and_load(nd.arange(4), mx.cpu())",
     "clip": "x = [nd.array([3, 4]), nd.array([[12.]])]; result = [U.clip_global_norm(x, 1), *x]",
     "clip_within": "x = [nd.array([3, 4]), nd.array([12.])]; result = [U.clip_global_norm(x, 100), *x]",
-    "clip_unchecked": "x = [nd.array([3, 4]), nd.array([12.])]; result = [U.clip_global_norm(x, 1, check_isfinite=False), *x]",
+    "clip_unchecked": "x = [nd.array([3, 4]), nd.array([12.])]; "
+    "result = [U.clip_global_norm(x, 1, check_isfinite=False), *x]",
     "clip_zero": "x = [nd.zeros(2)]; result = [U.clip_global_norm(x, 1), *x]",
     "clip_nan": "import warnings\nwith warnings.catch_warnings():\n    warnings.simplefilter('ignore')\n"
     "    x = [nd.array([3, np.nan]), nd.ones(1)]; result = [U.clip_global_norm(x, 1), *x]",
@@ -77,7 +81,8 @@ _DATA = {
     "composed": "result = list(five.filter(lambda x: x > 1).take(3).transform(lambda x: -x).shard(2, 0))",
     "arrays_of_one": "a = D.ArrayDataset(nd.array([[1, 2], [3, 4]])); result = [a[1], len(a)]",
     "arrays_of_numbers": "a = D.ArrayDataset(nd.array([1, 2])); result = [a[1], type(a[1]).__name__]",
-    "arrays": "a = D.ArrayDataset(nd.array([[1, 2], [3, 4]]), np.array([5, 6]), [7, 8], nd.array([9, 10])); result = a[1]",
+    "arrays": "a = D.ArrayDataset(nd.array([[1, 2], [3, 4]]), np.array([5, 6]), [7, 8], nd.array([9, 10])); "
+    "result = a[1]",
     "arrays_lengths": "D.ArrayDataset([1, 2], [1])",
     "arrays_none": "D.ArrayDataset()",
     "base_item": "D.Dataset()[0]",

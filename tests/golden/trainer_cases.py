@@ -1,5 +1,7 @@
 """Golden cases of stores of parameters, and of Trainer: steps on one and two contexts, stores that update, states."""
 
+# ruff: noqa: E501 - one case is one line of text
+
 from textwrap import dedent
 
 _PRELUDE = """
@@ -42,18 +44,26 @@ def _store(text, name="local"):
 _STORES = {
     "init": "store.init(3, nd.ones(2)); result = pulled(3)",
     "push": "store.init(3, nd.ones(2)); store.push(3, nd.array([1, 2])); result = pulled(3)",
-    "push_twice": "store.init(3, nd.ones(2)); store.push(3, nd.ones(2)); store.push(3, nd.array([1, 2])); result = pulled(3)",
-    "push_several": "store.init('a', nd.ones(2)); store.push('a', [nd.array([i, 2], ctx=mx.cpu(i)) for i in range(4)])\n"
+    "push_twice": "store.init(3, nd.ones(2)); store.push(3, nd.ones(2)); store.push(3, nd.array([1, 2])); "
+    "result = pulled(3)",
+    "push_several": "store.init('a', nd.ones(2)); "
+    "store.push('a', [nd.array([i, 2], ctx=mx.cpu(i)) for i in range(4)])\n"
     "result = pulled('a')",
-    "keys": "store.init(['a', 'b'], [nd.ones(2), nd.zeros(3)]); store.push(['a', 'b'], [[nd.ones(2)] * 2, [nd.ones(3)] * 3])\n"
+    "keys": "store.init(['a', 'b'], [nd.ones(2), nd.zeros(3)]); "
+    "store.push(['a', 'b'], [[nd.ones(2)] * 2, [nd.ones(3)] * 3])\n"
     "result = [pulled('a'), pulled('b', 3)]",
     "keys_tuple": "store.init((1, 2), (nd.ones(2), nd.zeros(3))); result = [pulled(1), pulled(2, 3)]",
-    "key_twice_pushed": "store.init(1, nd.ones(2)); store.push([1, 1], [nd.ones(2), nd.array([1, 2])]); result = pulled(1)",
-    "pull_several": "store.init(1, nd.ones(2)); out = [nd.zeros(2, ctx=mx.cpu(i)) for i in range(2)]; store.pull(1, out=out)\n"
+    "key_twice_pushed": "store.init(1, nd.ones(2)); store.push([1, 1], [nd.ones(2), nd.array([1, 2])]); "
+    "result = pulled(1)",
+    "pull_several": "store.init(1, nd.ones(2)); out = [nd.zeros(2, ctx=mx.cpu(i)) for i in range(2)]; "
+    "store.pull(1, out=out)\n"
     "result = out + [str(one.context) for one in out]",
-    "pull_other_dtype": "store.init(1, nd.array([1.5, 2])); result = [pulled(1, dtype='float64'), pulled(1, dtype='int32')]",
-    "pushpull": "store.init(1, nd.ones(2)); x = [nd.array([1, 2]), nd.array([3, 4])]; store.pushpull(1, x); result = x + [pulled(1)]",
-    "pushpull_out": "store.init(1, nd.ones(2)); x = nd.array([1, 2]); out = nd.zeros(2); store.pushpull(1, [x, x], out=out)\n"
+    "pull_other_dtype": "store.init(1, nd.array([1.5, 2])); "
+    "result = [pulled(1, dtype='float64'), pulled(1, dtype='int32')]",
+    "pushpull": "store.init(1, nd.ones(2)); x = [nd.array([1, 2]), nd.array([3, 4])]; store.pushpull(1, x); "
+    "result = x + [pulled(1)]",
+    "pushpull_out": "store.init(1, nd.ones(2)); x = nd.array([1, 2]); out = nd.zeros(2); "
+    "store.pushpull(1, [x, x], out=out)\n"
     "result = [x, out, pulled(1)]",
     "broadcast": "out = [nd.zeros(2), nd.zeros(2, ctx=mx.cpu(1))]; store.broadcast('z', nd.array([3, 4]), out)\n"
     "result = [*out, pulled('z')]",
@@ -354,7 +364,8 @@ _TRAINERS = {
     "optimizer_unknown": "gluon.Trainer([parameter('a')], 'sdg')",
     "optimizer_and_arguments": "gluon.Trainer([parameter('a')], mx.optimizer.SGD(), {'learning_rate': 1})",
     "store_number": "a = parameter('a', ctx=two); t = gluon.Trainer([a], 'sgd', kvstore=3); backward([a]); t.step(1)",
-    "store_missing": "a = parameter('a'); t = gluon.Trainer([a], 'sgd', update_on_kvstore=True); backward([a]); t.step(1)",
+    "store_missing": "a = parameter('a'); t = gluon.Trainer([a], 'sgd', update_on_kvstore=True); backward([a]); "
+    "t.step(1)",
     "allreduce_refused": "a = parameter('a', ctx=two); gluon.Trainer([a], 'sgd').allreduce_grads()",
     "update_refused": "a = parameter('a', ctx=two); t = gluon.Trainer([a], 'sgd'); backward([a]); t.update(1)",
     "batch_of_none": "a = parameter('a'); t = gluon.Trainer([a], 'sgd'); backward([a]); t.step(0)",

@@ -22,6 +22,7 @@ EXCEPTIONS: list[tuple[str, str, str]] = [
     ("gradient of *", "BlockGrad", "this is what it is for"),
     ("gradient of *", "*_update* *_mom_update* multi_lars", "updates of weights are not differentiated"),
     ("gradient of label", "*Output", "a label is a constant"),
+    ("gradient of label", "_class_log_probability", "positions"),
     ("gradient of state", "_contrib_hawkesll", "what came before is a constant, as in MXNet"),
     ("second order", "SoftmaxOutput", "its gradient follows from the answer, which is not kept with its inputs"),
     # -- dtypes that LAPACK does not have

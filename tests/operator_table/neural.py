@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.ops.nn.class_log_probability import class_log_probability
 from operator_table.row import Row, Spec, integers, real
 
 KINKED = real(3, 4, away_from=(0.0,))
@@ -82,6 +83,14 @@ ROWS = [
     Row("softmax", real(3, 4), {}, _softmax),
     Row("softmax", real(2, 3, 4), {"axis": 1, "temperature": 2.0}, _softmax, label="axis"),
     Row("log_softmax", real(3, 4), {}, lambda x: np.log(_softmax(x))),
+    Row(
+        "_class_log_probability",
+        (real(2, 3, 4), integers(2, 3, low=0, high=4)),
+        {"keepdims": True},
+        lambda x, label, keepdims: np.take_along_axis(np.log(_softmax(x)), label.astype(int)[..., None], -1),
+        operator=class_log_probability,
+        ulps=64,
+    ),
     Row(
         "log_softmax",
         real(3, 4),

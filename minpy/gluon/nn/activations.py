@@ -8,10 +8,14 @@ from minpy import initializer
 from minpy.core.errors import ArgumentValueError, nearest
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import HybridBlock
-from minpy.gluon.nn.arguments import count
+from minpy.gluon.nn.arguments import count, number
+from minpy.namespaces import listing, missing
 
 __all__ = ["ELU", "GELU", "SELU", "Activation", "LeakyReLU", "PReLU", "SiLU", "Swish"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.nn.activations", "name", __all__)
 
+_QUARTER = initializer.Constant(0.25)
 _NAMES = ("relu", "sigmoid", "tanh", "softrelu", "softsign")
 _LAYERS = {"leaky": "LeakyReLU", "prelu": "PReLU", "elu": "ELU", "selu": "SELU", "gelu": "GELU", "swish": "Swish",
            "silu": "SiLU", "leakyrelu": "LeakyReLU"}  # fmt: skip
@@ -43,7 +47,8 @@ class Activation(HybridBlock):
             layer = _LAYERS.get(activation.lower().replace("_", "")) if isinstance(activation, str) else None
             advice = f" Its layer is nn.{layer}." if layer else nearest(str(activation), _NAMES)
             raise ArgumentValueError(
-                f"Activation: unknown activation {activation!r}; expected one of {', '.join(map(repr, _NAMES))}.{advice}"
+                f"Activation: unknown activation {activation!r}; expected one of "
+                f"{', '.join(map(repr, _NAMES))}.{advice}"
             )
         self._act_type = activation
         super().__init__(**kwargs)
@@ -85,7 +90,7 @@ class LeakyReLU(HybridBlock):
     """
 
     def __init__(self, alpha: float, **kwargs: Any) -> None:
-        if alpha < 0:
+        if number("LeakyReLU", "alpha", alpha) < 0:
             raise ArgumentValueError(f"LeakyReLU: alpha is {alpha}; expected a slope of at least 0.")
         super().__init__(**kwargs)
         self._alpha = alpha
@@ -127,9 +132,7 @@ class PReLU(HybridBlock):
     [[-0.25, 2.0]]
     """
 
-    def __init__(
-        self, alpha_initializer: Any = initializer.Constant(0.25), in_channels: int = 1, **kwargs: Any
-    ) -> None:
+    def __init__(self, alpha_initializer: Any = _QUARTER, in_channels: int = 1, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         shape = (count("PReLU", "in_channels", in_channels),)
         with self.name_scope():
@@ -153,16 +156,21 @@ class ELU(HybridBlock):
     prefix, params
         See `Block`.
 
+    Raises
+    ------
+    ArgumentError
+        If alpha is no number.
+
     Examples
     --------
     >>> import minpy as mx
-    >>> mx.gluon.nn.ELU()(mx.nd.array([-1, 2])).asnumpy().round(3).tolist()
+    >>> mx.gluon.nn.ELU()(mx.nd.array([-1, 2])).asnumpy().astype('float64').round(3).tolist()
     [-0.632, 2.0]
     """
 
     def __init__(self, alpha: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._alpha = alpha
+        self._alpha = number("ELU", "alpha", alpha)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the function of each element."""
@@ -183,7 +191,7 @@ class SELU(HybridBlock):
     Examples
     --------
     >>> import minpy as mx
-    >>> mx.gluon.nn.SELU()(mx.nd.array([-1, 2])).asnumpy().round(3).tolist()
+    >>> mx.gluon.nn.SELU()(mx.nd.array([-1, 2])).asnumpy().astype('float64').round(3).tolist()
     [-1.111, 2.101]
     """
 
@@ -209,7 +217,7 @@ class GELU(HybridBlock):
     Examples
     --------
     >>> import minpy as mx
-    >>> mx.gluon.nn.GELU()(mx.nd.array([-1, 2])).asnumpy().round(3).tolist()
+    >>> mx.gluon.nn.GELU()(mx.nd.array([-1, 2])).asnumpy().astype('float64').round(3).tolist()
     [-0.159, 1.954]
     """
 
@@ -233,16 +241,21 @@ class Swish(HybridBlock):
     prefix, params
         See `Block`.
 
+    Raises
+    ------
+    ArgumentError
+        If beta is no number.
+
     Examples
     --------
     >>> import minpy as mx
-    >>> mx.gluon.nn.Swish()(mx.nd.array([-1, 2])).asnumpy().round(3).tolist()
+    >>> mx.gluon.nn.Swish()(mx.nd.array([-1, 2])).asnumpy().astype('float64').round(3).tolist()
     [-0.269, 1.762]
     """
 
     def __init__(self, beta: float = 1.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._beta = beta
+        self._beta = number("Swish", "beta", beta)
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the function of each element."""
@@ -265,7 +278,7 @@ class SiLU(Swish):
     Examples
     --------
     >>> import minpy as mx
-    >>> mx.gluon.nn.SiLU()(mx.nd.array([-1, 2])).asnumpy().round(3).tolist()
+    >>> mx.gluon.nn.SiLU()(mx.nd.array([-1, 2])).asnumpy().astype('float64').round(3).tolist()
     [-0.269, 1.762]
     """
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe
 
-__all__ = ["count", "fraction", "integer"]
+__all__ = ["count", "fraction", "integer", "number"]
 
 
 def integer(layer: str, name: str, value: Any) -> int:
@@ -31,11 +31,24 @@ def count(layer: str, name: str, value: Any, least: int = 1) -> int:
     ArgumentError
         For what is no integer, or is below `least`.
     """
-    number = integer(layer, name, value)
-    if number < least:
+    whole = integer(layer, name, value)
+    if whole < least:
         unknown = " (0: it follows from the first call)" if least == 0 else ""
-        raise ArgumentValueError(f"{layer}: {name} is {number}; expected an integer of at least {least}{unknown}.")
-    return number
+        raise ArgumentValueError(f"{layer}: {name} is {whole}; expected an integer of at least {least}{unknown}.")
+    return whole
+
+
+def number(layer: str, name: str, value: Any, what: str = "number") -> Any:
+    """Return a number.
+
+    Raises
+    ------
+    ArgumentError
+        For anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise ArgumentError(f"{layer}: {name} is {describe(value)}; expected a {what}.")
+    return value
 
 
 def fraction(layer: str, name: str, value: Any) -> Any:
@@ -46,8 +59,6 @@ def fraction(layer: str, name: str, value: Any) -> Any:
     ArgumentError
         For anything else.
     """
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise ArgumentError(f"{layer}: {name} is {describe(value)}; expected a number from 0 to 1.")
-    if not 0 <= value <= 1:
+    if not 0 <= number(layer, name, value, "number from 0 to 1") <= 1:
         raise ArgumentValueError(f"{layer}: {name} is {value}; expected a number from 0 to 1.")
     return value

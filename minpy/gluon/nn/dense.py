@@ -7,6 +7,7 @@ from typing import Any
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.nn.activations import Activation
+from minpy.gluon.nn.arguments import count
 
 __all__ = ["Dense"]
 
@@ -29,6 +30,11 @@ class Dense(HybridBlock):
         The number of inputs; 0: it follows from the first call.
     prefix, params
         See `Block`.
+
+    Raises
+    ------
+    ArgumentError
+        If the number of outputs is no positive integer, or for an unknown activation.
 
     Examples
     --------
@@ -56,8 +62,8 @@ class Dense(HybridBlock):
         super().__init__(**kwargs)
         self._flatten = flatten
         with self.name_scope():
-            self._units = units
-            self._in_units = in_units
+            self._units = count("Dense", "units", units)
+            self._in_units = count("Dense", "in_units", in_units, least=0)
             self.weight = self.params.get(
                 "weight", shape=(units, in_units), init=weight_initializer, dtype=dtype, allow_deferred_init=True
             )

@@ -77,7 +77,9 @@ def _found(layer: str, name: str, modules: tuple[Any, ...], where: str) -> Calla
             found: Callable[..., Any] = getattr(module, name)
             return found
     names = [one for module in modules for one in dir(module)]
-    raise ArgumentValueError(f"{layer}: {where} has no function {name!r}.{nearest(name, names)} Or give a function.")
+    raise ArgumentValueError(
+        f"{layer}: there is no function {name!r} in {where}.{nearest(name, names)} Or give a function."
+    )
 
 
 def _no_function(layer: str, value: Any) -> ArgumentError:
@@ -157,7 +159,7 @@ class HybridLambda(HybridBlock):
         super().__init__(prefix=prefix)
         self._func: Callable[..., Any] | None = None
         if isinstance(function, str):
-            where = "mx.np or mx.npx, arrays and symbols," if is_np_array() else "mx.nd and mx.sym"
+            where = "mx.np or mx.npx, of arrays and of symbols" if is_np_array() else "mx.nd and mx.sym"
             for kind in (nd, symbol):
                 _found("HybridLambda", function, _modules(kind), where)
             self._func_name = function

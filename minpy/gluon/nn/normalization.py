@@ -8,7 +8,7 @@ import numpy
 
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import HybridBlock
-from minpy.gluon.nn.arguments import count, integer
+from minpy.gluon.nn.arguments import count, fraction, integer, number
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
 
@@ -25,6 +25,11 @@ def _scale_and_shift(
 
 class _BatchNorm(HybridBlock):
     """What batch normalizations have in common; see `BatchNorm`. `fuse_relu`: whether negative results become 0."""
+
+    gamma: Any
+    beta: Any
+    running_mean: Any
+    running_var: Any
 
     def __init__(
         self,
@@ -46,8 +51,8 @@ class _BatchNorm(HybridBlock):
         kind = type(self).__name__
         self._kwargs: dict[str, Any] = {
             "axis": integer(kind, "axis", axis),
-            "eps": epsilon,
-            "momentum": momentum,
+            "eps": number(kind, "epsilon", epsilon),
+            "momentum": fraction(kind, "momentum", momentum),
             "fix_gamma": not scale,
             "use_global_stats": use_global_stats,
         }
@@ -115,7 +120,7 @@ class BatchNorm(_BatchNorm):
     Raises
     ------
     ArgumentError
-        For an axis or a number of channels that is none.
+        For an axis, an epsilon, a momentum or a number of channels that is none.
 
     Examples
     --------
@@ -123,9 +128,9 @@ class BatchNorm(_BatchNorm):
     >>> layer = mx.gluon.nn.BatchNorm()
     >>> layer.initialize()
     >>> with mx.autograd.train_mode():
-    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().round(3).tolist()
+    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().astype('float64').round(3).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]
-    >>> layer.running_mean.data().asnumpy().round(3).tolist()
+    >>> layer.running_mean.data().asnumpy().astype('float64').round(3).tolist()
     [0.2, 0.6]
     """
 
@@ -175,7 +180,7 @@ class BatchNormReLU(_BatchNorm):
     Raises
     ------
     ArgumentError
-        For an axis or a number of channels that is none.
+        For an axis, an epsilon, a momentum or a number of channels that is none.
 
     Examples
     --------
@@ -183,7 +188,7 @@ class BatchNormReLU(_BatchNorm):
     >>> layer = mx.gluon.nn.BatchNormReLU()
     >>> layer.initialize()
     >>> with mx.autograd.train_mode():
-    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().round(3).tolist()
+    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().astype('float64').round(3).tolist()
     [[0.0, 0.0], [1.0, 1.0]]
     """
 
@@ -237,7 +242,7 @@ class SyncBatchNorm(BatchNorm):
     Raises
     ------
     ArgumentError
-        For a number of channels or devices that is none.
+        For a number of channels or devices, an epsilon or a momentum that is none.
 
     Examples
     --------
@@ -245,7 +250,7 @@ class SyncBatchNorm(BatchNorm):
     >>> layer = mx.gluon.nn.SyncBatchNorm(num_devices=2)
     >>> layer.initialize()
     >>> with mx.autograd.train_mode():
-    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().round(3).tolist()
+    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().astype('float64').round(3).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]
     """
 
@@ -313,16 +318,19 @@ class InstanceNorm(HybridBlock):
     Raises
     ------
     ArgumentError
-        For an axis or a number of channels that is none.
+        For an axis, an epsilon or a number of channels that is none.
 
     Examples
     --------
     >>> import minpy as mx
     >>> layer = mx.gluon.nn.InstanceNorm()
     >>> layer.initialize()
-    >>> layer(mx.nd.array([[[1, 3], [10, 30]]])).asnumpy().round(3).tolist()
+    >>> layer(mx.nd.array([[[1, 3], [10, 30]]])).asnumpy().astype('float64').round(3).tolist()
     [[[-1.0, 1.0], [-1.0, 1.0]]]
     """
+
+    gamma: Any
+    beta: Any
 
     def __init__(
         self,
@@ -338,7 +346,7 @@ class InstanceNorm(HybridBlock):
         super().__init__(**kwargs)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis = integer("InstanceNorm", "axis", axis)
-        self._epsilon = epsilon
+        self._epsilon = number("InstanceNorm", "epsilon", epsilon)
         channels = count("InstanceNorm", "in_channels", in_channels, least=0)
         _scale_and_shift(self, channels, center, scale, gamma_initializer, beta_initializer)
 
@@ -379,16 +387,19 @@ class LayerNorm(HybridBlock):
     Raises
     ------
     ArgumentError
-        For an axis or a number of channels that is none.
+        For an axis, an epsilon or a number of channels that is none.
 
     Examples
     --------
     >>> import minpy as mx
     >>> layer = mx.gluon.nn.LayerNorm()
     >>> layer.initialize()
-    >>> layer(mx.nd.array([[1, 3], [10, 30]])).asnumpy().round(3).tolist()
+    >>> layer(mx.nd.array([[1, 3], [10, 30]])).asnumpy().astype('float64').round(3).tolist()
     [[-1.0, 1.0], [-1.0, 1.0]]
     """
+
+    gamma: Any
+    beta: Any
 
     def __init__(
         self,
@@ -405,7 +416,7 @@ class LayerNorm(HybridBlock):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "axis": axis, "center": center, "scale": scale}
         self._axis = integer("LayerNorm", "axis", axis)
-        self._epsilon = epsilon
+        self._epsilon = number("LayerNorm", "epsilon", epsilon)
         self._center, self._scale = center, scale
         channels = count("LayerNorm", "in_channels", in_channels, least=0)
         _scale_and_shift(self, channels, center, scale, gamma_initializer, beta_initializer)
@@ -441,16 +452,19 @@ class GroupNorm(HybridBlock):
     Raises
     ------
     ArgumentError
-        If the number of groups is no positive integer.
+        If the number of groups is no positive integer, or epsilon no number.
 
     Examples
     --------
     >>> import minpy as mx
     >>> layer = mx.gluon.nn.GroupNorm(num_groups=2)
     >>> layer.initialize()
-    >>> layer(mx.nd.array([[[1], [3], [10], [30]]])).asnumpy().round(3).ravel().tolist()
+    >>> layer(mx.nd.array([[[1], [3], [10], [30]]])).asnumpy().astype('float64').round(3).ravel().tolist()
     [-1.0, 1.0, -1.0, 1.0]
     """
+
+    gamma: Any
+    beta: Any
 
     def __init__(
         self,
@@ -466,7 +480,7 @@ class GroupNorm(HybridBlock):
         super().__init__(prefix=prefix, params=params)
         self._kwargs = {"eps": epsilon, "num_groups": num_groups, "center": center, "scale": scale}
         self._num_groups = count("GroupNorm", "num_groups", num_groups)
-        self._epsilon = epsilon
+        self._epsilon = number("GroupNorm", "epsilon", epsilon)
         self._center, self._scale = center, scale
         _scale_and_shift(self, num_groups, center, scale, gamma_initializer, beta_initializer)
 

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy import ndarray as nd
+from minpy import symbol
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, ShapeError
 from minpy.gluon.block import HybridBlock
+from minpy.gluon.nn.arguments import count
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.cells import GRUCell, LSTMCell, RNNCell
 from minpy.gluon.rnn.modifiers import DropoutCell, require_rate
@@ -16,6 +18,7 @@ from minpy.gluon.rnn.recurrent_cell import StateInfo, made_state
 from minpy.gluon.rnn.sequences import in_mode
 from minpy.gluon.rnn.sequential import HybridSequentialRNNCell
 from minpy.ndarray import NDArray
+from minpy.symbol import Symbol
 
 __all__ = ["GRU", "LSTM", "RNN", "_RNNLayer"]
 
@@ -70,19 +73,15 @@ class _RNNLayer(HybridBlock):
             raise ArgumentValueError(
                 f"{who}: layout is {layout!r}; expected 'TNC' (time, batch, inputs) or 'NTC' (batch, time, inputs)."
             )
-        if hidden_size < 1 or num_layers < 1:
-            raise ArgumentValueError(
-                f"{who}: hidden_size is {hidden_size}, num_layers {num_layers}; both must be 1 or more."
-            )
         require_rate(who, dropout=dropout)
-        self._hidden_size = hidden_size
+        self._hidden_size = count(who, "hidden_size", hidden_size)
         self._projection_size = projection_size or None
-        self._num_layers = num_layers
+        self._num_layers = count(who, "num_layers", num_layers)
         self._mode = mode
         self._layout = layout
         self._dropout = dropout
         self._dir = 2 if bidirectional else 1
-        self._input_size = input_size
+        self._input_size = count(who, "input_size", input_size, least=0)
         self._initializers = {
             "i2h_weight": i2h_weight_initializer,
             "h2h_weight": h2h_weight_initializer,
@@ -206,14 +205,17 @@ class _RNNLayer(HybridBlock):
         ShapeError
             If the shapes do not fit.
         """
+        lengths = self._lengths(sequence_length)
         if isinstance(inputs, NDArray):
             self._require_inputs(inputs)
-            if states is None and not self._active:
+        if states is None:
+            if isinstance(inputs, NDArray) and not self._active:
                 batch_size = inputs.shape[self._layout.index("N")]
                 states = self.begin_state(batch_size, ctx=inputs.context, dtype=inputs.dtype)
-                return in_mode(super().__call__(inputs, states, *self._lengths(sequence_length), **kwargs)[0])
-        if states is None:  # the graph makes them, and returns none
-            return in_mode(super().__call__(inputs, None, *self._lengths(sequence_length), **kwargs))
+            elif isinstance(inputs, Symbol):
+                states = self.begin_state(0, func=symbol.zeros)
+            found = super().__call__(inputs, states, *lengths, **kwargs)
+            return in_mode(found if states is None else found[0])
         if not isinstance(states, (list, tuple)):
             states = [states]
         wanted = 2 if self._mode == "lstm" else 1
@@ -224,7 +226,7 @@ class _RNNLayer(HybridBlock):
                 "returns."
             )
         self._require_states(inputs, states)
-        outputs, after = super().__call__(inputs, list(states), *self._lengths(sequence_length), **kwargs)
+        outputs, after = super().__call__(inputs, list(states), *lengths, **kwargs)
         return in_mode(outputs), in_mode(list(after))
 
     def _lengths(self, sequence_length: Any) -> tuple[Any, ...]:
@@ -253,9 +255,9 @@ class _RNNLayer(HybridBlock):
         for info, state in zip(self.state_info(inputs.shape[self._layout.index("N")]), states, strict=True):
             if tuple(state.shape) != info["shape"]:
                 raise ShapeError(
-                    f"{self.name}: a state has shape {state.shape}; expected {info['shape']}, (num_layers * directions, "
-                    f"batch, hidden_size), for inputs of shape {inputs.shape} with layout={self._layout!r}. Give "
-                    "begin_state(batch_size=...)."
+                    f"{self.name}: a state has shape {state.shape}; expected {info['shape']}, (num_layers * "
+                    f"directions, batch, hidden_size), for inputs of shape {inputs.shape} with "
+                    f"layout={self._layout!r}. Give begin_state(batch_size=...)."
                 )
 
     def infer_shape(self, inputs: Any, *args: Any) -> None:
@@ -263,7 +265,9 @@ class _RNNLayer(HybridBlock):
         for name in ("l0_i2h_weight", "r0_i2h_weight")[: self._dir]:
             self._reg_params[name].shape = (_GATES[self._mode] * self._hidden_size, inputs.shape[2])
 
-    def hybrid_forward(self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **kwargs: Any) -> Any:
+    def hybrid_forward(  # type: ignore[override]
+        self, F: Any, inputs: Any, states: Any, sequence_length: Any = None, **kwargs: Any
+    ) -> Any:
         """Return the outputs, and, if states are given, the list of the last ones."""
         has_states = states is not None
         if not has_states:
@@ -280,12 +284,12 @@ class _RNNLayer(HybridBlock):
             if part != "h2r_weight" or self._projection_size
         ]
         least, most, stops_nan = self._clip
-        further = [] if sequence_length is None else [sequence_length]
+        lengths = {} if sequence_length is None else {"sequence_length": sequence_length}
         outputs, *after = F.RNN(
             inputs,
             F._rnn_param_concat(*flat, dim=0),
             *states,
-            *further,
+            **lengths,
             use_sequence_length=self._use_sequence_length,
             state_size=self._hidden_size,
             projection_size=self._projection_size,
@@ -405,8 +409,9 @@ class RNN(_RNNLayer):
 class LSTM(_RNNLayer):
     """Layers of long short-term memory; `LSTMCell` has the formula.
 
-    Hochreiter and Schmidhuber, "Long short-term memory", 1997; with a projection of the output, Sak, Senior and Beaufays,
-    "Long short-term memory based recurrent neural network architectures for large vocabulary speech recognition", 2014.
+    Hochreiter and Schmidhuber, "Long short-term memory", 1997; with a projection of the output, Sak, Senior and
+    Beaufays, "Long short-term memory based recurrent neural network architectures for large vocabulary speech
+    recognition", 2014.
 
     Parameters
     ----------

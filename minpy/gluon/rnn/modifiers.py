@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from numbers import Real
 from typing import Any, ClassVar
+
+import numpy
 
 from minpy import ndarray as nd
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, describe
@@ -27,7 +28,7 @@ def require_rate(who: str, **rates: Any) -> None:
         If it is not between 0 and 1.
     """
     for name, rate in rates.items():
-        if not isinstance(rate, Real):
+        if not isinstance(rate, (int, float, numpy.number)):
             raise ArgumentError(f"{who}: {name} is {describe(rate)}; expected a number, a probability.")
         if not 0 <= rate < 1:
             raise ArgumentValueError(f"{who}: {name} is {rate}; expected a probability p, 0 <= p < 1.")
@@ -142,7 +143,9 @@ class ModifierCell(HybridRecurrentCell):
         """Return what the states of the cell inside are; see `RecurrentCell.state_info`."""
         return list(self.base_cell.state_info(batch_size))
 
-    def begin_state(self, func: Callable[..., Any] = nd.zeros, **kwargs: Any) -> list[Any]:
+    def begin_state(  # type: ignore[override]
+        self, func: Callable[..., Any] = nd.zeros, **kwargs: Any
+    ) -> list[Any]:
         """Return states to begin a sequence with, of the cell inside; see `RecurrentCell.begin_state`.
 
         Parameters

@@ -1,6 +1,7 @@
 """Recurrent cells: `gluon.rnn.rnn_cell`."""
 
 from minpy.gluon.block import Block, HybridBlock
+from minpy.gluon.nn.activations import LeakyReLU
 from minpy.gluon.parameter import tensor_types
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.cells import GRUCell, LSTMCell, RNNCell
@@ -18,6 +19,7 @@ __all__ = [
     "HybridRecurrentCell",
     "HybridSequentialRNNCell",
     "LSTMCell",
+    "LeakyReLU",
     "ModifierCell",
     "RNNCell",
     "RecurrentCell",

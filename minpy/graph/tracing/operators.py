@@ -31,6 +31,8 @@ def call_operator(
     if operator.random or operator.auxiliary or operator.uses_training:
         raise recorder.refuse(f"it calls {operator.__name__}, which draws numbers, has states, or acts as in training")
     values = [value if value is None else operand(recorder, value) for value in inputs]
+    while values[-1] is None:  # optional inputs that are not given are no inputs of a node
+        values.pop()
     arrays = [value for value in values if isinstance(value, Traced)]
     if operator.keeps_dtype and not as_ndarrays and any(array.dtype.kind in "biu" or array.scalar for array in arrays):
         raise recorder.refuse(f"it calls {operator.__name__} on arrays of integers")
