@@ -7,6 +7,7 @@ Inside, arrays are stored batch last: (channels, *positions, batch). The element
 contiguous runs, of which the columns are assembled, and all positions of all examples make up one large product. The
 results are views of such arrays with the axes in their places; NumPy's ufuncs keep the order of the memory, so a whole
 network stays in it without a copy. Columns are made a block of positions at a time, which stays in the cache.
+Kernels of 3 x 3 over many channels go to `minpy.ops.kernels.winograd`, which needs fewer products.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ DATA: tuple[tuple[int, int, Any], ...] = ((0, 2, np.subtract), (1, 2, np.add), (
 
 # Channels and tiles from which the fewer products pay for the transforms.
 CHANNELS = 64
-TILES = 96
+TILES = 128
 
 # Bytes of transformed data and products that are worked on at a time: what stays in the second-level cache of a core.
 BLOCK = 1 << 20
