@@ -71,7 +71,8 @@ def is_recording() -> bool:
     ...     autograd.is_recording()
     True
     """
-    return state.recording
+    questions.recording = True
+    return state.recording == 1  # 2 while a block is traced that is called outside of scopes that record
 
 
 def is_training() -> bool:
@@ -86,7 +87,7 @@ def is_training() -> bool:
     False
     """
     questions.training = True
-    return state.training
+    return bool(state.training)
 
 
 def set_recording(is_recording: bool) -> bool:
@@ -109,7 +110,7 @@ def set_recording(is_recording: bool) -> bool:
     >>> autograd.set_recording(False)
     True
     """
-    previous = state.recording
+    previous = state.recording == 1
     state.recording = bool(is_recording)
     return previous
 
@@ -134,7 +135,7 @@ def set_training(train_mode: bool) -> bool:
     >>> autograd.set_training(False)
     True
     """
-    previous = state.training
+    previous = bool(state.training)
     state.training = bool(train_mode)
     return previous
 

@@ -342,6 +342,45 @@ def test_rules_that_are_wrapped(decorate: Callable[..., Any]) -> None:
     assert [gradient.asnumpy().tolist() for gradient in executor.grad_arrays] == [[5, 7], [2, 3]]
 
 
+# -- name= -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("given", [{}, {"name": "here"}, {"name": None}], ids=["unnamed", "named", "none"])
+def test_names_are_for_graphs_only(given):
+    x, weight = nd.array([[1.0, 2.0]]), nd.array([[0.5, -1.0]])
+    x.attach_grad()
+    with mx.autograd.record():
+        results = [
+            nd.FullyConnected(x, weight, no_bias=True, num_hidden=1, **given),
+            nd.FullyConnected(x, weight, num_hidden=1, no_bias=True, **given),
+            nd.tanh(x, **given),
+            nd.elemwise_add(x, x, **given),
+        ]
+    expected = [[[-1.5]], [[-1.5]], np.tanh([[1, 2]]), [[2, 4]]]
+    for result, numbers in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result.asnumpy(), numbers, rtol=1e-6)
+    mx.autograd.backward(results)
+    slopes = np.array([[1.0, -2.0]]) + 1 - np.tanh([[1, 2]]) ** 2 + 2
+    np.testing.assert_allclose(x.grad.asnumpy(), slopes, rtol=1e-5)
+    out = nd.zeros((1, 2))
+    assert nd.tanh(x, out=out, **given) is out
+    np.testing.assert_allclose(out.asnumpy(), np.tanh([[1, 2]]), rtol=1e-6)
+
+
+def test_a_name_after_a_call_without_one_names_the_node():
+    data = mx.sym.var("data")
+    for call in (lambda **name: nd.tanh(nd.ones(2), **name), lambda **name: nd.Activation(nd.ones(2), "relu", **name)):
+        call()
+        call(name="here")
+    assert mx.sym.tanh(data, name="bent").name == "bent"
+    assert mx.sym.Activation(data, act_type="relu", name="cut").name == "cut"
+    assert mx.sym.FullyConnected(data, num_hidden=2, name="full").list_arguments() == [
+        "data",
+        "full_weight",
+        "full_bias",
+    ]
+
+
 # -- out= --------------------------------------------------------------------------------------------------------------
 
 

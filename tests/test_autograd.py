@@ -244,10 +244,33 @@ def test_retain_graph() -> None:
     with pytest.raises(GraphFreedError, match=freed):
         autograd.grad(z, x)
     with autograd.record():
-        w = y * x
+        w = y * 2
     with pytest.raises(GraphFreedError, match=freed):
         w.backward()
     assert x.grad.asscalar() == 24
+
+
+def test_arrays_of_a_freed_graph_are_constants_to_what_is_recorded_next() -> None:
+    """As the state of a recurrent network that goes on from batch to batch."""
+    x, w = variable([2.0], "write"), variable([3.0], "write")
+    with autograd.record():
+        state, rest = nd.split(nd.concat(x * w, x, dim=0), num_outputs=2, axis=0)
+        early = state * w
+        rest.sum().backward()
+        late = state * w  # also an output of several of the freed graph
+        both = late + early
+    late.backward(retain_graph=True)
+    assert (x.grad.asscalar(), w.grad.asscalar()) == (1, 6)  # of x it is what the first backward wrote
+    (gradient,) = autograd.grad(late, [w], retain_graph=True)
+    assert gradient.asscalar() == 6
+    for head in (early, both):  # recorded before the graph was freed
+        with pytest.raises(GraphFreedError, match="was freed by an earlier backward"):
+            head.backward()
+    for step in range(1, 4):
+        with autograd.record():
+            state = state * w
+        state.backward()
+        assert w.grad.asscalar() == 6 * 3 ** (step - 1)
 
 
 def test_not_recorded() -> None:

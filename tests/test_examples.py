@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
+import importlib.util
+import io
 import os
 import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -34,6 +39,30 @@ def test_digits(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["digits.png"]
 
 
+def run_here(example: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run an example in this process, which has imported what it needs: most of the time of a short run is that."""
+    out, errors = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+        patch.setattr(sys, "argv", [example, *map(str, arguments)])
+        try:
+            status = loaded(example).main()
+        except SystemExit as stop:
+            status = stop.code
+    return subprocess.CompletedProcess(sys.argv, status, out.getvalue(), errors.getvalue())
+
+
+@functools.cache
+def loaded(example: str) -> Any:
+    """Return an example as a module."""
+    spec = importlib.util.spec_from_file_location(f"example_{example.removesuffix('.py')}", EXAMPLES / example)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    spec.loader.exec_module(module)
+    return module
+
+
 def losses_of(stdout: str) -> list[float]:
     """Return the losses in the table of epochs that `digits.py` prints."""
     return [float(row[1]) for row in (line.split() for line in stdout.splitlines()) if len(row) == 5 and "%" in row[2]]
@@ -43,7 +72,7 @@ def losses_of(stdout: str) -> list[float]:
 def builtin_losses(tmp_path_factory: pytest.TempPathFactory) -> list[float]:
     """The losses of two epochs of `digits.py` with MXNet's own operators."""
     output = tmp_path_factory.mktemp("digits") / "digits.png"
-    result = run("digits.py", "--quick", "--epochs", "2", "--output", output, "--op", "builtin")
+    result = run_here("digits.py", "--quick", "--epochs", "2", "--output", output, "--op", "builtin")
     assert "test digits read correctly" in result.stdout, result.stderr
     losses = losses_of(result.stdout)
     assert len(losses) == 2
@@ -60,12 +89,12 @@ def builtin_losses(tmp_path_factory: pytest.TempPathFactory) -> list[float]:
 def test_digits_learns_the_same_in_each_way(
     arguments: tuple[str, ...], builtin_losses: list[float], tmp_path: Path
 ) -> None:
-    result = run("digits.py", "--quick", "--epochs", "2", "--output", tmp_path / "digits.png", "--op", *arguments)
+    result = run_here("digits.py", "--quick", "--epochs", "2", "--output", tmp_path / "digits.png", "--op", *arguments)
     np.testing.assert_allclose(losses_of(result.stdout), builtin_losses, atol=1e-5, rtol=0, err_msg=result.stderr)
 
 
 def test_digits_refuses_to_hybridize_functions(tmp_path: Path) -> None:
-    result = run("digits.py", "--op", "function", "--hybridize", "--output", tmp_path / "digits.png")
+    result = run_here("digits.py", "--op", "function", "--hybridize", "--output", tmp_path / "digits.png")
     assert result.returncode == 2
     assert "an autograd.Function runs on arrays, and a hybridized network is a graph" in result.stderr
 
@@ -97,10 +126,10 @@ def test_lenet_reads_files_of_mnist(tmp_path: Path) -> None:
         images = np.broadcast_to(labels[:, None, None] * 25, (count, 28, 28))
         (tmp_path / f"{part}-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(images)))
         (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(idx(labels))
-    result = run("lenet.py", "--epochs", "1", "--mnist", tmp_path, "--output", tmp_path / "lenet.png")
+    result = run_here("lenet.py", "--epochs", "1", "--mnist", tmp_path, "--output", tmp_path / "lenet.png")
     assert "of 10 test digits read correctly" in result.stdout, result.stderr
     (tmp_path / "t10k-labels-idx1-ubyte").write_bytes(idx(np.arange(10))[:-1])
-    result = run("lenet.py", "--mnist", tmp_path)
+    result = run_here("lenet.py", "--mnist", tmp_path)
     assert result.returncode == 2
     assert "t10k-labels-idx1-ubyte is cut off: it should hold 10 numbers, and holds 9" in result.stderr
 
@@ -131,7 +160,7 @@ def test_symbolic_digits(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [["--epochs", "0"], ["--seed", "-1"], ["--output", "/dev/null/folder"]])
 def test_symbolic_digits_refuses_before_training(arguments: list[str], tmp_path: Path) -> None:
-    result = run("symbolic_digits.py", "--output", tmp_path, *arguments)
+    result = run_here("symbolic_digits.py", "--output", tmp_path, *arguments)
     assert result.returncode == 2
     assert f"{arguments[0]}" in result.stderr
     assert not result.stdout

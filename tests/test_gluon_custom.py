@@ -213,9 +213,9 @@ def test_training_is_the_same(way: str) -> None:
         loss_of = gluon.loss.L2Loss()
         trainer = gluon.Trainer(net.collect_params(), "adam", {"learning_rate": 0.05})
         found = []
-        for seed in range(10):
+        for _ in range(10):
             with autograd.record():
-                loss = loss_of(net(batch(seed=seed)), nd.ones((5, 2)))
+                loss = loss_of(net(batch()), nd.ones((5, 2)))
             loss.backward()
             trainer.step(5)
             found.append(loss.asnumpy())
@@ -279,7 +279,10 @@ def test_two_threads(way: str) -> None:
 def test_a_function_is_no_part_of_a_graph() -> None:
     net = network("function")
     net.hybridize()
-    text = r"GateFunction.*Symbol.*(hybridize|graph)"
+    text = (
+        r"GateFunction: input 0 is Symbol <Symbol .*>; a Function takes NDArrays\. A graph cannot hold one: leave the "
+        r"block that calls it unhybridized, with hybridize\(False\), or write the operator with @customop\('numpy'\)"
+    )
     with pytest.raises(MXNetError, match=text):
         net(batch())
     net.hybridize(False)

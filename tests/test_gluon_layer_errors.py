@@ -10,7 +10,7 @@ import pytest
 import minpy as mx
 from minpy import autograd
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError
-from minpy.gluon import contrib, nn
+from minpy.gluon import contrib, loss, nn
 
 X = mx.nd.ones((2, 4, 3))
 
@@ -21,8 +21,14 @@ def called(layer: Any, x: Any = X) -> Any:
     return layer(x)
 
 
+def hybridized(block: Any) -> Any:
+    block.hybridize()
+    return block
+
+
 MADE = [
     ("nn.Dense('a')", ArgumentError, "Dense: units is str 'a'; expected an integer."),
+    ("nn.Dense(3, in_units=-2)", ArgumentValueError, "Dense: in_units is -2; expected an integer of at least 0 (0: it"),
     ("nn.Dense(0)", ArgumentValueError, "Dense: units is 0; expected an integer of at least 1."),
     (
         "nn.Dense(3, activation='gelu')",
@@ -136,6 +142,27 @@ CALLED = [
         "there are no blocks in it whose outputs could be joined. Add some with add().",
     ),
     ("called(nn.HybridConcatenate())", MXNetError, "there are no blocks in it whose outputs could be joined."),
+    (
+        "loss.SoftmaxCELoss(prefix='mine_')(X, X)",
+        ShapeError,
+        (
+            "mine: label has shape (2, 4, 3); expected (2, 4), the number of a class for each row of pred, of shape "
+            "(2, 4, 3). If labels are probabilities, say sparse_label=False."
+        ),
+    ),
+    (
+        "hybridized(loss.SoftmaxCELoss())(X, X[0])",
+        ShapeError,
+        "the labels have shape (4, 3); expected (2, 4), a class for each row of the data, of shape (2, 4, 3).",
+    ),
+    (
+        "loss.L2Loss()(X, X[0])",
+        ShapeError,
+        (
+            "a loss is given arrays of shapes (4, 3) and (2, 4, 3), to be compared with each other; expected one "
+            "shape, or as many elements."
+        ),
+    ),
     ("nn.BatchNorm()(X)", MXNetError, "_gamma' is not initialized. Call initialize() on its block"),
     (
         "called(nn.Dense(3), np.ones((2, 3)))",
@@ -148,7 +175,10 @@ CALLED = [
 @pytest.mark.parametrize(("expression", "error", "text"), [*MADE, *CALLED])
 def test_errors(expression: str, error: type[Exception], text: str) -> None:
     with autograd.train_mode(), pytest.raises(error) as caught:
-        eval(expression, {"nn": nn, "contrib": contrib, "called": called, "X": X, "np": np})
+        eval(
+            expression,
+            {"nn": nn, "contrib": contrib, "called": called, "hybridized": hybridized, "loss": loss, "X": X, "np": np},
+        )
     assert text in str(caught.value)
 
 

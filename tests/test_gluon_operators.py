@@ -1,4 +1,4 @@
-"""Every row of the operator table inside a hybridized block, of both generations: what the tape computes, to its order."""
+"""Every row of the operator table in hybridized blocks of both generations: what the tape computes, to its order."""
 
 from __future__ import annotations
 

@@ -358,6 +358,8 @@ def test_the_rate_beside_a_schedule_is_said():
     assert SGD(lr_scheduler=factor()).learning_rate == 0.3
     assert SGD(lr_scheduler=factor(), learning_rate=0.3).learning_rate == 0.3
     assert Adam(lr_scheduler=mx.lr_scheduler.CosineScheduler(5, base_lr=0.3)).learning_rate == 0.3
+    for given in ({}, {"learning_rate": 0.7}):  # its rate does not become the schedule's
+        assert mx.optimizer.Ftrl(lr_scheduler=factor(), **given).learning_rate == 0.3
 
 
 def test_float16_alone_warns_once_for_each_state():
@@ -482,6 +484,117 @@ def test_classes_cannot_be_changed_by_what_is_read():
             load_states(content)
     assert not hasattr(mx.lr_scheduler.LRScheduler, "base_lr")
     assert not hasattr(SGD, "base_lr")
+
+
+class Watched(Adam):
+    """Adam, one weight after the other: it overrides the update."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.seen: list[int] = []
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        self.seen.append(index)
+        super().update(index, weight, grad, state)
+
+
+class Few(SGD):
+    """SGD that says how many weights it is given at once."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.seen: list[int] = []
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        self.seen.append(len(index))
+        super().update_multi_precision(index, weight, grad, state)
+
+
+def _trained(optimizer: Any, at_once: bool, steps: tuple[tuple[int, ...], ...]) -> tuple[Any, ...]:
+    """Return weights and counts after updates of some of six weights at a time."""
+    optimizer.set_lr_mult({1: 0.5})
+    update, draw = get_updater(optimizer), np.random.RandomState(0)
+    weights = [nd.array(draw.randn(3)) for _ in range(6)]
+    for indices in steps:
+        grads = [nd.array(draw.randn(3)) for _ in indices]
+        if at_once:
+            update(list(indices), grads, [weights[one] for one in indices])
+        else:
+            for one, grad in zip(indices, grads, strict=True):
+                update(one, grad, weights[one])
+    return [weight.asnumpy().tolist() for weight in weights], optimizer._index_update_count, optimizer.num_update
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"wd": 0.1, "clip_gradient": 0.5}, {"rescale_grad": 0.25}, {"rescale_grad": 1e-20}, {"wd": 0.1}]
+)
+@pytest.mark.parametrize(("known", "overriding"), [(Adam, Watched), (SGD, Few)])
+def test_weights_at_once_are_updated_as_one_after_the_other(known, overriding, settings):
+    """Also where a weight was left out, so that counts differ; what is overridden is called."""
+    settings = {"learning_rate": 0.1, **({"momentum": 0.5} if known is SGD else {}), **settings}
+    steps = ((0, 1, 2, 3, 4, 5), (0, 2, 3, 4, 5), (1, 1, 0), (0, 1, 2, 3, 4, 5))
+    expected = _trained(known(**settings), False, steps)
+    assert _trained(known(**settings), True, steps) == expected
+    watched = overriding(**settings)
+    assert _trained(watched, True, steps) == expected
+    assert watched.seen == ([index for step in steps for index in step] if known is Adam else [4, 2, 4, 1, 3, 4, 2])
+
+
+def test_a_schedule_is_asked_as_often_as_weights_are_counted():
+    """Where counts differ, the count of one weight moves the rate of those that follow."""
+
+    def made(known: Any) -> Any:
+        return known(lr_scheduler=mx.lr_scheduler.FactorScheduler(1, 0.5, base_lr=0.25), learning_rate=0.25)
+
+    steps = ((1,), (1,), (1,), (0, 1, 2))
+    assert _trained(made(Adam), True, steps) == _trained(made(Adam), False, steps)
+    steps = ((5,), (5,), (0, 1, 2, 3, 5))
+    assert _trained(made(SGD), True, steps) == _trained(made(SGD), False, steps)
+
+
+def _call(module: str, name: str, *arguments: bytes) -> bytes:
+    """Return the words of a pickle that call something."""
+    return f"c{module}\n{name}\n".encode() + b"(" + b"".join(arguments) + b"tR"
+
+
+def _forging() -> dict[str, bytes]:
+    """Return pickles that name nothing but what belongs into states, and would have NumPy take numbers for objects."""
+    pointer, number = b"C\x08" + b"\x10" * 8, b"J\x01\x00\x00\x00"
+    objects = _call("numpy", "dtype", b"V\x4f8\n", b"\x89", b"\x88")
+    state = b"(K\x03V|\nN(Va\nt}Va\n(" + objects + b"K\x00tsK\x08K\x01K\x00tb"
+    meaning = _call("numpy", "dtype", b"Vf8\n", b"\x89", b"\x88") + state
+    void = _call("numpy", "dtype", b"VV8\n", b"\x89", b"\x88") + state
+    empty = _call("numpy.core.multiarray", "_reconstruct", b"cnumpy\nndarray\n", b"(K\x00t", b"C\x01b")
+    return {
+        "memory of an array": _call("numpy", "ndarray", b"(" + number + b"t", objects, pointer),
+        "memory of a scalar": _call("numpy.core.multiarray", "scalar", void, pointer),
+        "members of a scalar": _call("builtins", "tuple", _call("numpy.core.multiarray", "scalar", void, pointer)),
+        "state of a dtype": meaning,
+        "state of an array": empty + b"(K\x01(K\x01t" + meaning + b"\x89" + pointer + b"tb",
+        "a scalar type": _call("numpy", "void", pointer, objects),
+        "an object type": _call("numpy", "object_", number),
+        "an array's class": _call("numpy.core.multiarray", "_reconstruct", b"cbuiltins\nint\n", b"(K\x00t", b"C\x01b"),
+        "a class": b"cmxnet.context\nContext\n(N}Vowned\nK\x01stb",
+        "a function": b"c_codecs\nencode\n(cbuiltins\nint\n)}Ntb",
+        "a list without end": _call("builtins", "list", _call("builtins", "range", b"I1000000000000\n")),
+        "a memo without end": b"Nr\xff\xff\xff\x7f0",
+    }
+
+
+@pytest.mark.parametrize("name", _forging())
+def test_pickles_that_would_forge_memory_are_refused(name):
+    with pytest.raises(FileFormatError, match=r"^optimizer states: "):
+        load_states(b"\x80\x03" + _forging()[name] + b".")
+    assert not hasattr(mx.Context, "owned")
+
+
+def test_numbers_and_strings_are_read_as_python_reads_them():
+    for dtype in (">f4", "<f8", "S3", "U2", "?"):
+        for protocol in range(6):
+            content = pickle.dumps(np.array([0, 1]).astype(dtype), protocol)
+            found, expected = load_states(content), pickle.loads(content)
+            assert found.dtype == expected.dtype
+            assert found.tolist() == expected.tolist()
 
 
 def _local() -> type:

@@ -17,7 +17,10 @@ NUMBER = re.compile(r"-?\d+\.\d*(?:e[+-]?\d+)?|-?\d+e[+-]?\d+|(?<![\w.])-?\d+(?!
 def require_same(printed: str, recorded: str) -> None:
     """Compare texts: what is no number must be equal, numbers to the digits that float32 and rounding leave."""
     lines, wanted = (
-        [re.sub(r"\s+", " ", NUMBER.sub("#", text)).replace("[ ", "[") for text in whole.splitlines()]
+        [
+            re.sub(r"\s+", " ", NUMBER.sub("#", text)).replace("[ ", "[").replace(" ]", "]")
+            for text in whole.splitlines()
+        ]
         for whole in (printed, recorded)
     )
     assert lines == wanted

@@ -155,6 +155,34 @@ def test_valid_length_is_each_sequence_alone(
 
 
 @pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("name", sorted(CELLS))
+def test_an_empty_sequence_ends_with_its_first_states(name: str, hybridized: bool) -> None:
+    x = waves(2, 4, 3)
+    cell = ready(name, x)
+    cell.hybridize(hybridized)
+    first = [waves(*state.shape, seed=index) for index, state in enumerate(cell.begin_state(batch_size=2))]
+    outputs, states = cell.unroll(4, x, first, merge_outputs=True, valid_length=nd.array([0, 4]))
+    assert not outputs[0].asnumpy().any()
+    full, full_states = cell.unroll(4, x, first, merge_outputs=True)
+    np.testing.assert_allclose(outputs[1].asnumpy(), full[1].asnumpy(), **RESULTS)
+    for state, before, after in zip(states, first, full_states, strict=True):
+        np.testing.assert_array_equal(state[0].asnumpy(), before[0].asnumpy())
+        np.testing.assert_allclose(state[1].asnumpy(), after[1].asnumpy(), **RESULTS)
+
+
+@pytest.mark.parametrize("make", [rnn.RNN, rnn.LSTM, rnn.GRU])
+def test_an_empty_sequence_leaves_a_layer_its_first_states(make: Any) -> None:
+    layer = make(3, 2, bidirectional=True, use_sequence_length=True)
+    x, lengths = waves(4, 2, 3), nd.array([0, 4])
+    filled(layer, x, None, lengths)
+    first = [waves(*state.shape, seed=index) for index, state in enumerate(layer.begin_state(2))]
+    outputs, states = layer(x, first, lengths)
+    assert not outputs[:, 0].asnumpy().any()
+    for state, before in zip(states, first, strict=True):
+        np.testing.assert_array_equal(state[:, 0].asnumpy(), before[:, 0].asnumpy())
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
 @pytest.mark.parametrize("layout", ["TNC", "NTC"])
 @pytest.mark.parametrize("make", [rnn.RNN, rnn.LSTM, rnn.GRU])
 def test_layers_with_lengths_are_each_sequence_alone(make: Any, layout: str, hybridized: bool) -> None:
@@ -466,8 +494,44 @@ BIDIRECTIONAL = lambda: rnn.BidirectionalCell(rnn.RNNCell(3), rnn.RNNCell(3))
 ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "layout": (lambda: rnn.LSTM(3, layout="NCT"), ValueError, "LSTM: layout is 'NCT'; expected 'TNC' (time, batch"),
     "activation": (lambda: rnn.RNN(3, activation="gelu"), ValueError, "RNN: activation is 'gelu'; expected 'relu' or"),
-    "hidden_size": (lambda: rnn.GRU(0), ValueError, "GRU: hidden_size is 0, num_layers 1; both must be 1 or more."),
-    "cell_size": (lambda: rnn.GRUCell(0), mx.MXNetError, "GRUCell: hidden_size is 0; expected 1 or more."),
+    "hidden_size": (lambda: rnn.GRU(0), ValueError, "GRU: hidden_size is 0; expected an integer of at least 1."),
+    "hidden_size_kind": (lambda: rnn.LSTM(2.5), TypeError, "LSTM: hidden_size is float 2.5; expected an integer."),
+    "num_layers": (lambda: rnn.LSTM(2, 0), ValueError, "LSTM: num_layers is 0; expected an integer of at least 1."),
+    "input_size": (lambda: rnn.RNN(2, input_size=-1), ValueError, "RNN: input_size is -1; expected an integer of at"),
+    "cell_size": (lambda: rnn.GRUCell(0), mx.MXNetError, "GRUCell: hidden_size is 0; expected an integer of at least"),
+    "cell_inputs": (
+        lambda: rnn.GRUCell(2, input_size="3"),
+        TypeError,
+        "GRUCell: input_size is str '3'; expected an int",
+    ),
+    "cell_state_shape": (
+        lambda: LSTM_CELL()(nd.ones((2, 5)), LSTM_CELL().begin_state()),
+        mx.MXNetError,
+        (
+            "mine: a state has shape (0, 3); expected (2, 3) for inputs of shape (2, 5). Give what the step before "
+            "returned, or begin_state(batch_size=2)."
+        ),
+    ),
+    "valid_length_kind": (
+        lambda: LSTM_CELL().unroll(3, nd.ones(SEQUENCE), valid_length=[1, 3]),
+        mx.MXNetError,
+        "mine.unroll: valid_length is list of 2: [int 1, int 3]; expected an array of shape (batch,), the number of",
+    ),
+    "valid_length_shape": (
+        lambda: LSTM_CELL().unroll(3, nd.ones(SEQUENCE), valid_length=nd.array([1])),
+        mx.MXNetError,
+        "mine.unroll: valid_length has shape (1,); expected (2,), the number of steps of each sequence of the batch.",
+    ),
+    "valid_length_range": (
+        lambda: initialized(BIDIRECTIONAL()).unroll(3, nd.ones(SEQUENCE), valid_length=nd.array([1, 4])),
+        mx.MXNetError,
+        "BidirectionalCell.unroll: valid_length holds 4.0; expected numbers from 0 to 3, the length.",
+    ),
+    "valid_length_negative": (
+        lambda: LSTM_CELL().unroll(3, nd.ones(SEQUENCE), valid_length=nd.array([-1, 3], dtype="int32")),
+        mx.MXNetError,
+        "mine.unroll: valid_length holds -1; expected numbers from 0 to 3, the length.",
+    ),
     "projection": (lambda: contrib.rnn.LSTMPCell(3, 0), mx.MXNetError, "LSTMPCell: projection_size is 0; expected 1"),
     "dropout": (lambda: rnn.LSTM(3, dropout=1.5), ValueError, "LSTM: dropout is 1.5; expected a probability p, 0 <= p"),
     "rate": (

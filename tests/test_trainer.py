@@ -107,7 +107,7 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
         lambda: trainer(parameter("fc_weight")).step(1),
         StaleGradientError,
         (
-            r"backward has not computed the gradient of the parameter 'fc_weight' on cpu\(0\) since the last step: .*give "
+            r"backward has not computed the gradient of the parameter 'fc_weight' on cpu\(0\) since the last step: .*"
             r"ignore_stale_grad=True, which leaves the others as they are; if it never does, set its grad_req to 'null'"
         ),
     ),

@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import re
 import weakref
+from typing import Any
 
 import numpy as np
 import pytest
@@ -160,9 +161,13 @@ def test_a_buffer_may_be_filled_in_every_iteration():
         total.backward()
         assert x.grad.asnumpy().tolist() == [5, 16]
     with autograd.record():
-        y = c * x[0]  # the buffer is that of a freed graph now, unless it is written anew
+        y = c * 2  # the buffer is that of a freed graph now
     with pytest.raises(GraphFreedError):
         y.backward()
+    with autograd.record():
+        y = c * x[0]  # and a constant
+    y.backward()
+    assert x.grad.asnumpy().tolist() == [float(c.sum().asscalar()), 0]
     with autograd.record():
         c[:] = 0
         y = c * x[0]
@@ -396,3 +401,27 @@ def test_an_array_written_into_itself_is_read_first():
         expected[key] = part
         x[key] = x[:2]
         np.testing.assert_array_equal(x.asnumpy(), expected)
+
+
+@pytest.mark.parametrize("operator", ["Convolution", "FullyConnected"])
+def test_a_result_that_does_not_lie_in_order_is_reshaped_in_place(operator: str) -> None:
+    if operator == "Convolution":
+        inputs = nd.ones((4, 3, 8, 8)), nd.ones((16, 3, 3, 3))
+        options: dict[str, Any] = {"kernel": (3, 3), "num_filter": 16, "no_bias": True}
+    else:
+        inputs = nd.ones((64, 512)), nd.ones((300, 512))
+        options = {"num_hidden": 300, "no_bias": True}
+    result = getattr(nd, operator)(*inputs, **options)
+    assert not result._data.flags.c_contiguous
+    flat = result.reshape((-1,))
+    flat[:5] = 7
+    assert (result.asnumpy().ravel()[:5] == 7).all()
+    result[:] = 3
+    assert (flat.asnumpy() == 3).all()
+    for one in inputs:
+        one.attach_grad()
+    with mx.autograd.record():
+        flat = getattr(nd, operator)(*inputs, **options).reshape((-1,))
+        total = (flat * flat).sum()
+    total.backward()
+    assert inputs[0].grad.asnumpy().any()

@@ -39,7 +39,8 @@ class Place:
 
     def __init__(self, time: int, parents: list[Place | None], reads: Any = None, leaf: Any = None):
         self.time = time
-        self.parents = [parent for parent in parents if parent is not None]
+        self.parents = [parent for parent in parents if parent is not None and not parent.freed]
+        self.has_constants = any(parent is not None and parent.freed for parent in parents)
         self.reads: list[tuple[Owner, set[int]]] = reads or []
         self.leaf = leaf
         self.freed = False
@@ -464,6 +465,8 @@ class Program:
         retain = self.random.random() < 0.5
         places = self.reachable(array.place)
         freed = any(place.freed for place in places)
+        if not any(place.leaf is not None for place in places):  # nothing but constants is left to differentiate
+            freed = freed or any(place.has_constants for place in places)
         stale = any(
             time > place.time and (written is None or written & read)
             for place in places
@@ -488,6 +491,9 @@ class Program:
                 place.leaf.gradient = total[place.leaf.columns].reshape(place.leaf.where.shape)
             elif not retain and place.leaf is None:
                 place.freed = True
+        for variable in self.variables:
+            if variable.place is not None and variable.place.freed:  # a constant to what is recorded from now on
+                variable.jacobian = np.zeros_like(variable.jacobian)
 
     def check(self) -> None:
         for variable in self.variables:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -29,6 +29,7 @@ __all__ = [
     "new_array",
     "note_part",
     "note_write",
+    "note_writes",
     "now",
     "raw_of",
     "register_front_end",
@@ -233,6 +234,12 @@ def share_with(array: Array, others: Iterable[Any]) -> None:
                 share(array, other)
 
 
+def is_alone(array: Array) -> bool:
+    """Tell whether nobody else is known to look at the memory of an array."""
+    memory = _memories.get(id(_owner(array._data)))
+    return memory is None or not (memory.external or memory.others(array))
+
+
 def note_write(data: numpy.ndarray) -> Memory:
     """Log that the memory behind `data` has been changed in place, and return what is known of it."""
     global _last_write
@@ -241,6 +248,18 @@ def note_write(data: numpy.ndarray) -> Memory:
         memory = memory_of(data)
     _last_write = memory.written = now()
     return memory
+
+
+def note_writes(arrays: Sequence[numpy.ndarray], places: Sequence[int]) -> None:
+    """Log that the memory behind some of several arrays is changed in place: `note_write` of each, in fewer steps."""
+    global _last_write
+    _last_write = time = now()
+    for place in places:
+        data = arrays[place]
+        memory = _memories.get(id(data if data.base is None else _owner(data)))
+        if memory is None:
+            memory = memory_of(data)
+        memory.written = time
 
 
 def note_part(data: numpy.ndarray) -> None:

@@ -83,14 +83,15 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     """Call an operator on any mix of values; see the module's docstring. This is `Operator.__call__`."""
     inputs: Sequence[Any] = arguments
     out = name = None
+    if attributes:  # what is no part of the computation goes first, so that the rest may need no binding
+        if operator.takes_name:
+            name = attributes.pop("name", None)
+        if operator.builtin:
+            out = attributes.pop("out", None)
     if attributes or len(arguments) != operator.arity:
         written = (len(arguments), *attributes, *map(type, attributes.values()))
         if written not in operator.keywords_bound:
             keywords = tuple(attributes)
-            if operator.takes_name:
-                name = attributes.pop("name", None)
-            if operator.builtin:
-                out = attributes.pop("out", None)
             inputs, attributes = bind(
                 operator.__name__, operator.signature, arguments, attributes, positional_attributes=operator.builtin
             )

@@ -30,6 +30,7 @@ class Node:
         "attributes",
         "changed",
         "dtype",
+        "freed",
         "operator",
         "parents",
         "sequence",
@@ -45,6 +46,7 @@ class Node:
     shape: Any
     dtype: Any
     changed: int  # set when the array that stands here is changed and nothing is recorded: the time of that
+    freed: int  # set when a walk frees the graph, with `parents` becoming None: the time of that
 
     def __repr__(self) -> str:
         return f"<Node {self.sequence} {self.operator.__name__} -> {describe(self)}>"
@@ -54,7 +56,7 @@ class Output:
     """One output of a node whose operator has several."""
 
     # `arguments` and `answer` are never read: freeing a graph sets them, as it does in a `Node`.
-    __slots__ = ("answer", "arguments", "changed", "dtype", "index", "parents", "sequence", "shape")
+    __slots__ = ("answer", "arguments", "changed", "dtype", "freed", "index", "parents", "sequence", "shape")
 
     operator = None
 

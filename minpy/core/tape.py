@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Array, Shaped, last_write, written_since
+from minpy.core.array import Array, Shaped, last_write, now, written_since
 from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, describe
 from minpy.core.nodes import Leaf, Node, Output, connect
 from minpy.core.state import state
@@ -93,9 +93,11 @@ def gradients(
     finally:
         state.recording = recording
     if not retain_graph:
+        time = now()
         for node in order:
             if node.parents:
                 node.parents = node.arguments = node.answer = None
+                node.freed = time
     return found
 
 
@@ -285,18 +287,32 @@ def reachable(heads: Iterable[Any], since: int = 0) -> list[Any]:
                 seen.add(parent)
                 stack.append(parent)
     if freed:
-        _refuse_freed(set(freed), order, heads)
+        _refuse_freed(freed, order, heads)
     order.sort(key=_by_sequence, reverse=True)
     return order
 
 
-def _refuse_freed(freed: set[Any], order: Iterable[Any], heads: Iterable[Any]) -> None:
-    """Raise, unless the freed nodes are reached only where gradients are zero (as behind `BlockGrad`)."""
-    reached = freed.intersection(heads)
+def _refuse_freed(freed: Iterable[Any], order: Iterable[Any], heads: Iterable[Any]) -> None:
+    """Raise if a gradient would have to go through a graph that is freed.
+
+    What was computed of freed arrays afterwards takes them as constants, as the state of a recurrent network that goes
+    on from batch to batch, unless nothing else is left to differentiate. Nor is there anything to say where gradients
+    are zero (as behind `BlockGrad`).
+    """
+    times = {node: node.freed for node in freed}
     for node in order:
+        if type(node) is Output and node.parents[0] in times:  # type: ignore[index]
+            times[node] = times[node.parents[0]]  # type: ignore[index]
+    reached = set(times).intersection(heads)
+    constants = set()
+    for node in order:
+        if node in times:
+            continue
         for index, parent in enumerate(node.parents):
-            if parent in freed and not (node.operator is not None and node.operator.is_zero(index)):
-                reached.add(parent)
+            if parent in times and not (node.operator is not None and node.operator.is_zero(index)):
+                (constants if node.sequence > times[parent] else reached).add(parent)
+    if constants and not any(type(node) is Leaf for node in order):
+        reached |= constants
     for node in reached:
         where = f"operator {node.operator.__name__}" if node.operator is not None else "one of several outputs"
         raise GraphFreedError(

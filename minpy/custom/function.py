@@ -10,6 +10,7 @@ import numpy
 
 from minpy.core.array import Array, new_array
 from minpy.core.base import BaseOperator
+from minpy.core.dispatch import TRACER, kind_of
 from minpy.core.errors import (
     ArgumentError,
     GradientError,
@@ -87,10 +88,14 @@ class Function(BaseOperator):
         self._used = True
         for position, value in enumerate(inputs):
             if not isinstance(value, NDArray):
-                raise ArgumentError(
-                    f"{type(self).__name__}: input {position} is {describe(value)}; a Function takes NDArrays. "
-                    "Convert it with nd.array(...), or give constants to __init__."
-                )
+                what = f"{type(self).__name__}: input {position} is {describe(value)}; a Function takes NDArrays. "
+                if kind_of(type(value)) == TRACER:
+                    raise ArgumentError(
+                        f"{what}A graph cannot hold one: leave the block that calls it unhybridized, with "
+                        "hybridize(False), or write the operator with @customop('numpy') or as an operator.CustomOp, "
+                        "which graphs call."
+                    )
+                raise ArgumentError(f"{what}Convert it with nd.array(...), or give constants to __init__.")
         recording, state.recording = state.recording, False
         try:
             answer = self.forward(*inputs)

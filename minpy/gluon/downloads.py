@@ -38,9 +38,12 @@ def check_sha1(filename: str, sha1_hash: str) -> bool:
     Examples
     --------
     >>> from minpy.gluon.utils import check_sha1
-    >>> with open('greeting.txt', 'w') as file:
-    ...     _ = file.write('hello')
-    >>> check_sha1('greeting.txt', 'aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d')
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, 'greeting')
+    ...     with open(path, 'w') as file:
+    ...         _ = file.write('hello')
+    ...     check_sha1(path, 'aaf4c61ddcc5e8a2dabede0f3b482cd9aea9434d')
     True
     """
     path = checked_path("check_sha1", filename)
@@ -122,14 +125,15 @@ def download(
 
     Examples
     --------
-    >>> import pathlib
+    >>> import pathlib, tempfile
     >>> from minpy.gluon.utils import download
-    >>> _ = pathlib.Path('data.txt').write_text('hello')
-    >>> download(pathlib.Path('data.txt').absolute().as_uri(), 'copy.txt')  # doctest: +ELLIPSIS
-    Downloading copy.txt from file:///...data.txt...
-    'copy.txt'
-    >>> download('https://example.org/data.txt', 'copy.txt')  # which is there
-    'copy.txt'
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     source = pathlib.Path(folder, 'data.txt')
+    ...     _ = source.write_text('hello')
+    ...     name = download(source.as_uri(), f'{folder}/copy.txt')
+    ...     pathlib.Path(name).read_text()
+    Downloading ...copy.txt from file:///...data.txt...
+    'hello'
     """
     if not isinstance(url, str):
         raise ArgumentValueError(f"download: url must be a string, got {describe(url)}.")

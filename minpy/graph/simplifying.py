@@ -5,7 +5,7 @@ What users see of the graph, its names and its files, is as it was written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from math import prod
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ class Call(NamedTuple):
     operator : Operator
     inputs : list of Value
         Lowered.
-    attributes : mapping
+    attributes : dict
     shapes : list of tuple
         Of the inputs.
     only_reader : bool
@@ -37,7 +37,7 @@ class Call(NamedTuple):
 
     operator: Any
     inputs: list[Value]
-    attributes: Mapping[str, Any]
+    attributes: dict[str, Any]
     shapes: list[Any]
     only_reader: bool
     unchanged: bool

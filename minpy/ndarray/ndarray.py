@@ -15,7 +15,7 @@ import numpy
 
 from minpy.bridge.protocols import NumPyProtocols
 from minpy.context import CPU, Context, resolve_context
-from minpy.core.array import FRONT_ENDS, Array, note_write, register_front_end, share
+from minpy.core.array import FRONT_ENDS, Array, is_alone, note_write, register_front_end, share
 from minpy.core.backward import backward
 from minpy.core.dispatch import overwrite, read_only_error
 from minpy.core.errors import (
@@ -605,8 +605,10 @@ class NDArray(Members):
         base = self._data.base
         data = self._data.reshape(exact)
         if data.base is not (self._data if base is None else base) and not numpy.may_share_memory(data, self._data):
-            # It is not contiguous, and NumPy has copied it.
-            return reshape_exactly(self, shape=exact)
+            # It is not contiguous (as some operators leave their results), and NumPy has copied it.
+            if not is_alone(self) or not self._data.flags.writeable:
+                return reshape_exactly(self, shape=exact)
+            self._data = data.reshape(self._data.shape)
         return view_of(self, data, reshape_exactly, {"shape": exact})
 
     def transpose(self, *axes: Any, **options: Any) -> Self:

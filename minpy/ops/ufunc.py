@@ -37,6 +37,8 @@ class UnaryUfunc(Operator):
         return plan
 
     def __call__(self, value: Any = MISSING, /, *others: Any, **attributes: Any) -> Any:
+        if attributes and type(value) in PLAIN_CLASSES:
+            attributes.pop("name", None)  # which only graphs have
         if type(value) not in PLAIN_CLASSES or attributes or others:
             given = others if value is MISSING else (value, *others)
             return dispatch.call(self, *given, **attributes)

@@ -72,6 +72,24 @@ class Adam(Optimizer):
         mean, var = state
         adam_update.change((weight, grad, mean, var), given)
 
+    def _update_each(self, indices: Any, weights: Any, grads: Any, states: Any) -> None:
+        """Update weights one after the other: what is the same for all is asked for once, if that is the same."""
+        alike = self.lr_scheduler is None and not self.multi_precision and self._is_own(Adam, "update")
+        if not (alike and self._is_own(Optimizer, "update_multi_precision", "_update_count", "_get_lr", "_get_wd")):
+            super()._update_each(indices, weights, grads, states)
+            return
+        beta1, beta2 = float(self.beta1), float(self.beta2)
+        given = {"beta1": beta1, "beta2": beta2, "epsilon": float(self.epsilon), **self._common()}
+        counts, change, before, correction = self._index_update_count, adam_update.change, 0, 1.0
+        rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
+        for index, weight, grad, (mean, var), (lr, wd) in zip(indices, weights, grads, states, rates, strict=True):
+            self._update_count(index)
+            t = counts[index]
+            if t != before:
+                before, correction = t, math.sqrt(1 - beta2**t) / (1 - beta1**t)
+            given["lr"], given["wd"] = float(lr) * correction, float(wd)
+            change((weight, grad, mean, var), given)
+
 
 @register
 class FTML(Optimizer):

@@ -180,6 +180,7 @@ class Ftrl(Optimizer):
     lamda1 : float
         How strongly weights are drawn to zero: the L1 penalty. The L2 penalty is `wd`.
     learning_rate : float
+        Without a schedule: one that is given beside it keeps its own `base_lr`.
     beta : float
         Added to the root of the sum of squares.
     **kwargs
@@ -196,7 +197,9 @@ class Ftrl(Optimizer):
     """
 
     def __init__(self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any) -> None:
-        super().__init__(learning_rate=learning_rate, **kwargs)
+        schedule = kwargs.get("lr_scheduler")
+        super().__init__(learning_rate=learning_rate if schedule is None else None, **kwargs)
+        self.lr = learning_rate  # which, as in MXNet, leaves a schedule its own
         self.lamda1 = lamda1
         self.beta = beta
 

@@ -393,6 +393,20 @@ class Optimizer:
         else:
             self.update(index, weight, grad, state)
 
+    def _update_each(self, indices: Any, weights: Any, grads: Any, states: Any) -> None:
+        """Update weights one after the other."""
+        update = self.update_multi_precision
+        for index, weight, grad, state in zip(indices, weights, grads, states, strict=True):
+            update(index, weight, grad, state)
+
+    def _takes_all(self) -> bool:
+        """Tell whether more weights than `aggregate_num` may be updated at once, which nobody could tell apart."""
+        return False
+
+    def _is_own(self, cls: type, *names: str) -> bool:
+        """Tell whether methods are those of a class: neither overridden by classes, nor replaced in the object."""
+        return all(getattr(getattr(self, name), "__func__", None) is vars(cls)[name] for name in names)
+
     def _in_few_digits(self, weight: Any) -> bool:
         """Tell whether a weight, or the first of several, has a copy in float32."""
         if not self.multi_precision:

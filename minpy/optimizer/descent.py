@@ -63,6 +63,10 @@ class Descent(Optimizer):
         """Change a weight, or each of several, in place; float16 ones in float32, as `multi_precision` says."""
         self._update_impl(index, weight, grad, state, multi_precision=self._in_few_digits(weight))
 
+    def _takes_all(self) -> bool:
+        """Tell whether weights may be updated all at once: a schedule is asked after the count of each few."""
+        return self.lr_scheduler is None and self._is_own(Descent, "update", "update_multi_precision", "_update_impl")
+
     def _update_impl(self, index: Any, weight: Any, grad: Any, state: Any, multi_precision: bool = False) -> None:
         self._update_count(index)
         if not isinstance(index, (list, tuple)):
@@ -80,9 +84,12 @@ class Descent(Optimizer):
         plain, with_momentum = updates[0].change, updates[1].change
         for weight, grad, state, lr, wd in zip(weights, grads, states, lrs, wds, strict=True):
             given["lr"], given["wd"] = float(lr), float(wd)
-            mom, *master = state if multi_precision else (state,)
+            if not multi_precision and state is not None:
+                with_momentum((weight, grad, state), given)
+                continue
+            mom, *master = state if multi_precision else (None,)
             if mom is not None:
-                with_momentum((weight, grad, mom, *master) if master else (weight, grad, mom), given)
+                with_momentum((weight, grad, mom, *master), given)
             elif momentum:
                 raise ArgumentError(
                     f"{type(self).__name__}: momentum is {momentum}, but a weight of shape {weight.shape} has no state "

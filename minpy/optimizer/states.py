@@ -16,7 +16,7 @@ import pickle
 import pickletools
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
@@ -35,8 +35,10 @@ _OWN = "minpy.optimizer."
 _CONTRIB = ("GroupAdaGrad",)
 
 _BUILTINS = """
-bool bytearray bytes complex dict float frozenset int list object range set slice str tuple
+bool bytearray bytes complex dict float frozenset int list object set slice str tuple
 """.split()  # noqa: SIM905
+_KINDS = "biufcSU"  # of dtypes: numbers and strings, of which each bit pattern is harmless
+_MOST = 1 << 20  # numbers of a range: a list of all would be made at one word
 
 
 def _latin1(text: str, encoding: str = "latin1") -> bytes:
@@ -44,6 +46,33 @@ def _latin1(text: str, encoding: str = "latin1") -> bytes:
     if encoding.replace("-", "") != "latin1":
         raise ValueError(f"bytes are written in latin1, not in {encoding!r}")
     return text.encode("latin1")
+
+
+class _NumPyArray:
+    """Stands for `numpy.ndarray`, which would take any memory for objects if it were called."""
+
+
+def _empty(kind: Any, shape: Any = (0,), dtype: Any = b"b") -> numpy.ndarray:
+    """Return the array that the state of one is then given to."""
+    if kind is not _NumPyArray:
+        raise ValueError(f"arrays are numpy.ndarray, not {describe(kind)}")
+    return numpy.empty(0, "b")
+
+
+def _dtype(code: Any, align: bool = False, copy: bool = False) -> numpy.dtype:
+    """Return a dtype of numbers or strings: memory that is said to be of objects could be made to run code."""
+    found = numpy.dtype(code if isinstance(code, (str, type)) else str(code))
+    if found.kind not in _KINDS:
+        raise ValueError(f"arrays are of numbers or strings, not of dtype {found}")
+    return numpy.dtype(found, align, copy)
+
+
+def _range(*bounds: int) -> range:
+    """Return a range that may be listed."""
+    found = range(*bounds)
+    if len(found) > _MOST:
+        raise ValueError(f"{found} is too long")
+    return found
 
 
 _array = numpy.zeros(1)
@@ -54,10 +83,11 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     ("collections", "deque"): collections.deque,
     ("copyreg", "_reconstructor"): copyreg._reconstructor,  # type: ignore[attr-defined]
     ("_codecs", "encode"): _latin1,
-    ("numpy", "dtype"): numpy.dtype,
-    ("numpy", "ndarray"): numpy.ndarray,
+    ("builtins", "range"): _range,
+    ("numpy", "dtype"): _dtype,
+    ("numpy", "ndarray"): _NumPyArray,
     ("numpy.multiarray", "scalar"): _array[0].__reduce__()[0],
-    ("numpy.multiarray", "_reconstruct"): _array.__reduce__()[0],
+    ("numpy.multiarray", "_reconstruct"): _empty,
     ("numpy.numeric", "_frombuffer"): _array.__reduce_ex__(5)[0],
     ("minpy.context", "Context"): Context,
     ("minpy.ndarray.ndarray", "NDArray"): NDArray,
@@ -103,8 +133,10 @@ def load_states(content: bytes | bytearray | memoryview) -> Any:
     except MXNetError:
         raise
     except Exception as error:
+        ended = isinstance(error, (EOFError, IndexError))  # of the bytes, or of what they have put on the stack
+        reason = "pickle data was truncated" if ended else str(error) or type(error).__name__
         raise FileFormatError(
-            f"optimizer states: {len(content)} bytes that cannot be read as a pickle: {error or type(error).__name__}. "
+            f"optimizer states: {len(content)} bytes that cannot be read as a pickle: {reason}. "
             "The file is damaged, or is none that Updater.get_states or Trainer.save_states has written; parameters "
             "are loaded with nd.load."
         ) from error
@@ -177,7 +209,24 @@ def _module_in_mxnet(module: str, name: str) -> str:
     return module.replace("numpy._core.", "numpy.core.", 1)  # which NumPy 1 and 2 both have
 
 
-class _Reader(pickle.Unpickler):
+class _Reader(pickle._Unpickler):
+    """Reads pickles word by word: the reader that is written in C does not let itself be asked before `BUILD`."""
+
+    dispatch: ClassVar[dict[int, Any]] = {**pickle._Unpickler.dispatch}
+
+    def load_build(self) -> None:
+        """Give an object its state: what a pickle has made itself, no class, and no dtype another meaning."""
+        target, given = self.stack[-2:]  # type: ignore[attr-defined]
+        if isinstance(target, (type, partial)):
+            raise pickle.UnpicklingError(f"it changes {describe(target)}")
+        if isinstance(target, numpy.dtype):
+            meant = target.__reduce__()[2]
+            if not isinstance(given, tuple) or (given[0], *given[2:]) != (meant[0], *meant[2:]):
+                raise pickle.UnpicklingError(f"it changes what the dtype {target} means")
+        super().load_build()  # type: ignore[misc]
+
+    dispatch[pickle.BUILD[0]] = load_build
+
     def find_class(self, module: str, name: str) -> Any:
         """Return what a pickle names, if it belongs there."""
         real = {"__builtin__": "builtins", "copy_reg": "copyreg"}.get(module, module)
@@ -188,7 +237,8 @@ class _Reader(pickle.Unpickler):
         found = _ALLOWED.get((real, name))
         if found is None and real == "numpy" and isinstance(getattr(numpy, name, None), type):
             scalar = getattr(numpy, name)
-            found = scalar if issubclass(scalar, numpy.generic) else None
+            harmless = issubclass(scalar, numpy.generic) and not issubclass(scalar, (numpy.void, numpy.object_))
+            found = scalar if harmless else None
         if found is None:
             found = next((cls for cls in _defined() if _is_named(cls, real, name)), None)
         if found is None:

@@ -84,9 +84,10 @@ class Updater:
                 alike = False
         size = optimizer.aggregate_num
         if not (self.aggregate_updates and size):
-            for one, array, gradient in zip(indices, weights, grads, strict=True):
-                optimizer.update_multi_precision(one, array, gradient, states[one])
+            optimizer._update_each(indices, weights, grads, [states[one] for one in indices])
             return
+        if optimizer._takes_all():
+            size = len(indices)
         given = (tuple(indices), tuple(weights), tuple(grads))
         for chosen, arrays, gradients in [given] if alike else _by_dtype(*given):
             for start in range(0, len(chosen), size):

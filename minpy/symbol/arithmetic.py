@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.array import Array
+from minpy.core.errors import ArgumentError, NoValueError, describe
 from minpy.ops.registry import OPERATORS, find_operator
 from minpy.symbol.composing import compose
 from minpy.symbol.symbol import Symbol
@@ -68,7 +69,7 @@ def _reflected(kind: str, scalar_kind: str) -> Callable[[Symbol, Any], Any]:
 def _refused(symbol: Symbol, other: Any, kind: str) -> Any:
     if isinstance(other, str) or other is None:
         return NotImplemented
-    raise ArgumentError(
+    raise (NoValueError if isinstance(other, (Array, numpy.ndarray)) else ArgumentError)(
         f"{kind} of {symbol!r} and {describe(other)}: symbols are combined with symbols and numbers. Make the array an "
         "input: mx.sym.var(name), with its value given when the graph is bound."
     )

@@ -12,12 +12,13 @@ import numpy
 from minpy.core import dispatch
 from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute
-from minpy.core.errors import ArgumentError, MXNetError, describe, nearest, operator_error
+from minpy.core.errors import ArgumentError, MXNetError, NoValueError, describe, nearest, operator_error
 from minpy.core.operator import Operator
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
 from minpy.graph.ir import Node, Value, constant, variable
 from minpy.ops.dtypes import DTYPE_NUMBERS
+from minpy.symbol.modes import in_modes
 from minpy.symbol.naming import current_names, current_scope, hidden_key
 from minpy.symbol.symbol import Symbol
 
@@ -130,7 +131,7 @@ def _composed(
     except Exception as error:
         given_by_name = ", ".join(f"{key}={value!r}" for key, value in attributes.items())
         raise operator_error(error, f"sym.{kind} ({name!r}): its outputs do not follow from {given_by_name}") from error
-    return Symbol([Value(node, index) for index in range(count)])
+    return Symbol(in_modes([Value(node, index) for index in range(count)]))
 
 
 @functools.lru_cache(None)  # aliases share it, and the names in modules of their own
@@ -268,7 +269,8 @@ def _as_symbol(value: Any) -> Symbol:
 
 def _values(kind: str, argument: str, symbol: Any) -> list[Value]:
     if not isinstance(symbol, Symbol):
-        raise ArgumentError(
+        is_array = isinstance(symbol, (Array, numpy.ndarray))
+        raise (NoValueError if is_array else ArgumentError)(
             f"sym.{kind}: {argument} is {describe(symbol)}; expected a Symbol. Make a variable with "
             "mx.sym.var(name), and give its value when the graph is bound."
         )
@@ -315,7 +317,7 @@ def compose_custom(
     given = dict(zip(names, inputs, strict=False)) | symbols
     values = _inputs(operator, "Custom", name, given, {}, annotations)
     node = Node(operator, values, {}, name, "Custom", annotations)
-    return Symbol([Value(node, index) for index in range(len(node.output_names()))])
+    return Symbol(in_modes([Value(node, index) for index in range(len(node.output_names()))]))
 
 
 def dtype_code(dtype: Any) -> int:

@@ -14,6 +14,7 @@ from minpy.core.errors import ArgumentError, ArgumentValueError, describe
 from minpy.graph.ir import Node, Value, variable
 from minpy.ndarray.control_flow import checked_iterations, flattened, pair, regrouped
 from minpy.symbol.functions import FUNCTIONS
+from minpy.symbol.modes import in_modes
 from minpy.symbol.naming import AttrScope, current_names, current_scope
 from minpy.symbol.subgraphs import Cond, ControlFlow, Foreach, Subgraph, WhileLoop
 from minpy.symbol.symbol import Symbol
@@ -121,7 +122,7 @@ def _values(value: Any, what: str) -> list[Value]:
 def _as_lists(value: Any) -> Any:
     """Return nested lists in which every symbol has one output."""
     if isinstance(value, Symbol):
-        return value if len(value) == 1 else [*value]
+        return value if len(value.values) == 1 else [*value]
     return [*map(_as_lists, value)] if isinstance(value, (list, tuple)) else value
 
 
@@ -129,7 +130,7 @@ def _symbols(operator: ControlFlow, inputs: Sequence[Value]) -> list[Symbol]:
     """Return the outputs of a new node."""
     kind = operator.__name__
     node = Node(operator, inputs, {}, current_names().get(None, kind), kind, current_scope().get(None))
-    return [Symbol([Value(node, index)]) for index in range(len(node.output_names()))]
+    return [Symbol([value]) for value in in_modes([Value(node, index) for index in range(len(node.output_names()))])]
 
 
 def foreach(

@@ -8,7 +8,7 @@ from typing import Any
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.state import ThreadValues, leaving
 
-__all__ = ["AttrScope", "NameManager", "Prefix", "hidden_key"]
+__all__ = ["AttrScope", "NameManager", "Prefix", "hidden_key", "naming"]
 
 # Attributes that MXNet lets users write without underscores, and stores with them.
 HIDDEN = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
@@ -35,7 +35,7 @@ class _Current(ThreadValues):
     inherited: dict[str, str]  # what the current attribute scope has from those around it
 
 
-_current = _Current(names=None, attributes=None, inherited={})
+_current = naming = _Current(names=None, attributes=None, inherited={})
 
 
 class _HasCurrentNames(type):

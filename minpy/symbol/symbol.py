@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy
 
 from minpy.core.errors import ArgumentError, NoValueError, ShapeError, describe, nearest
+from minpy.core.state import tracing
 from minpy.core.switches import is_np_shape
 from minpy.graph.inference import Inference, infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
@@ -93,10 +94,20 @@ class Symbol(SymbolMembers):
         return f"<{type(self).__name__} group [{', '.join(value.node.name for value in self.values)}]>"
 
     def __len__(self) -> int:
+        self._require_outputs("asked for its length")
         return len(self.values)
 
     def __iter__(self) -> Iterator[Symbol]:
+        self._require_outputs("iterated over")
         return (Symbol([value]) for value in self.values)
+
+    def _require_outputs(self, what: str) -> None:
+        """Raise, while a block is traced, for what means something else of the array that this stands for."""
+        if tracing.modes is not None and len(self.values) == 1:
+            raise NoValueError(
+                f"{self!r} is {what}, which takes apart the outputs of a symbol, of which there is one, but the rows of "
+                "an array. Take rows with F.slice_axis, F.take or F.split."
+            )
 
     def __bool__(self) -> bool:
         raise NoValueError(
@@ -113,6 +124,9 @@ class Symbol(SymbolMembers):
             raise NoValueError(f"{self!r}.{name}: a symbol has no {name}; only arrays do. {_OF_ARRAYS[name]}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise NoValueError(f"{self!r}[{index!r}] = ...: a symbol has no elements. Choose with sym.where.")
+
     def __getitem__(self, index: int | str | slice) -> Symbol:
         if isinstance(index, str):
             names = self.list_outputs()
@@ -121,6 +135,8 @@ class Symbol(SymbolMembers):
                 problem = f"{len(found)} outputs are" if found else "no output is"
                 raise ArgumentError(f"{self!r}: {problem} named {index!r}.{nearest(index, names)}")
             index = found[0]
+        else:
+            self._require_outputs(f"indexed with {index!r}")
         if isinstance(index, slice):
             return Symbol(self.values[index])
         if not isinstance(index, int):

@@ -805,7 +805,8 @@ LOSSES = [
         "They are over all axes but `batch_axis`, as without.",
         "The wrong numbers, in a shape that may fit.",
         "loss_l2_batch_axis_np loss_l1_weights_np loss_softmax_ce_axes_np loss_l2_batch_axis_np_hybridized "
-        "loss_l1_weights_np_hybridized loss_softmax_ce_axes_np_hybridized",
+        "loss_l1_weights_np_hybridized loss_softmax_ce_axes_np_hybridized loss_l1_last_axis_np "
+        "loss_l1_last_axis_np_hybridized",
     ),
     Difference(
         "Under `npx.set_np()`, only `L2Loss`, `L1Loss` and the cross-entropies run.",

@@ -33,6 +33,7 @@ LOSSES = [
     ("l2_label_of_another_shape", "L2Loss()", "A, B.reshape(6)", 2),
     ("l2_deep", "L2Loss()", "DEEP, DEEPER, ROWS.reshape(2, 1, 1)", 2),
     ("l1", "L1Loss()", "A, B", 2),
+    ("l1_last_axis", "L1Loss(batch_axis=-1)", "A[:, :1], B[:, :1]", 2),
     ("l1_weights", "L1Loss(0.3, 1)", "A, B, CLASSES", 2),
     ("bce", "SigmoidBinaryCrossEntropyLoss()", "A, YES", 2),
     ("bce_far", "SigmoidBCELoss()", "A * 50, YES", 1),

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy
+
 from minpy import ndarray as nd
 from minpy import symbol
 from minpy.context import Context, current_context
@@ -20,14 +22,16 @@ from minpy.core.errors import (
     UnknownShapeError,
     describe,
 )
-from minpy.core.state import TRACES, questions, state, tracing
+from minpy.core.state import TRACES, Scope, questions, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.guards import CHANGES, Guards
+from minpy.gluon.block.modes import AsWritten, Modes
 from minpy.gluon.block.nesting import _flatten, _regroup
-from minpy.gluon.block.templates import filled, template_of
-from minpy.gluon.block.traced import Trace, Traced, place_in_program
+from minpy.gluon.block.places import place_in_program
+from minpy.gluon.block.templates import Keywords, Unkeyed, filled, key_of, split, template_of
+from minpy.gluon.block.traced import Trace, Traced
 from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.ndarray import NDArray
@@ -39,7 +43,7 @@ _MOST_GRAPHS = 32
 # Attributes of all blocks, which say nothing of what one computes.
 _INTERNAL = frozenset(
     """
-    _active _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op _cached_op_args
+    _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op _cached_op_args
     _callback _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs _guards _in_format _monitor_all
     _name _out_format _params _prefix _reg_params _retraced _scope
     """.split()  # noqa: SIM905
@@ -100,7 +104,7 @@ class HybridBlock(Block):
         self._backend_opts: dict[str, Any] = {}
         self._callback: Callable[..., Any] | None = None
         self._monitor_all = False
-        self._asks_for_training = self._asks_for_shapes = False
+        self._asks_for_training = self._asks_for_recording = self._asks_for_shapes = False
         self._retraced = 0
         self._clear_cached_op()
 
@@ -269,40 +273,55 @@ class HybridBlock(Block):
         """Return the arrays among nested arguments, and the form that they are in."""
         if self._is_written_as_forward:
             leaves: list[Any] = []
-            return leaves, template_of(args, leaves)
+            form = template_of(args, leaves, (NDArray, numpy.ndarray))
+            like = next(leaf for leaf in leaves if isinstance(leaf, NDArray))
+            return [leaf if isinstance(leaf, NDArray) else like._like(leaf) for leaf in leaves], form
         return _flatten(args, "input")
 
     def _key(self, leaves: Sequence[Any], form: Any) -> Any:
         """Return what a graph is for: the form of arguments, and what tracing has asked for."""
-        known = len(leaves) if form is None else repr(form)
-        if not self._asks_for_training and not self._asks_for_shapes:
+        known = len(leaves) if form is None else key_of(form) if self._is_written_as_forward else repr(form)
+        if not self._asks_for_training and not self._asks_for_shapes and not self._asks_for_recording:
             return known, is_np_array()
         key: list[Any] = [known, is_np_array()]
         if self._asks_for_training:
-            key.append(state.training)
+            key.append(bool(state.training))
+        if self._asks_for_recording:
+            key.append(state.recording == 1)
         if self._asks_for_shapes:
             key += [None if leaf is None else (leaf.shape, leaf.dtype, leaf.context) for leaf in leaves]
         return tuple(key)
 
     def _trace_noting(self, leaves: list[Any], form: Any, short: Any) -> CachedGraph:
         """Trace the block, and note what the graph is for."""
-        asked_before, questions.training = questions.training, False
+        blocks: dict[int, Block] = {}
+        self.apply(lambda block: blocks.setdefault(id(block), block))
+        attributes = [(block, dict(vars(block))) for block in blocks.values()]
+        # As things are before the trace: what that changes is seen at the next call.
+        guards = self._guards or Guards(blocks.values(), _INTERNAL)
+        before = questions.training, questions.recording
+        questions.training = questions.recording = False
+        recording = 1 if state.recording == 1 else 2
         try:
-            graph = self._trace_forward(leaves, form) if self._is_written_as_forward else self._trace(leaves, form)
-            asked = questions.training
+            with Scope(recording, int(state.training)), Modes(self.name):  # type: ignore[arg-type]
+                graph = self._trace_forward(leaves, form) if self._is_written_as_forward else self._trace(leaves, form)
+            _restore(attributes, self.name)
+            asked = questions.training, questions.recording
+        except BaseException:
+            _restore(attributes, None)
+            raise
         finally:
-            questions.training = asked_before or questions.training
-        if asked and not self._asks_for_training:
-            self._asks_for_training = True
+            questions.training = before[0] or questions.training
+            questions.recording = before[1] or questions.recording
+        if (asked[0] and not self._asks_for_training) or (asked[1] and not self._asks_for_recording):
+            self._asks_for_training |= asked[0]
+            self._asks_for_recording |= asked[1]
             self._graphs.clear()
         key = self._key(leaves, short)
         while len(self._graphs) >= _MOST_GRAPHS:
             del self._graphs[next(iter(self._graphs))]
         self._graphs[key] = graph
-        if self._guards is None:
-            blocks: dict[int, Block] = {}
-            self.apply(lambda block: blocks.setdefault(id(block), block))
-            self._guards = Guards(blocks.values(), _INTERNAL)
+        self._guards = guards
         if not self._cached_graph:
             self._in_format = form
             self._cached_graph = ([one for one in graph.inputs if one is not None], graph.out)
@@ -314,10 +333,24 @@ class HybridBlock(Block):
 
     def _trace(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
         """Return the graph that `hybrid_forward` makes of symbols."""
+        written: list[Block] = []
+        self.apply(lambda block: written.append(block) if getattr(block, "_is_written_as_forward", False) else None)
+        if not written:
+            return self._trace_symbols(leaves, form, None)
+        like = next(leaf for leaf in leaves if leaf is not None)
+        with self._trace_of(like) as trace:
+            graph = self._trace_symbols(leaves, form, trace)
+        return graph
+
+    def _trace_symbols(self, leaves: Sequence[Any], form: Any, trace: Trace | None) -> CachedGraph:
         inputs: list[Any] = [
             None if leaf is None else symbol.var(name)
             for leaf, name in zip(leaves, self._input_variables(leaves), strict=True)
         ]
+        if trace is not None:  # which children are given that define `forward`
+            for one, leaf in zip(inputs, leaves, strict=True):
+                if leaf is not None:
+                    trace.know(one, leaf)
         if is_np_array():
             inputs = [None if one is None else one.as_np_ndarray() for one in inputs]
         grouped = _regroup(inputs, form)[0]
@@ -328,7 +361,7 @@ class HybridBlock(Block):
         except NoValueError as error:
             raise NotTraceableError(
                 f"{self.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
-                f"{error} Choose with F.where or F.contrib.cond; or leave the block that does it unhybridized: call "
+                f"{error} Choose with F.where or F.contrib.cond, keep arrays with self.params.get_constant; or leave the block that does it unhybridized: call "
                 "hybridize(False) on it, or derive it from Block."
             ) from error
         found, out_form = _flatten(out, "output")
@@ -338,15 +371,18 @@ class HybridBlock(Block):
             raise ArgumentError(f"{self.name}: hybrid_forward returned {describe(out)}; expected symbols.")
         rebuild = None if out_form == 0 else _Regrouping(out_form, found)
         group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
-        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name())
+        captured = () if trace is None else trace.captured
+        if trace is not None:
+            self._note_shapes_asked(trace)
+        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), captured)
 
     def _trace_forward(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
         """Return the graph that `forward` makes of stand-ins for arrays."""
-        with Trace(self.name, is_np_array() or not _is_of_mxnet(leaves[0]), leaves[0].context) as trace:
+        with self._trace_of(leaves[0]) as trace:
             given = [
                 trace.argument(name, leaf) for name, leaf in zip(self._input_variables(leaves), leaves, strict=True)
             ]
-            out = self._call_as_written(filled(form, given), {})
+            out = self._call_as_written(*split(filled(form, given)))
             found: list[Any] = []
             out_form = template_of(trace.unwrapped(out), found, Symbol)
         if not found:
@@ -355,10 +391,16 @@ class HybridBlock(Block):
         rebuild = lambda values: filled(out_form, values)
         group = found[0] if len(found) == 1 and len(found[0].values) == 1 else Group(found)
         inputs = [one.symbol for one in given]
+        self._note_shapes_asked(trace)
+        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured)
+
+    def _trace_of(self, like: NDArray) -> Trace:
+        return Trace(self.name, is_np_array() or not _is_of_mxnet(like), like, self._parameters_by_name())
+
+    def _note_shapes_asked(self, trace: Trace) -> None:
         if trace.asked_for_shapes and not self._asks_for_shapes:
             self._asks_for_shapes = True
             self._graphs.clear()
-        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured)
 
     def _parameters_by_name(self) -> dict[str, Any]:
         return {parameter.name: parameter for parameter in self.collect_params().values()}
@@ -457,7 +499,7 @@ class HybridBlock(Block):
         """
         first = x if isinstance(x, (NDArray, Symbol)) else self._first(x, args)
         if isinstance(first, NDArray):
-            if self._active:
+            if self._active and not tracing.as_written:
                 return self._call_cached_op(x, *args)
             context = first.context
             try:
@@ -477,27 +519,31 @@ class HybridBlock(Block):
 
     def _call_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a block that defines `forward`, outside of traces."""
-        if not self._active:
+        if not self._active or tracing.as_written:
             return self._call_as_written(args, kwargs)
         if kwargs:
             bound = inspect.signature(self.forward).bind(*args, **kwargs)
             bound.apply_defaults()
-            args = bound.args
+            args = (*bound.args, Keywords(bound.kwargs)) if bound.kwargs else bound.args
         for before in [*self._forward_pre_hooks.values()]:
-            before(self, args)
+            before(self, split(args)[0])
         leaves: list[Any] = []
         template_of(args, leaves)
-        out = self._call_cached_op(*args) if leaves else self._call_as_written(args, {})
+        out = self._call_cached_op(*args) if leaves else self._call_as_written(*split(args))
         for after in [*self._forward_hooks.values()]:
-            after(self, args, out)
+            after(self, split(args)[0], out)
         return out
 
     def _call_as_written(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
         waiting = [parameter for parameter in self._reg_params.values() if parameter._deferred_init]
         if waiting:
-            if any(not is_complete(parameter._shape) for parameter in waiting):
+            says = tracing.trace is None or type(self).infer_shape is not HybridBlock.infer_shape
+            if says and any(not is_complete(parameter._shape) for parameter in waiting):
+                asked = tracing.trace is not None and tracing.trace.asked_for_shapes
                 self.infer_shape(*args)
+                if tracing.trace is not None:  # what it says holds from now on, and for all arguments
+                    tracing.trace.asked_for_shapes = asked
             if tracing.trace is None:
                 for parameter in waiting:
                     parameter._finish_deferred_init()
@@ -508,7 +554,13 @@ class HybridBlock(Block):
     def _call_in_trace(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the block while one that it is inside of is traced."""
         if self._is_written_as_forward:
-            return self._call_as_written(args, kwargs)
+            symbols: list[Any] = []
+            template_of((args, kwargs), symbols, Symbol)
+            if not symbols:
+                return self._call_as_written(args, kwargs)
+            # In `hybrid_forward` of a block around it.
+            given = trace.wrapped(args, trace.in_numpy), trace.wrapped(kwargs, trace.in_numpy)
+            return trace.unwrapped(self._call_as_written(*given))
         leaves: list[Any] = []
         template_of((args, kwargs), leaves, (Traced, NDArray))
         if not leaves:  # symbols: what `hybrid_forward` of a block around it computes
@@ -532,7 +584,10 @@ class HybridBlock(Block):
 
     def _call_cached_op(self, *args: Any) -> Any:
         """Call the graph that the block has become."""
-        graph, leaves = self._cached(args)
+        try:
+            graph, leaves = self._cached(args)
+        except Unkeyed:
+            return self._call_as_it_is(args)
         if graph.has_no_program:
             return self._call_as_it_is(args)
         try:
@@ -548,15 +603,8 @@ class HybridBlock(Block):
 
     def _call_as_it_is(self, args: Sequence[Any]) -> Any:
         """Run the block unhybridized, and those inside as well."""
-        was_active: list[HybridBlock] = []
-        self.apply(lambda block: was_active.append(block) if isinstance(block, HybridBlock) and block._active else None)
-        try:
-            for block in was_active:
-                block._active = False
-            return self._call_as_written(tuple(args), {}) if self._is_written_as_forward else self.forward(*args)
-        finally:
-            for block in was_active:
-                block._active = True
+        with AsWritten():
+            return self._call_as_written(*split(args)) if self._is_written_as_forward else self.forward(*args)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Return what the block computes, with functions of `F`. Subclasses define it.
@@ -626,6 +674,32 @@ class HybridBlock(Block):
         self._callback, self._monitor_all = callback, monitor_all
         for child in self._children.values():
             child._callback, child._monitor_all = callback, monitor_all
+
+
+def _restore(attributes: Sequence[tuple[Block, dict[str, Any]]], name: str | None) -> None:
+    """Give blocks back what a trace has replaced by stand-ins, which have no values.
+
+    Raises
+    ------
+    NotTraceableError
+        If there were any, with the name of the block that was traced.
+    """
+    found = ""
+    for block, before in attributes:
+        for key, value in [*vars(block).items()]:
+            if key in _INTERNAL or value is before.get(key) or not isinstance(value, (Traced, list, tuple, dict)):
+                continue
+            leaves: list[Any] = []
+            template_of(value, leaves, Traced)
+            if leaves:
+                found = f"{block.name} stores what it computes in an attribute, {key!r}"
+                vars(block).pop(key)
+                vars(block).update({key: before[key]} if key in before else {})
+    if found and name is not None:
+        raise NotTraceableError(
+            f"{name} is hybridized, and the forward of {found}: a graph cannot. Return it, and give it back as an "
+            "argument; or leave the block that does it unhybridized: call hybridize(False) on it."
+        )
 
 
 def _is_of_mxnet(array: Any) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from operator import methodcaller
+from typing import TYPE_CHECKING
 
-from minpy.core.state import ThreadValues
+from minpy.core.state import ThreadValues, leaving
 from minpy.gluon.parameter import ParameterDict
-from minpy.symbol.naming import Prefix, current_names
+from minpy.symbol.naming import Prefix, current_names, naming
 
 if TYPE_CHECKING:
     from minpy.gluon.block.block import Block
@@ -16,10 +18,9 @@ __all__ = ["_BlockScope"]
 
 class _Current(ThreadValues):
     scope: _BlockScope | None
-    outer: tuple[Any, ...]  # what the scopes that were entered restore, the innermost first
 
 
-_current = _Current(scope=None, outer=())
+_current = _Current(scope=None)
 
 
 class _BlockScope:
@@ -65,15 +66,16 @@ class _BlockScope:
         return parent.prefix + prefix, own
 
     def __enter__(self) -> _BlockScope:
-        names = None if self._block._empty_prefix else Prefix(self._block.prefix)
-        if names is not None:
-            names.__enter__()
-        _current.outer = (names, _current.scope, _current.outer)
-        if names is not None:
-            _current.scope = self
+        values, before = vars(_current), {"scope": _current.scope, "leave": _current.leave}
+        if self._block._empty_prefix:
+            values |= {"leave": partial(values.update, before)}
+            return self
+        names, named = vars(naming), {"names": current_names(), "leave": naming.leave}
+        undone = [partial(names.update, named), partial(values.update, before)]
+        leave = partial(any, map(methodcaller("__call__"), undone))  # in C; none of them returns anything
+        prefix = Prefix(self._block.prefix)
+        names |= {"names": prefix, "leave": undone[0]}
+        values |= {"scope": self, "leave": leave}
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        names, _current.scope, _current.outer = _current.outer
-        if names is not None:
-            names.__exit__(*exception)
+    __exit__ = leaving(_current)

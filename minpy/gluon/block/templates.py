@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import FunctionType
 from typing import Any
 
+import numpy
+
+from minpy.context import Context
+from minpy.graph.tracing.captures import PLAIN
 from minpy.ndarray import NDArray
 
-__all__ = ["filled", "template_of"]
+__all__ = ["Keywords", "Unkeyed", "filled", "key_of", "split", "template_of"]
+
+
+_CONSTANT: tuple[Any, ...] = (*PLAIN, type, FunctionType, Context)
 
 
 class _Place:
@@ -22,6 +30,45 @@ class _Place:
         return f"<{self.index}>"
 
 
+class Unkeyed(TypeError):
+    """There is a value among arguments that may change without its being seen."""
+
+
+class Keywords(dict[str, Any]):
+    """Arguments by keyword, which stand behind those by position."""
+
+
+def split(values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the arguments by position, and those by keyword."""
+    if values and type(values[-1]) is Keywords:
+        return tuple(values[:-1]), dict(values[-1])
+    return tuple(values), {}
+
+
+def key_of(template: Any) -> Any:
+    """Return a key that is equal for equal templates, of equal types.
+
+    Raises
+    ------
+    Unkeyed
+        For values that may change without its being seen.
+    """
+    kind = type(template)
+    if kind is _Place:
+        return template.index
+    if isinstance(template, (list, tuple)):
+        return kind, *map(key_of, template)
+    if isinstance(template, dict):
+        return kind, *((key, key_of(value)) for key, value in template.items())
+    if kind is slice:
+        return kind, key_of(template.start), key_of(template.stop), key_of(template.step)
+    if isinstance(template, (float, complex, numpy.inexact)):
+        return kind, repr(template)  # NaN is no key, and -0.0 another than 0.0
+    if isinstance(template, _CONSTANT):
+        return kind, template
+    raise Unkeyed(f"{kind.__name__} in the place of an array or a plain value")
+
+
 def template_of(value: Any, leaves: list[Any], kinds: Any = NDArray) -> Any:
     """Return nested values with places for those of some kinds, which are added to `leaves`; all else stays."""
     if isinstance(value, kinds):
@@ -31,7 +78,8 @@ def template_of(value: Any, leaves: list[Any], kinds: Any = NDArray) -> Any:
         parts = [template_of(part, leaves, kinds) for part in value]
         return parts if isinstance(value, list) else _as_tuple(value, parts)
     if isinstance(value, dict):
-        return {key: template_of(part, leaves, kinds) for key, part in value.items()}
+        parts = {key: template_of(part, leaves, kinds) for key, part in value.items()}
+        return Keywords(parts) if type(value) is Keywords else parts
     return value
 
 
@@ -47,5 +95,6 @@ def filled(template: Any, values: Sequence[Any]) -> Any:
         parts = [filled(part, values) for part in template]
         return parts if isinstance(template, list) else _as_tuple(template, parts)
     if isinstance(template, dict):
-        return {key: filled(part, values) for key, part in template.items()}
+        parts = {key: filled(part, values) for key, part in template.items()}
+        return Keywords(parts) if type(template) is Keywords else parts
     return template

@@ -8,18 +8,21 @@ inputs of the graph, by reference.
 
 from __future__ import annotations
 
-import os
-import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import methodcaller
 from typing import Any, NoReturn
 
 import numpy
 
 from minpy import symbol
 from minpy.core import dispatch
-from minpy.core.array import Array, raw_of
+from minpy.core.array import Array, now, raw_of
 from minpy.core.errors import ArgumentError, NotTraceableError
-from minpy.core.state import TRACES, tracing
+from minpy.core.nodes import Leaf
+from minpy.core.state import TRACES, leaving, tracing
+from minpy.gluon.block.places import place_in_program
+from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Value
 from minpy.ops.inference.partial_shapes import is_known
@@ -27,18 +30,7 @@ from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.registry import OPERATORS
 from minpy.symbol import Symbol
 
-__all__ = ["Trace", "Traced", "place_in_program"]
-
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
-
-
-def place_in_program(error: BaseException | None = None) -> str:
-    """Return the line of the program that runs now, or in which an error was raised: the innermost outside minpy."""
-    frames = traceback.extract_stack() if error is None else traceback.extract_tb(error.__traceback__)
-    for frame in reversed(frames):
-        if not frame.filename.startswith(_PACKAGE) and not frame.filename.startswith("<frozen"):
-            return f"{frame.filename}:{frame.lineno}" + (f", `{frame.line}`" if frame.line else "")
-    return "an unknown line"
+__all__ = ["Trace", "Traced"]
 
 
 class Trace:
@@ -50,8 +42,10 @@ class Trace:
         Of the block.
     in_numpy : bool
         Whether values have NumPy's semantics.
-    context : Context
-        The device that the arguments are on.
+    like : Array
+        An argument, whose class and device arrays get that are made.
+    parameters : mapping of str to Parameter
+        Those of the block and of all inside, by name.
 
     Attributes
     ----------
@@ -61,26 +55,30 @@ class Trace:
         Whether the forward has asked for a shape or dtype, so that its graph is for these only.
     """
 
-    def __init__(self, name: str, in_numpy: bool, context: Any) -> None:
+    def __init__(self, name: str, in_numpy: bool, like: Any, parameters: Mapping[str, Any]) -> None:
         self.name = name
         self.in_numpy = in_numpy
-        self.context = context
+        self.context = like.context
+        self._like = like
+        self._start = now()
         self.captured: list[tuple[Symbol, Any]] = []
         self.asked_for_shapes = False
         self._variables: dict[int, Symbol] = {}
         self._kept: list[Any] = []
         self._known_shapes: dict[Value, Any] = {}
         self._known_dtypes: dict[Value, Any] = {}
-        self._parameters: list[tuple[Symbol, Any]] = []
+        self._parameters = parameters
 
     def __enter__(self) -> Trace:
-        TRACES.append(self)
-        self._outer, tracing.trace = tracing.trace, self
+        traces, values = TRACES, vars(tracing)
+        before = {"trace": tracing.trace, "leave": tracing.leave}
+        undone = [partial(values.update, before), partial(traces.remove, self)]
+        leave = partial(any, map(methodcaller("__call__"), undone))  # in C; none of them returns anything
+        traces += [self]
+        values |= {"trace": self, "leave": leave}
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        tracing.trace = self._outer
-        TRACES.remove(self)
+    __exit__ = leaving(tracing)
 
     # -- variables ---------------------------------------------------------------------------------------------------
 
@@ -92,7 +90,17 @@ class Trace:
         """Return what stands for an array that the forward refers to."""
         found = self._variables.get(id(array))
         if found is None:
-            found = self._variables[id(array)] = self._variable(f"captured{len(self.captured)}", array)
+            node = None if isinstance(array, numpy.ndarray) else array._node
+            if node is not None and type(node) is not Leaf and node.sequence > self._start:
+                raise NotTraceableError(
+                    f"{self.name} is hybridized, and at {place_in_program()} its forward computes with an array of "
+                    "other arrays that need gradients and are no arguments of it: its gradient would be lost. Make "
+                    "them Parameters and read them with data(), or give them as arguments."
+                )
+            self._kept.append(array)  # so that nothing else gets its id
+            if isinstance(array, numpy.ndarray):
+                array = self._like._like(array)
+            found = self._variables[id(self._kept[-1])] = self._variable(f"captured{len(self.captured)}", array)
             self.captured.append((found, array))
         return Traced(self, found, not getattr(array, "_keeps_dtype", False), "an array that it refers to")
 
@@ -101,14 +109,17 @@ class Trace:
         variable = parameter.var()
         if self.in_numpy:
             variable = variable.as_np_ndarray()
-        self._parameters.append((variable, parameter))
         return Traced(self, variable, self.in_numpy, "a parameter")
 
     def _variable(self, name: str, array: Any) -> Symbol:
         made = symbol.var(name)
-        raw = raw_of(array)
-        self._known_shapes[made.values[0]], self._known_dtypes[made.values[0]] = raw.shape, raw.dtype
+        self.know(made, array)
         return made.as_np_ndarray() if self.in_numpy else made
+
+    def know(self, variable: Symbol, array: Any) -> None:
+        """Note the shape and dtype of what a variable stands for."""
+        raw = raw_of(array)
+        self._known_shapes[variable.values[0]], self._known_dtypes[variable.values[0]] = raw.shape, raw.dtype
 
     # -- facts -------------------------------------------------------------------------------------------------------
 
@@ -123,11 +134,12 @@ class Trace:
         self.asked_for_shapes = True
         (value,) = one.values
         if value not in self._known_shapes or value not in self._known_dtypes:
-            for variable, parameter in self._parameters:
-                shape = parameter._shape
-                if shape is not None and all(shape):
-                    self._known_shapes[variable.values[0]] = shape
-                self._known_dtypes[variable.values[0]] = numpy.dtype(parameter.dtype)
+            for node in one.order:
+                parameter = self._parameters.get(node.name) if node.operator is None else None
+                if parameter is not None and Value(node) not in self._known_shapes:
+                    self._known_dtypes[Value(node)] = numpy.dtype(parameter.dtype)
+                    if is_complete(parameter._shape):
+                        self._known_shapes[Value(node)] = parameter._shape
             origin = "of the array that is given"
             dtypes = infer_dtypes(one.order, [(self._known_dtypes, origin)]).known
             shapes = infer_shapes(one.order, [(self._known_shapes, origin)], dtypes).known
@@ -169,7 +181,6 @@ class Trace:
         if isinstance(value, Array):
             return self.capture(value).symbol
         if isinstance(value, numpy.ndarray) and value.ndim:
-            self._kept.append(value)
             return self.capture(value).symbol
         if type(value) in (list, tuple):
             return type(value)(map(self.unwrapped, value))
@@ -336,6 +347,8 @@ class Traced:
     # -- methods ---------------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_data":
+            self._asked("writes it into an array")
         if not name.startswith("__"):
             if name in _OF_ARRAYS:
                 if name in ("asnumpy", "asscalar", "item", "tolist", "wait_to_read"):

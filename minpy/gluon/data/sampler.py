@@ -79,7 +79,7 @@ class RandomSampler(Sampler):
     Examples
     --------
     >>> from minpy.gluon import data
-    >>> sorted(data.RandomSampler(3))
+    >>> sorted(map(int, data.RandomSampler(3)))
     [0, 1, 2]
     """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 from typing import Any
 
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.errors import ArgumentError, ShapeError, describe
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import HybridBlock
 from minpy.ndarray import NDArray
@@ -53,15 +53,26 @@ def _apply_weighting(F: Any, loss: Any, weight: float | None = None, sample_weig
 
 
 def _reshape_like(F: Any, x: Any, y: Any) -> Any:
-    """Return `x` in the shape of `y`."""
+    """Return `x` in the shape of `y`.
+
+    Raises
+    ------
+    ShapeError
+        If it has more or fewer elements.
+    """
     if isinstance(x, NDArray) and x.shape == y.shape:
         return x
+    if isinstance(x, NDArray) and isinstance(y, NDArray) and x.size != y.size:
+        raise ShapeError(
+            f"a loss is given arrays of shapes {x.shape} and {y.shape}, to be compared with each other; expected one "
+            "shape, or as many elements."
+        )
     return _as_np(F.reshape_like(x, y))
 
 
 def _mean(F: Any, loss: Any, batch_axis: int) -> Any:
     """Return the averages over all axes but that of the batch."""
-    if isinstance(loss, NDArray) and loss.ndim == 2 and loss.shape[1 - batch_axis] == 1 and batch_axis in (0, 1):
+    if isinstance(loss, NDArray) and loss.ndim == 2 and batch_axis in (0, 1) and loss.shape[1 - batch_axis] == 1:
         return _as_np(F.reshape(loss, shape=(-1,)))  # of one element each
     return _as_np(F.mean(loss, axis=batch_axis, exclude=True))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minpy.core.errors import ArgumentValueError
+from minpy.core.errors import ArgumentValueError, ShapeError
 from minpy.gluon.loss.base import Loss, _apply_weighting, _as_np, _mean, _reshape_like
 from minpy.ndarray import NDArray
 from minpy.ops.nn.class_log_probability import class_log_probability
@@ -156,6 +156,7 @@ class SoftmaxCrossEntropyLoss(Loss):
             What can be broadcast to `pred` with one element along `axis`: (batch, 1) for two axes.
         """
         if self._is_of_one_class(pred):
+            self._require_labels(pred, label)
             loss = -class_log_probability(pred, label, keepdims=True)
             return _mean(F, _apply_weighting(F, loss, self._weight, sample_weight), self._batch_axis)
         if not self._from_logits:
@@ -166,6 +167,13 @@ class SoftmaxCrossEntropyLoss(Loss):
             products = F.broadcast_mul(pred, _reshape_like(F, label, pred))
             loss = -_as_np(F.sum(products, axis=self._axis, keepdims=True))
         return _mean(F, _apply_weighting(F, loss, self._weight, sample_weight), self._batch_axis)
+
+    def _require_labels(self, pred: NDArray, label: Any) -> None:
+        if isinstance(label, NDArray) and label.size * pred.shape[-1] != pred.size:
+            raise ShapeError(
+                f"{self.name}: label has shape {label.shape}; expected {pred.shape[:-1]}, the number of a class for "
+                f"each row of pred, of shape {pred.shape}. If labels are probabilities, say sparse_label=False."
+            )
 
     def _is_of_one_class(self, pred: Any) -> bool:
         """Tell whether one operator computes it of arrays; of symbols, graphs find that for themselves."""

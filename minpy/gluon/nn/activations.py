@@ -164,7 +164,7 @@ class ELU(HybridBlock):
     Examples
     --------
     >>> import minpy as mx
-    >>> mx.gluon.nn.ELU()(mx.nd.array([-1, 2])).asnumpy().round(3).tolist()
+    >>> mx.gluon.nn.ELU()(mx.nd.array([-1, 2])).asnumpy().astype('float64').round(3).tolist()
     [-0.632, 2.0]
     """
 
@@ -191,7 +191,7 @@ class SELU(HybridBlock):
     Examples
     --------
     >>> import minpy as mx
-    >>> mx.gluon.nn.SELU()(mx.nd.array([-1, 2])).asnumpy().round(3).tolist()
+    >>> mx.gluon.nn.SELU()(mx.nd.array([-1, 2])).asnumpy().astype('float64').round(3).tolist()
     [-1.111, 2.101]
     """
 
@@ -217,7 +217,7 @@ class GELU(HybridBlock):
     Examples
     --------
     >>> import minpy as mx
-    >>> mx.gluon.nn.GELU()(mx.nd.array([-1, 2])).asnumpy().round(3).tolist()
+    >>> mx.gluon.nn.GELU()(mx.nd.array([-1, 2])).asnumpy().astype('float64').round(3).tolist()
     [-0.159, 1.954]
     """
 
@@ -249,7 +249,7 @@ class Swish(HybridBlock):
     Examples
     --------
     >>> import minpy as mx
-    >>> mx.gluon.nn.Swish()(mx.nd.array([-1, 2])).asnumpy().round(3).tolist()
+    >>> mx.gluon.nn.Swish()(mx.nd.array([-1, 2])).asnumpy().astype('float64').round(3).tolist()
     [-0.269, 1.762]
     """
 
@@ -278,7 +278,7 @@ class SiLU(Swish):
     Examples
     --------
     >>> import minpy as mx
-    >>> mx.gluon.nn.SiLU()(mx.nd.array([-1, 2])).asnumpy().round(3).tolist()
+    >>> mx.gluon.nn.SiLU()(mx.nd.array([-1, 2])).asnumpy().astype('float64').round(3).tolist()
     [-0.269, 1.762]
     """
 

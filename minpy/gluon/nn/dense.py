@@ -63,7 +63,7 @@ class Dense(HybridBlock):
         self._flatten = flatten
         with self.name_scope():
             self._units = count("Dense", "units", units)
-            self._in_units = in_units
+            self._in_units = count("Dense", "in_units", in_units, least=0)
             self.weight = self.params.get(
                 "weight", shape=(units, in_units), init=weight_initializer, dtype=dtype, allow_deferred_init=True
             )

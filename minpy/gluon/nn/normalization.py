@@ -128,9 +128,9 @@ class BatchNorm(_BatchNorm):
     >>> layer = mx.gluon.nn.BatchNorm()
     >>> layer.initialize()
     >>> with mx.autograd.train_mode():
-    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().round(3).tolist()
+    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().astype('float64').round(3).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]
-    >>> layer.running_mean.data().asnumpy().round(3).tolist()
+    >>> layer.running_mean.data().asnumpy().astype('float64').round(3).tolist()
     [0.2, 0.6]
     """
 
@@ -188,7 +188,7 @@ class BatchNormReLU(_BatchNorm):
     >>> layer = mx.gluon.nn.BatchNormReLU()
     >>> layer.initialize()
     >>> with mx.autograd.train_mode():
-    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().round(3).tolist()
+    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().astype('float64').round(3).tolist()
     [[0.0, 0.0], [1.0, 1.0]]
     """
 
@@ -250,7 +250,7 @@ class SyncBatchNorm(BatchNorm):
     >>> layer = mx.gluon.nn.SyncBatchNorm(num_devices=2)
     >>> layer.initialize()
     >>> with mx.autograd.train_mode():
-    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().round(3).tolist()
+    ...     layer(mx.nd.array([[1, 5], [3, 7]])).asnumpy().astype('float64').round(3).tolist()
     [[-1.0, -1.0], [1.0, 1.0]]
     """
 
@@ -325,7 +325,7 @@ class InstanceNorm(HybridBlock):
     >>> import minpy as mx
     >>> layer = mx.gluon.nn.InstanceNorm()
     >>> layer.initialize()
-    >>> layer(mx.nd.array([[[1, 3], [10, 30]]])).asnumpy().round(3).tolist()
+    >>> layer(mx.nd.array([[[1, 3], [10, 30]]])).asnumpy().astype('float64').round(3).tolist()
     [[[-1.0, 1.0], [-1.0, 1.0]]]
     """
 
@@ -394,7 +394,7 @@ class LayerNorm(HybridBlock):
     >>> import minpy as mx
     >>> layer = mx.gluon.nn.LayerNorm()
     >>> layer.initialize()
-    >>> layer(mx.nd.array([[1, 3], [10, 30]])).asnumpy().round(3).tolist()
+    >>> layer(mx.nd.array([[1, 3], [10, 30]])).asnumpy().astype('float64').round(3).tolist()
     [[-1.0, 1.0], [-1.0, 1.0]]
     """
 
@@ -459,7 +459,7 @@ class GroupNorm(HybridBlock):
     >>> import minpy as mx
     >>> layer = mx.gluon.nn.GroupNorm(num_groups=2)
     >>> layer.initialize()
-    >>> layer(mx.nd.array([[[1], [3], [10], [30]]])).asnumpy().round(3).ravel().tolist()
+    >>> layer(mx.nd.array([[[1], [3], [10], [30]]])).asnumpy().astype('float64').round(3).ravel().tolist()
     [-1.0, 1.0, -1.0, 1.0]
     """
 

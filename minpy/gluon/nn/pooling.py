@@ -303,7 +303,7 @@ class AvgPool2D(_Pooling):
     --------
     >>> import minpy as mx
     >>> x = mx.nd.ones((1, 1, 2, 2))
-    >>> mx.gluon.nn.AvgPool2D(pool_size=3, strides=2, padding=1)(x).asnumpy().round(2).tolist()
+    >>> mx.gluon.nn.AvgPool2D(pool_size=3, strides=2, padding=1)(x).asnumpy().astype('float64').round(2).tolist()
     [[[[0.44]]]]
     >>> mx.gluon.nn.AvgPool2D(pool_size=3, strides=2, padding=1, count_include_pad=False)(x).asnumpy().tolist()
     [[[[1.0]]]]

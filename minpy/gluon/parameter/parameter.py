@@ -23,6 +23,7 @@ from minpy.core.errors import (
 )
 from minpy.core.state import TRACES, tracing
 from minpy.core.switches import is_np_array, is_np_shape
+from minpy.gluon.changes import CHANGES
 from minpy.gluon.parameter.errors import DeferredInitializationError
 from minpy.gluon.parameter.shapes import as_shape, is_complete, joined
 from minpy.ndarray import NDArray
@@ -88,8 +89,8 @@ class Parameter:
     >>> import minpy as mx
     >>> weight = mx.gluon.Parameter('weight', shape=(2, 3))
     >>> weight.initialize(mx.init.One())
-    >>> weight.data().sum().asscalar()
-    6.0
+    >>> weight.data().asnumpy().tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
     """
 
     def __init__(
@@ -508,7 +509,10 @@ class Parameter:
     def cast(self, dtype: Any) -> None:
         """Convert it, and its gradients, to another dtype."""
         self._dtype = dtype
+        CHANGES.count += 1
         if self._data is None:
+            if self._deferred_init and self._deferred_init[3] is not None:
+                self._deferred_init = (*self._deferred_init[:3], self._deferred_init[3].astype(dtype))
             return
         from minpy.autograd import pause
 

@@ -14,6 +14,7 @@ from minpy.gluon.rnn.sequences import (
     is_merged,
     masked,
     merged,
+    require_lengths,
     reversed_in_time,
     steps_of,
 )
@@ -85,7 +86,9 @@ class BidirectionalCell(HybridRecurrentCell):
         With `valid_length` the cell that goes backwards begins at the end of each sequence.
         """
         self.reset()
-        steps, functions, batch_size = steps_of(length, inputs, layout, self.name)
+        who = type(self).__name__  # its name is empty, so that it adds nothing to the names of the cells inside
+        steps, functions, batch_size = steps_of(length, inputs, layout, who)
+        require_lengths(valid_length, length, batch_size, who)
         states = first_states(self, functions, begin_state, steps, batch_size)
         forwards, backwards = self._children["l_cell"], self._children["r_cell"]
         count = len(forwards.state_info(batch_size))
@@ -96,18 +99,18 @@ class BidirectionalCell(HybridRecurrentCell):
             length, reversed_in_time(steps, valid_length), list(states[count:]), layout, merge_outputs, valid_length
         )
         merge = is_merged(left) if merge_outputs is None else merge_outputs
-        right = reversed_in_time(steps_of(length, right, layout, self.name)[0], valid_length)
+        right = reversed_in_time(steps_of(length, right, layout, who)[0], valid_length)
         if merge:
-            left, right = merged(left, layout, self.name), merged(right, layout, self.name)
+            left, right = merged(left, layout, who), merged(right, layout, who)
             outputs = functions.concat(left, right, dim=2, name=f"{self._output_prefix}out")
         else:
-            left = steps_of(length, left, layout, self.name)[0]
+            left = steps_of(length, left, layout, who)[0]
             outputs = [
                 functions_of(one).concat(one, other, dim=1, name=f"{self._output_prefix}t{number}")
                 for number, (one, other) in enumerate(zip(left, right, strict=True))
             ]
         if valid_length is not None:
-            outputs = as_asked(length, masked(outputs, valid_length, layout, self.name), layout, merge, self.name)
+            outputs = as_asked(length, masked(outputs, valid_length, layout, who), layout, merge, who)
         return in_mode(outputs), in_mode([*left_states, *right_states])
 
 

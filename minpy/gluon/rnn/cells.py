@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from minpy.core.errors import ArgumentError
+from minpy.gluon.nn.arguments import count
 from minpy.gluon.rnn.recurrent_cell import HybridRecurrentCell, StateInfo
 
 __all__ = ["GRUCell", "GatedCell", "LSTMCell", "RNNCell"]
@@ -39,10 +39,8 @@ class GatedCell(HybridRecurrentCell):
         params: Any,
     ) -> None:
         super().__init__(prefix=prefix, params=params)
-        if hidden_size < 1:
-            raise ArgumentError(f"{type(self).__name__}: hidden_size is {hidden_size}; expected 1 or more.")
-        self._hidden_size = hidden_size
-        self._input_size = input_size
+        self._hidden_size = count(type(self).__name__, "hidden_size", hidden_size)
+        self._input_size = count(type(self).__name__, "input_size", input_size, least=0)
         rows = gates * hidden_size
         parts = (
             ("i2h_weight", (rows, input_size), i2h_weight_initializer),

@@ -10,6 +10,7 @@ from minpy import ndarray as nd
 from minpy import symbol
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, ShapeError
 from minpy.gluon.block import HybridBlock
+from minpy.gluon.nn.arguments import count
 from minpy.gluon.rnn.bidirectional import BidirectionalCell
 from minpy.gluon.rnn.cells import GRUCell, LSTMCell, RNNCell
 from minpy.gluon.rnn.modifiers import DropoutCell, require_rate
@@ -72,19 +73,15 @@ class _RNNLayer(HybridBlock):
             raise ArgumentValueError(
                 f"{who}: layout is {layout!r}; expected 'TNC' (time, batch, inputs) or 'NTC' (batch, time, inputs)."
             )
-        if hidden_size < 1 or num_layers < 1:
-            raise ArgumentValueError(
-                f"{who}: hidden_size is {hidden_size}, num_layers {num_layers}; both must be 1 or more."
-            )
         require_rate(who, dropout=dropout)
-        self._hidden_size = hidden_size
+        self._hidden_size = count(who, "hidden_size", hidden_size)
         self._projection_size = projection_size or None
-        self._num_layers = num_layers
+        self._num_layers = count(who, "num_layers", num_layers)
         self._mode = mode
         self._layout = layout
         self._dropout = dropout
         self._dir = 2 if bidirectional else 1
-        self._input_size = input_size
+        self._input_size = count(who, "input_size", input_size, least=0)
         self._initializers = {
             "i2h_weight": i2h_weight_initializer,
             "h2h_weight": h2h_weight_initializer,

@@ -10,11 +10,11 @@ import numpy
 from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.context import Context
-from minpy.core.errors import ArgumentError, MXNetError, describe
+from minpy.core.errors import ArgumentError, MXNetError, ShapeError, describe
 from minpy.core.switches import is_np_array, is_np_shape
 from minpy.gluon.block import Block, HybridBlock
 from minpy.gluon.rnn.remembering import Stepper, recalling_cells
-from minpy.gluon.rnn.sequences import as_asked, in_mode, masked, steps_of, the_last_valid
+from minpy.gluon.rnn.sequences import as_asked, in_mode, masked, require_lengths, steps_of, the_last_valid
 from minpy.ndarray import NDArray
 
 __all__ = ["HybridRecurrentCell", "RecurrentCell"]
@@ -147,6 +147,8 @@ class RecurrentCell(Block):
         ------
         ArgumentError
             If there are more or fewer states than `state_info` says.
+        ShapeError
+            If the shapes do not fit.
         """
         vars(self)["_counter"] += 1
         states = args[1] if len(args) > 1 else kwargs.get("states", ())
@@ -157,7 +159,23 @@ class RecurrentCell(Block):
                 f"{self.name}: states is a list of {wanted} array(s), as state_info() says; got {got}. Give what the "
                 "step before returned, or begin_state(batch_size)."
             )
-        return in_mode(super().__call__(*args, **kwargs))
+        try:
+            return in_mode(super().__call__(*args, **kwargs))
+        except ShapeError:
+            self._require_states(args[0] if args else kwargs.get("inputs"), states)
+            raise
+
+    def _require_states(self, inputs: Any, states: Sequence[Any]) -> None:
+        if not isinstance(inputs, NDArray):
+            return
+        batch_size = inputs.shape[0]
+        for info, state in zip(self.state_info(batch_size), states, strict=True):
+            if isinstance(state, NDArray) and state.shape != tuple(info["shape"]):
+                raise ShapeError(
+                    f"{self.name}: a state has shape {state.shape}; expected {tuple(info['shape'])} for inputs of "
+                    f"shape {inputs.shape}. Give what the step before returned, or begin_state(batch_size="
+                    f"{batch_size})."
+                )
 
     def _state_count(self) -> int:
         return len(self.state_info())
@@ -193,7 +211,7 @@ class RecurrentCell(Block):
         outputs : NDArray or Symbol, or list of them
             With `valid_length`, zeros after the end of each sequence.
         states : list of NDArray or Symbol
-            The last; with `valid_length`, those at the end of each sequence.
+            The last; with `valid_length`, those at the end of each sequence: the first ones, if it is empty.
 
         Raises
         ------
@@ -204,7 +222,8 @@ class RecurrentCell(Block):
         """
         self.reset()
         steps, functions, batch_size = steps_of(length, inputs, layout, self.name)
-        states = first_states(self, functions, begin_state, steps, batch_size)
+        require_lengths(valid_length, length, batch_size, self.name)
+        first = states = first_states(self, functions, begin_state, steps, batch_size)
         outputs, after = [], []
         for step in steps:
             output, states = self(step, states)
@@ -212,7 +231,7 @@ class RecurrentCell(Block):
             after.append(states)
         found: Any = outputs
         if valid_length is not None:
-            states = the_last_valid(after, valid_length)
+            states = the_last_valid(first, after, valid_length)
             found = masked(outputs, valid_length, layout, self.name)
         found = as_asked(length, found, layout, merge_outputs, self.name)
         return in_mode(found), in_mode(list(states))

@@ -13,7 +13,17 @@ from minpy.gluon.block.traced import Traced
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
 
-__all__ = ["in_mode", "is_merged", "masked", "merged", "reversed_in_time", "steps_of", "the_last_valid", "time_axis"]
+__all__ = [
+    "in_mode",
+    "is_merged",
+    "masked",
+    "merged",
+    "require_lengths",
+    "reversed_in_time",
+    "steps_of",
+    "the_last_valid",
+    "time_axis",
+]
 
 
 def time_axis(layout: str, who: str) -> int:
@@ -96,6 +106,36 @@ def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any]
     return list(inputs), functions, 0 if functions is symbol or not inputs else inputs[0].shape[batch_axis]
 
 
+def require_lengths(valid_length: Any, length: int, batch_size: int, who: str) -> None:
+    """See that `valid_length` is a number of steps for each sequence, as far as that is known.
+
+    Raises
+    ------
+    ShapeError
+        If there are more or fewer numbers than sequences.
+    ArgumentError
+        If it is no array or symbol, or a number is below 0 or above `length`.
+    """
+    if valid_length is None or isinstance(valid_length, (Symbol, Traced)):
+        return
+    if not isinstance(valid_length, NDArray):
+        raise ArgumentError(
+            f"{who}.unroll: valid_length is {describe(valid_length)}; expected an array of shape (batch,), the number "
+            "of steps of each sequence."
+        )
+    if batch_size and valid_length.shape != (batch_size,):
+        raise ShapeError(
+            f"{who}.unroll: valid_length has shape {valid_length.shape}; expected ({batch_size},), the number of steps "
+            "of each sequence of the batch."
+        )
+    counts = valid_length.asnumpy()
+    if counts.size and not 0 <= counts.min() <= counts.max() <= length:
+        raise ArgumentError(
+            f"{who}.unroll: valid_length holds {counts.min() if counts.min() < 0 else counts.max()}; expected numbers "
+            f"from 0 to {length}, the length."
+        )
+
+
 def merged(inputs: Any, layout: str, who: str) -> Any:
     """Return a sequence as one array, its steps stacked along the time axis."""
     if is_merged(inputs):
@@ -118,14 +158,23 @@ def masked(outputs: Any, valid_length: Any, layout: str, who: str) -> Any:
     )
 
 
-def the_last_valid(states: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
-    """Return, of the states after every step, those at the end of each sequence."""
-    functions = functions_of(states[0][0]) if states and states[0] else nd
+def the_last_valid(first: Sequence[Any], later: Sequence[Sequence[Any]], valid_length: Any) -> list[Any]:
+    """Return the states at the end of each sequence, of those after every step; of an empty one, the first.
+
+    Parameters
+    ----------
+    first : sequence of NDArray or Symbol
+    later : sequence of sequences of NDArray or Symbol
+        The states after each step.
+    valid_length : NDArray or Symbol
+        How many steps each sequence has, of shape (batch,).
+    """
+    functions = functions_of(valid_length)
     return [
         functions.SequenceLast(
-            functions.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True, axis=0
+            functions.stack(*steps, axis=0), sequence_length=valid_length + 1, use_sequence_length=True, axis=0
         )
-        for steps in zip(*states, strict=True)
+        for steps in zip(first, *later, strict=True)
     ]
 
 

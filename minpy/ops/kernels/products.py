@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["linear", "matrix_product", "turns"]
+__all__ = ["linear", "matrix_product", "toward_rows", "turns"]
 
 
 def matrix_product(left: Any, right: Any, out: np.ndarray | None = None) -> Any:
@@ -34,14 +34,25 @@ def turns(rows: tuple[int, ...], weight: tuple[int, ...], dtype: np.dtype) -> bo
     return few and dtype.char in "fd" and dtype.isnative
 
 
+def toward_rows(gradient: np.ndarray, weight: np.ndarray, rows: np.ndarray, out: np.ndarray | None = None) -> Any:
+    """Return gradient · weight, the gradient of `rows`, in `out` or a fresh array, which lies as `rows` do."""
+    result = out
+    if out is None and rows.flags.f_contiguous and not rows.flags.c_contiguous and gradient.dtype == weight.dtype:
+        result = np.empty(rows.shape, gradient.dtype, "F")
+    if result is not None and result.flags.f_contiguous and not result.flags.c_contiguous:
+        matrix_product(weight.T, gradient.T, result.T)
+        return result
+    return matrix_product(gradient, weight, out)
+
+
 def linear(rows: np.ndarray, weight: np.ndarray, bias: np.ndarray | None, out: np.ndarray | None = None) -> np.ndarray:
     """Return rows · weightᵀ + bias for raw arrays, in `out` or a fresh array.
 
-    With few long rows the transposed product is faster, by up to a half: BLAS need not turn the weight round. Its
-    result is turned round instead, while the bias is added.
+    With few long rows the transposed product is faster, by up to a half: BLAS need not turn the weight round. A fresh
+    result lies column by column then, as BLAS leaves it; so does the next layer's, which reads it as it lies.
     """
     if rows.dtype == weight.dtype and turns(rows.shape, weight.shape, rows.dtype):
-        result = np.empty((len(rows), len(weight)), rows.dtype) if out is None else out
+        result = np.empty((len(rows), len(weight)), rows.dtype, "F") if out is None else out
         in_place = result.flags.f_contiguous and result.dtype == rows.dtype
         turned = matrix_product(weight, rows.T, result.T if in_place else None).T
         if bias is not None and bias.dtype == result.dtype == rows.dtype:

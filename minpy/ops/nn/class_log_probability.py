@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.core.errors import ShapeError
 from minpy.ops.inference.rules import replace_length, without_axis
 from minpy.ops.kernels.rows import maximum_along, sum_along
 from minpy.ops.nn.softmax import log_softmax, raw_softmax, softmax
@@ -36,14 +37,27 @@ def _places(label: np.ndarray, rows: int, classes: int) -> np.ndarray:
     return columns
 
 
+def _require_labels(data: Any, label: Any) -> None:
+    shape = np.shape(data)
+    if np.size(label) * shape[-1] != np.size(data):
+        raise ShapeError(
+            f"the labels have shape {np.shape(label)}; expected {shape[:-1]}, a class for each row of the data, of "
+            f"shape {shape}."
+        )
+
+
 @operator(name="_class_log_probability", public=False)
 def class_log_probability(data: np.ndarray, label: np.ndarray, *, keepdims: bool = False) -> np.ndarray:
     """Return log(softmax(data)) at the classes `label`, along the last axis."""
+    _require_labels(data, label)
     return pick(log_softmax(data), label, keepdims=keepdims)
 
 
 @class_log_probability.def_kernel
 def _raw(data: np.ndarray, label: np.ndarray, *, keepdims: bool) -> np.ndarray:
+    if data.dtype.kind != "f":
+        return pick(log_softmax(data), label, keepdims=keepdims)
+    _require_labels(data, label)
     shape = data.shape
     classes = shape[-1]
     rest = data - maximum_along(data, -1)

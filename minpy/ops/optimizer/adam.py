@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from minpy.ops.optimizer.documenting import documented
-from minpy.ops.optimizer.updates import MultiUpdate, Update, clipped, rescaled
+from minpy.ops.optimizer.updates import MultiUpdate, Update, clipped, numbers_for, rescaled
 
 __all__ = [
     "adam_update",
@@ -53,17 +53,18 @@ def move_averages(
     grad: np.ndarray, mean: np.ndarray, var: np.ndarray, beta1: float, beta2: float, work: np.ndarray
 ) -> None:
     """Move the averages of a gradient and of its square; `grad` is overwritten."""
-    np.multiply(grad, 1 - beta1, work)
-    mean *= beta1
+    number = numbers_for(grad)
+    np.multiply(grad, number[1 - beta1], work)
+    mean *= number[beta1]
     mean += work
     grad *= grad
-    grad *= 1 - beta2
-    var *= beta2
+    grad *= number[1 - beta2]
+    var *= number[beta2]
     var += grad
 
 
 def _adam_step(
-    work: list[np.ndarray],
+    work: list[Any],
     out: np.ndarray,
     weight: np.ndarray,
     grad: np.ndarray,
@@ -79,22 +80,26 @@ def _adam_step(
     clip_gradient: float,
     **unused: Any,
 ) -> None:
+    number = numbers_for(weight)
     step, other = work[:2]
-    if rescale_grad == 1 and clip_gradient < 0 and not wd:  # the gradient as it is, which need not be copied
-        np.multiply(grad, 1 - beta1, step)
-        mean *= beta1
+    if clip_gradient < 0 and not wd and 1e-9 < rescale_grad < 1e9:
+        # The gradient need not be copied: its factor is that of its averages, too. (Squares of others might overflow.)
+        step = np.multiply(grad, number[rescale_grad * (1 - beta1)], step)
+        mean *= number[beta1]
         mean += step
         np.multiply(grad, grad, step)
-        step *= 1 - beta2
-        var *= beta2
+        step *= number[rescale_grad * rescale_grad * (1 - beta2)]
+        var *= number[beta2]
         var += step
     else:
+        if step is None:
+            step, other = np.empty(weight.shape, weight.dtype), np.empty(weight.shape, weight.dtype)
         decayed(step, weight, grad, rescale_grad, clip_gradient, wd, other)
         move_averages(step, mean, var, beta1, beta2, other)
     np.sqrt(var, step)
-    step += epsilon
+    step += number[epsilon]
     np.divide(mean, step, step)
-    step *= lr
+    step *= number[lr]
     np.subtract(weight, step, out)
 
 
@@ -281,7 +286,7 @@ def _mp_adamw_update(
     return weight32.astype(weight.dtype)
 
 
-adam_update = Update(_adam_update, _adam_step, name="adam_update", work=2, states=("mean", "var"))
+adam_update = Update(_adam_update, _adam_step, name="adam_update", work=2, states=("mean", "var"), allocates=True)
 adamw_update = Update(
     _adamw_update,
     _adamw_step,

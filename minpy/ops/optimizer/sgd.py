@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from minpy.ops.optimizer.documenting import documented
-from minpy.ops.optimizer.updates import Update, arithmetic_dtype, clipped, rescaled
+from minpy.ops.optimizer.updates import Update, arithmetic_dtype, clipped, numbers_for, rescaled
 
 __all__ = [
     "mp_nag_mom_update",
@@ -40,14 +40,15 @@ def _sgd_step(
     clip_gradient: float,
     **unused: Any,
 ) -> None:
+    number = numbers_for(weight)
     if clip_gradient < 0:
-        step = np.multiply(grad, lr * rescale_grad, work[0])
+        step = np.multiply(grad, number[lr * rescale_grad], work[0])
     else:
-        step = np.multiply(grad, rescale_grad, work[0])
+        step = np.multiply(grad, number[rescale_grad], work[0])
         np.clip(step, -clip_gradient, clip_gradient, step)
-        step *= lr
+        step *= number[lr]
     if wd:
-        step += np.multiply(weight, lr * wd, work[1])
+        step += np.multiply(weight, number[lr * wd], work[1])
     np.subtract(weight, step, out)
 
 
@@ -65,21 +66,22 @@ def _sgd_mom_step(
     clip_gradient: float,
     **unused: Any,
 ) -> None:
+    number = numbers_for(weight)
     factor = lr * rescale_grad
     if clip_gradient < 0 and not wd and abs(factor) > 1e-6:
         # (For smaller factors mom / factor might overflow.)
         # momentum · mom - factor · grad as -factor · (mom · momentum / -factor + grad): in place, with no other array.
-        mom *= momentum / -factor
+        mom *= number[momentum / -factor]
         mom += grad
-        mom *= -factor
+        mom *= number[-factor]
     else:
-        step = np.multiply(grad, rescale_grad, work[0])
+        step = np.multiply(grad, number[rescale_grad], work[0])
         if clip_gradient >= 0:
             np.clip(step, -clip_gradient, clip_gradient, step)
         if wd:
-            step += np.multiply(weight, wd, work[1])
-        step *= lr
-        mom *= momentum
+            step += np.multiply(weight, number[wd], work[1])
+        step *= number[lr]
+        mom *= number[momentum]
         mom -= step
     np.add(weight, mom, out)
 
@@ -98,12 +100,13 @@ def _nag_mom_step(
     clip_gradient: float,
     **unused: Any,
 ) -> None:
+    number = numbers_for(weight)
     step, other = work[:2]
     rescaled(step, weight, grad, rescale_grad, clip_gradient, wd, other)
-    step *= lr
-    mom *= momentum
+    step *= number[lr]
+    mom *= number[momentum]
     mom -= step
-    np.multiply(mom, momentum, other)
+    np.multiply(mom, number[momentum], other)
     other -= step
     np.add(weight, other, out)
 

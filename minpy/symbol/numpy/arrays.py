@@ -12,6 +12,7 @@ from minpy.graph.ir import Node, Value
 from minpy.ops.numpy.calls import PREFIX, call_text
 from minpy.ops.registry import find_operator
 from minpy.symbol.composing import compose
+from minpy.symbol.modes import in_modes
 from minpy.symbol.naming import current_names, current_scope
 from minpy.symbol.symbol import Symbol
 
@@ -98,7 +99,7 @@ def generic(name: str, arguments: Sequence[Any], keywords: dict[str, Any], count
     node = Node(
         find_operator(kind), values, attributes, current_names().get(node_name, hint), kind, current_scope().get(None)
     )
-    found = [_Symbol([Value(node, index)]) for index in range(count)]
+    found = [_Symbol([value]) for value in in_modes([Value(node, index) for index in range(count)])]
     return found[0] if count == 1 else found
 
 
