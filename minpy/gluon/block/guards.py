@@ -164,10 +164,7 @@ class Guards:
             if not _same(space.get(name), kept):
                 return False
         for cell, kept in self._cells:
-            try:
-                if not _same(cell.cell_contents, kept):
-                    return False
-            except ValueError:  # deleted since
+            if not _holds(cell, kept):
                 return False
         for value, kept in self._containers:
             if not _same(value, kept):
@@ -192,6 +189,13 @@ class Guards:
             row[1] = latest
         self._count = count
         return True
+
+
+def _holds(cell: types.CellType, kept: Any) -> bool:
+    try:
+        return _same(cell.cell_contents, kept)
+    except ValueError:  # deleted since
+        return False
 
 
 def _latest(block: Any) -> tuple[Any, ...]:
