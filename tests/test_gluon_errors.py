@@ -266,7 +266,6 @@ def test_children_that_are_none(number: int) -> None:
 ASKED: dict[str, tuple[str, str, str]] = {
     "value in a helper": ("hybrid_forward(self, F, x)", "return x * helper(x)", "has no value that could become a num"),
     "indexing": ("hybrid_forward(self, F, x)", "return x[0:1] * 2", r"is indexed with slice\(0, 1, None\)"),
-    "length": ("hybrid_forward(self, F, x)", "return x * len(x)", "is asked for its length"),
     "rows": ("hybrid_forward(self, F, x)", "return F.concat(*[r for r in x], dim=0)", "is iterated over"),
     "storing": ("hybrid_forward(self, F, x)", "x[0] = 1; return x", "a symbol has no elements"),
     "array": ("hybrid_forward(self, F, x)", "return F.broadcast_add(x, nd.ones(3))", "expected a Symbol.*get_constant"),
