@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import copy
+import itertools
 import pickle
 import re
 from collections.abc import Callable, Iterator

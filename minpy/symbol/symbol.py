@@ -94,7 +94,6 @@ class Symbol(SymbolMembers):
         return f"<{type(self).__name__} group [{', '.join(value.node.name for value in self.values)}]>"
 
     def __len__(self) -> int:
-        self._require_outputs("asked for its length")
         return len(self.values)
 
     def __iter__(self) -> Iterator[Symbol]:
