@@ -10,7 +10,7 @@ import pytest
 import minpy as mx
 from minpy import autograd
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError
-from minpy.gluon import contrib, loss, nn
+from minpy.gluon import contrib, loss, nn, rnn
 
 X = mx.nd.ones((2, 4, 3))
 
@@ -143,6 +143,11 @@ CALLED = [
     ),
     ("called(nn.HybridConcatenate())", MXNetError, "there are no blocks in it whose outputs could be joined."),
     (
+        "rnn.BidirectionalCell(rnn.SequentialRNNCell(), rnn.GRUCell(2))",
+        ArgumentError,
+        "BidirectionalCell: a child of a HybridBlock must be a HybridBlock, got SequentialRNNCell(",
+    ),
+    (
         "loss.SoftmaxCELoss(prefix='mine_')(X, X)",
         ShapeError,
         (
@@ -177,7 +182,16 @@ def test_errors(expression: str, error: type[Exception], text: str) -> None:
     with autograd.train_mode(), pytest.raises(error) as caught:
         eval(
             expression,
-            {"nn": nn, "contrib": contrib, "called": called, "hybridized": hybridized, "loss": loss, "X": X, "np": np},
+            {
+                "nn": nn,
+                "contrib": contrib,
+                "called": called,
+                "hybridized": hybridized,
+                "loss": loss,
+                "rnn": rnn,
+                "X": X,
+                "np": np,
+            },
         )
     assert text in str(caught.value)
 

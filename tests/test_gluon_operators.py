@@ -25,7 +25,8 @@ class OfSymbols(gluon.HybridBlock):
 
     def hybrid_forward(self, F: Any, *inputs: Any) -> Any:
         answer = operator_of(self._row)(*inputs, **self._row.attributes)
-        return answer if isinstance(answer, nd.NDArray) or len(answer) == 1 else list(answer)
+        single = isinstance(answer, nd.NDArray) or (isinstance(answer, mx.sym.Symbol) and len(answer.values) == 1)
+        return answer if single else list(answer)
 
 
 class OfArrays(gluon.HybridBlock):

@@ -742,6 +742,14 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "GroupAdaGrad: weight has shape (3,); expected rows: two axes.",
     ),
     (
+        lambda: get_updater(mx.optimizer.FTML(learning_rate=0))(3, nd.ones(2), nd.ones(2)),
+        ArgumentValueError,
+        (
+            "FTML: the learning rate of parameter 3 is 0, and FTML divides by it. To leave a parameter as it is, set "
+            "its grad_req to 'null'; let a warm-up begin above 0."
+        ),
+    ),
+    (
         lambda: get_updater(SGD()).set_states("states"),
         ArgumentError,
         (

@@ -304,7 +304,7 @@ def _refuse_freed(freed: Iterable[Any], order: Iterable[Any], heads: Iterable[An
         if type(node) is Output and node.parents[0] in times:  # type: ignore[index]
             times[node] = times[node.parents[0]]  # type: ignore[index]
     reached = set(times).intersection(heads)
-    constants = set()
+    constants: set[Any] = set()
     for node in order:
         if node in times:
             continue

@@ -819,6 +819,12 @@ LOSSES = [
 
 TRAINERS = [
     Difference(
+        "Adamax makes NaN of a weight whose gradient has always been 0, as that of a unit that a ReLU has shut off.",
+        "The weight stays as it is.",
+        "0 divided by 0 is no step.",
+        "adamax_without_gradient",
+    ),
+    Difference(
         "`Trainer.step` sums gradients, and updates parameters in a store, before it finds a stale gradient; the other "
         "gradients count as used.",
         "It looks first: nothing has changed when the error comes.",

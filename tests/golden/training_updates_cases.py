@@ -269,6 +269,13 @@ result = [[one.name, one.kind.name, repr(one.default)] for one in parameters]
 """
 _SIGNATURES = [(f"signature_{name}", _SIGNATURE.format(name=name)) for name in _SIGNED]
 
+_NO_GRADIENT = """
+update = mx.optimizer.get_updater(mx.optimizer.create('adamax', learning_rate=0.1))
+weight = nd.array([1.0, 2.0])
+update(0, nd.array([0.0, 0.5]), weight)
+result = [weight]
+"""
+
 CASES = [
     *_SIGNATURES,
     *_all(_TABLE, _SINGLE),
@@ -277,4 +284,5 @@ CASES = [
     *_MOMENTA,
     *((name, _HELPERS + text) for name, text in _FACTORS.items()),
     *_LR,
+    ("adamax_without_gradient", _NO_GRADIENT),
 ]

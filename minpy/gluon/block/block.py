@@ -7,7 +7,7 @@ import re
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from minpy.core.errors import ArgumentError, MXNetError, describe
 from minpy.gluon.block import saving
@@ -52,6 +52,9 @@ class Block:
     >>> list(net.collect_params().keys())
     ['net_dense0_weight']
     """
+
+    # Whether it does nothing but call the blocks inside, one after another.
+    _is_sequence: ClassVar[bool] = False
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._empty_prefix = prefix == ""
@@ -220,7 +223,15 @@ class Block:
 
     # -- parameters --------------------------------------------------------------------------------------------------
 
-    def initialize(self, init: Any = None, ctx: Any = None, verbose: bool = False, force_reinit: bool = False) -> None:
+    def initialize(
+        self,
+        init: Any = None,
+        ctx: Any = None,
+        verbose: bool = False,
+        force_reinit: bool = False,
+        *,
+        device: Any = None,
+    ) -> None:
         """Give all parameters values, at once or when the block is called first.
 
         Parameters
@@ -233,8 +244,45 @@ class Block:
             Whether the initializer prints what it does.
         force_reinit : bool
             Whether parameters that have values get new ones.
+        device : Context or list of Context, optional
+            MXNet 2's name of `ctx`.
         """
-        self.collect_params().initialize(init, ctx, verbose, force_reinit)
+        self.collect_params().initialize(init, ctx if device is None else device, verbose, force_reinit)
+
+    def setattr(self, name: str, value: Any) -> None:
+        """Set an attribute of all parameters, of the block and of those inside, as in MXNet 2.
+
+        Parameters
+        ----------
+        name : str
+            Such as 'grad_req', 'lr_mult' or 'wd_mult'.
+        value
+            What all of them get.
+
+        Examples
+        --------
+        >>> import minpy as mx
+        >>> net = mx.gluon.nn.Dense(2, in_units=3)
+        >>> net.setattr('grad_req', 'null')
+        >>> net.weight.grad_req
+        'null'
+        """
+        self.collect_params().setattr(name, value)
+
+    def zero_grad(self) -> None:
+        """Set the gradients of all parameters, of the block and of those inside, to zero, as in MXNet 2."""
+        self.collect_params().zero_grad()
+
+    def reset_ctx(self, ctx: Any) -> None:
+        """Move all parameters, of the block and of those inside, to other contexts, as in MXNet 2.
+
+        Parameters
+        ----------
+        ctx : Context or list of Context
+        """
+        self.collect_params().reset_ctx(ctx)
+
+    reset_device = reset_ctx
 
     def cast(self, dtype: Any) -> None:
         """Convert the parameters of the block, and of those inside, to another dtype."""
@@ -269,6 +317,8 @@ class Block:
         ignore_extra: bool = False,
         cast_dtype: bool = False,
         dtype_source: str = "current",
+        *,
+        device: Any = None,
     ) -> None:
         """Read the parameters' values from a file: of `save_parameters`, `export` or `collect_params().save`.
 
@@ -285,6 +335,8 @@ class Block:
             Whether values of another dtype are taken.
         dtype_source : {'current', 'saved'}
             Which dtype they have then: the block's, or the file's.
+        device : Context or list of Context, optional
+            MXNet 2's name of `ctx`.
 
         Raises
         ------
@@ -293,6 +345,7 @@ class Block:
         ShapeError, DTypeError
             If one has another shape or dtype. In all cases no parameter is changed.
         """
+        ctx = ctx if device is None else device
         saving.load_parameters(self, filename, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
 
     def load_dict(

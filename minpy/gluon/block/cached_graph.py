@@ -73,6 +73,11 @@ class CachedGraph:
         self._rebuild = rebuild
         self.has_no_program = False  # whether shapes in it depend on values
 
+    def lasting(self) -> dict[str, Any]:
+        """Return parameters and captured arrays by the names of their variables."""
+        pairs = zip(self.compiled.variables, self.sources, strict=True)
+        return {node.name: source for node, source in pairs if type(source) is not int}
+
     def _arrays(self, leaves: Sequence[Any]) -> tuple[list[Array], Any]:
         """Return the arrays of all variables, and the one whose class and context the outputs get."""
         like = leaves[0]

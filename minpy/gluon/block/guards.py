@@ -104,11 +104,11 @@ class Guards:
         # Lists and dicts, which can be changed without a block's knowing it.
         self._containers: list[tuple[Any, Any]] = []
         self._arrays: list[Any] = []
-        self._rows = [(block, self._attributes(block)) for block in blocks]
+        self._rows = [[block, _latest(block), self._attributes(block)] for block in blocks]
         self._names: list[tuple[dict[str, Any], str, Any]] = []
         self._cells: list[tuple[types.CellType, Any]] = []
         seen: set[int] = set()
-        for block, _ in self._rows:
+        for block, *_ in self._rows:
             self._note_values(block)
             for function in _functions_of(type(block)):
                 self._note_function(function, seen)
@@ -164,10 +164,7 @@ class Guards:
             if not _same(space.get(name), kept):
                 return False
         for cell, kept in self._cells:
-            try:
-                if not _same(cell.cell_contents, kept):
-                    return False
-            except ValueError:  # deleted since
+            if not _holds(cell, kept):
                 return False
         for value, kept in self._containers:
             if not _same(value, kept):
@@ -179,14 +176,32 @@ class Guards:
         if self._count == CHANGES.count:
             return True
         count = CHANGES.count
-        for block, attributes in self._rows:
+        for row in self._rows:
+            block, seen, attributes = row
+            latest = _latest(block)
+            if latest == seen:
+                continue
             now_there = self._attributes(block)
             if now_there.keys() != attributes.keys() or not all(
                 _same(now_there[name], attributes[name]) for name in now_there
             ):
                 return False
+            row[1] = latest
         self._count = count
         return True
+
+
+def _holds(cell: types.CellType, kept: Any) -> bool:
+    try:
+        return _same(cell.cell_contents, kept)
+    except ValueError:  # deleted since
+        return False
+
+
+def _latest(block: Any) -> tuple[Any, ...]:
+    """Return the latest changes of a block and of its parameters."""
+    parameters = [vars(parameter).get("_changes") for parameter in block._reg_params.values()]
+    return (vars(block).get("_changes"), *parameters)
 
 
 def _functions_of(cls: type) -> Iterator[types.FunctionType]:

@@ -32,7 +32,7 @@ from minpy.gluon.block.nesting import _flatten, _regroup
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.block.templates import Keywords, Unkeyed, filled, key_of, split, template_of
 from minpy.gluon.block.traced import Trace, Traced
-from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
+from minpy.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol
@@ -43,9 +43,9 @@ _MOST_GRAPHS = 32
 # Attributes of all blocks, which say nothing of what one computes.
 _INTERNAL = frozenset(
     """
-    _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph
-    _cached_op _cached_op_args _callback _children _empty_prefix _flags _forward_hooks _forward_pre_hooks
-    _graphs _guards _in_format _monitor_all _name _out_format _params _prefix _reg_params _retraced _scope
+    _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op
+    _cached_op_args _callback _changes _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs
+    _guards _in_format _lasting _monitor_all _name _out_format _params _prefix _reg_params _retraced _scope
     """.split()  # noqa: SIM905
 )
 
@@ -115,6 +115,7 @@ class HybridBlock(Block):
         self._cached_graph: tuple[Any, ...] = ()
         self._cached_op: Any = None
         self._cached_op_args: list[Any] = []
+        self._lasting: dict[str, Any] = {}
         self._in_format: Any = None
         self._out_format: Any = None
 
@@ -125,15 +126,20 @@ class HybridBlock(Block):
             "_cached_graph": (),
             "_cached_op": None,
             "_cached_op_args": [],
+            "_lasting": {},
         }
         return {**vars(self), **forgotten}
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _INTERNAL:
-            CHANGES.count += 1
+            CHANGES.note(self)
         super().__setattr__(name, value)
         if isinstance(value, HybridBlock):
             self._clear_cached_op()
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        CHANGES.note(self)
 
     def register_child(self, block: Block, name: str | None = None) -> None:
         """Make a block one of those inside; see `Block.register_child`.
@@ -146,11 +152,12 @@ class HybridBlock(Block):
         if not isinstance(block, HybridBlock):
             what = repr(block) if isinstance(block, Block) else describe(block)
             raise ArgumentError(
-                f"{self.name}: a child of a HybridBlock must be a HybridBlock, got {what}. Derive it from HybridBlock "
-                "(a function: gluon.nn.HybridLambda), or derive the whole from Block (Sequential, not "
+                f"{self.name or type(self).__name__}: a child of a HybridBlock must be a HybridBlock, got {what}. Derive it from "
+                "HybridBlock (a function: gluon.nn.HybridLambda), or derive the whole from Block (Sequential, not "
                 "HybridSequential)."
             )
         super().register_child(block, name)
+        CHANGES.note(self)
         self._clear_cached_op()
 
     # -- hybridizing -----------------------------------------------------------------------------------------------
@@ -323,6 +330,7 @@ class HybridBlock(Block):
         self._graphs[key] = graph
         self._guards = guards
         if not self._cached_graph:
+            self._lasting = graph.lasting()
             self._in_format = form
             self._cached_graph = ([one for one in graph.inputs if one is not None], graph.out)
             self._cached_op = graph.operator
@@ -652,10 +660,13 @@ class HybridBlock(Block):
                 "and then export."
             )
         out: Symbol = self._cached_graph[1]
-        parameters = {parameter.name: parameter for parameter in self.collect_params().values()}
+        sources = {**self._parameters_by_name(), **self._lasting}
         arrays = {}
         for kind, found in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
-            arrays.update({f"{kind}:{name}": parameters[name]._reduce() for name in found if name in parameters})
+            for name in found:
+                if name in sources:
+                    source = sources[name]
+                    arrays[f"{kind}:{name}"] = source._reduce() if isinstance(source, Parameter) else source
         names = f"{os.fspath(path)}-symbol.json", f"{os.fspath(path)}-{epoch:04d}.params"
         out.save(names[0], remove_amp_cast=remove_amp_cast)
         nd.save(names[1], arrays)

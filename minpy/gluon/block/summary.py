@@ -7,17 +7,25 @@ from math import prod
 from typing import Any
 
 from minpy.core.errors import MXNetError
-from minpy.gluon.block.nesting import _flatten
+from minpy.ndarray import NDArray
+from minpy.symbol import Symbol
 
 __all__ = ["print_summary"]
 
 _WIDTH = 80
 
 
+def _shown(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_shown, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key}: {_shown(one)}' for key, one in value.items())}}}"
+    return str(tuple(value.shape)) if isinstance(value, NDArray) else str(value)
+
+
 def _shapes(values: Any) -> str:
-    leaves, _ = _flatten(values, "output")
-    shapes = [str(tuple(leaf.shape)) for leaf in leaves if leaf is not None]
-    return shapes[0] if len(shapes) == 1 else f"[{', '.join(shapes)}]"
+    shown = _shown(values)
+    return shown[1:-1] if isinstance(values, (list, tuple)) else shown
 
 
 def print_summary(block: Any, inputs: Sequence[Any]) -> None:
@@ -27,7 +35,9 @@ def print_summary(block: Any, inputs: Sequence[Any]) -> None:
     totals = {"all": 0, "trainable": 0, "shared": 0}
     handles = []
 
-    def note(child: Any, _: Any, outputs: Any) -> None:
+    def note(child: Any, inputs: Any, outputs: Any) -> None:
+        if any(isinstance(one, Symbol) for one in inputs):
+            return  # shapes are being inferred
         count = 0
         for parameter in child.params.values():
             size = prod(parameter.shape or (0,))
@@ -46,7 +56,7 @@ def print_summary(block: Any, inputs: Sequence[Any]) -> None:
                 f"summary: {child.name} is hybridized, so that the blocks inside are not called one by one. Call "
                 "summary before hybridize, or hybridize(False)."
             )
-        if child is not block or not child._children:
+        if not child._is_sequence:
             handles.append(child.register_forward_hook(note))
 
     try:

@@ -78,8 +78,8 @@ def template_of(value: Any, leaves: list[Any], kinds: Any = NDArray) -> Any:
         parts = [template_of(part, leaves, kinds) for part in value]
         return parts if isinstance(value, list) else _as_tuple(value, parts)
     if isinstance(value, dict):
-        found = {key: template_of(part, leaves, kinds) for key, part in value.items()}
-        return Keywords(found) if type(value) is Keywords else found
+        named = {key: template_of(part, leaves, kinds) for key, part in value.items()}
+        return Keywords(named) if type(value) is Keywords else named
     return value
 
 
@@ -95,6 +95,6 @@ def filled(template: Any, values: Sequence[Any]) -> Any:
         parts = [filled(part, values) for part in template]
         return parts if isinstance(template, list) else _as_tuple(template, parts)
     if isinstance(template, dict):
-        found = {key: filled(part, values) for key, part in template.items()}
-        return Keywords(found) if type(template) is Keywords else found
+        named = {key: filled(part, values) for key, part in template.items()}
+        return Keywords(named) if type(template) is Keywords else named
     return template

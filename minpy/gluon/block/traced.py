@@ -338,7 +338,7 @@ class Traced:
 
     def _sharing(self, answer: Any, name: str) -> Any:
         """Note of values that one may be a view of the other: a change of one would have to change both."""
-        if name in _VIEWS and self._in_numpy:
+        if name in (_VIEWS if self._in_numpy else _VIEWS_OF_MXNET):
             self._may_share = True
             for one in answer if isinstance(answer, (list, tuple)) else [answer]:
                 one._may_share = True
@@ -368,7 +368,7 @@ class Traced:
     def __getitem__(self, key: Any) -> Any:
         answer = self.trace.call(lambda one, index: one.as_np_ndarray()[index], (self, key), {}, self._in_numpy)
         if not self._in_numpy and not answer.shape:
-            return answer.reshape((1,))
+            answer = answer.reshape((1,))
         return self._sharing(answer, "getitem")
 
     def reshape(self, *lengths: Any, **keywords: Any) -> Any:
@@ -378,11 +378,13 @@ class Traced:
                 self.trace.call(type(self.symbol).reshape, (self, *lengths), keywords, True), "reshape"
             )
         shape = keywords.get("shape", lengths[0] if len(lengths) == 1 and not isinstance(lengths[0], int) else lengths)
-        return OPERATORS["reshape"](self, shape=resolve_shape(self.shape, tuple(shape), keywords.get("reverse", False)))
+        shape = resolve_shape(self.shape, tuple(shape), keywords.get("reverse", False))
+        return self._sharing(OPERATORS["reshape"](self, shape=shape), "reshape")
 
     def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Any:
         """Return the array in another dtype."""
-        return self.trace.call(type(self.symbol).astype, (self, dtype), {}, self._in_numpy)
+        answer = self.trace.call(type(self.symbol).astype, (self, dtype), {}, self._in_numpy)
+        return answer if copy else self._sharing(answer, "getitem")
 
     def copy(self) -> Any:
         """Return an array of the same values."""
@@ -390,15 +392,19 @@ class Traced:
 
     def detach(self) -> Any:
         """Return an array of the same values that lets no gradient through."""
-        return OPERATORS["BlockGrad"](self)
+        return self._sharing(OPERATORS["BlockGrad"](self), "getitem")
 
     def as_np_ndarray(self) -> Traced:
         """Return the array with NumPy's semantics."""
-        return self if self._in_numpy else Traced(self.trace, self.symbol.as_np_ndarray(), True, self._role)
+        if self._in_numpy:
+            return self
+        return self._sharing(Traced(self.trace, self.symbol.as_np_ndarray(), True, self._role), "getitem")
 
     def as_nd_ndarray(self) -> Traced:
         """Return the array with MXNet's semantics."""
-        return self if not self._in_numpy else Traced(self.trace, self.symbol.as_nd_ndarray(), False, self._role)
+        if not self._in_numpy:
+            return self
+        return self._sharing(Traced(self.trace, self.symbol.as_nd_ndarray(), False, self._role), "getitem")
 
     def as_in_context(self, ctx: Any) -> Traced:
         """Return the array itself: a graph is on one device."""
@@ -434,6 +440,7 @@ _VIEWS = frozenset(
         "transpose",
     ]
 )
+_VIEWS_OF_MXNET = frozenset(["getitem", "reshape"])
 _OF_ARRAYS = frozenset(
     "asnumpy asscalar attach_grad backward copyto drop_grad grad item tolist tostype wait_to_read".split()  # noqa: SIM905
 )

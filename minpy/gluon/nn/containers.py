@@ -41,6 +41,8 @@ class Sequential(Block):
     (3, 2)
     """
 
+    _is_sequence = True
+
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)
 
@@ -97,6 +99,8 @@ class HybridSequential(HybridBlock):
     >>> net(mx.nd.ones((3, 5))).shape
     (3, 2)
     """
+
+    _is_sequence = True
 
     def __init__(self, prefix: str | None = None, params: Any = None) -> None:
         super().__init__(prefix=prefix, params=params)

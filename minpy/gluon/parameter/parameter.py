@@ -222,6 +222,8 @@ class Parameter:
         ctx: Any = None,
         default_init: Any = None,
         force_reinit: bool = False,
+        *,
+        device: Any = None,
     ) -> None:
         """Give it values, now or, if its shape is not known, when its block is called first.
 
@@ -235,6 +237,8 @@ class Parameter:
             Uniform, if left out.
         force_reinit : bool
             Whether it is filled again if it has values; else that is a warning, and nothing is done.
+        device : Context or list of Context, optional
+            MXNet 2's name of `ctx`.
 
         Raises
         ------
@@ -250,7 +254,7 @@ class Parameter:
                 stacklevel=2,
             )
             return
-        contexts = _contexts(ctx, self.name)
+        contexts = _contexts(ctx if device is None else device, self.name)
         if default_init is None:
             default_init = initializer.Uniform()
         if init is None:
@@ -354,13 +358,15 @@ class Parameter:
 
     # -- values ------------------------------------------------------------------------------------------------------
 
-    def data(self, ctx: Context | None = None) -> Any:
+    def data(self, ctx: Context | None = None, *, device: Context | None = None) -> Any:
         """Return its array on a context.
 
         Parameters
         ----------
         ctx : Context, optional
             Left out: the only one, or the current one where there are several.
+        device : Context, optional
+            MXNet 2's name of `ctx`.
 
         Raises
         ------
@@ -373,6 +379,8 @@ class Parameter:
         """
         if TRACES and tracing.trace is not None:
             return tracing.trace.parameter(self)
+        if device is not None:
+            ctx = device
         arrays = self._data
         if arrays is not None and len(arrays) == 1 and (ctx is None or arrays[0].context == ctx):
             return arrays[0]
@@ -382,7 +390,7 @@ class Parameter:
         """Return its arrays on all contexts."""
         return list(self._check_and_get(self._data, list))
 
-    def grad(self, ctx: Context | None = None) -> Any:
+    def grad(self, ctx: Context | None = None, *, device: Context | None = None) -> Any:
         """Return its gradient on a context; see `data`.
 
         Raises
@@ -392,7 +400,7 @@ class Parameter:
         """
         if self._data is not None and self._grad is None:
             raise self._no_gradient()
-        return self._check_and_get(self._gradients(), ctx)
+        return self._check_and_get(self._gradients(), ctx if device is None else device)
 
     def list_grad(self) -> list[Any]:
         """Return its gradients on all contexts."""
@@ -506,10 +514,12 @@ class Parameter:
         else:
             raise self._uninitialized()
 
+    list_device, reset_device = list_ctx, reset_ctx  # MXNet 2's names
+
     def cast(self, dtype: Any) -> None:
         """Convert it, and its gradients, to another dtype."""
         self._dtype = dtype
-        CHANGES.count += 1
+        CHANGES.note(self)
         if self._data is None:
             if self._deferred_init and self._deferred_init[3] is not None:
                 self._deferred_init = (*self._deferred_init[:3], self._deferred_init[3].astype(dtype))

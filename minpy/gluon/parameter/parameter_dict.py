@@ -158,7 +158,8 @@ class ParameterDict:
             raise ArgumentError(f"{name!r} is no constant, but {parameter!r}.")
         if value is not None:
             given = value.asnumpy() if isinstance(value, nd.NDArray) else numpy.asarray(value)
-            if given.shape != parameter.value.shape or (given != parameter.value.asnumpy()).any():
+            there = parameter.value.asnumpy()  # of float32, mostly, where float64 may be given once more
+            if given.shape != there.shape or (given.astype(there.dtype) != there).any():
                 raise ArgumentValueError(f"The constant {name!r} is there already, with other values.")
         return parameter
 
@@ -185,6 +186,7 @@ class ParameterDict:
         if init is None:
             init = initializer.Uniform()
         if verbose:
+            init = initializer.create(init)
             init.set_verbosity(verbose=verbose)
         for parameter in self.values():
             parameter.initialize(None, ctx, init, force_reinit=force_reinit)

@@ -81,7 +81,7 @@ def steps_of(length: int, inputs: Any, layout: str, who: str) -> tuple[list[Any]
             )
         # A number, as MXNet's files have it.
         steps = symbol.split(inputs, axis=axis, num_outputs=length, squeeze_axis=1)  # type: ignore[arg-type]
-        return list(steps), symbol, 0
+        return [steps] if length == 1 else list(steps), symbol, 0
     if isinstance(inputs, (NDArray, Traced)):
         if inputs.ndim <= axis or inputs.shape[axis] != length:
             raise ShapeError(
@@ -187,7 +187,7 @@ def reversed_in_time(steps: Sequence[Any], valid_length: Any) -> list[Any]:
         functions.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True
     )
     found = functions.split(turned, axis=0, num_outputs=len(steps), squeeze_axis=1)
-    return list(found) if isinstance(found, (list, tuple, Symbol)) else [found]
+    return [found] if len(steps) == 1 else list(found)
 
 
 def in_mode(values: Any) -> Any:

@@ -7,6 +7,7 @@ Inside, arrays are stored batch last: (channels, *positions, batch). The element
 contiguous runs, of which the columns are assembled, and all positions of all examples make up one large product. The
 results are views of such arrays with the axes in their places; NumPy's ufuncs keep the order of the memory, so a whole
 network stays in it without a copy. Columns are made a block of positions at a time, which stays in the cache.
+Kernels of 3 x 3 over many channels go to `minpy.ops.kernels.winograd`, which needs fewer products.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from minpy.ops.kernels import winograd
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -73,9 +75,14 @@ def _working(*arrays: np.ndarray) -> tuple[np.dtype, list[np.ndarray]]:
     return result, [array.astype(working, copy=False) for array in arrays]
 
 
+def _turned(array: np.ndarray) -> np.ndarray:
+    """Return an array of shape (batch, channels, ...) as a view of shape (channels, ..., batch)."""
+    return array.transpose(*range(1, array.ndim), 0)
+
+
 def _batch_last(array: np.ndarray, pad: Ints = ()) -> np.ndarray:
     """Return an array of shape (batch, channels, ...) as a contiguous one of shape (channels, ..., batch)."""
-    turned = array.transpose(*range(1, array.ndim), 0)
+    turned = _turned(array)
     if not any(pad):
         return np.ascontiguousarray(turned)
     lengths = turned.shape[1:-1]
@@ -137,8 +144,11 @@ def _columns(
 def convolve(data: Any, weight: Any, *, stride: Ints, dilate: Ints, pad: Ints, num_group: int) -> Any:
     """Return the convolution of (N, C, *lengths) with (F, C / groups, *kernel): of shape (N, F, *positions)."""
     dtype, (data, weight) = _working(data, weight)
+    window = {"stride": stride, "dilate": dilate, "pad": pad, "num_group": num_group}
     kernel, count = weight.shape[2:], len(weight)
     positions = output_lengths(data.shape[2:], kernel, stride, dilate, pad)
+    if winograd.pays(window, weight.shape, data.dtype, positions, len(data)):
+        return _batch_first(winograd.correlate(_turned(data), weight, positions, pad)).astype(dtype, copy=False)
     matrix = weight.reshape(num_group, count // num_group, -1)
     result = np.empty((num_group, count // num_group, math.prod(positions) * len(data)), data.dtype)
     if result.size:
@@ -153,8 +163,13 @@ def convolve_data(
 ) -> Any:
     """Return the gradient of a convolution's data, of the given `lengths`: each product goes back to its place."""
     dtype, (gradient, weight) = _working(gradient, weight)
+    window = {"stride": stride, "dilate": dilate, "pad": pad, "num_group": num_group}
     kernel, positions, batch = weight.shape[2:], gradient.shape[2:], len(gradient)
     channels = weight.shape[1] * num_group
+    if max(pad) <= 2 and winograd.pays(window, weight.shape, gradient.dtype, lengths, batch):
+        left = tuple(2 - p for p in pad)
+        turned = winograd.correlate(_turned(gradient), weight, lengths, left, transposed=True)
+        return _batch_first(turned).astype(dtype, copy=False)
     matrix = weight.reshape(num_group, len(weight) // num_group, -1).transpose(0, 2, 1)
     upstream = _batch_last(gradient).reshape(num_group, len(weight) // num_group, -1)
     if _is_identity(kernel, stride) and not any(pad) and positions == lengths:
@@ -183,7 +198,10 @@ def convolve_weight(
 ) -> Any:
     """Return the gradient of a convolution's weight: products of the columns and the upstream gradient."""
     dtype, (data, gradient) = _working(data, gradient)
+    window = {"stride": stride, "dilate": dilate, "pad": pad, "num_group": num_group}
     count, positions = gradient.shape[1], gradient.shape[2:]
+    if winograd.pays(window, (count, data.shape[1], *kernel), data.dtype, positions, len(data)):
+        return winograd.weight_gradient(_turned(data), _turned(gradient), pad).astype(dtype, copy=False)
     upstream = _batch_last(gradient).reshape(num_group, count // num_group, -1).transpose(0, 2, 1)
     total = np.zeros((num_group, data.shape[1] // num_group * math.prod(kernel), count // num_group), data.dtype)
     for chosen, columns in _columns(_batch_last(data, pad), kernel, positions, stride, dilate, num_group):

@@ -33,7 +33,7 @@ def _adamax_step(
     largest *= beta2
     np.maximum(largest, np.abs(step, step), out=largest)
     np.multiply(mean, lr, step)
-    step /= largest
+    np.divide(step, largest, step, where=largest != 0)  # where no gradient has come yet, the step is 0
     np.subtract(weight, step, out)
 
 
@@ -54,7 +54,7 @@ def _adamax(
     grad = clipped(grad * rescale_grad + wd * weight, clip_gradient)
     mean[...] = beta1 * mean + (1 - beta1) * grad
     largest[...] = np.maximum(beta2 * largest, np.abs(grad))
-    return weight - lr * mean / largest
+    return weight - np.divide(lr * mean, largest, np.zeros_like(mean), where=largest != 0)
 
 
 def _nadam_step(
