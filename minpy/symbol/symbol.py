@@ -102,7 +102,9 @@ class Symbol(SymbolMembers):
 
     def _require_outputs(self, what: str) -> None:
         """Raise, while a block is traced, for what means something else of the array that this stands for."""
-        if tracing.modes is not None and len(self.values) == 1:
+        if tracing.modes is None or len(self.values) != 1:
+            return
+        if "num_outputs" not in self.values[0].node.attributes:  # else the outputs are meant, though there is one
             raise NoValueError(
                 f"{self!r} is {what}, which takes apart the outputs of a symbol, of which there is one, but the rows of"
                 " an array. Take rows with F.slice_axis, F.take or F.split."
