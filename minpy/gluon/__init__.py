@@ -2,13 +2,14 @@
 
 from minpy.gluon import contrib, data, loss, metric, nn, rnn, trainer, utils
 from minpy.gluon.block import Block, HybridBlock, SymbolBlock
-from minpy.gluon.parameter import Constant, Parameter, ParameterDict
+from minpy.gluon.parameter import Constant, DeferredInitializationError, Parameter, ParameterDict, tensor_types
 from minpy.gluon.trainer import Trainer
 from minpy.namespaces import listing, missing
 
 __all__ = [
     "Block",
     "Constant",
+    "DeferredInitializationError",
     "HybridBlock",
     "Parameter",
     "ParameterDict",
@@ -20,6 +21,7 @@ __all__ = [
     "metric",
     "nn",
     "rnn",
+    "tensor_types",
     "trainer",
     "utils",
 ]
