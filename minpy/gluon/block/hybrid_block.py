@@ -154,7 +154,8 @@ class HybridBlock(Block):
             name_here = self.name or type(self).__name__
             raise ArgumentError(
                 f"{name_here}: a child of a HybridBlock must be a HybridBlock, got {what}. Derive it from HybridBlock "
-                "(a function: nn.HybridLambda), or derive the whole from Block (Sequential, not HybridSequential)."
+                "(a function: gluon.nn.HybridLambda), or derive the whole from Block (Sequential, not "
+                "HybridSequential)."
             )
         super().register_child(block, name)
         CHANGES.note(self)
