@@ -534,12 +534,15 @@ class Trainer:
 
         Examples
         --------
+        >>> import os, tempfile
         >>> import minpy as mx
         >>> weight = mx.gluon.Parameter('weight', shape=(2,))
         >>> weight.initialize()
-        >>> mx.gluon.Trainer([weight], 'sgd', {'learning_rate': 0.25}).save_states('trainer.states')
         >>> trainer = mx.gluon.Trainer([weight], 'sgd')
-        >>> trainer.load_states('trainer.states')
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, 'trainer.states')
+        ...     mx.gluon.Trainer([weight], 'sgd', {'learning_rate': 0.25}).save_states(path)
+        ...     trainer.load_states(path)
         >>> trainer.learning_rate
         0.25
         """

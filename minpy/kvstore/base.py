@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, TypeVar
 
@@ -187,8 +188,6 @@ class KVStoreBase:
         name = klass.__name__.lower()
         before = KVStoreBase.kv_registry.get(name)
         if before is not None and before.__qualname__ != klass.__qualname__:
-            import warnings
-
             warnings.warn(
                 f"the store {name!r} is now {klass.__module__}.{klass.__qualname__}; it was "
                 f"{before.__module__}.{before.__qualname__}.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -221,8 +222,6 @@ class HybridBlock(Block):
         )
 
     def _warn_of_hooks(self) -> None:
-        import warnings
-
         warnings.warn(
             f"{self.name} is hybridized and has hooks: inside a hybridized block they are called once, when it is "
             "traced, and with symbols.",

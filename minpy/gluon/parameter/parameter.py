@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy
 from minpy import initializer, symbol
 from minpy import ndarray as nd
 from minpy import numpy as np
+from minpy.autograd import mark_variables, pause
 from minpy.context import Context, cpu, current_context
 from minpy.core.array import note_write
 from minpy.core.errors import (
@@ -246,8 +248,6 @@ class Parameter:
             If the shape is not known, and it was made without `allow_deferred_init`.
         """
         if self._data is not None and not force_reinit:
-            import warnings
-
             warnings.warn(
                 f"Parameter {self.name!r} is initialized already, and keeps its values. To fill it again, give "
                 "force_reinit=True.",
@@ -280,8 +280,6 @@ class Parameter:
                 f"Parameter {self.name!r} cannot be initialized: its shape is {self._shape}, also after the shapes of "
                 "its block were inferred. Give the lengths that are missing (in_units, in_channels)."
             )
-        from minpy.autograd import pause
-
         with pause():
             if data is None:
                 data = (np if is_np_array() else nd).zeros(self._shape, dtype=self._dtype, ctx=cpu())
@@ -306,8 +304,6 @@ class Parameter:
         self._attach()
 
     def _attach(self) -> None:
-        from minpy.autograd import mark_variables
-
         assert self._data is not None
         assert self._grad is not None
         mark_variables(self._data, self._grad, self._grad_req)
@@ -524,8 +520,6 @@ class Parameter:
             if self._deferred_init and self._deferred_init[3] is not None:
                 self._deferred_init = (*self._deferred_init[:3], self._deferred_init[3].astype(dtype))
             return
-        from minpy.autograd import pause
-
         with pause():
             self._data = [array.astype(dtype) for array in self._data]
             if self._grad is not None:
