@@ -102,12 +102,9 @@ def test_what_is_set_at_the_top_is_set_in_both(monkeypatch):
 
 WHAT_THERE_IS = r"Of MXNet's modules there are attribute, autograd, .*ndarray \(nd\), .*visualization \(viz\)\."
 MISSING = {
-    "from mxnet import image": r"^minpy\.image \(images read, .*\) is not there yet\. " + WHAT_THERE_IS,
-    "from mxnet.gluon import model_zoo": r"^minpy\.gluon\.model_zoo \(networks .*\) is not there yet\. "
-    + WHAT_THERE_IS,
-    "import mxnet.gluon.data.vision": r"^minpy\.gluon\.data\.vision \(datasets .*\) is not there yet\. "
-    + WHAT_THERE_IS,
-    "from mxnet.contrib import amp": r"^minpy\.contrib\.amp \(training in mixed precision\) is not there yet\. ",
+    "from mxnet import library": r"^minpy\.library \(operators of native .*\) is not there yet\. " + WHAT_THERE_IS,
+    "import mxnet.onnx.mx2onnx": r"^minpy\.onnx \(models from and to ONNX\) is not there yet\. " + WHAT_THERE_IS,
+    "from mxnet.contrib import quantization": r"^minpy\.contrib\.quantization \(networks of .*\) is not there yet\. ",
     "import mxnet.randon": (
         r"^No module named 'mxnet\.randon': mxnet is minpy here \(minpy\.install_as_mxnet\), and there is no "
         r"minpy\.randon\. Did you mean 'random'.* " + WHAT_THERE_IS

@@ -78,6 +78,10 @@ def test_what_is_to_come_was_recorded() -> None:
 @pytest.mark.parametrize("name", record.RECORD["classes"])
 def test_each_member_of_a_class_is_there_or_has_a_reason(name: str) -> None:
     cls = record.find(name)
+    if cls is None:
+        module, _, inner = name.rpartition(".")
+        assert inner in TO_COME.get(module, ())
+        return
     absent = {member for member in record.RECORD["classes"][name] if not hasattr(cls, member)}
     assert absent <= IN_CLASSES.get(name, {}).keys()
     assert {member for member, why in IN_CLASSES.get(name, {}).items() if why != "to come"} <= absent

@@ -27,6 +27,16 @@ gluon gluon.block gluon.parameter gluon.trainer gluon.nn gluon.nn.basic_layers g
 gluon.rnn gluon.rnn.rnn_layer gluon.rnn.rnn_cell gluon.loss gluon.utils gluon.data gluon.data.dataset gluon.data.sampler
 gluon.data.dataloader gluon.contrib gluon.contrib.nn gluon.contrib.cnn gluon.contrib.rnn optimizer optimizer.optimizer
 optimizer.contrib lr_scheduler metric kvstore kvstore.base kvstore.kvstore
+io io.io io.utils image.detection model module module.base_module module.bucketing_module module.executor_group
+module.module module.python_module module.sequential_module monitor executor_manager misc notebook notebook.callback
+rnn rnn.io rnn.rnn rnn.rnn_cell gluon.data.vision gluon.data.vision.datasets gluon.data.vision.transforms
+gluon.model_zoo gluon.model_zoo.model_store gluon.model_zoo.vision gluon.model_zoo.vision.alexnet
+gluon.model_zoo.vision.densenet gluon.model_zoo.vision.inception gluon.model_zoo.vision.mobilenet
+gluon.model_zoo.vision.resnet gluon.model_zoo.vision.squeezenet gluon.model_zoo.vision.vgg gluon.contrib.data
+gluon.contrib.data.sampler gluon.contrib.data.text gluon.contrib.estimator gluon.contrib.estimator.estimator
+gluon.contrib.estimator.event_handler gluon.contrib.estimator.batch_processor gluon.contrib.estimator.utils
+contrib.amp.loss_scaler contrib.amp.lists contrib.amp.lists.symbol_fp16 contrib.amp.lists.symbol_bf16
+contrib.svrg_optimization.svrg_module contrib.svrg_optimization.svrg_optimizer
 """.split()  # noqa: SIM905
 PRIVATE = {
     "contrib.amp.amp": ["_amp_initialized"],
@@ -34,6 +44,8 @@ PRIVATE = {
     "base": ["_as_list"],
     "gluon.block": ["_BlockScope", "_flatten", "_regroup"],
     "gluon.data.dataloader": ["_MultiWorkerIter", "_as_in_context"],
+    "executor_manager": ["_split_input_slice"],
+    "gluon.model_zoo.model_store": ["_model_sha1"],
     "gluon.loss": ["_apply_weighting", "_reshape_like"],
     "gluon.utils": ["_get_repo_file_url", "_get_repo_url"],
     "contrib.text.embedding": ["_TokenEmbedding"],
@@ -70,6 +82,34 @@ CLASSES = {
     "lr_scheduler.LRScheduler": lambda mx: mx.lr_scheduler.LRScheduler,
     "kvstore.KVStore": lambda mx: mx.kvstore.KVStore,
     "kvstore.KVStoreBase": lambda mx: mx.kvstore.KVStoreBase,
+    "io.DataBatch": lambda mx: mx.io.DataBatch,
+    "io.DataDesc": lambda mx: mx.io.DataDesc,
+    "io.DataIter": lambda mx: mx.io.DataIter,
+    "io.NDArrayIter": lambda mx: mx.io.NDArrayIter,
+    "io.MXDataIter": lambda mx: mx.io.MXDataIter,
+    "io.PrefetchingIter": lambda mx: mx.io.PrefetchingIter,
+    "image.ImageIter": lambda mx: mx.image.ImageIter,
+    "image.ImageDetIter": lambda mx: mx.image.ImageDetIter,
+    "image.Augmenter": lambda mx: mx.image.Augmenter,
+    "image.DetAugmenter": lambda mx: mx.image.DetAugmenter,
+    "recordio.MXRecordIO": lambda mx: mx.recordio.MXRecordIO,
+    "recordio.MXIndexedRecordIO": lambda mx: mx.recordio.MXIndexedRecordIO,
+    "recordio.IRHeader": lambda mx: mx.recordio.IRHeader,
+    "module.BaseModule": lambda mx: mx.module.BaseModule,
+    "module.Module": lambda mx: mx.module.Module,
+    "module.BucketingModule": lambda mx: mx.module.BucketingModule,
+    "module.SequentialModule": lambda mx: mx.module.SequentialModule,
+    "module.PythonModule": lambda mx: mx.module.PythonModule,
+    "module.PythonLossModule": lambda mx: mx.module.PythonLossModule,
+    "model.FeedForward": lambda mx: mx.model.FeedForward,
+    "monitor.Monitor": lambda mx: mx.monitor.Monitor,
+    "rnn.BaseRNNCell": lambda mx: mx.rnn.BaseRNNCell,
+    "rnn.FusedRNNCell": lambda mx: mx.rnn.FusedRNNCell,
+    "rnn.BucketSentenceIter": lambda mx: mx.rnn.BucketSentenceIter,
+    "gluon.data.vision.transforms.Compose": lambda mx: mx.gluon.data.vision.transforms.Compose,
+    "gluon.contrib.estimator.Estimator": lambda mx: mx.gluon.contrib.estimator.Estimator,
+    "contrib.amp.loss_scaler.LossScaler": lambda mx: mx.contrib.amp.loss_scaler.LossScaler,
+    "contrib.svrg_optimization.svrg_module.SVRGModule": lambda mx: mx.contrib.svrg_optimization.svrg_module.SVRGModule,
 }
 
 

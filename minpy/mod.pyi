@@ -1,0 +1,3 @@
+"""`minpy.mod` is `minpy.module`. Written by tools/make_stubs.py."""
+
+from minpy.module import *
