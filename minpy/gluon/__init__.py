@@ -1,6 +1,6 @@
 """Gluon: blocks, parameters, layers, losses, trainers."""
 
-from minpy.gluon import contrib, data, loss, metric, nn, rnn, trainer, utils
+from minpy.gluon import contrib, data, loss, metric, model_zoo, nn, rnn, trainer, utils
 from minpy.gluon.block import Block, HybridBlock, SymbolBlock
 from minpy.gluon.parameter import Constant, DeferredInitializationError, Parameter, ParameterDict, tensor_types
 from minpy.gluon.trainer import Trainer
@@ -19,6 +19,7 @@ __all__ = [
     "data",
     "loss",
     "metric",
+    "model_zoo",
     "nn",
     "rnn",
     "tensor_types",

@@ -1,6 +1,6 @@
 """Datasets, samplers, and loaders of batches."""
 
-from minpy.gluon.data import batchify, dataloader, dataset, sampler
+from minpy.gluon.data import batchify, dataloader, dataset, sampler, vision
 from minpy.gluon.data.dataloader import DataLoader
 from minpy.gluon.data.dataset import ArrayDataset, Dataset, SimpleDataset
 from minpy.gluon.data.sampler import (
@@ -28,6 +28,7 @@ __all__ = [
     "dataloader",
     "dataset",
     "sampler",
+    "vision",
 ]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.data", "name", __all__)
