@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import minpy as mx
-from minpy import nd, sym
+from minpy import nd, pictures, sym
 from minpy.core.errors import (
     ArgumentError,
     DTypeError,
@@ -47,27 +47,34 @@ def test_imdecode_into_parts_of_a_batch() -> None:
     assert nd.imdecode(data, channels=1).shape == (1, 5, 7)
 
 
-def test_without_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
+def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
+    """Let packages be as if they were not installed."""
     found = builtins.__import__
 
-    def without(name: str, *arguments: Any) -> Any:
-        if name.partition(".")[0] == "PIL":
+    def importing(name: str, *arguments: Any) -> Any:
+        if name.partition(".")[0] in packages:
             raise ImportError(name)
         return found(name, *arguments)
 
-    monkeypatch.setattr(builtins, "__import__", without)
-    monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
+    monkeypatch.setattr(builtins, "__import__", importing)
+
+
+def test_without_any_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "PIL", "cv2")
     with pytest.raises(
         MissingDependencyError,
-        match=r"decoding pictures needs Pillow, .* Install it with: python -m pip install 'minpy\[image\]'",
+        match=r"decoding pictures needs OpenCV or Pillow, neither of which is installed. Install them with: "
+        r"python -m pip install 'minpy\[image\]'",
     ):
         internal._cvimread(PICTURES / "noise.png")
+    assert internal._cvimresize(nd.zeros((2, 2, 1)), w=3, h=4).shape == (4, 3, 1)  # which takes neither
+    assert pictures.libraries() == []
 
 
-def test_importing_minpy_does_not_import_pillow() -> None:
+def test_importing_minpy_imports_no_library_of_pictures() -> None:
     import subprocess
 
-    code = "import sys, minpy; minpy.nd.image.resize; sys.exit('PIL' in sys.modules)"
+    code = "import sys, minpy; minpy.nd.image.resize; sys.exit(bool({'PIL', 'cv2'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
