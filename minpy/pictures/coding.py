@@ -18,7 +18,9 @@ __all__ = ["decode", "encode", "read"]
 UNCHANGED, GRAY, COLOR = -1, 0, 1
 
 
-def decode(data: Any, flag: int = 1, to_rgb: bool = True, *, rotate: bool = False, name: str = "imdecode") -> np.ndarray:
+def decode(
+    data: Any, flag: int = 1, to_rgb: bool = True, *, rotate: bool = False, name: str = "imdecode"
+) -> np.ndarray:
     """Return an encoded picture as an array.
 
     PNG, JPEG, BMP, TIFF and WebP come out alike of OpenCV and Pillow, but: 16 bits a colour with `flag` -1 keep

@@ -71,11 +71,11 @@ def require_any(purpose: str) -> tuple[ModuleType | None, ModuleType | None]:
     if found == (None, None):
         only = {"opencv": "OpenCV", "pillow": "Pillow"}.get(_wanted())
         which = (
-            f"{only}, which the environment variable {VARIABLE} asks for and which is"
+            f"{only}, which is not installed, and the environment variable {VARIABLE} forbids others"
             if only
-            else ("OpenCV or Pillow, neither of which is")
+            else "OpenCV or Pillow, neither of which is installed"
         )
         raise MissingDependencyError(
-            f"{purpose} needs {which} not installed. Install them with: python -m pip install 'minpy[image]'"
+            f"{purpose} needs {which}. Install them with: python -m pip install 'minpy[image]'"
         )
     return found
