@@ -6,7 +6,8 @@ Sizes are changed bilinearly: in bicubic interpolation of 8 bits, processors dif
 from textwrap import dedent
 
 START = """
-    import json, os, random, tempfile
+    import json, random, warnings
+    warnings.simplefilter("ignore")
     I = mx.image
     R = np.random.RandomState({seed})
     x = nd.array(R.randint(0, 256, {shape}), dtype="{dtype}")
@@ -79,7 +80,7 @@ ROTATIONS = [
     *[
         case(
             f"imrotate_{angle}_{zoom}".replace("-", "m"),
-            f"I.imrotate(x, {angle}{zoom and f', {zoom}=True'})",
+            f"I.imrotate(x / 256, {angle}{zoom and f', {zoom}=True'})",
             (2, *size),
             "float32",
         )
@@ -204,7 +205,8 @@ BOXES = [
     )
 ]
 FILES = """
-    import os, random, tempfile
+    import os, random, tempfile, warnings
+    warnings.simplefilter("ignore")
     I, rio = mx.image, mx.recordio
     R = np.random.RandomState(0)
     folder = tempfile.mkdtemp()
@@ -343,4 +345,39 @@ ITERATORS = [
     *[(f"iter_method_{name}", dedent(FILES.format(call=text))) for name, text in METHODS.items()],
 ]
 
-CASES = [*SIZES, *CROPS, *ROTATIONS, *CHANGING, *BOXES, *ITERATORS]
+# Where MXNet errs, or goes on with what nobody wanted.
+APART = [
+    *[
+        case(f"uint8_{name}", f"I.{text}(x)")
+        for name, text in (("brightness", "BrightnessJitterAug(0.5)"), ("contrast", "ContrastJitterAug(0.5)"))
+    ],
+    case("det_pad_number", f"I.DetRandomPadAug(pad_val=7)(x, {LABEL})[0]", (12, 16, 3)),
+    case("det_pad_no_areas", f"I.DetRandomPadAug(area_range=(0.5, 0.9))(x, {LABEL})"),
+    case("det_crop_no_areas", f"I.DetRandomCropAug(area_range=(1, 0.5))(x, {LABEL})"),
+    case("create_mean_list", "I.SequentialAug(I.CreateAugmenter((3, 6, 7), mean=[1, 2, 3]))(x)"),
+    case("whole_crop", "(I.center_crop(x, (10, 8))[0].__setitem__(0, 0), x)[1]"),
+    *[
+        (f"iter_{name}", dedent(FILES.format(call=f"epochs(I.ImageIter({text}))")))
+        for name, text in {
+            "keep": f"{SMALL}, imglist=imglist, path_root=folder, last_batch_handle='keep'",
+            "nothing": f"{SMALL}, imglist=[], path_root=folder",
+            "small_parts": f"{SMALL}, imglist=imglist, path_root=folder, num_parts=7",
+            "part_before": f"{SMALL}, imglist=imglist, path_root=folder, num_parts=2, part_index=-1",
+            "blank_line": f"{SMALL}, path_imglist=(open(folder + '/one.lst', 'a').write('\\n'), folder + '/one.lst')[1], "
+            "path_root=folder",
+        }.items()
+    ],
+    (
+        "det_iter_other_size",
+        dedent(
+            FILES.format(
+                call=f"(it := I.ImageDetIter({SMALL}, imglist=boxlist, path_root=folder, inter_method=1), "
+                "it.reshape(data_shape=(3, 5, 4)), epochs(it))[2]"
+            )
+        ),
+    ),
+]
+
+CASES = [
+    (f"img_{name}", snippet) for name, snippet in [*SIZES, *CROPS, *ROTATIONS, *CHANGING, *BOXES, *ITERATORS, *APART]
+]
