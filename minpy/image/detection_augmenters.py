@@ -192,7 +192,7 @@ def _range(name: str, what: str, value: Any) -> tuple[float, float]:
         return value, value  # type: ignore[return-value]
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise ArgumentError(f"{name}: {what} is {describe(value)}; expected a number, or the smallest and the largest.")
-    return tuple(value)  # type: ignore[return-value]
+    return tuple(value)
 
 
 def _disabled(name: str, why: str) -> bool:

@@ -113,38 +113,37 @@ class ImageDetIter(ImageIter):
         )
         # What the augmenters are made of again, for another shape.
         self._options = kwargs if aug_list is None else None
-        self.auglist = CreateDetAugmenter(data_shape, **kwargs) if aug_list is None else aug_list
+        self.auglist = [*CreateDetAugmenter(data_shape, **kwargs)] if aug_list is None else aug_list
         self.label_shape = self._estimate_label_shape()
         self.provide_label = [(label_name, (batch_size, *self.label_shape))]
 
-    # -- labels ---------------------------------------------------------------------------------------------------------
+    # -- labels --------------------------------------------------------------------------------------------------------
 
     def _parse_label(self, label: Any) -> np.ndarray:
         """Return the objects of a label, an array of shape (objects, 5 or more)."""
         row = as_raw(label).reshape(-1)
         if row.size < _HEADER + _OBJECT:
             raise ShapeError(
-                f"{type(self).__name__}: {self._sample()} has a label of {row.size} numbers; expected 7 or more: how long "
+                f"{self._which()} has a label of {row.size} numbers; expected 7 or more: how long "
                 "the header is (2), how many numbers an object has (5), and the objects."
             )
         header, width = row[0], row[1]
         if header != int(header) or width != int(width) or not _HEADER <= header <= row.size or width < _OBJECT:
             raise ShapeError(
-                f"{type(self).__name__}: {self._sample()} has a label that begins with {header:g}, {width:g}; expected how "
+                f"{self._which()} has a label that begins with {header:g}, {width:g}; expected how "
                 "long the header is, 2 or more, and how many numbers an object has, 5 or more."
             )
         objects = row[int(header) :]
         if objects.size % int(width):
             raise ShapeError(
-                f"{type(self).__name__}: {self._sample()} has a label of {row.size} numbers, {int(header)} of them a "
+                f"{self._which()} has a label of {row.size} numbers, {int(header)} of them a "
                 f"header, and the others are no objects of {int(width)} numbers."
             )
         objects = objects.reshape(-1, int(width))
         valid = (objects[:, 3] > objects[:, 1]) & (objects[:, 4] > objects[:, 2])
         if not valid.any():
             raise ShapeError(
-                f"{type(self).__name__}: {self._sample()} has no object with an area: {objects[:3].tolist()}. Leave it out "
-                "of the list."
+                f"{self._which()} has no object with an area: {objects[:3].tolist()}. Leave it out of the list."
             )
         return np.asarray(objects[valid])
 
@@ -173,8 +172,8 @@ class ImageDetIter(ImageIter):
             objects = self._parse_label(label)
             if width and objects.shape[1] != width:
                 raise ShapeError(
-                    f"{type(self).__name__}: objects have {objects.shape[1]} numbers in {self._sample()}, and {width} in "
-                    f"{first}; expected the same in all."
+                    f"{type(self).__name__}: objects have {objects.shape[1]} numbers in {self._sample()}, and {width} "
+                    f"in {first}; expected the same in all."
                 )
             if not width:
                 width, first = objects.shape[1], self._sample()
@@ -187,14 +186,12 @@ class ImageDetIter(ImageIter):
     def _check_valid_label(self, label: np.ndarray) -> None:
         """Raise, if no object is left: the picture is skipped then."""
         if label.ndim != 2 or label.shape[1] < _OBJECT:
-            raise _NoObjectError(
-                f"{type(self).__name__}: {self._sample()} has a label of shape {label.shape}; expected (objects, 5 or more)."
-            )
+            raise _NoObjectError(f"{self._which()} has a label of shape {label.shape}; expected (objects, 5 or more).")
         valid = (label[:, 0] >= 0) & (label[:, 3] > label[:, 1]) & (label[:, 4] > label[:, 2])
         if not valid.any():
-            raise _NoObjectError(f"{type(self).__name__}: {self._sample()} has no object left.")
+            raise _NoObjectError(f"{self._which()} has no object left.")
 
-    # -- shapes ---------------------------------------------------------------------------------------------------------
+    # -- shapes --------------------------------------------------------------------------------------------------------
 
     def reshape(self, data_shape: Any = None, label_shape: Any = None) -> None:
         """Give the batches that follow other shapes.
@@ -216,10 +213,10 @@ class ImageDetIter(ImageIter):
             self.data_shape = tuple(data_shape)
             self.provide_data = [(self._data_name, (self.batch_size, *self.data_shape))]
             if self._options is not None:
-                self.auglist = CreateDetAugmenter(self.data_shape, **self._options)
+                self.auglist = [*CreateDetAugmenter(self.data_shape, **self._options)]
         if label_shape is not None:
             self.check_label_shape(label_shape)
-            self.label_shape = tuple(label_shape)  # type: ignore[assignment]
+            self.label_shape = tuple(label_shape)
             self.provide_label = [(self._label_name, (self.batch_size, *self.label_shape))]
 
     def check_label_shape(self, label_shape: Any) -> None:
@@ -284,7 +281,7 @@ class ImageDetIter(ImageIter):
             logging.info("Resized label_shape to (%d, %d).", most, own[1])
         return it
 
-    # -- batches --------------------------------------------------------------------------------------------------------
+    # -- batches -------------------------------------------------------------------------------------------------------
 
     def _empty_batch(self) -> tuple[Any, Any]:
         data = np.zeros((self.batch_size, *self.data_shape), np.float32)
@@ -320,7 +317,7 @@ class ImageDetIter(ImageIter):
             self._put_picture(batch_data._data, position, data)
             if len(objects) > labels.shape[1] or objects.shape[1] != labels.shape[2]:
                 raise ShapeError(
-                    f"{type(self).__name__}: {self._sample()} has objects of shape {objects.shape} after the augmenters; "
+                    f"{self._which()} has objects of shape {objects.shape} after the augmenters; "
                     f"expected at most label_shape {self.label_shape}. Use reshape(label_shape=...)."
                 )
             labels[position, : len(objects)] = objects

@@ -133,7 +133,6 @@ class ImageIter(DataIter):
         if not path_imgrec and not path_imglist and imglist is None:
             raise ArgumentError(f"{name}: there are no pictures: give path_imgrec, path_imglist or imglist.")
         self.check_data_shape(data_shape)
-        self._logged_name = name
         self._data_name, self._label_name = data_name, label_name
         self.imgrec: Any = None
         self.imgidx: list[Any] | None = None
@@ -156,13 +155,14 @@ class ImageIter(DataIter):
         self.batch_size = batch_size
         self.data_shape = tuple(data_shape)
         self.label_width = label_width
-        self.provide_data = [(data_name, (batch_size, *self.data_shape))]
-        self.provide_label = [(label_name, (batch_size, label_width) if label_width > 1 else (batch_size,))]
+        self.provide_data: list[Any] = [(data_name, (batch_size, *self.data_shape))]
+        self.provide_label: list[Any] = [(label_name, (batch_size, label_width) if label_width > 1 else (batch_size,))]
         self.shuffle = shuffle
         self.seq = self._sequence(keys, part_index, num_parts)
         self.num_image = None if self.seq is None else len(self.seq)
+        self.auglist: list[Any]
         if aug_list is None:
-            self.auglist = CreateAugmenter(data_shape, **kwargs)
+            self.auglist = list(CreateAugmenter(data_shape, **kwargs))
         else:
             self.auglist = aug_list
             if kwargs:
@@ -218,12 +218,12 @@ class ImageIter(DataIter):
             length = len(sequence) // num_parts
             if not length:
                 raise ArgumentValueError(
-                    f"{name}: {len(sequence)} pictures, in {num_parts} parts: they would be empty."
+                    f"{name}: {len(sequence)} pictures in {num_parts} parts: these would be empty."
                 )
             sequence = sequence[part_index * length : (part_index + 1) * length]
         return sequence
 
-    # -- the order ------------------------------------------------------------------------------------------------------
+    # -- the order -----------------------------------------------------------------------------------------------------
 
     def reset(self) -> None:
         """Start the next epoch."""
@@ -290,10 +290,14 @@ class ImageIter(DataIter):
         try:
             return unpack(record)
         except MXNetError as error:
-            raise type(error)(f"{type(self).__name__}: {self._sample()}: {error}") from error
+            raise type(error)(f"{self._which()}: {error}") from error
+
+    def _which(self) -> str:
+        """Return how a message begins: the class, and which picture was read last."""
+        return f"{type(self).__name__}: {self._sample()}"
 
     def _sample(self) -> str:
-        """Return which picture was read last, for messages."""
+        """Return which picture was read last."""
         if self.seq is None:
             return f"record {self._records_read - 1} of {self.imgrec.uri!r}"
         key = self.seq[min(self.cur, len(self.seq)) - 1]
@@ -302,7 +306,7 @@ class ImageIter(DataIter):
         assert self.imglist is not None
         return f"the picture {self.imglist[key][1]!r}, number {key} of the list"
 
-    # -- batches --------------------------------------------------------------------------------------------------------
+    # -- batches -------------------------------------------------------------------------------------------------------
 
     def next(self) -> DataBatch:
         """Return the next batch.
@@ -377,9 +381,7 @@ class ImageIter(DataIter):
         except MissingDependencyError:
             raise
         except MXNetError as error:
-            raise ArgumentError(
-                f"{type(self).__name__}: {self._sample()} is damaged, or no picture. {error}"
-            ) from error
+            raise ArgumentError(f"{self._which()} is damaged, or no picture. {error}") from error
 
     def _put_picture(self, batch: np.ndarray, position: int, data: Any) -> None:
         if type(self).postprocess_data is ImageIter.postprocess_data and isinstance(data, Array):
@@ -391,8 +393,8 @@ class ImageIter(DataIter):
             batch[position] = picture
         except ValueError as error:
             raise ShapeError(
-                f"{type(self).__name__}: {self._sample()} has shape {picture.shape} after the augmenters, channels first; "
-                f"expected data_shape {self.data_shape}. Does the aug_list end with pictures of that size?"
+                f"{self._which()} has shape {picture.shape} after the augmenters, channels first; expected "
+                f"data_shape {self.data_shape}. Does the aug_list end with pictures of that size?"
             ) from error
 
     def _put_label(self, batch: np.ndarray, position: int, label: Any) -> None:
@@ -403,19 +405,17 @@ class ImageIter(DataIter):
 
     def _require_width(self, values: np.ndarray) -> None:
         if values.size != 1:
-            raise ShapeError(
-                f"{type(self).__name__}: {self._sample()} has {values.size} labels; expected label_width={self.label_width}."
-            )
+            raise ShapeError(f"{self._which()} has {values.size} labels; expected label_width={self.label_width}.")
         if not self._warned_of_labels:
             self._warned_of_labels = True
             warnings.warn(
-                f"{type(self).__name__}: {self._sample()} has one label, which is taken {self.label_width} times, as "
+                f"{self._which()} has one label, which is taken {self.label_width} times, as "
                 f"label_width={self.label_width}.",
                 UserWarning,
                 stacklevel=6,
             )
 
-    # -- what classes of one's own may replace --------------------------------------------------------------------------
+    # -- what classes of one's own may replace -------------------------------------------------------------------------
 
     def check_data_shape(self, data_shape: Any) -> None:
         """Raise, unless a shape is that of pictures in colours, (3, height, width).

@@ -922,14 +922,14 @@ PICTURES = [
         "img_uint8_brightness",
     ),
     Difference(
-        "`image.DetRandomPadAug(pad_val=7)` fills one channel; in pictures of floats the others are memory that nobody "
-        "wrote.",
+        "`image.DetRandomPadAug(pad_val=7)` fills one channel; in pictures of floats the others are memory that "
+        "nobody wrote.",
         "All channels.",
         "That is what one number means.",
         "img_det_pad_number",
     ),
     Difference(
-        "`DetRandomPadAug` and `DetRandomCropAug` of ranges that hold nothing fail in the warning that they would give.",
+        "`DetRandomPadAug` and `DetRandomCropAug` of empty ranges fail in the warning that they would give.",
         "They warn, and leave pictures as they are.",
         "That is what the warning says.",
         "img_det_pad_no_areas img_det_crop_no_areas",
@@ -953,8 +953,8 @@ PICTURES = [
         "img_iter_keep",
     ),
     Difference(
-        "`ImageIter` of an empty list, of parts without pictures, or of a part below 0 has epochs without batches, or of "
-        "some of the pictures.",
+        "`ImageIter` of an empty list, of parts without pictures, or of a part below 0 has epochs without batches, or "
+        "of some of the pictures.",
         "An error.",
         "Training on nothing ends without a word.",
         "img_iter_nothing img_iter_small_parts img_iter_part_before",

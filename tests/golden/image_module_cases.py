@@ -97,8 +97,9 @@ ROTATIONS = [
     case("random_rotate", "(I.random_rotate(x, (-20, 30)), np.random.rand())", (3, 4, 5), "float32"),
     case("random_rotate_batch", "(I.random_rotate(x, (-20, 30), True), np.random.rand())", (2, 3, 4, 5), "float32"),
 ]
-EIGEN = "np.array([55.46, 4.794, 1.148]), np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], " + (
-    "[-0.5836, -0.6948, 0.4203]])"
+EIGEN = (
+    "np.array([55.46, 4.794, 1.148]), "
+    "np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]])"
 )
 AUGMENTERS = {
     "resize": "ResizeAug(5, 1)",
@@ -215,11 +216,12 @@ FILES = """
     A, B, C = [0, 0.1, 0.2, 0.5, 0.6], [1, 0.4, 0.3, 0.9, 0.95], [2, 0, 0, 0.15, 0.2]
     objects = [[2, 5, *A, *B], [2, 5, *C], [4, 5, 7, 7, *A, *B, *C], [2, 5, *B], [2, 5, *B, *C]]
     one, two, boxes = (
-        rio.MXIndexedRecordIO(f"{{folder}}/{{name}}.idx", f"{{folder}}/{{name}}.rec", "w") for name in ("one", "two", "box")
+        rio.MXIndexedRecordIO(f"{{folder}}/{{name}}.idx", f"{{folder}}/{{name}}.rec", "w")
+        for name in ("one", "two", "box")
     )
     for i, (height, width) in enumerate([(10, 15), (12, 7), (8, 8), (16, 12), (9, 10)]):
-        packed = rio.pack_img(rio.IRHeader(0, float(i), 2 * i, 0), R.randint(0, 256, (height, width, 3)).astype("uint8"),
-                              3, ".png")
+        pixels = R.randint(0, 256, (height, width, 3)).astype("uint8")
+        packed = rio.pack_img(rio.IRHeader(0, float(i), 2 * i, 0), pixels, 3, ".png")
         one.write_idx(2 * i, packed)
         png = rio.unpack(packed)[1]
         two.write_idx(2 * i, rio.pack(rio.IRHeader(2, [i, i + 0.5], 2 * i, 0), png))
@@ -247,17 +249,18 @@ FILES = """
     result = {call}
 """
 SMALL = "batch_size=2, data_shape=(3, 6, 7)"
+LISTED = f"{SMALL}, imglist=imglist, path_root=folder"
+BOXED = f"{SMALL}, imglist=boxlist, path_root=folder"
+INDEXED = f"{SMALL}, path_imgrec=folder + '/one.rec', path_imgidx=folder + '/one.idx'"
 RECORDS = {
     "records": f"{SMALL}, path_imgrec=folder + '/one.rec'",
     "records_shuffled_without_index": f"{SMALL}, path_imgrec=folder + '/one.rec', shuffle=True",
-    "records_shuffled": f"{SMALL}, path_imgrec=folder + '/one.rec', path_imgidx=folder + '/one.idx', shuffle=True",
-    "records_part": f"{SMALL}, path_imgrec=folder + '/one.rec', path_imgidx=folder + '/one.idx', num_parts=2, part_index=1",
-    "records_part_shuffled": f"{SMALL}, path_imgrec=folder + '/one.rec', path_imgidx=folder + '/one.idx', num_parts=2, "
-    "shuffle=True",
+    "records_shuffled": f"{INDEXED}, shuffle=True",
+    "records_part": f"{INDEXED}, num_parts=2, part_index=1",
+    "records_part_shuffled": f"{INDEXED}, num_parts=2, shuffle=True",
     "records_two_labels": f"{SMALL}, path_imgrec=folder + '/two.rec', label_width=2",
     "records_too_many_labels": f"{SMALL}, path_imgrec=folder + '/two.rec'",
-    "records_and_list": f"{SMALL}, path_imgrec=folder + '/one.rec', path_imgidx=folder + '/one.idx', label_width=2, "
-    "path_imglist=folder + '/two.lst'",
+    "records_and_list": f"{INDEXED}, label_width=2, path_imglist=folder + '/two.lst'",
     "records_rolled_over": f"{SMALL}, path_imgrec=folder + '/one.rec', last_batch_handle='roll_over'",
     "records_discarded": f"{SMALL}, path_imgrec=folder + '/one.rec', last_batch_handle='discard'",
     "list_file": f"{SMALL}, path_imglist=folder + '/one.lst', path_root=folder",
@@ -267,19 +270,18 @@ RECORDS = {
     "list_file_rolled_over": f"{SMALL}, path_imglist=folder + '/one.lst', path_root=folder, shuffle=True, "
     "last_batch_handle='roll_over'",
     "list_file_part": f"{SMALL}, path_imglist=folder + '/one.lst', path_root=folder, num_parts=2, part_index=1",
-    "list": f"{SMALL}, imglist=imglist, path_root=folder",
+    "list": f"{LISTED}",
     "list_three": f"{SMALL}, imglist=[[i, 2 * i, n] for i, n in imglist], path_root=folder, label_width=2",
     "list_nested": f"{SMALL}, imglist=[[[i, 2 * i], n] for i, n in imglist], path_root=folder, label_width=2",
     "list_arrays": f"{SMALL}, imglist=[[np.array([i, 2]), n] for i, n in imglist], path_root=folder, label_width=2",
-    "list_dtype": f"{SMALL}, imglist=imglist, path_root=folder, dtype='int32'",
-    "list_names": f"{SMALL}, imglist=imglist, path_root=folder, data_name='d', label_name='l'",
-    "list_augmented": f"{SMALL}, imglist=imglist, path_root=folder, rand_crop=True, rand_mirror=True, mean=True, std=True, "
-    "shuffle=True",
-    "list_all_augmenters": f"{SMALL}, imglist=imglist, path_root=folder, rand_crop=True, rand_resize=True, inter_method=1, "
+    "list_dtype": f"{LISTED}, dtype='int32'",
+    "list_names": f"{LISTED}, data_name='d', label_name='l'",
+    "list_augmented": f"{LISTED}, rand_crop=True, rand_mirror=True, mean=True, std=True, shuffle=True",
+    "list_all_augmenters": f"{LISTED}, rand_crop=True, rand_resize=True, inter_method=1, "
     "rand_mirror=True, brightness=0.1, contrast=0.2, saturation=0.3, hue=0.1, pca_noise=0.1, rand_gray=0.3",
-    "list_aug_list": f"{SMALL}, imglist=imglist, path_root=folder, aug_list=[I.ForceResizeAug((7, 6), 1)]",
-    "list_wrong_size": f"{SMALL}, imglist=imglist, path_root=folder, aug_list=[]",
-    "list_gray_spread": f"{SMALL}, imglist=imglist, path_root=folder, aug_list=[lambda z: z[:6, :7, :1]]",
+    "list_aug_list": f"{LISTED}, aug_list=[I.ForceResizeAug((7, 6), 1)]",
+    "list_wrong_size": f"{LISTED}, aug_list=[]",
+    "list_gray_spread": f"{LISTED}, aug_list=[lambda z: z[:6, :7, :1]]",
     "large_batch": "batch_size=7, data_shape=(3, 6, 7), imglist=imglist, path_root=folder",
     "large_batch_discarded": "batch_size=7, data_shape=(3, 6, 7), imglist=imglist, path_root=folder, "
     "last_batch_handle='discard'",
@@ -288,19 +290,19 @@ RECORDS = {
     "missing_file": f"{SMALL}, imglist=[[0, 'no.png']], path_root=folder",
     "missing_records": f"{SMALL}, path_imgrec=folder + '/no.rec'",
     "missing_list": f"{SMALL}, path_imglist=folder + '/no.lst'",
-    "wrong_part": f"{SMALL}, imglist=imglist, path_root=folder, num_parts=2, part_index=2",
+    "wrong_part": f"{LISTED}, num_parts=2, part_index=2",
     "no_pictures": SMALL,
     "gray_shape": "batch_size=2, data_shape=(1, 6, 7), imglist=imglist, path_root=folder",
     "two_axes": "batch_size=2, data_shape=(6, 7), imglist=imglist, path_root=folder",
-    "unknown_dtype": f"{SMALL}, imglist=imglist, path_root=folder, dtype='uint8'",
-    "unknown_option": f"{SMALL}, imglist=imglist, path_root=folder, rand_rotate=True",
+    "unknown_dtype": f"{LISTED}, dtype='uint8'",
+    "unknown_option": f"{LISTED}, rand_rotate=True",
 }
 OBJECTS = {
-    "list": f"{SMALL}, imglist=boxlist, path_root=folder, inter_method=1",
+    "list": f"{BOXED}, inter_method=1",
     "records": f"{SMALL}, path_imgrec=folder + '/box.rec', inter_method=1",
     "records_shuffled": f"{SMALL}, path_imgrec=folder + '/box.rec', path_imgidx=folder + '/box.idx', shuffle=True, "
     "inter_method=1",
-    "augmented": f"{SMALL}, imglist=boxlist, path_root=folder, shuffle=True, rand_crop=1, rand_pad=1, rand_mirror=True, "
+    "augmented": f"{BOXED}, shuffle=True, rand_crop=1, rand_pad=1, rand_mirror=True, "
     "mean=True, std=True, inter_method=1",
     "rolled_over": "batch_size=3, data_shape=(3, 6, 7), imglist=boxlist, path_root=folder, inter_method=1, "
     "last_batch_handle='roll_over'",
@@ -317,24 +319,20 @@ OBJECTS = {
     "different_widths": f"{SMALL}, imglist=[[[2, 6, *A, 1], names[0]], [[2, 5, *B], names[1]]], path_root=folder",
 }
 METHODS = {
-    "reshape": f"(it := I.ImageDetIter({SMALL}, imglist=boxlist, path_root=folder, inter_method=1), "
-    "it.reshape(label_shape=(4, 5)), epochs(it, 1))[2]",
-    "reshape_fewer": f"I.ImageDetIter({SMALL}, imglist=boxlist, path_root=folder).reshape(label_shape=(2, 5))",
-    "reshape_width": f"I.ImageDetIter({SMALL}, imglist=boxlist, path_root=folder).reshape(label_shape=(3, 6))",
-    "reshape_axes": f"I.ImageDetIter({SMALL}, imglist=boxlist, path_root=folder).reshape(label_shape=(15,))",
+    "reshape": f"(it := I.ImageDetIter({BOXED}, inter_method=1), it.reshape(label_shape=(4, 5)), epochs(it, 1))[2]",
+    "reshape_fewer": f"I.ImageDetIter({BOXED}).reshape(label_shape=(2, 5))",
+    "reshape_width": f"I.ImageDetIter({BOXED}).reshape(label_shape=(3, 6))",
+    "reshape_axes": f"I.ImageDetIter({BOXED}).reshape(label_shape=(15,))",
     "sync": f"(a := I.ImageDetIter({SMALL}, imglist=boxlist[:2], path_root=folder), "
-    f"b := I.ImageDetIter({SMALL}, imglist=boxlist, path_root=folder), a.sync_label_shape(b) is b, a.label_shape, "
+    f"b := I.ImageDetIter({BOXED}), a.sync_label_shape(b) is b, a.label_shape, "
     "a.provide_label[0], b.label_shape)[2:]",
-    "hard_reset": f"(it := I.ImageIter({SMALL}, imglist=imglist, path_root=folder, last_batch_handle='roll_over'), "
+    "hard_reset": f"(it := I.ImageIter({LISTED}, last_batch_handle='roll_over'), "
     "epochs(it, 1), it.hard_reset(), epochs(it, 1))[1::2]",
-    "next_sample": f"(it := I.ImageIter({SMALL}, imglist=imglist, path_root=folder), it.next_sample(), it.next_sample())"
-    "[2][0]",
-    "hooks": f"(it := I.ImageIter({SMALL}, imglist=imglist, path_root=folder), s := it.next_sample()[1], "
+    "next_sample": f"(it := I.ImageIter({LISTED}), it.next_sample(), it.next_sample())[2][0]",
+    "hooks": f"(it := I.ImageIter({LISTED}), s := it.next_sample()[1], "
     "d := it.imdecode(s), it.check_valid_image([d]), it.postprocess_data(it.augmentation_transform(d)))[2:]",
-    "early_reset": f"(it := I.ImageIter({SMALL}, imglist=imglist, path_root=folder, shuffle=True), next(it), it.reset(), "
-    "epochs(it, 1))[3]",
-    "draw": f"next(I.ImageDetIter({SMALL}, imglist=boxlist, path_root=folder, inter_method=1).draw_next("
-    "color=(255, 100, 0), thickness=1)).tolist()",
+    "early_reset": f"(it := I.ImageIter({LISTED}, shuffle=True), next(it), it.reset(), epochs(it, 1))[3]",
+    "draw": f"next(I.ImageDetIter({BOXED}, inter_method=1).draw_next(color=(255, 100, 0), thickness=1)).tolist()",
 }
 ITERATORS = [
     *[(f"iter_{name}", dedent(FILES.format(call=f"epochs(I.ImageIter({text}))"))) for name, text in RECORDS.items()],
@@ -359,20 +357,19 @@ APART = [
     *[
         (f"iter_{name}", dedent(FILES.format(call=f"epochs(I.ImageIter({text}))")))
         for name, text in {
-            "keep": f"{SMALL}, imglist=imglist, path_root=folder, last_batch_handle='keep'",
+            "keep": f"{LISTED}, last_batch_handle='keep'",
             "nothing": f"{SMALL}, imglist=[], path_root=folder",
-            "small_parts": f"{SMALL}, imglist=imglist, path_root=folder, num_parts=7",
-            "part_before": f"{SMALL}, imglist=imglist, path_root=folder, num_parts=2, part_index=-1",
-            "blank_line": f"{SMALL}, path_imglist=(open(folder + '/one.lst', 'a').write('\\n'), folder + '/one.lst')[1], "
-            "path_root=folder",
+            "small_parts": f"{LISTED}, num_parts=7",
+            "part_before": f"{LISTED}, num_parts=2, part_index=-1",
+            "blank_line": f"{SMALL}, path_root=folder, "
+            "path_imglist=(open(folder + '/one.lst', 'a').write('\\n'), folder + '/one.lst')[1]",
         }.items()
     ],
     (
         "det_iter_other_size",
         dedent(
             FILES.format(
-                call=f"(it := I.ImageDetIter({SMALL}, imglist=boxlist, path_root=folder, inter_method=1), "
-                "it.reshape(data_shape=(3, 5, 4)), epochs(it))[2]"
+                call=f"(it := I.ImageDetIter({BOXED}, inter_method=1), it.reshape(data_shape=(3, 5, 4)), epochs(it))[2]"
             )
         ),
     ),
