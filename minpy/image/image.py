@@ -30,7 +30,8 @@ from minpy.image.cropping import center_crop, fixed_crop, random_crop, random_si
 from minpy.image.iterator import ImageIter
 from minpy.image.reading import imdecode, imread
 from minpy.image.rotation import imrotate, random_rotate
-from minpy.image.sizes import _get_interp_method, copyMakeBorder, imresize, resize_short, scale_down
+from minpy.image.sizes import _get_interp_method as _get_interp_method  # libraries import it
+from minpy.image.sizes import copyMakeBorder, imresize, resize_short, scale_down
 from minpy.namespaces import listing, missing
 
 __all__ = [
@@ -54,7 +55,6 @@ __all__ = [
     "ResizeAug",
     "SaturationJitterAug",
     "SequentialAug",
-    "_get_interp_method",
     "center_crop",
     "color_normalize",
     "copyMakeBorder",
@@ -69,5 +69,5 @@ __all__ = [
     "resize_short",
     "scale_down",
 ]
-__dir__ = listing(name for name in __all__ if name[0] != "_")
+__dir__ = listing(__all__)
 __getattr__ = missing("minpy.image.image", "name", __all__)

@@ -332,7 +332,6 @@ METHODS = {
     "hooks": f"(it := I.ImageIter({LISTED}), s := it.next_sample()[1], "
     "d := it.imdecode(s), it.check_valid_image([d]), it.postprocess_data(it.augmentation_transform(d)))[2:]",
     "early_reset": f"(it := I.ImageIter({LISTED}, shuffle=True), next(it), it.reset(), epochs(it, 1))[3]",
-    "draw": f"next(I.ImageDetIter({BOXED}, inter_method=1).draw_next(color=(255, 100, 0), thickness=1)).tolist()",
 }
 ITERATORS = [
     *[(f"iter_{name}", dedent(FILES.format(call=f"epochs(I.ImageIter({text}))"))) for name, text in RECORDS.items()],
@@ -349,7 +348,6 @@ APART = [
         case(f"uint8_{name}", f"I.{text}(x)")
         for name, text in (("brightness", "BrightnessJitterAug(0.5)"), ("contrast", "ContrastJitterAug(0.5)"))
     ],
-    case("det_pad_number", f"I.DetRandomPadAug(pad_val=7)(x, {LABEL})[0]", (12, 16, 3)),
     case("det_pad_no_areas", f"I.DetRandomPadAug(area_range=(0.5, 0.9))(x, {LABEL})"),
     case("det_crop_no_areas", f"I.DetRandomCropAug(area_range=(1, 0.5))(x, {LABEL})"),
     case("create_mean_list", "I.SequentialAug(I.CreateAugmenter((3, 6, 7), mean=[1, 2, 3]))(x)"),
