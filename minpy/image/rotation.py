@@ -65,7 +65,7 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
     batch = batch.as_nd_ndarray().reshape(len(angles), *raw.shape[-3:])
     grid = _grid(raw.shape[-2], raw.shape[-1], np.deg2rad(angles), zoom_in, zoom_out)
     answer = BilinearSampler(batch, new_array(FRONT_ENDS["mxnet"], grid)).reshape(raw.shape)
-    return answer if isinstance(src, FRONT_ENDS["mxnet"]) else answer.as_np_ndarray()
+    return answer.as_np_ndarray() if isinstance(src, FRONT_ENDS.get("numpy", ())) else answer
 
 
 def _angles(raw: np.ndarray, degrees: Any) -> np.ndarray:
