@@ -266,7 +266,7 @@ def test_lines_of_a_list(tmp_path: Path, line: str, text: str) -> None:
 
 def test_a_list_without_pictures_and_one_with_a_key_twice(tmp_path: Path) -> None:
     (tmp_path / "a.lst").write_text("\n")
-    with pytest.raises(FileFormatError, match="the list '.*a.lst' names no pictures"):
+    with pytest.raises(FileFormatError, match=r"the list '.*a.lst' names no pictures"):
         batches(tmp_path, path_imglist=tmp_path / "a.lst")
     (tmp_path / "a.lst").write_text("1\t0\ta.png\n1\t2\tb.png\n")
     with pytest.warns(UserWarning, match=r"line 2 .* has the key 1 once more: .*'b.png'. take the place of 'a.png'"):
@@ -297,12 +297,12 @@ def test_labels_of_objects_in_records(folder: Path) -> None:
         objects(folder, path_imgrec=folder / "box.rec")
     with pytest.raises(
         ShapeError,
-        match="objects have 6 numbers in the picture '1.png', number 2 of the list, and 5 in the picture '0.png'",
+        match=r"objects have 6 numbers in the picture '1.png', number 2 of the list, and 5 in the picture '0.png'",
     ):
         objects(folder, BOX, [2, 6, *BOX[2:], 1])
     with mx.recordio.MXRecordIO(folder / "empty.rec", "w"):
         pass
-    with pytest.raises(FileFormatError, match="there are no pictures: '.*empty.rec' has no records"):
+    with pytest.raises(FileFormatError, match=r"there are no pictures: '.*empty.rec' has no records"):
         objects(folder, path_imgrec=folder / "empty.rec")
 
 
@@ -345,7 +345,7 @@ def test_warnings(folder: Path) -> None:
 def test_what_fails_does_not_stop_what_follows(folder: Path) -> None:
     it = batches(folder, imglist=[*files(2), [2, "cut.png"], *files(2)])
     assert next(it).label[0].asnumpy().tolist() == [0, 1]
-    with pytest.raises(ArgumentError, match="cut.png"):
+    with pytest.raises(ArgumentError, match=r"cut\.png"):
         next(it)
     assert next(it).label[0].asnumpy().tolist() == [0, 1]
     it.reset()
@@ -439,7 +439,7 @@ def test_objects_that_go_are_skipped_and_errors_are_not(folder: Path) -> None:
 def test_labels_are_estimated_without_reading_pictures(folder: Path) -> None:
     it = I.ImageDetIter(2, SHAPE, imglist=[[BOX, "none.png"]], path_root=folder)
     assert it.label_shape == (1, 5)
-    with pytest.raises(FileMissingError, match="ImageDetIter: there is no file '.*none.png'"):
+    with pytest.raises(FileMissingError, match=r"ImageDetIter: there is no file '.*none.png'"):
         next(it)
 
 
