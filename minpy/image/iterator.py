@@ -198,7 +198,7 @@ class ImageIter(DataIter):
             if self.shuffle or num_parts > 1:
                 raise ArgumentError(
                     f"{name}: shuffle and num_parts take the index of the record file. Give path_imgidx; "
-                    "minpy.tools.im2rec and minpy.tools.rec2idx write one."
+                    "minpy.tools.im2rec writes it beside the records."
                 )
             return None
         if self.imgrec is not None and self.imglist is not None:
