@@ -21,6 +21,7 @@ from minpy.core.errors import (
     ArgumentError,
     ArgumentValueError,
     DTypeError,
+    FileAccessError,
     FileFormatError,
     FileMissingError,
     MissingDependencyError,
@@ -608,6 +609,29 @@ def test_boxes_follow_their_objects(boxes: list[tuple[float, ...]], seed: int) -
     middle = changed.asnumpy()[int((box[1] + box[3]) / 2), int((box[0] + box[2]) / 2)]
     if min(box[2] - box[0], box[3] - box[1]) > 8:  # else rounding decides
         assert middle.tolist() == [200, 200, 200]
+
+
+@given(
+    data=st.one_of(
+        st.binary(max_size=60), st.from_regex(r"(-?[0-9e.]{1,9}[\t ]){0,4}[\x00a-z.]{0,4}\n?").map(str.encode)
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_any_list_is_read_or_refused(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    place = tmp_path_factory.getbasetemp()
+    (place / "any.lst").write_bytes(data)
+    refused: list[str] = []
+    for dtype in ("float32", "int32"):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)  # keys that are there twice
+                it = batches(place, path_imglist=place / "any.lst", dtype=dtype)
+        except FileFormatError as error:
+            refused.append(str(error))
+            continue
+        with pytest.raises((FileAccessError, ArgumentValueError)):  # no such picture
+            next(it)
+    assert all("any.lst" in text for text in refused)
 
 
 def test_dumps_are_json() -> None:

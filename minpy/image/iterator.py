@@ -490,6 +490,10 @@ class ImageIter(DataIter):
             ) from error
         except OSError as error:
             raise access_error(type(self).__name__, "read", path, error) from error
+        except ValueError as error:  # a zero byte
+            raise ArgumentValueError(
+                f"{type(self).__name__}: {path!r} cannot be the name of a file: {error}."
+            ) from error
 
     def augmentation_transform(self, data: Any) -> Any:
         """Return a picture, changed by all augmenters.

@@ -18,7 +18,8 @@ __all__ = ["checked_list", "read_list"]
 
 
 def _label(values: Any, dtype: str) -> Any:
-    return new_array(FRONT_ENDS["mxnet"], np.array(values, dtype=dtype))
+    with np.errstate(all="raise"):  # numbers that an integer dtype cannot hold
+        return new_array(FRONT_ENDS["mxnet"], np.array(values, np.float64).astype(dtype))
 
 
 def read_list(name: str, path: Any, dtype: str) -> tuple[dict[Any, tuple[Any, str]], list[Any]]:
@@ -46,7 +47,7 @@ def read_list(name: str, path: Any, dtype: str) -> tuple[dict[Any, tuple[Any, st
             if len(fields) < 3:
                 raise ValueError(f"{len(fields)} fields")
             key, label, file_name = int(fields[0]), _label([float(field) for field in fields[1:-1]], dtype), fields[-1]
-        except ValueError as error:
+        except (ArithmeticError, ValueError) as error:
             raise FileFormatError(
                 f"{name}: line {number} of {path!r} is {line[:80]!r}; expected a key that is an integer, one or more "
                 f"labels that are numbers, and a file name, with tabs between ({error})."
@@ -81,7 +82,7 @@ def checked_list(name: str, imglist: Sequence[Any], dtype: str) -> tuple[dict[An
             else:
                 label = _label(np.asarray(raw_of(labels[0])).reshape(-1), dtype)
             entries[str(number)] = (label, os.fspath(file_name))
-        except (TypeError, ValueError) as error:
+        except (ArithmeticError, TypeError, ValueError) as error:
             raise ArgumentError(
                 f"{name}: imglist[{number - 1}] is {describe(item)}; expected [label, file name], where the label is a "
                 "number or several."
