@@ -914,7 +914,7 @@ RECORDS = [
     ),
 ]
 
-PICTURES = [
+IMAGES_AUGMENTED = [
     Difference(
         "`image.BrightnessJitterAug` of integers multiplies by 0, or 1: pictures become black.",
         "An error, which asks for `CastAug` before.",
