@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy
+
 from minpy import optimizer as opt
 from minpy.contrib.amp import casting
 from minpy.contrib.amp.converting import (
@@ -56,7 +58,7 @@ def init(
     conditional_fp32_ops: Sequence[tuple[str, str, Sequence[str]]] | None = None,
     fp32_ops: Sequence[str] | None = None,
 ) -> None:
-    """Turn mixed precision on: from now on, listed operators compute in float16, or in float32, whatever they are given.
+    """Turn mixed precision on: from now on, listed operators compute in float16, others in float32, whatever they get.
 
     On arrays and in graphs that are made from now on: call it before a network is hybridized or bound. Arrays of
     `mx.np` are not cast. A second call changes nothing.
@@ -193,7 +195,8 @@ def _scaler_of(function: str, trainer: Any) -> Any:
 def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
     """Multiply a loss by the trainer's loss scale; the trainer divides gradients by it at its next step.
 
-    It belongs inside `autograd.record()`, as the product is part of what is differentiated.
+    It belongs inside `autograd.record()`, as the product is part of what is differentiated. Gradients that overflow
+    inside are no warning: the trainer looks for them.
 
     Parameters
     ----------
@@ -230,10 +233,8 @@ def scale_loss(loss: Any, optimizer_or_trainer: Any) -> Iterator[Any]:
     scaler = _scaler_of("amp.scale_loss", optimizer_or_trainer)
     scale = scaler.loss_scale
     optimizer_or_trainer._scale = optimizer_or_trainer._amp_original_scale / scale
-    if isinstance(loss, (list, tuple)):
-        yield [one * scale for one in loss]
-    else:
-        yield loss * scale
+    with numpy.errstate(over="ignore", invalid="ignore"):
+        yield [one * scale for one in loss] if isinstance(loss, (list, tuple)) else loss * scale
 
 
 def unscale(optimizer_or_trainer: Any) -> None:

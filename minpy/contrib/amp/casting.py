@@ -1,8 +1,8 @@
 """What `amp.init` turns on: listed operators cast their inputs, on arrays and in graphs that are made from then on.
 
 While it is off it costs nothing. A listed operator becomes one of a class whose calls cast first, so that it does
-wherever it was imported; no other call is touched. Nodes of graphs get their casts where they are composed. The signs of
-arrays (`x ** 2`), which do not come by the operator, are exchanged. All that is undone by `turn_off`.
+wherever it was imported; no other call is touched. Nodes of graphs get their casts where they are composed. The signs
+of arrays (`x ** 2`), which do not come by the operator, are exchanged. All that is undone by `turn_off`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy
 
 from minpy.contrib.amp.lists.symbol_fp16 import LOSS_OUTPUT_FUNCTIONS
 from minpy.contrib.amp.policy import LOW, WIDE, WIDEST, Policy
+from minpy.core import dispatch
 from minpy.core.array import Array
 from minpy.core.exchanging import Exchange
 from minpy.core.operator import Operator
@@ -21,6 +22,7 @@ from minpy.core.state import state
 from minpy.custom.operator import PropOperator
 from minpy.graph.ir import Node, Value
 from minpy.ndarray import NDArray
+from minpy.ops.nn.class_log_probability import class_log_probability
 from minpy.ops.registry import OPERATORS
 from minpy.symbol import composing
 from minpy.symbol.naming import current_names, current_scope
@@ -33,6 +35,8 @@ _CAST, _MULTICAST, _SCALED = (
     OPERATORS["_contrib_gradientmultiplier"],
 )
 _FLOATS = (numpy.dtype("float16"), numpy.dtype("float32"))
+# Operators that stand for others which are listed.
+_STANDING_FOR = {class_log_probability: "log_softmax"}
 # The signs of arrays that are operators of the list for float32, or become so with a number on one side.
 _SIGNS = {"__pow__": "_power", "__rpow__": "_rpower_scalar", "__rtruediv__": "_rdiv_scalar"}
 
@@ -71,6 +75,8 @@ def turn_on(policy: Policy, loss_scale: Callable[[], float], warn: Callable[[str
         if operator is not None:
             names = _by_operator.setdefault(operator, [])
             names.append(name)
+    for operator, name in _STANDING_FOR.items():
+        _by_operator[operator] = [name]
     for operator, names in _by_operator.items():
         names.sort(key=lambda name: (name != operator.__name__, name))
         _listed.append((operator, type(operator)))
@@ -78,7 +84,7 @@ def turn_on(policy: Policy, loss_scale: Callable[[], float], warn: Callable[[str
     _Current.policy, _Current.loss_scale, _Current.warn = policy, staticmethod(loss_scale), staticmethod(warn)
     _exchange.put(composing, "cast_inputs", lambda before: _cast_symbols)
     if policy.place(["Custom"], {}) is not None:
-        _exchange.put(PropOperator, "__call__", _custom_call)
+        _exchange.put(dispatch, "call_on_arrays", _custom_call)
     for sign, kind in _SIGNS.items():
         if policy.place([kind], {}) == WIDE:
             _exchange.put(NDArray, sign, _wide_sign)
@@ -163,11 +169,12 @@ def _with_scaled_gradient(
 
 
 def _custom_call(call: Any) -> Any:
-    def casting_call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
-        place = None if _Current.policy is None else _Current.policy.place(["Custom"], attributes)
-        if place is not None:
-            arguments, attributes = _cast_arrays(place, arguments, attributes)
-        return call(operator, *arguments, **attributes)
+    def casting_call(operator: Any, inputs: Any, attributes: dict[str, Any]) -> Any:
+        if isinstance(operator, PropOperator) and _Current.policy is not None:
+            place = _Current.policy.place(["Custom"], attributes)
+            if place is not None:
+                inputs, _ = _cast_arrays(place, tuple(inputs), {})
+        return call(operator, inputs, attributes)
 
     return casting_call
 

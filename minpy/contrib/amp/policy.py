@@ -70,7 +70,8 @@ def _checked_conditions(what: str, argument: str, conditions: Any) -> list[tuple
         If there is no such operator.
     """
     found = []
-    for one in conditions if isinstance(conditions, (list, tuple)) else [None]:
+    given: list[Any] = list(conditions) if isinstance(conditions, (list, tuple)) else [None]
+    for one in given:
         whole = isinstance(one, (list, tuple)) and len(one) == 3 and isinstance(one[0], str) and isinstance(one[1], str)
         if not whole or isinstance(one[2], str) or not isinstance(one[2], Collection):
             raise ArgumentError(
@@ -89,9 +90,8 @@ def _require_operator(what: str, argument: str, name: str) -> None:
     try:
         find_operator(name)
     except ArgumentError:
-        raise ArgumentValueError(f"{what}: {argument} names {name!r}, which is no operator.{nearest(name, known)}") from (
-            None
-        )
+        text = f"{what}: {argument} names {name!r}, which is no operator.{nearest(name, known)}"
+        raise ArgumentValueError(text) from None
 
 
 def chosen(what: str, low: tuple[str, Any], wide: tuple[str, Any], conditional: tuple[str, Any]) -> Any:

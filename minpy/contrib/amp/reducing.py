@@ -12,8 +12,9 @@ import numpy
 
 from minpy.contrib.amp.policy import LOW, WIDE, WIDEST, Policy
 from minpy.core.errors import MXNetError
-from minpy.graph.inference import same_dtype
+from minpy.graph.inference import infer_dtypes
 from minpy.graph.ir import Node, Value
+from minpy.ops.inference.partial_shapes import same_dtype
 from minpy.ops.registry import OPERATORS
 from minpy.symbol import Symbol
 
@@ -30,8 +31,11 @@ def names_of(node: Node) -> list[str]:
 
 
 def parameters_in_low(symbol: Symbol, policy: Policy, excluded: Collection[str], data: Collection[str]) -> set[Node]:
-    """Return the variables that are no data, and are given to an operator that computes in float16: its parameters."""
-    found = set()
+    """Return the variables that can be in float16 themselves: parameters of operators that compute in it.
+
+    They are those whose dtype follows from that of data, if they are not cast.
+    """
+    found: set[Node] = set()
     for node in symbol.order:
         if node.operator is not None and node.name not in excluded and _place(node, policy) == LOW:
             states = {value.node for value in node.auxiliary_inputs()}
@@ -40,7 +44,15 @@ def parameters_in_low(symbol: Symbol, policy: Policy, excluded: Collection[str],
                 for value in node.inputs
                 if value.node.operator is None and value.node not in states and value.node.name not in data
             )
-    return found
+    while True:
+        order = reduced(symbol, policy, excluded, found).order
+        facts = {Value(node): _DTYPES[WIDE] for node in order if node.operator is None and node.name in data}
+        dtypes = infer_dtypes(order, [(facts, "data")]).known
+        names = {value.node.name for value, dtype in dtypes.items() if dtype == _DTYPES[LOW]}
+        kept = {node for node in found if node.name in names}
+        if len(kept) == len(found):
+            return found
+        found = kept
 
 
 def reduced(symbol: Symbol, policy: Policy, excluded: Collection[str], in_low: Collection[Node]) -> Symbol:
@@ -87,23 +99,26 @@ class _Reduction:
             inputs = [self._new(value) if value in states else self._in(LOW, value) for value in node.inputs]
         elif place == WIDE:
             inputs = [
-                self._new(value) if value in states or value.node.operator is None and one is None
+                self._new(value) if value in states or (value.node.operator is None and one is None)
                 else self._in(WIDE, value)
                 for value, one in zip(node.inputs, known, strict=True)
             ]  # fmt: skip
         elif place == WIDEST:
             inputs, outputs = self._in_widest(node, known)
         else:
-            inputs, outputs = [*map(self._new, node.inputs)], self._inferred(node, known)
+            pairs = zip(node.inputs, known, strict=True)
+            wide = [one or (WIDE if (value, WIDE) in self._casts else None) for value, one in pairs]
+            inputs, outputs = [*map(self._new, node.inputs)], self._inferred(node, wide)
         self._nodes[node] = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
         for index in range(len(node.output_names())):
             self._known[Value(node, index)] = outputs.get(index) if isinstance(outputs, Mapping) else outputs
 
     def _in_widest(self, node: Node, known: list[str | None]) -> tuple[list[Value], str | None]:
         """Return the inputs in one dtype, and which that is."""
-        if all(one == LOW or (value, LOW) in self._casts for value, one in zip(node.inputs, known, strict=True)):
+        places = [one or self._cast_to(value) for value, one in zip(node.inputs, known, strict=True)]
+        if all(one == LOW for one in places):
             return [self._in(LOW, value) for value in node.inputs], LOW
-        if None not in known:
+        if None not in places:
             return [self._in(WIDE, value) for value in node.inputs], WIDE
         name = f"{_name(node.inputs[0])}_amp_multicast"
         attributes = {"num_outputs": len(node.inputs)}
@@ -114,7 +129,7 @@ class _Reduction:
         """Return where the outputs of an operator are that computes in what it is given."""
         if not any(known):
             return {}
-        rule = node.operator.type_inference or same_dtype
+        rule: Any = node.operator.type_inference or same_dtype
         inputs = [None if one is None else _DTYPES[one] for one in known]
         outputs: list[Any] = [None] * len(node.output_names())
         attributes = {name: value for name, value in node.attributes.items() if name != "training"}
@@ -123,6 +138,10 @@ class _Reduction:
         except MXNetError:  # of two dtypes: it is known when they are all known
             return {}
         return {index: None if dtype is None else _KNOWN.get(dtype) for index, dtype in enumerate(found)}
+
+    def _cast_to(self, value: Value) -> str | None:
+        """Return what a value was cast to before."""
+        return next((place for place in (WIDE, LOW) if (value, place) in self._casts), None)
 
     def _new(self, value: Value) -> Value:
         return Value(self._nodes[value.node], value.index)
@@ -138,9 +157,76 @@ class _Reduction:
         return self._casts[value, place]
 
 
-# The operators whose outputs have no names of their own in MXNet, so that casts are called after their numbers, are all
-# but these: layers, and arithmetic that it registered as they are.
-_NAMED: frozenset[str] = frozenset()
+# The operators whose outputs have names in MXNet: casts are called after these, and after numbers for all others.
+_NAMED = frozenset(
+    [
+        "Activation",
+        "BatchNorm",
+        "BilinearSampler",
+        "Concat",
+        "Convolution",
+        "Correlation",
+        "Crop",
+        "Custom",
+        "Deconvolution",
+        "Dropout",
+        "FullyConnected",
+        "GridGenerator",
+        "GroupNorm",
+        "InstanceNorm",
+        "L2Normalization",
+        "LRN",
+        "LayerNorm",
+        "LeakyReLU",
+        "MakeLoss",
+        "Pad",
+        "Pooling",
+        "Pooling_v1",
+        "RNN",
+        "ROIPooling",
+        "SVMOutput",
+        "SequenceLast",
+        "SequenceMask",
+        "SequenceReverse",
+        "SliceChannel",
+        "SoftmaxActivation",
+        "SoftmaxOutput",
+        "SpatialTransformer",
+        "SwapAxis",
+        "UpSampling",
+        "_contrib_BatchNormWithReLU",
+        "_contrib_DeformableConvolution",
+        "_contrib_DeformablePSROIPooling",
+        "_contrib_ModulatedDeformableConvolution",
+        "_contrib_MultiBoxDetection",
+        "_contrib_MultiBoxPrior",
+        "_contrib_MultiBoxTarget",
+        "_contrib_MultiProposal",
+        "_contrib_PSROIPooling",
+        "_contrib_Proposal",
+        "_contrib_ROIAlign",
+        "_contrib_RROIAlign",
+        "_contrib_SyncBatchNorm",
+        "_contrib_count_sketch",
+        "_contrib_fft",
+        "_contrib_ifft",
+        "_contrib_interleaved_matmul_encdec_qk",
+        "_contrib_interleaved_matmul_encdec_valatt",
+        "_contrib_interleaved_matmul_selfatt_qk",
+        "_contrib_interleaved_matmul_selfatt_valatt",
+        "_rnn_param_concat",
+        "col2im",
+        "concat",
+        "elemwise_add",
+        "im2col",
+        "make_loss",
+        "pad",
+        "softmax",
+        "softmin",
+        "split",
+        "swapaxes",
+    ]
+)
 
 
 def _name(value: Value) -> str:

@@ -2,8 +2,8 @@
 
 Both ways give the same sums of the same products; measured numbers are in docs/performance.md.
 
-Of float16 a product is computed in float32, and rounded once. NumPy's own adds up in float16, which loses all terms below
-a 2048th of the sum, and it has no BLAS for it: it takes a hundred times as long.
+Of float16 a product is computed in float32, and rounded once. NumPy's own adds up in float16, which loses all terms
+below a 2048th of the sum, and it has no BLAS for it: it takes a hundred times as long.
 """
 
 from __future__ import annotations

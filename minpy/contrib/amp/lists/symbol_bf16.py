@@ -6,6 +6,7 @@ They say what those for float16 do, with more operators in float32, as bfloat16 
 from __future__ import annotations
 
 from minpy.contrib.amp.lists import symbol_fp16 as _fp16
+from minpy.namespaces import listing, missing
 
 __all__ = [
     "BF16_FP32_FUNCS",
@@ -16,12 +17,15 @@ __all__ = [
     "LOSS_OUTPUT_FUNCTIONS",
     "WIDEST_TYPE_CASTS",
 ]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.contrib.amp.lists.symbol_bf16", "list", __all__)
 
 BF16_FUNCS: list[str] = ["Convolution", "FullyConnected"]
 
 # In the dtype that they are given.
 BF16_FP32_FUNCS: list[str] = [
-    *"abs _add BatchNorm BatchNormWithReLU clip Concat concat LRN Pooling relu shuffle _shuffle sqrt square tanh".split(),
+    "abs", "_add", "BatchNorm", "BatchNormWithReLU", "clip", "Concat", "concat", "LRN", "Pooling", "relu", "shuffle",
+    "_shuffle", "sqrt", "square", "tanh",
 ]  # fmt: skip
 
 # Inputs that stay in float32, by position: '' is data, which does not.

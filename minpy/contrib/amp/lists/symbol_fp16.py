@@ -1,10 +1,14 @@
 """The lists for float16: in which precision an operator computes when mixed precision is on.
 
-The names are MXNet's; as sets the lists are its own, as far as the operators exist here. Why an operator stands where it
-does is said at each group.
+The names are MXNet's; as sets the lists are its own, as far as the operators exist here. Why an operator stands where
+it does is said at each group.
 """
 
+# ruff: noqa: SIM905 - two hundred names in quotes are no easier to read
+
 from __future__ import annotations
+
+from minpy.namespaces import listing, missing
 
 __all__ = [
     "CONDITIONAL_FP32_FUNCS",
@@ -14,6 +18,8 @@ __all__ = [
     "LOSS_OUTPUT_FUNCTIONS",
     "WIDEST_TYPE_CASTS",
 ]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.contrib.amp.lists.symbol_fp16", "list", __all__)
 
 # In float16: layers that are products with parameters. That is most of the time and memory of a network, and products
 # add up in float32.
@@ -172,7 +178,7 @@ CONDITIONAL_FP32_FUNCS: list[tuple[str, str, list[str]]] = [
     ("LeakyReLU", "act_type", ["elu", "selu"]),
 ]
 
-# Layers that carry a loss, whose gradient does not depend on what comes from above: so it is they that are to be scaled.
+# Layers that carry a loss. Their gradient does not depend on what comes from above: so it is they that are scaled.
 LOSS_OUTPUT_FUNCTIONS: list[str] = [
     "SoftmaxOutput",
     "LinearRegressionOutput",
