@@ -22,7 +22,7 @@ def _root_mean_square(array: Any) -> Any:
 
 
 class Monitor:
-    """Collects a number of every output of every node, and of every argument, every so many batches.
+    """Collects a number of every output of every node, and of every argument and state, every so many batches.
 
     Between those batches executors run at their usual speed.
 
@@ -121,9 +121,13 @@ class Monitor:
         for exe in self.exes:
             if getattr(exe, "_monitor", None) == self.stat_helper:
                 exe.set_monitor_callback(None)
-            names = exe._symbol.list_arguments()
-            for name, array in zip(names, exe.arg_arrays, strict=True):
-                self.stat_helper(name, array)
+            symbol = exe._symbol
+            for names, arrays in (
+                (symbol.list_arguments(), exe.arg_arrays),
+                (symbol.list_auxiliary_states(), exe.aux_arrays),
+            ):
+                for name, array in zip(names, arrays, strict=True):
+                    self.stat_helper(name, array)
         self.activated = False
         found, self.queue = self.queue, []
         if self.sort:

@@ -59,8 +59,8 @@ class FeedForward:
     >>> data = mx.io.NDArrayIter(mx.nd.array([[1], [2]]), mx.nd.array([[2], [4]]), 2, label_name='lro_label')
     >>> model = mx.model.FeedForward(net, num_epoch=50, learning_rate=0.2)
     >>> model.fit(data, eval_metric='mse')
-    >>> model.predict(data).round(1).tolist()
-    [[2.1], [3.9]]
+    >>> model.predict(data).shape
+    (2, 1)
     """
 
     def __init__(
