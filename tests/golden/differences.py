@@ -905,7 +905,7 @@ LAYERS = [
     ),
 ]
 
-MODULES = [
+TRAINING_MODULES = [
     Difference(
         "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and moving "
         "BatchNorm's statistics.",
