@@ -1,8 +1,9 @@
 """`mx.io`: iterators over data, batch by batch.
 
 `batches` has what they give, `base` what each answers, `ndarray_iter` batches of arrays in memory, `wrapping` iterators
-over iterators. Over files are `text_files` and `mnist`; `mxdata_iter` is their face, and `rounds` says which instances a
-batch has.
+over iterators. Over files are `text_files`, `mnist` and `picture_iterators`; `mxdata_iter` is their face, and `rounds` says which
+instances a batch has. Pictures come from `record_files`, are made ready by `augmenting` and `normalizing`, and put together
+by `picture_batches`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,11 @@ from minpy.io.io import (
     DataBatch,
     DataDesc,
     DataIter,
+    ImageRecordInt8Iter,
+    ImageRecordIter,
+    ImageRecordIter_v1,
+    ImageRecordUInt8Iter,
+    ImageRecordUInt8Iter_v1,
     LibSVMIter,
     MNISTIter,
     MXDataIter,
@@ -27,6 +33,11 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
     "LibSVMIter",
     "MNISTIter",
     "MXDataIter",

@@ -7,6 +7,13 @@ from minpy.io.batches import DataBatch, DataDesc
 from minpy.io.mnist import MNISTIter
 from minpy.io.mxdata_iter import MXDataIter
 from minpy.io.ndarray_iter import NDArrayIter
+from minpy.io.picture_iterators import (
+    ImageRecordInt8Iter,
+    ImageRecordIter,
+    ImageRecordIter_v1,
+    ImageRecordUInt8Iter,
+    ImageRecordUInt8Iter_v1,
+)
 from minpy.io.text_files import CSVIter, LibSVMIter
 from minpy.io.wrapping import PrefetchingIter, ResizeIter
 from minpy.namespaces import listing, missing
@@ -16,6 +23,11 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
     "LibSVMIter",
     "MNISTIter",
     "MXDataIter",
