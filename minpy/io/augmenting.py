@@ -1,7 +1,7 @@
 """How `ImageRecordIter` changes a picture before it is part of a batch.
 
 All chance is in numbers between 0 and 1 that are drawn for a picture beforehand: which thread works on it, and when,
-makes no difference. Pictures have blue first here, as MXNet's have, whose weights of the colours are in that order, too.
+makes no difference. Pictures have blue first here, as MXNet's, whose weights of colours stand in that order, too.
 """
 
 from __future__ import annotations
@@ -31,9 +31,7 @@ _LUMA = numpy.array([0.299, 0.587, 0.114], "float32")
 # The principal components of the colours of ImageNet, blue first, with their deviations: Krizhevsky, Sutskever, Hinton,
 # ImageNet Classification with Deep Convolutional Neural Networks, 2012, section 4.1.
 _DEVIATIONS = numpy.array([55.46, 4.794, 1.148])
-_COMPONENTS = numpy.array(
-    [[-0.5836, -0.6948, 0.4203], [-0.5808, -0.0045, -0.8140], [-0.5675, 0.7192, 0.4009]]
-)
+_COMPONENTS = numpy.array([[-0.5836, -0.6948, 0.4203], [-0.5808, -0.0045, -0.8140], [-0.5675, 0.7192, 0.4009]])
 _ORDERS = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
 _LIMITS = numpy.array([180, 255, 255])
 
@@ -42,8 +40,8 @@ def require_interpolation(function: str, method: int) -> None:
     """Raise an error for a method of interpolation that there is not."""
     if method not in (0, 1, 2, 3, 4, _AUTOMATIC, _RANDOM):
         raise ArgumentValueError(
-            f"{function}: inter_method is {method}; expected 0 (nearest), 1 (bilinear), 2 (cubic), 3 (area), 4 (Lanczos), "
-            "9 (by the sizes) or 10 (at random)."
+            f"{function}: inter_method is {method}; expected 0 (nearest), 1 (bilinear), 2 (cubic), 3 (area), "
+            "4 (Lanczos), 9 (by the sizes) or 10 (at random)."
         )
 
 
@@ -116,14 +114,14 @@ class Augmenter:
             self.crop_sizes = given.min_crop_size, given.max_crop_size
             if not 0 < given.min_crop_size <= given.max_crop_size:
                 raise ArgumentValueError(
-                    f"{function}: min_crop_size is {given.min_crop_size} and max_crop_size {given.max_crop_size}; expected "
-                    "0 < min_crop_size <= max_crop_size."
+                    f"{function}: min_crop_size is {given.min_crop_size} and max_crop_size {given.max_crop_size}; "
+                    "expected 0 < min_crop_size <= max_crop_size."
                 )
 
-    def _resized(self, image: numpy.ndarray, width: int, height: int, u: Any, told: tuple[int, int]) -> numpy.ndarray:
-        size = image.shape[1], image.shape[0]
-        method = chosen_interpolation(self.given.inter_method, u[INTERPOLATION], size, told)
-        return resize(image, width, height, method)
+    def _fitted(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
+        """Return an image in the target's size."""
+        size, target = (image.shape[1], image.shape[0]), (self.width, self.height)
+        return resize(image, *target, chosen_interpolation(self.given.inter_method, u[INTERPOLATION], size, target))
 
     def _ratio(self, number: float) -> float:
         given = self.given
@@ -173,7 +171,7 @@ class Augmenter:
             least, most = self.crop_sizes
             if min(height, width) < most:
                 raise ArgumentValueError(
-                    f"it is {width} wide and {height} high; max_crop_size {most} needs more. Use resize, or a smaller one"
+                    f"it is {width} wide and {height} high, and max_crop_size is {most}. Use resize, or a smaller one"
                 )
             side = least + _integer(u[CROP_SIZE], most - least)
             x, y = width - side, height - side
@@ -181,13 +179,15 @@ class Augmenter:
                 x, y = _integer(u[X], x), _integer(u[Y], y)
             else:
                 x, y = x // 2, y // 2
-            return self._resized(image[y : y + side, x : x + side], *target, u, target)
-        if height < self.height:
-            image = self._resized(image, int(self.height / height * width), self.height, u, target)
-            height, width = image.shape[:2]
-        if width < self.width:
-            image = self._resized(image, self.width, int(self.width / width * height), u, target)
-            height, width = image.shape[:2]
+            return self._fitted(image[y : y + side, x : x + side], u)
+        if height < self.height or width < self.width:
+            method = chosen_interpolation(given.inter_method, u[INTERPOLATION], (width, height), target)
+            if height < self.height:
+                image = resize(image, int(self.height / height * width), self.height, method)
+                height, width = image.shape[:2]
+            if width < self.width:
+                image = resize(image, self.width, int(self.width / width * height), method)
+                height, width = image.shape[:2]
         x, y = width - self.width, height - self.height
         if given.rand_crop and not given.random_resized_crop:
             x, y = _integer(u[X], x), _integer(u[Y], y)
@@ -209,8 +209,7 @@ class Augmenter:
                 piece = piece[::-1]
             if 0 < piece[0] <= width and 0 < piece[1] <= height:
                 x, y = _integer(across, width - piece[0]), _integer(down, height - piece[1])
-                target = self.width, self.height
-                return self._resized(image[y : y + piece[1], x : x + piece[0]], *target, u, target)
+                return self._fitted(image[y : y + piece[1], x : x + piece[0]], u)
         return None
 
     def _recoloured(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from minpy.io.base import DataIter
 from minpy.io.batches import DataBatch, DataDesc
+from minpy.io.box_iterators import ImageDetRecordIter
 from minpy.io.mnist import MNISTIter
 from minpy.io.mxdata_iter import MXDataIter
 from minpy.io.ndarray_iter import NDArrayIter
@@ -23,6 +24,7 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
+    "ImageDetRecordIter",
     "ImageRecordInt8Iter",
     "ImageRecordIter",
     "ImageRecordIter_v1",

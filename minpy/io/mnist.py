@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import os
 import struct
 import zlib
 from collections.abc import Generator
@@ -42,7 +41,9 @@ def _read_idx(path: str, dimensions: int) -> numpy.ndarray:
     """Return the array of unsigned bytes in an idx file."""
     content = _content(path)
     if len(content) < 4 or content[:2] != b"\0\0":
-        raise FileFormatError(f"MNISTIter: {path!r} begins with {content[:4]!r}; an idx file begins with two zero bytes.")
+        raise FileFormatError(
+            f"MNISTIter: {path!r} begins with {content[:4]!r}; an idx file begins with two zero bytes."
+        )
     if content[2] != _UNSIGNED_BYTES or content[3] != dimensions:
         raise FileFormatError(
             f"MNISTIter: {path!r} says that it has elements of type {content[2]} in {content[3]} dimensions; expected "
@@ -101,7 +102,7 @@ _TABLE = {
 }
 
 
-def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
+def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator over gray pictures and labels in two files of the MNIST database's format, idx.
 
     Files that are packed by gzip are read as well. The values of the pictures are multiples of 1/256.
@@ -160,7 +161,7 @@ def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
     images, labels = _read_idx(given.image, 3), _read_idx(given.label, 1)
     if len(images) != len(labels):
         raise FileFormatError(
-            f"MNISTIter: {os.fspath(given.image)!r} has {len(images)} pictures, and {given.label!r} has {len(labels)} labels."
+            f"MNISTIter: {given.image!r} has {len(images)} pictures, and {given.label!r} has {len(labels)} labels."
         )
     order = numpy.arange(len(images))
     if given.shuffle:

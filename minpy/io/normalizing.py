@@ -43,9 +43,11 @@ class Normalizer:
     given : SimpleNamespace
         The iterator's arguments.
     dtype : dtype
+    is_random : bool
+        Whether contrast and illumination are random.
     """
 
-    def __init__(self, given: SimpleNamespace, dtype: Any) -> None:
+    def __init__(self, given: SimpleNamespace, dtype: Any, is_random: bool = True) -> None:
         channels = given.data_shape[0]
         self.dtype = numpy.dtype(dtype)
         names = "rgba"[:channels]
@@ -53,12 +55,14 @@ class Normalizer:
         mean = numpy.array([getattr(given, f"mean_{name}") for name in names], "float32").reshape(-1, 1, 1)
         std = numpy.array([getattr(given, f"std_{name}") or 1 for name in names], "float32").reshape(-1, 1, 1)
         if (std <= 0).any():
-            raise ArgumentValueError(f"std_r, std_g, std_b, std_a are {std.ravel().tolist()}; expected positive numbers.")
+            raise ArgumentValueError(
+                f"std_r, std_g, std_b, std_a are {std.ravel().tolist()}; expected positive numbers."
+            )
         self.mean = mean if mean.any() else None
         factor = numpy.float32(given.scale) / std
         self.factor = factor if (factor != 1).any() else None
-        self.contrast = getattr(given, "max_random_contrast", 0.0)
-        self.illumination = getattr(given, "max_random_illumination", 0.0)
+        self.contrast = given.max_random_contrast if is_random else 0.0
+        self.illumination = given.max_random_illumination if is_random else 0.0
 
     def __call__(self, pixels: numpy.ndarray, u: numpy.ndarray, out: numpy.ndarray) -> None:
         """Write the numbers of pictures.

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy
 
-from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError, ShapeError
+from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError
 from minpy.io.mxdata_iter import Loaded
 from minpy.io.normalizing import Normalizer
 from minpy.io.record_files import Header, RecordFiles
@@ -72,13 +72,14 @@ class LabelReader:
             found = self.listed.get(header.id)
             if found is None:
                 raise FileFormatError(
-                    f"{self.function}: {self.records.name(number)} has the id {header.id}, for which there is no label in "
-                    f"{self.list_path!r}."
+                    f"{self.function}: {self.records.name(number)} has the id {header.id}, for which there is no label "
+                    f"in {self.list_path!r}."
                 )
             label, source = found, f"{self.list_path!r} has"
         if self.width >= 0 and len(label) != self.width:
             raise FileFormatError(
-                f"{self.function}: {self.records.name(number)}: {source} {len(label)} labels; label_width is {self.width}."
+                f"{self.function}: {self.records.name(number)}: {source} {len(label)} labels; label_width is "
+                f"{self.width}."
             )
         return label
 
@@ -122,14 +123,11 @@ class PictureBatches:
         self._labels, self._work, self._normalizer = labels, work, normalizer
         self._numbers = records.part(given.num_parts, given.part_index)
         require_batch_size(function, self.batch_size, len(self._numbers), given.round_batch)
-        channels = given.data_shape[0]
-        if channels not in _FLAGS:
-            raise ShapeError(f"{function}: data_shape is {given.data_shape}; expected 1, 3 or 4 channels.")
         if given.preprocess_threads < 1:
             raise ArgumentValueError(
                 f"{function}: preprocess_threads is {given.preprocess_threads}; expected at least 1."
             )
-        self._flag = _FLAGS[channels]
+        self._flag = _FLAGS[given.data_shape[0]]
         self._label_shape = label_shape
         self._seed = given.seed % 2**63
         seed_aug = getattr(given, "seed_aug", None)
@@ -152,9 +150,7 @@ class PictureBatches:
         self.records.close()
 
     def _shuffled(self, number: int) -> numpy.ndarray:
-        return numpy.random.Generator(numpy.random.PCG64([self._seed, _ORDERS, number])).permutation(
-            len(self._numbers)
-        )
+        return numpy.random.Generator(numpy.random.PCG64([self._seed, _ORDERS, number])).permutation(len(self._numbers))
 
     def epoch(self, place: Place) -> Generator[Loaded, None, None]:
         """Yield the batches of an epoch."""
@@ -193,7 +189,9 @@ class PictureBatches:
         futures = []
         for start in range(0, count, self._group):
             part = slice(start, min(start + self._group, count))
-            futures.append(self._pool.submit(self._filled, numbers[part], u[part], data[part], label[part], index[part]))
+            futures.append(
+                self._pool.submit(self._filled, numbers[part], u[part], data[part], label[part], index[part])
+            )
         return turn, (data, label, index), futures
 
     def _filled(
@@ -237,11 +235,13 @@ class PictureBatches:
         try:
             image = decode(content, self._flag, to_rgb=False)
         except ArgumentError as error:
-            raise FileFormatError(f"{self.function}: {self.records.name(number)}: its picture is damaged: {error}") from error
+            raise FileFormatError(
+                f"{self.function}: {self.records.name(number)}: its picture is damaged: {error}"
+            ) from error
         if self._flag < 0 and image.shape[2] != 4:
             raise FileFormatError(
-                f"{self.function}: {self.records.name(number)}: its picture has {image.shape[2]} channels; data_shape asks "
-                "for 4."
+                f"{self.function}: {self.records.name(number)}: its picture has {image.shape[2]} channels; data_shape "
+                "asks for 4."
             )
         return image if image.dtype == numpy.uint8 else (image >> 8).astype("uint8")
 

@@ -110,10 +110,16 @@ class _Pictures:
         return self.augmenter(image, u), label
 
 
+def require_picture_shape(function: str, shape: tuple[int, ...]) -> None:
+    """Raise an error unless a shape is one of pictures."""
+    if len(shape) != 3 or shape[0] not in (1, 3, 4):
+        raise ShapeError(
+            f"{function}: data_shape is {shape}; expected (channels, height, width), of 1, 3 or 4 channels."
+        )
+
+
 def opened(function: str, given: SimpleNamespace) -> tuple[RecordFiles, LabelReader]:
     """Return the records of an iterator, and what finds their labels."""
-    if len(given.data_shape) != 3:
-        raise ShapeError(f"{function}: data_shape is {given.data_shape}; expected (channels, height, width).")
     if not given.path_imgrec:
         raise ArgumentValueError(f"{function}: path_imgrec is empty; expected the name of a RecordIO file.")
     listed = label_list(function, given.path_imglist) if given.path_imglist else None
@@ -132,6 +138,7 @@ def with_mean(function: str, given: SimpleNamespace, normalizer: Normalizer, sou
 
 def _made(function: str, args: tuple[Any, ...], kwargs: dict[str, Any], dtype: str) -> MXDataIter:
     given = parsed(function, _CLASSIFICATION, args, kwargs)
+    require_picture_shape(function, given.data_shape)
     if given.label_width < 1:
         raise ArgumentValueError(f"{function}: label_width is {given.label_width}; expected at least 1.")
     normalizer = Normalizer(given, given.dtype or dtype)
@@ -142,11 +149,11 @@ def _made(function: str, args: tuple[Any, ...], kwargs: dict[str, Any], dtype: s
     return MXDataIter(source, given.data_name, given.label_name)
 
 
-def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
+def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator over pictures in a RecordIO file, as `im2rec` or `recordio.pack_img` make them.
 
-    Pictures are decoded and augmented by threads, ahead of who reads them, and given in order. What is random depends on
-    the seed alone, not on the threads. A picture is resized, turned, padded, cut to the target's size, its colours are
+    Pictures are decoded and augmented by threads, ahead of who reads them, and given in order. What is random depends
+    on the seed alone, not on the threads. A picture is resized, turned, padded, cut to the target's size, its colours are
     changed, it is mirrored, and its numbers are normalized; each only if its arguments ask for it.
 
     Parameters
@@ -163,8 +170,8 @@ def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
         How many labels a picture has.
     batch_size : int
     round_batch : bool
-        Whether the last batch is filled up with the first pictures, with which the next epoch does not begin then. Else
-        it is filled up with zeros. `pad` says how many that are.
+        Whether the last batch is filled up with the first pictures, with which the next epoch does not begin then.
+        Else it is filled up with zeros. `pad` says how many that are.
     shuffle : bool
         Whether each epoch has an order of its own.
     seed, seed_aug : int
@@ -208,8 +215,8 @@ def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
     mean_img : str
         The file of a mean picture that is subtracted instead; it is made if it is not there.
     max_random_contrast, max_random_illumination : float
-        A value becomes `(value - mean) * contrast + illumination` before it is scaled, with a contrast of at most so much
-        from 1, and an illumination of at most so much from 0.
+        A value becomes `(value - mean) * contrast + illumination` before it is scaled, with a contrast at most so far
+        from 1, and an illumination at most so far from 0.
     data_name, label_name : str
     verbose, device_id, ctx, aug_seq, shuffle_chunk_size, shuffle_chunk_seed, name
         Without effect.
@@ -249,7 +256,7 @@ def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
     return _made("ImageRecordIter", args, kwargs, "float32")
 
 
-def ImageRecordUInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
+def ImageRecordUInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator as `ImageRecordIter` does, whose data are of uint8: `ImageRecordIter(dtype='uint8')`.
 
     Parameters
@@ -264,7 +271,7 @@ def ImageRecordUInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
     return _made("ImageRecordUInt8Iter", args, kwargs, "uint8")
 
 
-def ImageRecordInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
+def ImageRecordInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator as `ImageRecordIter` does, whose data are of int8: `ImageRecordIter(dtype='int8')`.
 
     Parameters
@@ -279,7 +286,7 @@ def ImageRecordInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
     return _made("ImageRecordInt8Iter", args, kwargs, "int8")
 
 
-def ImageRecordIter_v1(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
+def ImageRecordIter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return what `ImageRecordIter` returns: the name of an older iterator.
 
     Parameters
@@ -294,7 +301,7 @@ def ImageRecordIter_v1(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
     return _made("ImageRecordIter_v1", args, kwargs, "float32")
 
 
-def ImageRecordUInt8Iter_v1(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
+def ImageRecordUInt8Iter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return what `ImageRecordUInt8Iter` returns: the name of an older iterator.
 
     Parameters

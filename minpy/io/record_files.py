@@ -61,8 +61,8 @@ class RecordFiles:
         places = []
         self._sizes = []
         for number, one in enumerate(self.paths):
-            self._sources.append(RecordSource(one))
             self._files.append(self._open(one))
+            self._sources.append(RecordSource(one))
             self._sizes.append(os.fstat(self._files[-1]).st_size)
             found = self._read_index(index) if index else self._scanned(number)
             places += [(number, offset) for offset in found]
@@ -139,8 +139,8 @@ class RecordFiles:
             offset = int(fields[1])
             if offset >= self._sizes[-1]:
                 raise FileFormatError(
-                    f"{self.function}: {path!r}, line {number}: offset {offset}; {self.paths[-1]!r} has {self._sizes[-1]} "
-                    "bytes. The index belongs to another file, or the file was cut short."
+                    f"{self.function}: {path!r}, line {number}: offset {offset}; {self.paths[-1]!r} has "
+                    f"{self._sizes[-1]} bytes. The index belongs to another file, or the file was cut short."
                 )
             found.append(offset)
         return sorted(found)
@@ -189,6 +189,14 @@ class RecordFiles:
             raise FileFormatError(f"{self.function}: {self.name(number)}: the file ends there.")
         return record[0]
 
+    def label_count(self, number: int) -> int:
+        """Return how many labels a record has, without reading the picture."""
+        where, offset = self._places[number].tolist()
+        piece = self._pread(self._files[where], 12, offset)
+        if len(piece) == 12 and _HEAD.unpack_from(piece)[0] == _MAGIC:
+            return max(int.from_bytes(piece[8:12], "little"), 1)
+        return len(self.unpacked(number)[0].label)
+
     def unpacked(self, number: int) -> tuple[Header, memoryview]:
         """Return header and picture of a record.
 
@@ -200,16 +208,16 @@ class RecordFiles:
         content = self.read(number)
         if len(content) < 24:
             raise FileFormatError(
-                f"{self.function}: {self.name(number)} has {len(content)} bytes; the header of a picture has 24. Was it "
-                "written by recordio.pack_img, or im2rec?"
+                f"{self.function}: {self.name(number)} has {len(content)} bytes; the header of a picture has 24. Was "
+                "it written by recordio.pack_img, or im2rec?"
             )
         count, label, identity, _ = _HEADER.unpack_from(content)
         if not count:
             return Header(numpy.array([label], "float32"), identity, False), memoryview(content)[24:]
         if len(content) < 24 + 4 * count:
             raise FileFormatError(
-                f"{self.function}: {self.name(number)} says that it has {count} labels, of 4 bytes each; behind its header "
-                f"are {len(content) - 24} bytes."
+                f"{self.function}: {self.name(number)} says that it has {count} labels, of 4 bytes each; behind its "
+                f"header are {len(content) - 24} bytes."
             )
         labels = numpy.frombuffer(content, "<f4", count, 24).astype("float32", copy=False)
         return Header(labels, identity, True), memoryview(content)[24 + 4 * count :]
@@ -242,7 +250,7 @@ def label_list(function: str, path: str) -> dict[int, numpy.ndarray]:
             found[int(float(fields[0]))] = labels
         except (ValueError, OverflowError) as error:
             raise FileFormatError(
-                f"{function}: {path!r}, line {number}: {line[:60]!r}; expected an id, labels and a path, with tabs between: "
-                f"{error}."
+                f"{function}: {path!r}, line {number}: {line[:60]!r}; expected an id, labels and a path, with tabs "
+                f"between: {error}."
             ) from error
     return found

@@ -28,8 +28,8 @@ class Turn(NamedTuple):
 class Rounds:
     """The batches of epochs.
 
-    With `round_batch` the last batch of an epoch is filled up with the first instances of the next round, with which the
-    next epoch does not begin then. Else it has fewer instances.
+    With `round_batch` the last batch of an epoch is filled up with the first instances of the next round, with which
+    the next epoch does not begin then. Else it has fewer instances.
 
     Parameters
     ----------

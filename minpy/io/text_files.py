@@ -123,7 +123,7 @@ _CSV = {
 }
 
 
-def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
+def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator over the lines of a CSV file: numbers, separated by commas.
 
     Parameters
@@ -181,7 +181,8 @@ def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
         label = _read_csv("CSVIter", given.label_csv, given.label_shape, "label_shape", dtype)
         if len(label) < len(data):
             raise FileFormatError(
-                f"CSVIter: {given.data_csv!r} has {len(data)} instances, and {given.label_csv!r} has {len(label)} labels."
+                f"CSVIter: {given.data_csv!r} has {len(data)} instances, and {given.label_csv!r} has {len(label)} "
+                "labels."
             )
         label = label[: len(data)].reshape(len(data), *shape)
     source = _Instances("CSVIter", data, label, given.batch_size, given.round_batch)
@@ -213,8 +214,8 @@ def _read_libsvm(
                 column = int(position)
                 if not 0 <= column < width:
                     raise FileFormatError(
-                        f"LibSVMIter: {file!r}, line {number}: there is an index {column}; indices begin with 0, and the "
-                        f"shape has {width} columns."
+                        f"LibSVMIter: {file!r}, line {number}: there is an index {column}; indices begin with 0, and "
+                        f"the shape has {width} columns."
                     )
                 row[column] = float(value) if value else 1.0
         except FileFormatError:
@@ -247,7 +248,7 @@ def require_part(function: str, num_parts: int, part_index: int) -> None:
         )
 
 
-def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
+def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator over a file in LibSVM's format: a label, and `index:value` of what is not 0, a line.
 
     Indices begin with 0. The batches are dense arrays, as there are no sparse ones.
@@ -321,7 +322,8 @@ def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:  # noqa: N802
         for number, one in enumerate(before):
             if len(one) != width:
                 raise FileFormatError(
-                    f"LibSVMIter: {given.data_libsvm!r}: instance {number} has {len(one)} labels; label_shape is ({width},)."
+                    f"LibSVMIter: {given.data_libsvm!r}: instance {number} has {len(one)} labels; label_shape is "
+                    f"({width},)."
                 )
         label = numpy.array(before, "float32").reshape((len(data),) if width == 1 else (len(data), width))
     dtype = numpy.dtype(given.dtype or "float32")

@@ -153,7 +153,7 @@ def _stop(readers: Sequence[_Reader]) -> None:
 class PrefetchingIter(DataIter):
     """One or several iterators, each read a batch ahead by a thread. Of several, the batches are put together.
 
-    What an iterator raises is raised where its batch is asked for, once; after `reset` it goes on.
+    What an iterator raises is raised where its batch is asked for, until `reset`.
 
     Parameters
     ----------
@@ -261,8 +261,8 @@ class PrefetchingIter(DataIter):
             if any(batch is not None for batch in batches):
                 ended = [position for position, batch in enumerate(batches) if batch is None]
                 raise MXNetError(
-                    f"PrefetchingIter: of {self.n_iter} iterators, number {', '.join(map(str, ended))} has ended, and the "
-                    "others have not. Give them equally many batches, with ResizeIter for example."
+                    f"PrefetchingIter: of {self.n_iter} iterators, number {', '.join(map(str, ended))} has ended, and "
+                    "the others have not. Give them equally many batches, with ResizeIter for example."
                 )
             return False
         pads = [batch.pad for batch in batches]
