@@ -1,9 +1,10 @@
 """`mx.io`: iterators over data, batch by batch.
 
 `batches` has what they give, `base` what each answers, `ndarray_iter` batches of arrays in memory, `wrapping` iterators
-over iterators. Over files are `text_files`, `mnist`, `picture_iterators` and `box_iterators`; `mxdata_iter` is their face,
-`parameters` checks their arguments, and `rounds` says which instances a batch has. Pictures come from `record_files`, are
-made ready by `augmenting`, `box_augmenting` and `normalizing`, and put together by `picture_batches`.
+over iterators. Over files are `text_files`, `mnist`, `picture_iterators` and `box_iterators`; `mxdata_iter` is their
+face, `parameters` checks their arguments, and `rounds` says which instances a batch has. Pictures come from
+`record_files`, are made ready by `augmenting`, `box_augmenting` and `normalizing`, and put together by
+`picture_batches`.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ class Augmenter:
             hue, light, saturation = (int(part * width) for part, width in zip(pairs, widths, strict=True))
             image = coloured(image, (hue, light, saturation))
         if given.pca_noise > 0 and not is_gray:
-            pairs = u[NOISE : NOISE + 6]
+            pairs = numpy.array(u[NOISE : NOISE + 6])
             # Normally distributed: Box and Muller, A Note on the Generation of Random Normal Deviates, 1958.
             normal = numpy.sqrt(-2 * numpy.log1p(-pairs[:3])) * numpy.cos(2 * math.pi * pairs[3:])
             noise = _COMPONENTS @ (normal * given.pca_noise * _DEVIATIONS)
@@ -252,7 +252,7 @@ class Augmenter:
         ----------
         image : numpy.ndarray
             Of shape (height, width, channels), of uint8, blue first.
-        u : numpy.ndarray
+        u : list of float
             The picture's numbers.
         """
         given = self.given

@@ -46,8 +46,8 @@ def require_boxes(label: numpy.ndarray) -> tuple[int, int]:
     """
     if len(label) < _SHORTEST:
         raise ArgumentValueError(
-            f"its label has {len(label)} numbers; expected at least {_SHORTEST}: 2 (the length of the head), the length of "
-            "an object, and objects (class, left, top, right, bottom)"
+            f"its label has {len(label)} numbers; expected at least {_SHORTEST}: 2 (the length of the head), the "
+            "length of an object, and objects (class, left, top, right, bottom)"
         )
     head, width = (int(number) if 0 <= number < 2**24 else 0 for number in label[:2])
     if head < _HEAD or width < _OBJECT or (len(label) - head) % width or len(label) < head:
@@ -109,7 +109,7 @@ class BoxAugmenter:
             self.samplers.append(SimpleNamespace(**values))
 
     def __call__(
-        self, image: numpy.ndarray, label: numpy.ndarray, u: numpy.ndarray
+        self, image: numpy.ndarray, label: numpy.ndarray, u: list[float]
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Return a picture and its label.
 
@@ -125,7 +125,7 @@ class BoxAugmenter:
         # What has no area, or lies outside, is no object.
         objects = objects[(boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])]
         if given.resize > 0:
-            image = shorter_edge(image, given.resize, given.inter_method, float(u[_INTERPOLATION]))
+            image = shorter_edge(image, given.resize, given.inter_method, u[_INTERPOLATION])
         image = self._recoloured(image, u)
         if u[_MIRROR] < given.rand_mirror_prob:
             image = image[:, ::-1]
@@ -134,21 +134,21 @@ class BoxAugmenter:
             image, objects = self._padded(image, objects, u)
         if u[_CROP] < given.rand_crop_prob:
             image, objects = self._cropped(image, objects, u)
-        image = self._fitted(image, float(u[_INTERPOLATION]))
+        image = self._fitted(image, u[_INTERPOLATION])
         changed = numpy.concatenate([label[:head], objects.ravel()])
         full = numpy.full(self.label_width + 4, given.label_pad_value, "float32")
         full[:4] = given.data_shape[0], image.shape[0], image.shape[1], len(changed)
         full[4 : 4 + len(changed)] = changed
         return image, full
 
-    def _recoloured(self, image: numpy.ndarray, u: numpy.ndarray) -> numpy.ndarray:
+    def _recoloured(self, image: numpy.ndarray, u: list[float]) -> numpy.ndarray:
         given = self.given
         amounts = []
         for position, name in enumerate(("hue", "illumination", "saturation", "contrast")):
             chance, amount = u[_COLOURS + 2 * position : _COLOURS + 2 * position + 2]
             most = getattr(given, f"max_random_{name}")
             is_changed = most and chance < getattr(given, f"random_{name}_prob")
-            amounts.append((2 * float(amount) - 1) * most if is_changed else 0.0)
+            amounts.append((2 * amount - 1) * most if is_changed else 0.0)
         hue, light, saturation = (int(amount) for amount in amounts[:3])
         if (hue or light or saturation) and image.shape[2] == 3:
             image = coloured(image, (hue, light, saturation))
@@ -157,12 +157,12 @@ class BoxAugmenter:
         return image
 
     def _padded(
-        self, image: numpy.ndarray, objects: numpy.ndarray, u: numpy.ndarray
+        self, image: numpy.ndarray, objects: numpy.ndarray, u: list[float]
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
         height, width, channels = image.shape
-        scale = 1 + float(u[_PAD_SCALE]) * (self.given.max_pad_scale - 1)
+        scale = 1 + u[_PAD_SCALE] * (self.given.max_pad_scale - 1)
         new_height, new_width = int(height * scale), int(width * scale)
-        x, y = int((new_width - width) * float(u[_PAD_X])), int((new_height - height) * float(u[_PAD_Y]))
+        x, y = int((new_width - width) * u[_PAD_X]), int((new_height - height) * u[_PAD_Y])
         framed = numpy.full((new_height, new_width, channels), self.given.fill_value, "uint8")
         framed[y : y + height, x : x + width] = image
         objects[:, [1, 3]] = (objects[:, [1, 3]] * width + x) / new_width
@@ -170,11 +170,11 @@ class BoxAugmenter:
         return framed, objects
 
     def _cropped(
-        self, image: numpy.ndarray, objects: numpy.ndarray, u: numpy.ndarray
+        self, image: numpy.ndarray, objects: numpy.ndarray, u: list[float]
     ) -> tuple[numpy.ndarray, numpy.ndarray]:
         """Return the first piece that a sampler takes, or all if none does: Liu and others, SSD, 2016, section 2.2."""
         height, width = image.shape[:2]
-        generator = numpy.random.RandomState(int(float(u[_SEED]) * 2**24))
+        generator = numpy.random.RandomState(int(u[_SEED] * 2**24))
         for which in generator.permutation(len(self.samplers)):
             sampler = self.samplers[which]
             for _ in range(int(sampler.max_crop_trials)):

@@ -67,7 +67,7 @@ class _Boxes:
     def __init__(self, augmenter: BoxAugmenter) -> None:
         self.augmenter = augmenter
 
-    def picture(self, image: numpy.ndarray, label: numpy.ndarray, u: numpy.ndarray) -> tuple[numpy.ndarray, Any]:
+    def picture(self, image: numpy.ndarray, label: Any, u: list[float]) -> tuple[numpy.ndarray, Any]:
         return self.augmenter(image, label, u)
 
 

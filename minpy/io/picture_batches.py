@@ -18,6 +18,7 @@ from minpy.io.record_files import Header, RecordFiles
 from minpy.io.rounds import Place, Rounds, Turn
 from minpy.io.text_files import require_batch_size, require_part
 from minpy.pictures import decode
+from minpy.pictures.coding import decoder
 
 __all__ = ["LabelReader", "PictureBatches", "PictureWork", "single_labels"]
 
@@ -34,7 +35,7 @@ class PictureWork(Protocol):
 
     numbers: int
 
-    def picture(self, image: numpy.ndarray, label: numpy.ndarray, u: numpy.ndarray) -> tuple[numpy.ndarray, Any]:
+    def picture(self, image: numpy.ndarray, label: Any, u: list[float]) -> tuple[numpy.ndarray, Any]:
         """Return a picture of the target's size or smaller, and its label."""
 
 
@@ -58,8 +59,8 @@ class LabelReader:
         self.function, self.records, self.listed, self.width = function, records, listed, width
         self.list_path = list_path
 
-    def __call__(self, number: int, header: Header) -> numpy.ndarray:
-        """Return the labels of a record.
+    def __call__(self, number: int, header: Header) -> Any:
+        """Return the labels of a record: an array, or a float.
 
         Raises
         ------
@@ -67,6 +68,9 @@ class LabelReader:
             If the list has none for its id, or there are not as many as `width` says.
         """
         label = header.label
+        if self.listed is None and self.width == 1 and isinstance(label, float):
+            return label
+        label = numpy.atleast_1d(label)
         source = "the record has"
         if self.listed is not None:
             found = self.listed.get(header.id)
@@ -201,11 +205,16 @@ class PictureBatches:
         pixels = numpy.empty(data.shape, "uint8")
         channels = data.shape[1]
         is_smaller = []
-        for position, number in enumerate(numbers):
-            header, content = self.records.unpacked(number)
-            image = self.decoded(number, content)
+        chances = u.tolist()
+        decoded = decoder(self._flag, to_rgb=False)
+        for position, (header, content) in enumerate(self.records.unpacked(numbers)):
+            number = numbers[position]
+            image = decoded(content)
+            if image is None or self._flag < 0:
+                image = self.decoded(number, content)
+            labels = self._labels(number, header)
             try:
-                image, labels = self._work.picture(image, self._labels(number, header), u[position])
+                image, labels = self._work.picture(image, labels, chances[position])
             except ArgumentError as error:
                 raise ArgumentValueError(f"{self.function}: {self.records.name(number)}: {error}.") from error
             height, width = image.shape[:2]
@@ -259,9 +268,12 @@ class PictureBatches:
             raise MXNetError(f"{self.function}: there are no pictures of which mean_img could be the mean.")
         stream = numpy.random.PCG64([self._picture_seed, _PICTURES])
         u = numpy.random.Generator(stream).random((count, self._work.numbers), "float32")
-        for position, number in enumerate(self._numbers.tolist()):
-            header, content = self.records.unpacked(number)
-            image, _ = self._work.picture(self.decoded(number, content), self._labels(number, header), u[position])
+        numbers = self._numbers.tolist()
+        for position, (header, content) in enumerate(self.records.unpacked(numbers)):
+            number = numbers[position]
+            image, _ = self._work.picture(
+                self.decoded(number, content), self._labels(number, header), u[position].tolist()
+            )
             planes = image.transpose(2, 0, 1)
             order = {1: [0], 3: [2, 1, 0], 4: [2, 1, 0, 3]}[len(planes)]
             total[:, : planes.shape[1], : planes.shape[2]] += planes[order]

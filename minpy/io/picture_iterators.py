@@ -106,7 +106,7 @@ class _Pictures:
         self.augmenter = augmenter
         self.numbers = augmenter.numbers
 
-    def picture(self, image: numpy.ndarray, label: numpy.ndarray, u: numpy.ndarray) -> tuple[numpy.ndarray, Any]:
+    def picture(self, image: numpy.ndarray, label: Any, u: list[float]) -> tuple[numpy.ndarray, Any]:
         return self.augmenter(image, u), label
 
 
@@ -153,8 +153,8 @@ def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
     """Return an iterator over pictures in a RecordIO file, as `im2rec` or `recordio.pack_img` make them.
 
     Pictures are decoded and augmented by threads, ahead of who reads them, and given in order. What is random depends
-    on the seed alone, not on the threads. A picture is resized, turned, padded, cut to the target's size, its colours are
-    changed, it is mirrored, and its numbers are normalized; each only if its arguments ask for it.
+    on the seed alone, not on the threads. A picture is resized, turned, padded, cut to the target's size, its colours
+    are changed, it is mirrored, and its numbers are normalized; each only if its arguments ask for it.
 
     Parameters
     ----------

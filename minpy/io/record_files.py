@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import struct
 import threading
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -26,9 +27,8 @@ _AT_ONCE = 1 << 20
 class Header(NamedTuple):
     """What stands before the picture in a record."""
 
-    label: numpy.ndarray
+    label: Any  # a float, or an array
     id: int
-    has_labels: bool  # whether the labels are an array, and no single number
 
 
 class RecordFiles:
@@ -195,32 +195,42 @@ class RecordFiles:
         piece = self._pread(self._files[where], 12, offset)
         if len(piece) == 12 and _HEAD.unpack_from(piece)[0] == _MAGIC:
             return max(int.from_bytes(piece[8:12], "little"), 1)
-        return len(self.unpacked(number)[0].label)
+        header, _ = next(self.unpacked([number]))
+        return int(numpy.size(header.label))
 
-    def unpacked(self, number: int) -> tuple[Header, memoryview]:
-        """Return header and picture of a record.
+    def unpacked(self, numbers: Sequence[int]) -> Iterator[tuple[Header, memoryview]]:
+        """Yield header and picture of records.
 
         Raises
         ------
         FileFormatError
-            If it is damaged, or shorter than its header says.
+            If one is damaged, or shorter than its header says.
         """
-        content = self.read(number)
-        if len(content) < 24:
-            raise FileFormatError(
-                f"{self.function}: {self.name(number)} has {len(content)} bytes; the header of a picture has 24. Was "
-                "it written by recordio.pack_img, or im2rec?"
-            )
-        count, label, identity, _ = _HEADER.unpack_from(content)
-        if not count:
-            return Header(numpy.array([label], "float32"), identity, False), memoryview(content)[24:]
-        if len(content) < 24 + 4 * count:
-            raise FileFormatError(
-                f"{self.function}: {self.name(number)} says that it has {count} labels, of 4 bytes each; behind its "
-                f"header are {len(content) - 24} bytes."
-            )
-        labels = numpy.frombuffer(content, "<f4", count, 24).astype("float32", copy=False)
-        return Header(labels, identity, True), memoryview(content)[24 + 4 * count :]
+        pread, unpack_head, unpack = self._pread, _HEAD.unpack_from, _HEADER.unpack_from
+        places, spans = self._places[numbers].tolist(), self._spans[numbers].tolist()
+        for number, (where, offset), span in zip(numbers, places, spans, strict=True):
+            # Nearly every record is whole, and ends where the next one begins.
+            content = memoryview(pread(self._files[where], span, offset) if span <= _AT_ONCE else b"")
+            if len(content) >= 32 and unpack_head(content)[0] == _MAGIC and unpack_head(content)[1] <= len(content) - 8:
+                content = content[8 : 8 + unpack_head(content)[1]]
+            else:
+                content = memoryview(self.read(number))
+            if len(content) < 24:
+                raise FileFormatError(
+                    f"{self.function}: {self.name(number)} has {len(content)} bytes; the header of a picture has 24. "
+                    "Was it written by recordio.pack_img, or im2rec?"
+                )
+            count, label, identity, _ = unpack(content)
+            if not count:
+                yield Header(label, identity), content[24:]
+                continue
+            if len(content) < 24 + 4 * count:
+                raise FileFormatError(
+                    f"{self.function}: {self.name(number)} says that it has {count} labels, of 4 bytes each; behind "
+                    f"its header are {len(content) - 24} bytes."
+                )
+            labels = numpy.frombuffer(content, "<f4", count, 24).astype("float32", copy=False)
+            yield Header(labels, identity), content[24 + 4 * count :]
 
 
 def label_list(function: str, path: str) -> dict[int, numpy.ndarray]:
