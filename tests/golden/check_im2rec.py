@@ -1,8 +1,8 @@
 """Proves that MXNet 1.9.1 reads equal pictures and labels from record files that `minpy.tools.im2rec` makes.
 
-In two steps, on demand: ``python tests/golden/check_im2rec.py write FOLDER`` under minpy cuts scikit-learn's photographs
-into pictures, and makes lists and record files of them; ``python tests/golden/check_im2rec.py read FOLDER`` under MXNet
-1.9.1 reads them through ImageRecordIter and compares.
+In two steps, on demand: ``python tests/golden/check_im2rec.py write FOLDER`` under minpy cuts photographs of
+scikit-learn into pictures, and makes lists and record files of them; ``python tests/golden/check_im2rec.py read
+FOLDER`` under MXNet 1.9.1 reads them through ImageRecordIter and compares.
 """
 
 import json
