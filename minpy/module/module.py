@@ -25,6 +25,7 @@ from minpy.module.executor_group import DataParallelExecutorGroup
 from minpy.module.parameters import require_fit
 from minpy.namespaces import listing, missing
 from minpy.ndarray import zeros
+from minpy.optimizer.updater import states_with_progress
 from minpy.symbol import Symbol
 
 __all__ = [
@@ -664,7 +665,7 @@ class Module(BaseModule):
     # -- the optimizer's states --------------------------------------------------------------------------------------
 
     def save_optimizer_states(self, fname: Any) -> None:
-        """Write the states of the optimizer to a file that MXNet reads, too.
+        """Write the states of the optimizer, and how many updates it has made, to a file that MXNet reads, too.
 
         Parameters
         ----------
@@ -678,11 +679,12 @@ class Module(BaseModule):
             If the file cannot be written; what was there before is there still.
         """
         self._require("save_optimizer_states", optimizer=True)
-        if self._update_on_kvstore:
+        updater = getattr(self._kvstore, "_updater", None) if self._update_on_kvstore else self._updater
+        if not isinstance(updater, opt.Updater):  # a store of somebody else's
             self._kvstore.save_optimizer_states(fname)
             return
         path = checked_path("save_optimizer_states", fname)
-        content = self._updater.get_states()
+        content = states_with_progress(updater)
         try:
             write_whole(path, iter((content,)))
         except OSError as error:
