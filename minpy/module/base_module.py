@@ -356,6 +356,7 @@ class BaseModule:
             tic = time.time()
             eval_metric.reset()
             nbatch = 0
+            self._begin_epoch(epoch, train_data)
             data_iter = iter(train_data)
             end_of_batch = False
             name_value: Any = []
@@ -401,6 +402,9 @@ class BaseModule:
                 for name, value in found:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
+
+    def _begin_epoch(self, epoch: int, train_data: Any) -> None:
+        """Do what a kind of module does before the batches of an epoch of `fit`: nothing, by default."""
 
     # -- what a module is ----------------------------------------------------------------------------------------------
 
