@@ -381,6 +381,16 @@ def test_a_monitor_costs_nothing_between_its_batches() -> None:
         monitor.toc()
 
 
+def test_a_monitor_follows_batches_of_other_sizes() -> None:
+    module = bound()
+    monitor = mx.mon.Monitor(1, pattern="fc_(output|weight)")
+    module.install_monitor(monitor)
+    for count in (4, 2, 4):
+        monitor.tic()
+        module.forward_backward(batch(count))
+        assert [name for _, name, _ in monitor.toc()] == ["fc_output", "fc_weight"]
+
+
 def test_buckets_of_another_width_are_refused() -> None:
     def sym_gen(key: int) -> Any:
         rows = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")

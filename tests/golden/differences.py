@@ -913,6 +913,12 @@ TRAINING_MODULES = [
         "Predictions at random, of a network that they change.",
         "module_predict_an_array_on_a_module_for_training",
     ),
+    Difference(
+        "`SVRGModule` adds its second mean of all gradients to the first, and so on.",
+        "Each is computed anew, as in the paper.",
+        "Gradients that are no longer those of the loss.",
+        "svrg_fit_sgd_1",
+    ),
 ]
 
 RECORDS = [
