@@ -21,18 +21,22 @@ __all__ = [
     "FileAccessError",
     "FileFormatError",
     "FileMissingError",
+    "FileModeError",
     "GradientError",
     "GraphFreedError",
+    "KeyMissingError",
     "MXNetError",
     "MissingDependencyError",
     "MissingPartError",
     "MutationError",
     "NoGradientError",
     "NoValueError",
+    "NotReadyError",
     "NotRecordedError",
     "NotTraceableError",
     "OperatorError",
     "OutOfRangeError",
+    "ParametersError",
     "PicklingError",
     "ShapeError",
     "StaleGradientError",
@@ -125,12 +129,30 @@ class FileMissingError(FileAccessError, FileNotFoundError):
     """A file or folder that does not exist."""
 
 
+class FileModeError(MXNetError, AssertionError):
+    """A file that is read though it was opened to be written, or the other way round, or used though it is closed."""
+
+
+class KeyMissingError(MXNetError, KeyError):
+    """A key that is not there."""
+
+    __str__ = Exception.__str__  # KeyError's shows its quotes
+
+
 class StaleGradientError(MXNetError, UserWarning):
     """A step of a Trainer for which `backward` has not computed all gradients."""
 
 
 class MutationError(MXNetError, ValueError):
     """An in-place change of something whose old value the tape (or the caller) still needs."""
+
+
+class NotReadyError(MXNetError, AssertionError):
+    """A step of training that was called before one that it needs, such as `forward` before `bind`."""
+
+
+class ParametersError(MXNetError, ValueError):
+    """Parameters that do not fit a model: missing, superfluous, or of other shapes; the text is a table of them."""
 
 
 class CheckError(MXNetError, AssertionError):

@@ -961,6 +961,28 @@ MIXED_PRECISION = [
         "An error that says what is missing.",
         "Gradients change twice.",
         "amp_unscale_without_init",
+TRAINING_MODULES = [
+    Difference(
+        "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and moving "
+        "BatchNorm's statistics.",
+        "It predicts, as it does with an iterator.",
+        "Predictions at random, of a network that they change.",
+        "module_predict_an_array_on_a_module_for_training",
+    ),
+    Difference(
+        "`SVRGModule` adds its second mean of all gradients to the first, and so on.",
+        "Each is computed anew, as in the paper.",
+        "Gradients that are no longer those of the loss.",
+        "svrg_fit_sgd_1",
+    ),
+]
+
+RECORDS = [
+    Difference(
+        "`recordio.unpack_img` of a damaged picture returns None for it.",
+        "An error, which names the record.",
+        "None fails later, in some other place.",
+        "recordio_unpack_img_no_picture",
     ),
 ]
 
