@@ -489,6 +489,49 @@ def test_convert_hybrid_block_refuses() -> None:
         amp.convert_hybrid_block(3)
 
 
+def sentences(length: int) -> Any:
+    data, label = sym.var("data"), sym.var("softmax_label")
+    embedded = sym.Embedding(data, input_dim=9, output_dim=4, name="embed")
+    pooled = sym.mean(embedded, axis=1, name="mean")
+    out = sym.FullyConnected(pooled, num_hidden=3, name="fc")
+    return sym.SoftmaxOutput(out, label, name="softmax"), ("data",), ("softmax_label",)
+
+
+@pytest.mark.parametrize("cast", [False, True])
+def test_convert_bucketing_module(cast: bool) -> None:
+    module = mx.mod.BucketingModule(sentences, default_bucket_key=6, context=mx.cpu())
+    with pytest.raises(MXNetError, match=r"convert_bucketing_module: the module has no parameters yet: call bind and"):
+        amp.amp.convert_bucketing_module(module)
+    shapes = [("data", (2, 6))], [("softmax_label", (2,))]
+    module.bind(*shapes)
+    module.init_params(mx.init.Xavier())
+    low = amp.amp.convert_bucketing_module(module, cast_optional_params=cast)
+    assert not low.binded
+    assert low.params_initialized
+    low.bind(*shapes, for_training=False)
+    for length in (6, 4):
+        batch = mx.io.DataBatch(
+            [nd.array(np.random.randint(0, 9, (2, length)))],
+            [nd.zeros(2)],
+            bucket_key=length,
+            provide_data=[("data", (2, length))],
+            provide_label=[("softmax_label", (2,))],
+        )
+        outputs = []
+        for one in (module, low):
+            one.forward(batch, is_train=False)
+            outputs.append(one.get_outputs()[0].asnumpy())
+        np.testing.assert_allclose(outputs[1], outputs[0], atol=2e-3)
+    dtypes = {name: np.dtype(array.dtype).name for name, array in low.get_params()[0].items()}
+    assert dtypes == {
+        "embed_weight": "float32",
+        "fc_weight": "float16" if cast else "float32",
+        "fc_bias": "float16" if cast else "float32",
+    }
+    with pytest.raises(ArgumentError, match=r"convert_bucketing_module: expected a BucketingModule, got int 3\."):
+        amp.amp.convert_bucketing_module(3)
+
+
 # -- networks ------------------------------------------------------------------------------------------------------
 
 

@@ -961,6 +961,9 @@ MIXED_PRECISION = [
         "An error that says what is missing.",
         "Gradients change twice.",
         "amp_unscale_without_init",
+    ),
+]
+
 TRAINING_MODULES = [
     Difference(
         "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and moving "

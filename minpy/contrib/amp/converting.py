@@ -14,6 +14,7 @@ from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, des
 from minpy.gluon import HybridBlock, SymbolBlock
 from minpy.graph.inference import infer_dtypes
 from minpy.graph.ir import Value
+from minpy.module import BucketingModule
 from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.symbol import Symbol
 
@@ -321,8 +322,6 @@ def convert_bucketing_module(
         If it has no parameters yet.
     """
     what = "amp.convert_bucketing_module"
-    from minpy.module import BucketingModule
-
     if not isinstance(bucketing_mod, BucketingModule):
         raise ArgumentError(f"{what}: expected a BucketingModule, got {describe(bucketing_mod)}.")
     if not bucketing_mod.params_initialized:
@@ -344,6 +343,6 @@ def convert_bucketing_module(
         fixed_param_names=bucketing_mod._fixed_param_names,
         state_names=bucketing_mod._state_names,
     )
-    made._arg_params, made._aux_params = _in_noted(arg_params, dtypes), _in_noted(aux_params, dtypes)
+    made._given = (_in_noted(arg_params, dtypes), _in_noted(aux_params, dtypes))
     made.params_initialized = True
     return made
