@@ -83,7 +83,9 @@ class Answer:
 
     def _top(self, values: numpy.ndarray) -> list[tuple[int, str, float]]:
         """Return the five largest of one row of scores."""
-        if values.ndim != 2 or values.shape[0] != 1 or values.shape[1] < 2 or values.dtype.kind != "f":
+        if values.ndim != 2 or values.shape[0] != 1 or values.shape[1] < 2:
+            return []
+        if values.dtype.kind != "f" or not values.size or values.min() == values.max():
             return []
         best = numpy.argsort(-values[0], kind="stable")[:5]
         return [
@@ -323,9 +325,10 @@ def _fed(report: Report, given: Mapping[str, numpy.ndarray], notes: list[str]) -
                 notes.append(f"{one.name} is zero, {shape}")
     lacking = [one.name for one in report.inputs if one.name not in fed]
     if lacking:
+        names = ", ".join(f"{one.name}=..." for one in report.inputs[:4])
         raise ArgumentError(
             f"{_COMMAND}: there are no values for the input(s) {', '.join(map(repr, lacking))}. Give all of them by "
-            f"name in one file: numpy.savez('inputs.npz', {', '.join(f'{one.name}=...' for one in report.inputs[:4])}), "
+            f"name in one file: numpy.savez('inputs.npz', {names}), "
             "and --run inputs.npz."
         )
     return fed

@@ -23,7 +23,16 @@ _LEAST = 1 << 30
 _CHUNK = 1 << 20
 _LARGEST_READ = 64 << 20  # at once; what tarfile would read itself is a header
 _DAMAGED = "It is damaged or incomplete: copy or download it again."
-_BROKEN = (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, ValueError, NotImplementedError, MemoryError)
+_BROKEN = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    EOFError,
+    zlib.error,
+    ValueError,
+    NotImplementedError,
+    MemoryError,
+    gzip.BadGzipFile,
+)
 
 
 def is_archive(path: str) -> bool:
@@ -71,11 +80,11 @@ class Archive:
         except MXNetError:
             raise
         except _BROKEN as error:
-            self._fail(f"it cannot be read: {str(error).rstrip('.') or type(error).__name__}", _DAMAGED)
-        except OSError as error:
-            if error.errno is not None:
-                raise
-            self._fail(f"it cannot be read: {error}", _DAMAGED)  # what gzip says of what is no gzip
+            self.fail_to_read(error)
+
+    def fail_to_read(self, error: Exception) -> NoReturn:
+        """Raise the error for what a library says."""
+        self._fail(f"it cannot be read: {str(error).rstrip('.') or type(error).__name__}", _DAMAGED)
 
     def _fail(self, problem: str, advice: str) -> NoReturn:
         raise FileFormatError(f"python -m minpy model: the archive {self.path!r}: {problem}. {advice}") from None
@@ -186,7 +195,13 @@ def opened(path: str) -> Iterator[Archive]:
     """
     try:
         with open(path, "rb") as file:
-            yield Archive(path, file)
+            archive = Archive(path, file)
+            try:
+                yield archive
+            except MXNetError:
+                raise
+            except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, gzip.BadGzipFile) as error:
+                archive.fail_to_read(error)  # while a member was read
     except MXNetError:
         raise
     except OSError as error:

@@ -284,6 +284,9 @@ def _passed_on(node: Node) -> Callable[[Form], Form | None] | None:
     if name == "expand_dims":
         axis = node.attributes["axis"]
         return lambda form: tuple(length for place, length in enumerate(form) if place != axis % len(form))
+    if name == "SliceChannel":
+        parts, axis = node.attributes["num_outputs"], node.attributes.get("axis", 1)
+        return lambda form: _joined(form, parts, axis, bool(node.attributes.get("squeeze_axis")))
     if name == "flatten":
         return lambda form: form if len(form) == 2 else None
     return None
@@ -296,6 +299,15 @@ def _permuted(form: Form, axes: Sequence[int]) -> Form | None:
     for place, axis in enumerate(axes):
         result[axis % len(form)] = form[place]
     return tuple(result)
+
+
+def _joined(form: Form, parts: int, axis: int, squeezed: bool) -> Form | None:
+    """Return the form of what is split into parts of this form."""
+    if squeezed:
+        return (*form[:axis], parts, *form[axis:]) if 0 <= axis <= len(form) else None
+    if not 0 <= axis < len(form) or not isinstance(form[axis], int):
+        return None
+    return (*form[:axis], form[axis] * parts, *form[axis + 1 :])
 
 
 def _swapped(form: Form, one: int, other: int) -> Form | None:
@@ -317,14 +329,14 @@ def _read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | Non
     if name in ("Convolution", "Deconvolution", "_contrib_DeformableConvolution") and role == "data":
         return _of_convolution(node, shapes.get("weight"))
     if name == "FullyConnected" and role == "data":
-        weight = shapes.get("weight") or ()
+        weight: Shape = shapes.get("weight") or ()
         return (_BATCH, weight[1]) if len(weight) == 2 and is_known(weight) else None
     if name in _ROWS and role in ("data", "indices") and (name == "Embedding" or role == "indices"):
         return (_BATCH, _LENGTH)
     if name == "RNN" and role == "data":
         return _of_rnn(node, shapes.get("parameters"))
     if name == "dot" and role == "lhs" and not node.attributes.get("transpose_a"):
-        other = shapes.get("rhs") or ()
+        other: Shape = shapes.get("rhs") or ()
         return (_BATCH, other[1 if node.attributes.get("transpose_b") else 0]) if len(other) == 2 else None
     if name == "reshape" and not node.attributes.get("reverse"):
         target = node.attributes.get("shape") or ()

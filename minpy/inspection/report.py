@@ -363,7 +363,8 @@ class _Inspection:
             if len(fed) != 1:
                 raise ArgumentError(
                     f"inspection.report: one shape is given for {len(fed)} inputs: "
-                    f"{', '.join(node.name for node in fed)}. Give them by name: --data {fed[0].name if fed else 'data'}:1,3,224,224."
+                    f"{', '.join(node.name for node in fed)}. Give them by name: "
+                    f"--data {fed[0].name if fed else 'data'}:1,3,224,224."
                 )
             shapes = {fed[0].name: shapes}
         for name, shape in shapes.items():
