@@ -13,11 +13,12 @@ import numpy
 from minpy.core.errors import ArgumentError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.inference import Inference
 from minpy.graph.ir import Node, Value, variables
-from minpy.inspection.artifacts import Artifact, find
+from minpy.inspection.artifacts import Artifact, find, heads_of_file
 from minpy.inspection.counting import multiply_adds
 from minpy.inspection.fitting import Fit, by_name, compared
 from minpy.inspection.guessing import guessed
 from minpy.inspection.tables import shape_text
+from minpy.inspection.text import text
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.symbol.contents import Contents, UnknownOperator, contents
 from minpy.symbol.saving import load_json
@@ -174,8 +175,6 @@ class Report:
         return {**asdict(self), "runs": self.runs}
 
     def __str__(self) -> str:
-        from minpy.inspection.text import text
-
         return text(self)
 
 
@@ -249,8 +248,6 @@ def find_params(params: Any) -> Mapping[str, Any]:
                 )
         return params
     if isinstance(params, (str, os.PathLike)):
-        from minpy.inspection.artifacts import heads_of_file
-
         return heads_of_file(os.fspath(params))
     raise ArgumentError(
         f"inspection.report: params is {describe(params)}; expected a dict of str to NDArray, or the name of a file."

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from minpy.inspection.fitting import Fit
-from minpy.inspection.report import Layer, Report
 from minpy.inspection.tables import amount, shape_text, size_text, table, wrapped
+
+if TYPE_CHECKING:
+    from minpy.inspection.report import Layer, Report
 
 __all__ = ["text"]
 
