@@ -336,7 +336,7 @@ def _read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | Non
     if name == "RNN" and role == "data":
         return _of_rnn(node, shapes.get("parameters"))
     if name == "dot" and role == "lhs" and not node.attributes.get("transpose_a"):
-        other: Shape = shapes.get("rhs") or ()
+        other: Sequence[int] = shapes.get("rhs") or ()
         return (_BATCH, other[1 if node.attributes.get("transpose_b") else 0]) if len(other) == 2 else None
     if name == "reshape" and not node.attributes.get("reverse"):
         target = node.attributes.get("shape") or ()

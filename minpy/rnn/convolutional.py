@@ -307,7 +307,7 @@ class ConvGRUCell(BaseConvRNNCell):
         name = self._step_name()
         of_input, of_state = self._conv_forward(inputs, states, name)
         axis = self._conv_layout.find("C")
-        along = {} if axis == 1 else {"axis": axis}  # as files of MXNet's have it
+        along: dict[str, Any] = {} if axis == 1 else {"axis": axis}  # as files of MXNet's have it
         of_input = symbol.split(of_input, num_outputs=3, name=f"{name}_i2h_slice", **along)
         of_state = symbol.split(of_state, num_outputs=3, name=f"{name}_h2h_slice", **along)
         output = gru_step(of_input, of_state, states[0], self._activated, name)
