@@ -40,8 +40,10 @@ def test_what_pandas_notes() -> None:
     ]
     assert logger.train_df["accuracy"][0] is None or np.isnan(logger.train_df["accuracy"][0])
     assert list(logger.train_df["accuracy"][1:]) == [1.0, 1.0]
-    assert logger.eval_df.loc[0, "accuracy"] == 0.5 and logger.eval_df.loc[0, "epoch"] == 1
-    assert list(logger.epoch_df.columns) == ["elapsed", "epoch_time"] and len(logger.epoch_df) == 1
+    assert logger.eval_df.loc[0, "accuracy"] == 0.5
+    assert logger.eval_df.loc[0, "epoch"] == 1
+    assert list(logger.epoch_df.columns) == ["elapsed", "epoch_time"]
+    assert len(logger.epoch_df) == 1
     assert logger.all_dataframes["train"] is logger.train_df
 
 
@@ -56,9 +58,8 @@ def test_a_module_is_watched() -> None:
 
 def test_charts_are_drawn_by_bokeh(monkeypatch) -> None:
     bokeh = pytest.importorskip("bokeh")
-    pytest.importorskip("bokeh.plotting")
-    import bokeh.io
-
+    for module in ("bokeh.io", "bokeh.plotting"):
+        pytest.importorskip(module)
     pushed = []
     monkeypatch.setattr(bokeh.io, "output_notebook", lambda: None)
     monkeypatch.setattr(bokeh.io, "push_notebook", lambda handle: pushed.append(handle))
@@ -72,7 +73,8 @@ def test_charts_are_drawn_by_bokeh(monkeypatch) -> None:
     assert pushed == [("handle", True)] * 5
     series = callback.LiveTimeSeries(title="loss")
     series.update_chart_data(3.5)
-    assert list(series.source.data["value"]) == [3.5] and len(pushed) == 6
+    assert list(series.source.data["value"]) == [3.5]
+    assert len(pushed) == 6
     assert list(callback.args_wrapper(curve, curve)) == ["batch_end_callback", "eval_end_callback"]
 
     class Own(callback.LiveBokehChart):

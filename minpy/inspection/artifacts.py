@@ -208,6 +208,13 @@ def _beside(symbol: str, names: Mapping[str, Any], epoch: int | None, notes: lis
 
 
 def heads_of_file(path: str) -> Mapping[str, ArrayHead]:
+    """Return what a file of parameters says of its arrays, by name.
+
+    Raises
+    ------
+    FileMissingError, FileAccessError, FileFormatError
+        If it is not there, cannot be read, is damaged, or holds no names.
+    """
     try:
         with open(path, "rb") as file:
             status = os.fstat(file.fileno())

@@ -337,9 +337,10 @@ def _read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | Non
         return _of_rnn(node, shapes.get("parameters"))
     if name == "dot" and role == "lhs" and not node.attributes.get("transpose_a"):
         other: Sequence[int] = shapes.get("rhs") or ()
-        return (_BATCH, other[1 if node.attributes.get("transpose_b") else 0]) if len(other) == 2 else None
+        rows = list(other)[::-1] if node.attributes.get("transpose_b") else list(other)
+        return (_BATCH, rows[0]) if len(rows) == 2 else None
     if name == "reshape" and not node.attributes.get("reverse"):
-        target = node.attributes.get("shape") or ()
+        target: Sequence[int] = node.attributes.get("shape") or ()
         if len(target) > 1 and target[0] in (-1, 0) and all(length > 0 for length in target[1:]):
             count = 1
             for length in target[1:]:

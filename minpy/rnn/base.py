@@ -249,6 +249,7 @@ class BaseRNNCell:
     def _get_activation(self, inputs: Symbol, activation: Any, **kwargs: Any) -> Symbol:
         """Return an activation, given by name or as a function of symbols, of a symbol."""
         if isinstance(activation, str):
-            return symbol.Activation(inputs, act_type=activation, **kwargs)
+            kwargs["act_type"] = activation
+            return symbol.Activation(inputs, **kwargs)
         result: Symbol = activation(inputs, **kwargs)
         return result

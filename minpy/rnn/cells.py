@@ -130,7 +130,7 @@ class LSTMCell(_DenseCell):
         of_input, of_state = self._layers(inputs, states[0], name)
         gates = symbol.split(of_input + of_state, num_outputs=4, name=f"{name}slice")
 
-        def activated(values: Symbol, **named: str) -> Symbol:
+        def activated(values: Symbol, **named: Any) -> Symbol:
             return symbol.Activation(values, act_type="tanh", **named)
 
         return lstm_step(gates, states[1], activated, name)
@@ -186,7 +186,7 @@ class GRUCell(_DenseCell):
         of_input = symbol.split(of_input, num_outputs=3, name=f"{name}_i2h_slice")
         of_state = symbol.split(of_state, num_outputs=3, name=f"{name}_h2h_slice")
 
-        def activated(values: Symbol, **named: str) -> Symbol:
+        def activated(values: Symbol, **named: Any) -> Symbol:
             return symbol.Activation(values, act_type="tanh", **named)
 
         output = gru_step(of_input, of_state, states[0], activated, name)

@@ -201,8 +201,9 @@ class BidirectionalCell(_CombinedCell):
         if merge:
             right = symbol.reverse(right, axis=axis)
             return symbol.concat(left, right, dim=2, name=f"{self._output_prefix}out"), after
+        squeezed: Any = 1  # as files of MXNet's have it
         left, right = (
-            list(symbol.SliceChannel(one, axis=axis, num_outputs=length, squeeze_axis=1))
+            list(symbol.SliceChannel(one, axis=axis, num_outputs=length, squeeze_axis=squeezed))
             if isinstance(one, Symbol)
             else one
             for one in (left, right)

@@ -193,6 +193,7 @@ class FusedRNNCell(BaseRNNCell):
             warnings.warn("NTC layout detected. Consider using TNC for FusedRNNCell for faster speed", stacklevel=2)
             whole = symbol.swapaxes(whole, dim1=0, dim2=1)
         states = self.begin_state() if begin_state is None else begin_state
+        mode: Any = self._mode
         result = symbol.RNN(
             data=whole,
             parameters=self._parameter,
@@ -202,7 +203,7 @@ class FusedRNNCell(BaseRNNCell):
             bidirectional=self._bidirectional,
             p=self._dropout,
             state_outputs=self._get_next_state,
-            mode=self._mode,
+            mode=mode,
             name=f"{self._prefix}rnn",
         )
         outputs, after = result, []
@@ -234,7 +235,7 @@ class FusedRNNCell(BaseRNNCell):
         for layer in range(self._num_layers):
             cells = [self._cell(f"{self._prefix}{direction}{layer}_") for direction in self._directions]
             if self._bidirectional:
-                stack.add(BidirectionalCell(*cells, output_prefix=f"{self._prefix}bi_l{layer}_"))
+                stack.add(BidirectionalCell(cells[0], cells[1], output_prefix=f"{self._prefix}bi_l{layer}_"))
             else:
                 stack.add(cells[0])
             if self._dropout > 0 and layer != self._num_layers - 1:

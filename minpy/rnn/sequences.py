@@ -14,7 +14,8 @@ __all__ = ["normalized", "steps_of"]
 
 def steps_of(sequence: Symbol, length: int, axis: int) -> list[Symbol]:
     """Return the steps of a sequence."""
-    return list(symbol.split(sequence, axis=axis, num_outputs=length, squeeze_axis=1))
+    squeezed: Any = 1  # as files of MXNet's have it
+    return list(symbol.split(sequence, axis=axis, num_outputs=length, squeeze_axis=squeezed))
 
 
 def normalized(
