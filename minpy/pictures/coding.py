@@ -16,6 +16,9 @@ __all__ = ["decode", "encode", "read"]
 
 # What of OpenCV's flags means something for both libraries.
 UNCHANGED, GRAY, COLOR = -1, 0, 1
+_KINDS = {
+    ".jpg": "JPEG", ".jpeg": "JPEG", ".png": "PNG", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF", ".webp": "WEBP",
+}  # fmt: skip
 
 
 def decode(
@@ -114,17 +117,18 @@ def read(path: Any, flag: int = 1, to_rgb: bool = True, *, rotate: bool = False,
 def encode(
     image: np.ndarray, extension: str = ".jpg", quality: int = 95, *, to_rgb: bool = False, name: str = "imencode"
 ) -> bytes:
-    """Return an image as the bytes of a JPEG or PNG file.
+    """Return an image as the bytes of a file: JPEG, PNG, ...
 
     Parameters
     ----------
     image : numpy.ndarray
-        Of shape (height, width) or (height, width, 1), gray; (height, width, 3), colours; for PNG also
+        Of shape (height, width) or (height, width, 1), gray; (height, width, 3), colours; but for JPEG also
         (height, width, 4), with an alpha channel. Of dtype uint8; for PNG also uint16 (in colours with OpenCV only).
     extension : str
-        '.jpg' or '.jpeg', or '.png', in any case.
+        '.jpg', '.jpeg', '.png', '.bmp', '.tif', '.tiff' or '.webp', in any case.
     quality : int
-        Of a JPEG file, from 0 to 100; of a PNG file how hard to compress, from 0 to 9.
+        Of a JPEG or WebP file, from 0 to 100; of a PNG file how hard to compress, from 0 to 9. What lies beyond is
+        taken for the nearest of these.
     to_rgb : bool
         Whether in `image` red comes first, or blue.
     name : str
@@ -133,7 +137,7 @@ def encode(
     Raises
     ------
     ArgumentError, ShapeError, DTypeError
-        For another kind of file, a quality out of range, or another array.
+        For another kind of file, or another array.
     MissingDependencyError
         If neither OpenCV nor Pillow is installed.
 
@@ -143,9 +147,9 @@ def encode(
     >>> bool((decode(encode(image, '.png', 3), to_rgb=False) == image).all())
     True
     """
-    kind = {".jpg": "JPEG", ".jpeg": "JPEG", ".png": "PNG"}.get(str(extension).lower())
+    kind = _KINDS.get(str(extension).lower())
     if kind is None:
-        raise ArgumentValueError(f"{name}: the format is {extension!r}; expected '.jpg', '.jpeg' or '.png'.")
+        raise ArgumentValueError(f"{name}: the format is {extension!r}; expected one of {', '.join(_KINDS)}.")
     image = np.asarray(image)
     channels = 1 if image.ndim == 2 else image.shape[2] if image.ndim == 3 else 0
     if channels not in ((1, 3) if kind == "JPEG" else (1, 3, 4)) or not image.size:
@@ -153,15 +157,13 @@ def encode(
             f"{name}: the image has shape {image.shape}; expected (height, width), (height, width, 1) or "
             f"(height, width, 3){'' if kind == 'JPEG' else ' or (height, width, 4)'}."
         )
-    if image.dtype != np.uint8 and (image.dtype != np.uint16 or kind == "JPEG"):
+    if image.dtype != np.uint8 and (image.dtype != np.uint16 or kind != "PNG"):
         raise DTypeError(f"{name}: the image is {describe(image)}; expected uint8. Use image.astype('uint8').")
-    highest = 100 if kind == "JPEG" else 9
-    if not 0 <= quality <= highest:
-        raise ArgumentValueError(f"{name}: quality is {quality!r}; expected 0 to {highest} for {kind}.")
+    quality = min(max(int(quality), 0), 9 if kind == "PNG" else 100)
     opencv, pillow = require_any("encoding pictures")
     pixels = image.reshape(*image.shape[:2], channels)
     if opencv is not None:
-        return through_opencv.encoded(opencv, pixels, kind, int(quality), to_rgb)
+        return through_opencv.encoded(opencv, pixels, kind, quality, to_rgb)
     if image.dtype == np.uint16 and channels > 1:
         raise DTypeError(f"{name}: 16 bits a colour take OpenCV: python -m pip install 'minpy[image]'")
-    return through_pillow.encoded(pillow, pixels, kind, int(quality), to_rgb)
+    return through_pillow.encoded(pillow, pixels, kind, quality, to_rgb)

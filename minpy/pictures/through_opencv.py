@@ -40,8 +40,9 @@ def encoded(cv2: Any, image: np.ndarray, kind: str, quality: int, to_rgb: bool) 
     image = np.ascontiguousarray(image)
     if to_rgb:
         image = _turned(cv2, image)
-    option = cv2.IMWRITE_JPEG_QUALITY if kind == "JPEG" else cv2.IMWRITE_PNG_COMPRESSION
-    _, buffer = cv2.imencode(".jpg" if kind == "JPEG" else ".png", image, [option, quality])
+    options = {"JPEG": "IMWRITE_JPEG_QUALITY", "PNG": "IMWRITE_PNG_COMPRESSION", "WEBP": "IMWRITE_WEBP_QUALITY"}
+    name = options.get(kind)
+    _, buffer = cv2.imencode(f".{kind.lower()}", image, [] if name is None else [getattr(cv2, name), quality])
     return bytes(buffer)
 
 

@@ -75,8 +75,10 @@ def encoded(pillow: Any, image: np.ndarray, kind: str, quality: int, to_rgb: boo
         image = _turned(image)
     picture = pillow.fromarray(np.ascontiguousarray(image[..., 0] if image.shape[2] == 1 else image))
     file = io.BytesIO()
-    if kind == "JPEG":
-        picture.save(file, kind, quality=quality, subsampling="4:2:0")
-    else:
-        picture.save(file, kind, compress_level=quality)
+    options = {
+        "JPEG": {"quality": quality, "subsampling": "4:2:0"},
+        "PNG": {"compress_level": quality},
+        "WEBP": {"quality": quality},
+    }
+    picture.save(file, kind, **options.get(kind, {}))
     return file.getvalue()
