@@ -99,7 +99,7 @@ ROWS = [
     Row(
         "",
         r"_?(api|api_internal|ctypes|cy3|ffi|global_var|numpy_op_doc)|ndarray_doc|symbol_doc|numpy_op_fallback"
-        r"|numpy_op_signature|numpy_dispatch_protocol|notebook|executor_manager",
+        r"|numpy_op_signature|numpy_dispatch_protocol|executor_manager",
         "it is how MXNet's Python is made, or not for programs.",
     ),
     Row(
@@ -113,6 +113,7 @@ ROWS = [
     Row(r"optimizer\.optimizer", "numpy|pickle", _IMPORTED),
     Row(r"contrib\.amp\.amp", "BucketingModule|base|bfloat16|opt|symbol_contrib|trainer", _IMPORTED),
     Row(r"contrib\.amp\.loss_scaler", "ag|multi_all_finite", _IMPORTED),
+    Row(r"notebook(\.callback)?", "Bokeh_Failed_To_Import|Pandas_Failed_To_Import|bokeh|pd|datetime", _IMPORTED),
     Row("np.linalg", "fallback_linalg", "it lists functions that MXNet leaves to NumPy."),
     Row(
         "test_utils",

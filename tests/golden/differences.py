@@ -889,6 +889,22 @@ TRAINERS = [
     ),
 ]
 
+RECURRENT_CELLS = [
+    Difference(
+        "`rnn.rnn_unroll` fails: it passes `input_prefix` on to `unroll`, which has none.",
+        "It unrolls the cell; without inputs they are `{input_prefix}t0_data`, ...",
+        "It could not be called at all.",
+        "rnn_cells_rnn_unroll",
+    ),
+    Difference(
+        "`rnn.encode_sentences` with `unknown_token` gives that a new number at each unknown word, also one that other "
+        "words have.",
+        "It has one number: that in `vocab`, or a new one.",
+        "One token under many numbers, of which some are other words'.",
+        "rnn_cells_encoded_unknown",
+    ),
+]
+
 # All of the above, in this order.
 LAYERS = [
     Difference(
