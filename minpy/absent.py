@@ -158,6 +158,12 @@ ROWS = [
         "it is how MXNet sends batches from process to process. A DataLoader makes them where they are used.",
     ),
     Row(
+        r"gluon\.model_zoo\.model_store",
+        "apache_repo_url|download|replace_file|tempfile",
+        "it serves to download weights, and minpy downloads none: `get_model_file` says where they have to be.",
+    ),
+    Row(r"gluon\.model_zoo\.vision\..*", "base", _IMPORTED),
+    Row(
         r"(?!(sym\.)?(np|npx|numpy|numpy_extension)\b).*",
         r"array|copy|random|cast|operator|math|json|io|sqrt|allclose",
         _IMPORTED,
