@@ -905,6 +905,15 @@ LAYERS = [
     ),
 ]
 
+RECORDS = [
+    Difference(
+        "`recordio.unpack_img` of a damaged picture returns None for it.",
+        "An error, which names the record.",
+        "None fails later, in some other place.",
+        "recordio_unpack_img_no_picture",
+    ),
+]
+
 DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
 
 INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}
