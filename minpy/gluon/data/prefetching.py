@@ -143,7 +143,7 @@ def _seeds_of(states: tuple[bytes, ...], batch: int) -> tuple[int, int, int]:
     return first, second, third
 
 
-# -- batches in advance -------------------------------------------------------------------------------------------------
+# -- batches in advance ------------------------------------------------------------------------------------------------
 
 
 class _Indices:

@@ -434,7 +434,7 @@ class ProcessPool:
         busy = "is still at it" if first is task else f"is still at {first.label or 'another task'}"
         return (
             f"DataLoader: {task.label or 'a batch'} has not come within {timeout} seconds; {task.worker} {busy}. If "
-            "items take that long to make, give a larger timeout, smaller batches or more workers; if the worker hangs, "
+            "items take that long to make, give a larger timeout, smaller batches or more workers; if it hangs, "
             "num_workers=0 shows where. Workers are started anew with the next epoch."
         )
 
