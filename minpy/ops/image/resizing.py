@@ -58,9 +58,11 @@ def resize(data: np.ndarray, *, size: tuple[int, ...] = (), keep_ratio: bool = F
 
 @resize.def_kernel
 def _resize_pictures(data: np.ndarray, *, size: tuple[int, ...], keep_ratio: bool, interp: int) -> np.ndarray:
-    """Return images in another size, resized by the library for pictures that is there."""
+    """Return images in another size: those of bytes by OpenCV, if it is there, which computes the same."""
     require_image("resize", data.shape)
     width, height = _new_size(data.shape, size, keep_ratio)
+    if data.dtype != np.uint8:
+        return resized("resize", data, width, height, interp)
     if data.ndim == 3:
         return pictures.resize(data, width, height, interp, name="resize")
     return np.stack([pictures.resize(one, width, height, interp, name="resize") for one in data])
