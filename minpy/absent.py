@@ -147,15 +147,10 @@ ROWS = [
         "kvstore.create('device').",
     ),
     Row(
-        r"gluon\.data(\.dataset)?",
-        "RecordFileDataset|recordio",
-        "it reads files of records, which are still to come with `mx.recordio`.",
-    ),
-    Row(
         r"gluon\.data\.dataloader",
         r"ConnectionWrapper|DataLoaderV1|Queue|SimpleQueue|ThreadPool|fetcher_loop_v1|worker_loop_v1"
         r"|re(build|duce)_(np_)?ndarray",
-        "it is how MXNet sends batches from process to process. A DataLoader makes them where they are used.",
+        "it is how MXNet's first loader sends batches from process to process. Use DataLoader.",
     ),
     Row(
         r"gluon\.model_zoo\.model_store",

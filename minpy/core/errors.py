@@ -39,6 +39,7 @@ __all__ = [
     "ShapeError",
     "StaleGradientError",
     "UnknownShapeError",
+    "WorkerError",
 ]
 
 
@@ -125,6 +126,10 @@ class FileAccessError(MXNetError, OSError):
 
 class FileMissingError(FileAccessError, FileNotFoundError):
     """A file or folder that does not exist."""
+
+
+class WorkerError(MXNetError):
+    """A worker of a loader that has ended, hangs, or raised what cannot be raised again."""
 
 
 class FileModeError(MXNetError, AssertionError):
