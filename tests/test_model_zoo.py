@@ -71,10 +71,9 @@ def test_the_folder_of_the_environment(tmp_path: Path) -> None:
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "own.params").write_bytes(b"")
     program = "from minpy.gluon.model_zoo import model_store; print(model_store.get_model_file('own'))"
-    done = subprocess.run(
-        [sys.executable, "-c", program], env={**os.environ, "MXNET_HOME": str(tmp_path)}, capture_output=True, text=True,
-        check=True,
-    )  # fmt: skip
+    environment = {**os.environ, "MXNET_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == str(tmp_path / "models" / "own.params")
 
 
@@ -91,7 +90,7 @@ def test_purge_removes_weights_only(tmp_path: Path) -> None:
         (
             lambda: vision.resnet18_v1(pretrained=True, root="/nowhere"),
             FileMissingError,
-            "There are no weights of 'resnet18_v1': neither resnet18_v1-a0666292.params nor resnet18_v1.params is in '/now",
+            "There are no weights of 'resnet18_v1': neither resnet18_v1-a0666292.params nor resnet18_v1.params is",
         ),
         (
             lambda: vision.get_mobilenet(0.3, pretrained=True, root="/nowhere"),

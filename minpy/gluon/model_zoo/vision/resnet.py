@@ -48,6 +48,7 @@ class _BlockV1(HybridBlock):
         super().__init__(**kwargs)
         self.body = nn.HybridSequential(prefix="")
         self._fill(channels, stride, in_channels)
+        self.downsample: nn.HybridSequential | None
         if downsample:
             self.downsample = nn.HybridSequential(prefix="")
             self.downsample.add(_conv1x1(channels, stride, in_channels), nn.BatchNorm())
