@@ -158,6 +158,9 @@ _LOADERS = {
     "nested": "d = D.SimpleDataset([(i, (i + 1, np.ones(2, 'float32'))) for i in range(3)]); result = list(D.DataLoader(d, 2, num_workers=1))",
     "reloaded": "l = D.DataLoader(D.SimpleDataset(list(range(5))), 2, num_workers=1, auto_reload=True); result = [list(l), list(l)]",
     "pinned": "d = D.SimpleDataset([1, 2]); result = [str(x.context) for x in D.DataLoader(d, 1, num_workers=1, pin_memory=True)]",
+    "context": "result = [str(x.context) for x in D.DataLoader(D.SimpleDataset([1, 2]), 1, num_workers=1)]",
+    "drawn": "np.random.seed(5); d = D.SimpleDataset([0] * 4).transform(lambda x: np.random.rand()); result = list(D.DataLoader(d, 2, num_workers=1))",
+    "epoch_after_error": "l = D.DataLoader(D.SimpleDataset([1, 2, 0]).transform(lambda x: 2 // x), 1, num_workers=1)\ntry:\n    list(l)\nexcept ZeroDivisionError:\n    result = next(iter(l))",
     "raised": "list(D.DataLoader(D.SimpleDataset([1, 'a', None]).transform(lambda x: {}[x]), 1, num_workers=1))",
     "not_whole": "D.DataLoader(D.SimpleDataset([1]), 1, num_workers=1.5)",
 }
