@@ -79,7 +79,9 @@ class Augmenter:
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not define __call__(self, src), which returns a picture.")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define __call__(self, src), which returns a picture."
+        )
 
 
 class SequentialAug(Augmenter):

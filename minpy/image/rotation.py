@@ -53,7 +53,9 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
         raise ArgumentValueError("imrotate: zoom_in and zoom_out are both True; expected at most one.")
     raw = raw_of(src)
     if not isinstance(src, Array) or raw.dtype != np.float32:
-        raise DTypeError(f"imrotate: src is {describe(src)}; expected an NDArray of float32. Use src.astype('float32').")
+        raise DTypeError(
+            f"imrotate: src is {describe(src)}; expected an NDArray of float32. Use src.astype('float32')."
+        )
     if raw.ndim not in (3, 4):
         raise ShapeError(
             f"imrotate: src has shape {raw.shape}; expected (channels, height, width) or (n, channels, height, width)."
@@ -82,9 +84,7 @@ def _angles(raw: np.ndarray, degrees: Any) -> np.ndarray:
     return angles.astype(np.float64)
 
 
-def _grid(
-    number: int, height: int, width: int, angles: np.ndarray, zoom_in: bool, zoom_out: bool
-) -> np.ndarray:
+def _grid(number: int, height: int, width: int, angles: np.ndarray, zoom_in: bool, zoom_out: bool) -> np.ndarray:
     """Return where the pixels of turned images come from: of shape (n, 2, height, width), from -1 to 1."""
     cosine, sine = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
     y, x = np.meshgrid(np.arange(height) - (height - 1) / 2, np.arange(width) - (width - 1) / 2, indexing="ij")
