@@ -147,6 +147,11 @@ ROWS = [
         "kvstore.create('device').",
     ),
     Row(
+        r"gluon\.(data\.vision\.datasets|contrib\.data\.(sampler|text))",
+        "C|base|check_sha1|dataset|download|image|recordio|sampler|text",
+        _IMPORTED,
+    ),
+    Row(
         r"gluon\.data\.dataloader",
         r"ConnectionWrapper|DataLoaderV1|Queue|SimpleQueue|ThreadPool|fetcher_loop_v1|worker_loop_v1"
         r"|re(build|duce)_(np_)?ndarray",

@@ -45,7 +45,7 @@ ERRORS: dict[str, tuple[Any, type[Exception], str]] = {
         TypeError,
         "there are 1 functions; each item must be",
     ),
-    "records": (lambda: data.RecordFileDataset("/missing.rec"), FileNotFoundError, "missing.idx"),
+    "records": (lambda: data.RecordFileDataset("/missing.rec"), FileNotFoundError, "cannot read .*missing.rec"),
 }
 
 
