@@ -1,4 +1,6 @@
-"""Datasets in files, and transforms: what errors say, files cut and changed at random, and buffers as `Compose` uses them."""
+"""Datasets in files, and transforms: what errors say, files changed at random, buffers as `Compose` uses them."""
+
+# ruff: noqa: E501 - one case is one line of text
 
 from __future__ import annotations
 
@@ -173,9 +175,10 @@ def test_hostile_files(name: str, tmp_path: Path) -> None:
                 part = "labels" if name == "labels" else "images"
                 _mnist(tmp_path, **{part: bytes(content)})
                 dataset = MNIST(tmp_path)
-            assert len(dataset) == len(dataset._data)
+            said = ""
         except FileFormatError as error:
-            assert str(tmp_path) in str(error)
+            said = str(error)
+        assert (str(tmp_path) in said) if said else (len(dataset) == len(dataset._data))
 
     run()
 

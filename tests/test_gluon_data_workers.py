@@ -1,5 +1,7 @@
 """Workers of a DataLoader: what they answer, how they fail, what is left of them, and whose memory batches lie in."""
 
+# ruff: noqa: E501 - one case is one line of text
+
 from __future__ import annotations
 
 import errno
@@ -157,7 +159,7 @@ def test_a_thread_that_hangs() -> None:
     loader = data.DataLoader(
         Items(lambda index: done.wait(LONG) or index), 2, num_workers=1, timeout=0.1, thread_pool=True
     )
-    with pytest.raises(WorkerTimeoutError, match="batch 0 has not come within 0.1 seconds; threads make it"):
+    with pytest.raises(WorkerTimeoutError, match=r"batch 0 has not come within 0.1 seconds; threads make it"):
         list(loader)
     done.set()
 

@@ -18,14 +18,14 @@ def pictures(count: int, size: int) -> tuple[Array, Array]:
     return random.randint(0, 256, (count, size, size, 3)).astype(np.uint8), np.arange(count)
 
 
-def normalized_sum(images: Array, labels: Array) -> tuple[Array, ...]:
-    """How many there are, the sum of their numbers, and the first picture of the last batch as a network sees it."""
-    return np.array(len(images)), np.array(labels.sum())
+def counted(images: Array, labels: Array) -> tuple[Array, ...]:
+    """How many there are, and the sum of their numbers: what an epoch must have counted."""
+    return np.array(len(images), np.float32), np.array(labels.sum(), np.float32)
 
 
 def seen(counts: Any) -> tuple[Array, ...]:
     """What an epoch has counted, as arrays."""
-    return tuple(np.array(count) for count in counts)
+    return tuple(np.array(count, np.float32) for count in counts)
 
 
 def gluon_epoch(mx: Any, dataset: Any, batch_size: int) -> Checked:
