@@ -164,7 +164,10 @@ def areas_of(name: str, area: Any, options: dict[str, Any]) -> tuple[float, floa
         area = options.pop("min_area")
     if options:
         raise ArgumentError(f"{name}: there is no argument {next(iter(options))!r}.")
-    return (area, 1.0) if isinstance(area, numeric_types) else area
+    if isinstance(area, numeric_types):
+        return float(area), 1.0
+    smallest, largest = area
+    return smallest, largest
 
 
 def random_size_crop(
@@ -209,7 +212,7 @@ def random_size_crop(
     smallest, largest = areas_of("random_size_crop", area, kwargs)
     if not 0 < ratio[0] <= ratio[1]:
         raise ArgumentValueError(
-            f"random_size_crop: ratio is {ratio}; expected two positive numbers, smaller one first."
+            f"random_size_crop: ratio is {ratio}; expected two positive numbers, the smaller first."
         )
     ratios = math.log(ratio[0]), math.log(ratio[1])
     for _ in range(_ATTEMPTS):
