@@ -939,6 +939,8 @@ DATA = [
         "The next epoch goes on with the workers that there are; those that have ended are started anew.",
         "In a notebook one goes on.",
         "loader_epoch_after_error",
+    ),
+]
 
 IMAGES_AUGMENTED = [
     Difference(
