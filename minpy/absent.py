@@ -147,6 +147,11 @@ ROWS = [
         "kvstore.create('device').",
     ),
     Row(
+        r"gluon\.(data\.vision\.datasets|contrib\.data\.(sampler|text))",
+        "C|base|check_sha1|dataset|download|image|recordio|sampler|text",
+        _IMPORTED,
+    ),
+    Row(
         r"gluon\.data\.dataloader",
         r"ConnectionWrapper|DataLoaderV1|Queue|SimpleQueue|ThreadPool|fetcher_loop_v1|worker_loop_v1"
         r"|re(build|duce)_(np_)?ndarray",
@@ -167,8 +172,9 @@ ROWS = [
         r"npx\.image",
         r"\w*Aug(menter)?|Create\w+|Image(Det)?Iter|(center|fixed|random|random_size)_crop|color_normalize|copyMakeBorder"
         r"|det(ection)?|image|imdecode|imread|imresize|imrotate|random_rotate|recordio|resize_short|scale_down|io|random",
-        "it is of `mx.image`, whose augmenters and iterators are still to come.",
+        "it is of `mx.image`. Use minpy.image.",
     ),
+    Row(r"image(\.\w+)?", "recordio", _IMPORTED),
     Row(
         r"(symbol|sym)\.(np|numpy)\.random",
         "shuffle",

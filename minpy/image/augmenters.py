@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.array import Array
+from minpy.core.array import raw_of
 from minpy.image.cropping import areas_of, center_crop, random_crop, random_size_crop
 from minpy.image.pixels import height_and_width, is_recorded, like, pixels
 from minpy.image.sizes import _get_interp_method, interpolated, resize_short
 from minpy.ndarray import image as operators
+from minpy.pictures import mirror
 
 __all__ = [
     "Augmenter",
@@ -37,8 +38,7 @@ __all__ = [
 
 def plain(value: Any) -> Any:
     """Return an argument as JSON can hold it."""
-    if isinstance(value, Array):
-        value = value.asnumpy()
+    value = raw_of(value)
     return value.tolist() if isinstance(value, np.ndarray) else value
 
 
@@ -79,7 +79,9 @@ class Augmenter:
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, src: Any) -> Any:
-        raise NotImplementedError(f"{type(self).__name__} does not define __call__(self, src), which returns a picture.")
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define __call__(self, src), which returns a picture."
+        )
 
 
 class SequentialAug(Augmenter):
@@ -294,7 +296,7 @@ def flipped(src: Any) -> Any:
     """Return a picture with left and right exchanged."""
     if is_recorded(src):
         return operators.flip_left_right(src)
-    return like(np.ascontiguousarray(pixels("HorizontalFlipAug", src)[:, ::-1]), src)
+    return like(mirror(pixels("HorizontalFlipAug", src)), src)
 
 
 class HorizontalFlipAug(Augmenter):

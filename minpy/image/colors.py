@@ -13,7 +13,7 @@ __all__ = ["color_normalize"]
 
 
 def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
-    """Subtract a mean from an image and divide it by a standard deviation, in place.
+    """Subtract a mean from an image and divide it by a standard deviation, in place (unless it is recorded).
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
     Returns
     -------
     NDArray
-        `src`.
+        `src`; another array, if that is recorded.
 
     Raises
     ------
@@ -40,10 +40,9 @@ def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
     array([[[1., 3., 9.]]], dtype=float32)
     """
     if is_recorded(src):
-        for operation, values in (("__isub__", mean), ("__itruediv__", std)):
-            if values is not None:
-                src = getattr(src, operation)(values)
-        return src
+        if mean is not None:
+            src = src - mean
+        return src if std is None else src / std
     raw, answer = floats("color_normalize", src)
     for ufunc, values in ((np.subtract, mean), (np.divide, std)):
         if values is not None:

@@ -39,7 +39,7 @@ def require_data_shape(name: str, data_shape: Any) -> tuple[int, int, int]:
         raise ArgumentValueError(
             f"{name}: data_shape is {data_shape!r}; expected (channels, height, width), all positive: (3, 224, 224)."
         )
-    return shape  # type: ignore[return-value]
+    return shape
 
 
 def _channel_values(name: str, what: str, value: Any, usual: tuple[float, ...], exact: bool) -> Any:

@@ -21,9 +21,7 @@ __all__ = ["areas_of", "center_crop", "fixed_crop", "random_crop", "random_size_
 _ATTEMPTS = 10
 
 
-def fixed_crop(
-    src: Any, x0: int, y0: int, w: int, h: int, size: tuple[int, int] | None = None, interp: int = 2
-) -> Any:
+def fixed_crop(src: Any, x0: int, y0: int, w: int, h: int, size: tuple[int, int] | None = None, interp: int = 2) -> Any:
     """Return a part of an image, in another size if one is given.
 
     Parameters
@@ -166,7 +164,10 @@ def areas_of(name: str, area: Any, options: dict[str, Any]) -> tuple[float, floa
         area = options.pop("min_area")
     if options:
         raise ArgumentError(f"{name}: there is no argument {next(iter(options))!r}.")
-    return (area, 1.0) if isinstance(area, numeric_types) else area
+    if isinstance(area, numeric_types):
+        return float(area), 1.0
+    smallest, largest = area
+    return smallest, largest
 
 
 def random_size_crop(
@@ -210,7 +211,9 @@ def random_size_crop(
     height, width = height_and_width("random_size_crop", src)
     smallest, largest = areas_of("random_size_crop", area, kwargs)
     if not 0 < ratio[0] <= ratio[1]:
-        raise ArgumentValueError(f"random_size_crop: ratio is {ratio}; expected two positive numbers, smaller one first.")
+        raise ArgumentValueError(
+            f"random_size_crop: ratio is {ratio}; expected two positive numbers, the smaller first."
+        )
     ratios = math.log(ratio[0]), math.log(ratio[1])
     for _ in range(_ATTEMPTS):
         pixels_of_part = random.uniform(smallest, largest) * (height * width)

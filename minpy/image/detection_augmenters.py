@@ -192,7 +192,7 @@ def _range(name: str, what: str, value: Any) -> tuple[float, float]:
         return value, value  # type: ignore[return-value]
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise ArgumentError(f"{name}: {what} is {describe(value)}; expected a number, or the smallest and the largest.")
-    return tuple(value)  # type: ignore[return-value]
+    return tuple(value)
 
 
 def _disabled(name: str, why: str) -> bool:
@@ -225,8 +225,8 @@ class DetRandomCropAug(DetAugmenter):
     >>> import numpy as np
     >>> crop = mx.image.DetRandomCropAug(min_object_covered=0.5, area_range=(0.5, 1))
     >>> image, label = crop(mx.nd.zeros((40, 60, 3)), np.array([[3, 0.25, 0.25, 0.75, 0.75]]))
-    >>> label[0, 0], label.shape
-    (np.float64(3.0), (1, 5))
+    >>> float(label[0, 0]), label.shape
+    (3.0, (1, 5))
     """
 
     def __init__(

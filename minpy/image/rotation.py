@@ -53,17 +53,19 @@ def imrotate(src: Any, rotation_degrees: Any, zoom_in: bool = False, zoom_out: b
         raise ArgumentValueError("imrotate: zoom_in and zoom_out are both True; expected at most one.")
     raw = raw_of(src)
     if not isinstance(src, Array) or raw.dtype != np.float32:
-        raise DTypeError(f"imrotate: src is {describe(src)}; expected an NDArray of float32. Use src.astype('float32').")
+        raise DTypeError(
+            f"imrotate: src is {describe(src)}; expected an NDArray of float32. Use src.astype('float32')."
+        )
     if raw.ndim not in (3, 4):
         raise ShapeError(
             f"imrotate: src has shape {raw.shape}; expected (channels, height, width) or (n, channels, height, width)."
         )
     angles = _angles(raw, rotation_degrees)
-    batch = src.as_nd_ndarray()
-    grid = _grid(len(angles), *raw.shape[-2:], np.deg2rad(angles), zoom_in, zoom_out)
-    answer = BilinearSampler(batch.reshape(len(angles), *raw.shape[-3:]), new_array(FRONT_ENDS["mxnet"], grid))
-    answer = answer.reshape(raw.shape)
-    return answer if isinstance(src, FRONT_ENDS["mxnet"]) else answer.as_np_ndarray()
+    batch: Any = src
+    batch = batch.as_nd_ndarray().reshape(len(angles), *raw.shape[-3:])
+    grid = _grid(raw.shape[-2], raw.shape[-1], np.deg2rad(angles), zoom_in, zoom_out)
+    answer = BilinearSampler(batch, new_array(FRONT_ENDS["mxnet"], grid)).reshape(raw.shape)
+    return answer.as_np_ndarray() if isinstance(src, FRONT_ENDS.get("numpy", ())) else answer
 
 
 def _angles(raw: np.ndarray, degrees: Any) -> np.ndarray:
@@ -76,15 +78,13 @@ def _angles(raw: np.ndarray, degrees: Any) -> np.ndarray:
     angles = np.asarray(raw_of(degrees))
     if angles.dtype.kind not in "fiu" or angles.shape != (number,):
         raise ArgumentValueError(
-            f"imrotate: rotation_degrees is {describe(degrees)} for {number} images; expected one number, or an array of "
-            f"{number}."
+            f"imrotate: rotation_degrees is {describe(degrees)} for {number} images; expected one number, or an "
+            f"array of {number}."
         )
     return angles.astype(np.float64)
 
 
-def _grid(
-    number: int, height: int, width: int, angles: np.ndarray, zoom_in: bool, zoom_out: bool
-) -> np.ndarray:
+def _grid(height: int, width: int, angles: np.ndarray, zoom_in: bool, zoom_out: bool) -> np.ndarray:
     """Return where the pixels of turned images come from: of shape (n, 2, height, width), from -1 to 1."""
     cosine, sine = np.cos(angles)[:, None, None], np.sin(angles)[:, None, None]
     y, x = np.meshgrid(np.arange(height) - (height - 1) / 2, np.arange(width) - (width - 1) / 2, indexing="ij")
@@ -95,7 +95,7 @@ def _grid(
         if zoom_in:
             scale = 1 / scale
     halves = max(width - 1, 1) / 2, max(height - 1, 1) / 2
-    grid = np.empty((number, 2, height, width), np.float32)
+    grid = np.empty((len(angles), 2, height, width), np.float32)
     grid[:, 0] = scale * (cosine * x - sine * y) / halves[0]
     grid[:, 1] = scale * (sine * x + cosine * y) / halves[1]
     return grid

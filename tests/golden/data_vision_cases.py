@@ -64,29 +64,36 @@ for name in ('train', 'valid', 'test'):
 """
 
 _DATASETS = {
-    "mnist": _MNIST + "d = V.MNIST(root); result = [len(d), shown(d[1]), shown(d[-1]), shown(d[np.int64(2)]), type(d[0][1]).__name__]",
+    "mnist": _MNIST
+    + "d = V.MNIST(root); result = [len(d), shown(d[1]), shown(d[-1]), shown(d[np.int64(2)]), type(d[0][1]).__name__]",
     "mnist_test": _MNIST + "d = V.MNIST(root, train=False); result = [len(d), shown(d[1])]",
-    "mnist_transform": _MNIST + "d = V.MNIST(root, True, lambda x, y: (x.astype('float32') / 255, y)); result = [d[1][0][2], d[1][1]]",
+    "mnist_transform": _MNIST
+    + "d = V.MNIST(root, True, lambda x, y: (x.astype('float32') / 255, y)); result = [d[1][0][2], d[1][1]]",
     "mnist_missing": _MNIST + "V.MNIST(root)[3]",
     "mnist_slice": _MNIST + "d = V.MNIST(root)[1:3]; result = [list(d[0].shape), d[1]]",
-    "mnist_first": _MNIST + "d = V.MNIST(root).transform_first(V.transforms.ToTensor()); result = [d[1][0][0][2], d[1][1]]",
+    "mnist_first": _MNIST
+    + "d = V.MNIST(root).transform_first(V.transforms.ToTensor()); result = [d[1][0][0][2], d[1][1]]",
     "fashion": _MNIST + "d = V.FashionMNIST(root); result = [len(d), shown(d[1])]",
     "cifar10": _CIFAR10 + "d = V.CIFAR10(root); result = [len(d), shown(d[0]), shown(d[9])]",
     "cifar10_test": _CIFAR10 + "d = V.CIFAR10(root, train=False); result = [len(d), shown(d[1])]",
     "cifar100": _CIFAR100 + "d = V.CIFAR100(root); result = [len(d), shown(d[1])]",
     "cifar100_fine": _CIFAR100 + "d = V.CIFAR100(root, True, False); result = [len(d), shown(d[1])]",
-    "folder": _FOLDER + "d = folder(); result = [len(d), d.synsets, [(os.path.relpath(p, root), y) for p, y in d.items], shown(d[0]), shown(d[-1])]",
+    "folder": _FOLDER
+    + "d = folder(); result = [len(d), d.synsets, [(os.path.relpath(p, root), y) for p, y in d.items], shown(d[0]), shown(d[-1])]",
     "folder_gray": _FOLDER + "result = shown(folder(flag=0)[0])",
     "folder_transform": _FOLDER + "result = folder(transform=lambda x, y: (y, x.shape))[2]",
     "folder_missing": "V.ImageFolderDataset(root + '/none')",
     "folder_end": _FOLDER + "folder()[3]",
-    "records": _RECORDS + "d = D.RecordFileDataset(path + '.rec'); result = [len(d), [len(r) for r in (d[0], d[-1])], mx.recordio.unpack(d[1])[0].id]",
+    "records": _RECORDS
+    + "d = D.RecordFileDataset(path + '.rec'); result = [len(d), [len(r) for r in (d[0], d[-1])], mx.recordio.unpack(d[1])[0].id]",
     "records_end": _RECORDS + "D.RecordFileDataset(path + '.rec')[3]",
     "pictures": _RECORDS + "d = V.ImageRecordDataset(path + '.rec'); result = [shown(d[i]) for i in range(3)]",
     "pictures_gray": _RECORDS + "result = shown(V.ImageRecordDataset(path + '.rec', flag=0)[1])",
     "pictures_transform": _RECORDS + "result = V.ImageRecordDataset(path + '.rec', 1, lambda x, y: (y, x.shape))[1]",
-    "wikitext2": _WIKI + "d = X.WikiText2(root, seq_len=4); result = [len(d), [d[i] for i in range(len(d))], d.vocabulary.idx_to_token, sorted(d.frequencies.items())]",
-    "wikitext103": _WIKI + "v = X.WikiText2(root).vocabulary; d = X.WikiText103(root, 'validation', v, 3); result = [len(d), d[1], d.vocabulary is v]",
+    "wikitext2": _WIKI
+    + "d = X.WikiText2(root, seq_len=4); result = [len(d), [d[i] for i in range(len(d))], d.vocabulary.idx_to_token, sorted(d.frequencies.items())]",
+    "wikitext103": _WIKI
+    + "v = X.WikiText2(root).vocabulary; d = X.WikiText103(root, 'validation', v, 3); result = [len(d), d[1], d.vocabulary is v]",
     "wikitext_short": _WIKI + "result = len(X.WikiText2(root, 'test', seq_len=400))",
     "wikitext_end": _WIKI + "X.WikiText2(root, 'test', seq_len=4)[99]",
     "intervals": "S = mx.gluon.contrib.data.sampler.IntervalSampler; result = [list(S(7, 3)), list(S(7, 3, rollover=False)), len(S(7, 3)), len(S(7, 3, False))]",
@@ -158,6 +165,9 @@ _LOADERS = {
     "nested": "d = D.SimpleDataset([(i, (i + 1, np.ones(2, 'float32'))) for i in range(3)]); result = list(D.DataLoader(d, 2, num_workers=1))",
     "reloaded": "l = D.DataLoader(D.SimpleDataset(list(range(5))), 2, num_workers=1, auto_reload=True); result = [list(l), list(l)]",
     "pinned": "d = D.SimpleDataset([1, 2]); result = [str(x.context) for x in D.DataLoader(d, 1, num_workers=1, pin_memory=True)]",
+    "context": "result = [str(x.context) for x in D.DataLoader(D.SimpleDataset([1, 2]), 1, num_workers=1)]",
+    "drawn": "np.random.seed(5); d = D.SimpleDataset([0] * 4).transform(lambda x: np.random.rand()); result = list(D.DataLoader(d, 2, num_workers=1))",
+    "epoch_after_error": "l = D.DataLoader(D.SimpleDataset([1, 2, 0]).transform(lambda x: 2 // x), 1, num_workers=1)\ntry:\n    list(l)\nexcept ZeroDivisionError:\n    result = next(iter(l))",
     "raised": "list(D.DataLoader(D.SimpleDataset([1, 'a', None]).transform(lambda x: {}[x]), 1, num_workers=1))",
     "not_whole": "D.DataLoader(D.SimpleDataset([1]), 1, num_workers=1.5)",
 }

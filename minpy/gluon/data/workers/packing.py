@@ -28,7 +28,7 @@ def packed(value: Any) -> tuple[bytes, list[memoryview]]:
     """Return a pickle, and the buffers that it is loaded with."""
     file = io.BytesIO()
     buffers: list[pickle.PickleBuffer] = []
-    _Packer(file, 5, None, buffers.append).dump(value)
+    _Packer(file, 5, True, buffers.append).dump(value)
     return file.getvalue(), [buffer.raw() for buffer in buffers]
 
 
@@ -55,6 +55,7 @@ class TaskPickler(ForkingPickler):
         self._known = known
 
     def persistent_id(self, obj: Any) -> str | None:
+        """Return the name of what workers know."""
         return self._known.get(id(obj))
 
 
@@ -66,4 +67,5 @@ class TaskUnpickler(pickle.Unpickler):
         self._known = known
 
     def persistent_load(self, pid: Any) -> Any:
+        """Return what a name stands for."""
         return self._known[pid]

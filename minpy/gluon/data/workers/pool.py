@@ -66,23 +66,36 @@ class _Slot:
         return block
 
 
-class _Worker:
-    """A process, the pipe to it, its slots, and the tasks that it has."""
+class _Process:
+    """A process and the pipe to it: what is left to be ended when a pool is no more."""
 
-    def __init__(self, index: int, process: Any, connection: Any) -> None:
-        self.index = index
+    def __init__(self, process: Any, connection: Any) -> None:
         self.process = process
-        self.pid = process.pid
         self.connection = connection
+        self.alive = True
+
+
+class _Worker:
+    """A process as the pool sees it: its slots, and the tasks that it has."""
+
+    def __init__(self, index: int, handle: _Process) -> None:
+        self.index = index
+        self.handle = handle
+        self.process = handle.process
+        self.connection = handle.connection
+        self.pid = handle.process.pid
         self.slots: list[_Slot] = []
         self.made_slots = 0
         self.dropped: list[int] = []
         self.tasks: dict[int, Task] = {}
-        self.alive = True
         self.lock = threading.Lock()  # of those who send
 
     def __str__(self) -> str:
         return f"worker {self.index} (process {self.pid})"
+
+    @property
+    def alive(self) -> bool:
+        return self.handle.alive
 
     def free_slot(self) -> _Slot:
         for slot in self.slots:
@@ -170,8 +183,9 @@ class ProcessPool:
         self._warned = False
         self._workers: list[_Worker] = []
         self._pid = os.getpid()
+        self._processes: list[_Process] = []  # refers to nothing that refers to the pool
         _pools.add(self)
-        self._finalizer = weakref.finalize(self, _stop, self._workers, self._pid)
+        self._finalizer = weakref.finalize(self, _stop, self._processes, self._pid)
         self.restore()
 
     # -- processes -----------------------------------------------------------------------------------------------------
@@ -181,9 +195,9 @@ class ProcessPool:
         with self._condition:
             if self._pid != os.getpid():
                 self._finalizer.detach()
-                self._workers = []
+                self._workers, self._processes = [], []
                 self._pid = os.getpid()
-                self._finalizer = weakref.finalize(self, _stop, self._workers, self._pid)
+                self._finalizer = weakref.finalize(self, _stop, self._processes, self._pid)
             if self._workers and all(worker.alive and worker.process.is_alive() for worker in self._workers):
                 return
             try:
@@ -226,7 +240,9 @@ class ProcessPool:
             raise
         finally:
             theirs.close()
-        return _Worker(index, process, ours)
+        handle = _Process(process, ours)
+        self._processes[:] = [*(one for one in self._processes if one.alive), handle]
+        return _Worker(index, handle)
 
     def terminate(self) -> None:
         """End all workers, and wait until they have ended."""
@@ -237,7 +253,7 @@ class ProcessPool:
     def _bury(self, worker: _Worker, kill: bool = False) -> int | None:
         """Note that a worker is no more, fail its tasks, and return its exit code."""
         if worker.alive:
-            worker.alive = False
+            worker.handle.alive = False
             worker.connection.close()
             if kill:
                 worker.process.kill()
@@ -523,21 +539,21 @@ def _quiet_start() -> Iterator[None]:
                 signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _stop(workers: list[_Worker], pid: int) -> None:
+def _stop(processes: list[_Process], pid: int) -> None:
     """End processes, and wait for them: none is left as a zombie."""
     if os.getpid() != pid:  # a forked child has the list, but not the processes
         return
-    alive = [worker for worker in workers if worker.alive]
-    for worker in alive:
-        worker.alive = False
-        worker.connection.close()
-        worker.process.terminate()
+    alive = [one for one in processes if one.alive]
+    for one in alive:
+        one.alive = False
+        one.connection.close()
+        one.process.terminate()
     deadline = time.monotonic() + _GRACE
-    for worker in alive:
-        worker.process.join(max(0.0, deadline - time.monotonic()))
-        if worker.process.exitcode is None:  # stopped, or in a library that does not let go
-            worker.process.kill()
-            worker.process.join()
+    for one in alive:
+        one.process.join(max(0.0, deadline - time.monotonic()))
+        if one.process.exitcode is None:  # stopped, or in a library that does not let go
+            one.process.kill()
+            one.process.join()
 
 
 _pools: weakref.WeakSet[ProcessPool] = weakref.WeakSet()

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy
 
 from minpy import random as minpy_random
+from minpy.core.errors import PicklingError
 from minpy.core.state import state
 from minpy.core.switches import is_np_array, is_np_default_dtype, is_np_shape, set_np
 from minpy.gluon.data.workers import memory, packing
@@ -142,7 +143,13 @@ class _Desk:
 
     def _stored(self, task: TaskMessage, value: Any) -> tuple[Answer, int]:
         """Put an answer where the loader finds it; return a descriptor, too, if that is new memory."""
-        pickled, buffers = packing.packed(value)
+        try:
+            pickled, buffers = packing.packed(value)
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise PicklingError(
+                f"DataLoader: what batchify_fn has returned cannot be sent: {error}. Let it return arrays, numbers, "
+                "strings, and lists, tuples and dictionaries of them; or give thread_pool=True."
+            ) from error
         places, end = packing.places(buffers)
         if end + len(pickled) <= _INLINE or task.slot < 0:
             return Answer(task.number, packing.packed_whole(pickled, buffers)), -1

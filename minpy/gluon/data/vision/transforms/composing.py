@@ -56,7 +56,7 @@ class Compose(Sequential):
                     continue
                 together = HybridSequential()
                 with together.name_scope():
-                    together.add(*steps[:count])
+                    together.add(*(one for one in steps[:count] if isinstance(one, HybridBlock)))
                 self.add(together)
                 del steps[:count]
 
@@ -83,11 +83,9 @@ def _on_buffers(block: Any) -> Sequence[Any]:
         return ()
     if type(block) is not HybridSequential:
         return (block,) if isinstance(block, OnBuffers) else ()
-    steps = tuple(block._children.values())
-    for step in steps:
-        if not isinstance(step, OnBuffers) or step._forward_hooks or step._forward_pre_hooks:
-            return ()
-    return steps
+    steps: Sequence[Any] = tuple(block._children.values())
+    hooked = any(step._forward_hooks or step._forward_pre_hooks for step in steps)
+    return steps if not hooked and all(isinstance(step, OnBuffers) for step in steps) else ()
 
 
 class _Function(Block):

@@ -48,17 +48,17 @@ class Resize(OnBuffers, HybridBlock):
 
     def __init__(self, size: Any, keep_ratio: bool = False, interpolation: int = 1) -> None:
         super().__init__()
-        self._keep = keep_ratio
+        self._keep_ratio = keep_ratio
         self._size = size
         self._interpolation = interpolation
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
         """Return the images in the new size."""
-        return F.image.resize(x, self._size, self._keep, self._interpolation)
+        return F.image.resize(x, self._size, self._keep_ratio, self._interpolation)
 
     def on_buffer(self, raw: np.ndarray, fresh: bool) -> np.ndarray:
         resized: np.ndarray = resize.forward(
-            raw, size=as_tuple(self._size), keep_ratio=self._keep, interp=self._interpolation
+            raw, size=as_tuple(self._size), keep_ratio=self._keep_ratio, interp=self._interpolation
         )
         return resized
 
@@ -159,7 +159,7 @@ class RandomCrop(_Cropping):
 
     def __init__(self, size: Any, pad: Any = None, pad_value: int = 0, interpolation: int = 1) -> None:
         super().__init__(size, interpolation)
-        self._pad = (pad,) * 4 if isinstance(pad, numeric_types) else pad
+        self._pad: Any = (pad,) * 4 if isinstance(pad, numeric_types) else pad
         if self._pad is not None and len(self._pad) != 4:
             raise ArgumentValueError(
                 f"RandomCrop: pad must be a number, or a tuple (above, below, left, right), got {describe(pad)}."
