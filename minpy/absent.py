@@ -150,16 +150,22 @@ ROWS = [
         "kvstore.create('device').",
     ),
     Row(
-        r"gluon\.data(\.dataset)?",
-        "RecordFileDataset|recordio",
-        "it reads files of records, which are still to come with `mx.recordio`.",
+        r"gluon\.(data\.vision\.datasets|contrib\.data\.(sampler|text))",
+        "C|base|check_sha1|dataset|download|image|recordio|sampler|text",
+        _IMPORTED,
     ),
     Row(
         r"gluon\.data\.dataloader",
         r"ConnectionWrapper|DataLoaderV1|Queue|SimpleQueue|ThreadPool|fetcher_loop_v1|worker_loop_v1"
         r"|re(build|duce)_(np_)?ndarray",
-        "it is how MXNet sends batches from process to process. A DataLoader makes them where they are used.",
+        "it is how MXNet's first loader sends batches from process to process. Use DataLoader.",
     ),
+    Row(
+        r"gluon\.model_zoo\.model_store",
+        "apache_repo_url|download|replace_file|tempfile",
+        "it serves to download weights, and minpy downloads none: `get_model_file` says where they have to be.",
+    ),
+    Row(r"gluon\.model_zoo\.vision\..*", "base", _IMPORTED),
     Row(
         r"(?!(sym\.)?(np|npx|numpy|numpy_extension)\b).*",
         r"array|copy|random|cast|operator|math|json|io|sqrt|allclose",

@@ -1005,6 +1005,34 @@ RECORDS = [
     ),
 ]
 
+DATA = [
+    Difference(
+        "`IntervalSampler` with `rollover=False` says that it has as many indices as with it.",
+        "Its length is the number of indices that it yields.",
+        "Progress bars and schedules ask for it.",
+        "dataset_intervals",
+    ),
+    Difference(
+        "A `DataLoader`'s workers all begin with the states of `numpy.random` and `mx.random` as they are when it is "
+        "made: they draw the same numbers.",
+        "Generators are seeded for each batch, with what follows from their states, the epoch and the batch.",
+        "Augmentations that repeat from worker to worker spoil training; so they repeat only from run to run.",
+        "loader_drawn",
+    ),
+    Difference(
+        "Batches of workers are on `cpu_shared(0)`, which a hybridized network with parameters on `cpu(0)` refuses.",
+        "They are on `cpu(0)`, in memory that the worker shares.",
+        "It is the memory that networks use; nothing is copied.",
+        "loader_context",
+    ),
+    Difference(
+        "After an exception in a worker a `DataLoader` cannot be used any more ('Pool not running').",
+        "The next epoch goes on with the workers that there are; those that have ended are started anew.",
+        "In a notebook one goes on.",
+        "loader_epoch_after_error",
+    ),
+]
+
 IMAGES_AUGMENTED = [
     Difference(
         "`image.BrightnessJitterAug` of integers multiplies by 0, or 1: pictures become black.",
