@@ -61,7 +61,7 @@ def _resize_pictures(data: np.ndarray, *, size: tuple[int, ...], keep_ratio: boo
     """Return images in another size: those of bytes by OpenCV, if it is there, which computes the same."""
     require_image("resize", data.shape)
     width, height = _new_size(data.shape, size, keep_ratio)
-    if data.dtype != np.uint8:
+    if data.dtype != np.uint8 or interp == 2:  # of which OpenCV rounds a few pixels otherwise on newer processors
         return resized("resize", data, width, height, interp)
     if data.ndim == 3:
         return pictures.resize(data, width, height, interp, name="resize")
