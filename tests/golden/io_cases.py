@@ -122,6 +122,7 @@ _TEXTS = {
     "csv_folder": "os.mkdir(path('all')); path('all/b.csv', '1,2\\n'); path('all/a.csv', '3,4'); result = epochs(mx.io.CSVIter(data_csv=path('all'), data_shape=(2,), batch_size=2), 1)",
     "csv_larger": "result = epochs(mx.io.CSVIter(data_csv=five, data_shape=(2,), batch_size=7), 1)",
     "svm": "it = mx.io.LibSVMIter(data_libsvm=svm, data_shape=(3,), batch_size=3); result = [epochs(it, index=True), descs(it)]",
+    "svm_stype": "result = mx.io.LibSVMIter(data_libsvm=svm, data_shape=(3,), batch_size=2).next().data[0].stype",
     "svm_2": "result = epochs(mx.io.LibSVMIter(data_libsvm=svm, data_shape=(3,), batch_size=2), 2)",
     "svm_labels": "it = mx.io.LibSVMIter(data_libsvm=svm, data_shape=(3,), label_libsvm=svm_labels, label_shape=(3,), batch_size=4); result = [epochs(it, 1), descs(it)]",
     "mnist": "it = mx.io.MNISTIter(image=images, label=digits, batch_size=3, shuffle=False, silent=True); result = [epochs(it, 2), descs(it)]",
