@@ -111,6 +111,7 @@ ROWS = [
     ),
     Row(r"base|contrib\.text\.\w+", "libinfo|vocab|base|C", _IMPORTED),
     Row(r"optimizer\.optimizer", "numpy|pickle", _IMPORTED),
+    Row(r"io\.(io|utils)", "CSRNDArray|concat|h5py|sparse_array|tile", _IMPORTED),
     Row("np.linalg", "fallback_linalg", "it lists functions that MXNet leaves to NumPy."),
     Row(
         "test_utils",

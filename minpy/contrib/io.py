@@ -102,8 +102,8 @@ class DataLoaderIter(DataIter):
     def _array(self, which: int) -> list[Any]:
         if self._current_batch is None:
             raise MXNetError("DataLoaderIter: there is no batch. Call next() or iter_next(), or reset() after the last.")
-        values = self._current_batch[which]
-        values = numpy.asarray(values.asnumpy() if isinstance(values, Array) else values, self.dtype)
+        given: Any = self._current_batch[which]
+        values = numpy.asarray(given._data if isinstance(given, Array) else given, self.dtype)
         pad = self.getpad()
         if pad:
             values = numpy.concatenate([values, numpy.zeros((pad, *values.shape[1:]), values.dtype)])

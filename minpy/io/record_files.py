@@ -104,7 +104,7 @@ class RecordFiles:
     def _scanned(self, number: int) -> list[int]:
         """Return where the records of a file begin."""
         file, size = self._files[number], self._sizes[number]
-        found = []
+        found: list[int] = []
         offset = start = 0
         piece = b""
         while offset < size:
