@@ -88,11 +88,10 @@ class Augmenter:
         The iterator's arguments.
     """
 
-    numbers = NUMBERS
-
     def __init__(self, function: str, given: SimpleNamespace) -> None:
         require_interpolation(function, given.inter_method)
         self.function, self.given = function, given
+        self.numbers = NUMBERS if given.random_resized_crop else CROPS
         _, self.height, self.width = given.data_shape
         self.turned = (
             given.max_rotate_angle > 0

@@ -20,6 +20,7 @@ _MAGIC = 0xCED7230A
 _LENGTH = (1 << 29) - 1
 _HEAD = struct.Struct("<II")
 _HEADER = struct.Struct("<IfQQ")
+_RECORD = struct.Struct("<IIIfQQ")  # both
 # A record that may be longer is read in two steps: its length, then itself.
 _AT_ONCE = 1 << 20
 
@@ -208,21 +209,23 @@ class RecordFiles:
         FileFormatError
             If one is damaged, or shorter than its header says.
         """
-        pread, unpack_head, unpack = self._pread, _HEAD.unpack_from, _HEADER.unpack_from
+        pread, unpack, files = self._pread, _RECORD.unpack_from, self._files
         places, spans = self._places[numbers].tolist(), self._spans[numbers].tolist()
         for number, (where, offset), span in zip(numbers, places, spans, strict=True):
             # Nearly every record is whole, and ends where the next one begins.
-            content = memoryview(pread(self._files[where], span, offset) if span <= _AT_ONCE else b"")
-            if len(content) >= 32 and unpack_head(content)[0] == _MAGIC and unpack_head(content)[1] <= len(content) - 8:
-                content = content[8 : 8 + unpack_head(content)[1]]
-            else:
-                content = memoryview(self.read(number))
+            piece = pread(files[where], span, offset) if span <= _AT_ONCE else b""
+            if len(piece) >= 32:
+                magic, word, count, label, identity, _ = unpack(piece)
+                if magic == _MAGIC and not count and 24 <= word <= len(piece) - 8:
+                    yield Header(label, identity), memoryview(piece)[32 : 8 + word]
+                    continue
+            content = memoryview(self.read(number))
             if len(content) < 24:
                 raise FileFormatError(
                     f"{self.function}: {self.name(number)} has {len(content)} bytes; the header of a picture has 24. "
                     "Was it written by recordio.pack_img, or im2rec?"
                 )
-            count, label, identity, _ = unpack(content)
+            count, label, identity, _ = _HEADER.unpack_from(content)
             if not count:
                 yield Header(label, identity), content[24:]
                 continue
