@@ -101,7 +101,9 @@ class DataLoaderIter(DataIter):
 
     def _array(self, which: int) -> list[Any]:
         if self._current_batch is None:
-            raise MXNetError("DataLoaderIter: there is no batch. Call next() or iter_next(), or reset() after the last.")
+            raise MXNetError(
+                "DataLoaderIter: there is no batch. Call next() or iter_next(), or reset() after the last."
+            )
         given: Any = self._current_batch[which]
         values = numpy.asarray(given._data if isinstance(given, Array) else given, self.dtype)
         pad = self.getpad()

@@ -88,7 +88,7 @@ class RecordFiles:
             os.close(file)
 
     def _in_parts(self, where: int, offset: int, number: int) -> tuple[bytes, int] | None:
-        """Return a record that is in parts, or raise the error that says what is wrong with it; and where the next is."""
+        """Return a record that is in parts and where the next is, or raise the error that says what is wrong."""
         source = RecordSource(self.paths[where])
         try:
             return source.record(offset, f"record {number}")

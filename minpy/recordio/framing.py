@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -157,6 +158,8 @@ class RecordSource:
 
     def _read(self, place: int, length: int) -> bytes:
         pieces: list[bytes] = []
+        if place > sys.maxsize:  # as an index may say, and no file is that long
+            return b""
         while length:
             if hasattr(os, "pread"):
                 piece = os.pread(self._file.fileno(), length, place)

@@ -150,9 +150,7 @@ class MXRecordIO:
             For a file that is being written.
         """
         if self.is_open and self.writable:
-            raise FileModeError(
-                f"{type(self).__name__} of {self.uri!r} is being written and cannot be pickled: close it."
-            )
+            raise FileModeError(f"{type(self).__name__} of {self.uri!r} is being written: close it to pickle it.")
         state = dict(self.__dict__)
         for name in ("_source", "_writer", "pid"):
             state.pop(name, None)

@@ -214,6 +214,7 @@ _IMAGES = {
     "mean_picture_made": "first = it(mean_img=path('n.nd')).next().data[0]; result = [first, mx.nd.load(path('n.nd'))['mean_img'], it(mean_img=path('n.nd')).next().data[0]]",
     "uint8_iterator": "result = show(it(mx.io.ImageRecordUInt8Iter).next())",
     "int8_iterator": "result = show(it(mx.io.ImageRecordInt8Iter).next())",
+    "unknown_argument": "result = it(rand_mirrored=True).batch_size",
     "ids": "result = it().next().index",
     "not_rounded": "result = [b.pad for b in it(batch_size=3, round_batch=False)]",
     "boxes": _BOXES + "x = boxes(); result = [show(x.next(), True), descs(x)]",
