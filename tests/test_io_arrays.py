@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minpy as mx
+from minpy.contrib.io import DataLoaderIter
 from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError
 
 # Actions on an iterator: so many batches are taken, then it is reset, in one way or the other.
@@ -332,3 +333,39 @@ def test_a_bucket_key_is_passed_on():
     inner = Failing(0)
     inner.default_bucket_key = 7
     assert mx.io.ResizeIter(inner, 2).default_bucket_key == 7
+
+
+class TestDataLoaderIter:
+    X, Y = np.arange(10, dtype="float32").reshape(5, 2), np.arange(5, dtype="int32")
+
+    def loader(self, size):
+        return [(mx.nd.array(self.X[n : n + size]), self.Y[n : n + size]) for n in range(0, 5, size)]
+
+    def test_batches_have_one_size(self):
+        batches = DataLoaderIter(self.loader(2), data_name="x", label_name="y", dtype="float16")
+        assert [repr(desc) for desc in batches.provide_data + batches.provide_label] == [
+            "DataDesc[x,(2, 2),float16,NCHW]",
+            "DataDesc[y,(2,),float16,NCHW]",
+        ]
+        for _ in range(2):
+            found = [(b.data[0].asnumpy().tolist(), b.label[0].asnumpy().tolist(), b.pad) for b in batches]
+            assert found == [
+                ([[0, 1], [2, 3]], [0, 1], 0),
+                ([[4, 5], [6, 7]], [2, 3], 0),
+                ([[8, 9], [0, 0]], [4, 0], 1),
+            ]
+            batches.reset()
+        batches.next()
+        batches.reset()
+        assert batches.next().data[0].dtype == np.float16
+
+    def test_bad_loaders(self):
+        for loader, text in (
+            ([], "the loader has no batch"),
+            ([1, 2], "a batch of the loader is int 1; expected a pair of arrays"),
+            ([(self.X,)], "expected a pair of arrays, data and label"),
+        ):
+            with pytest.raises(ArgumentError, match=text):
+                DataLoaderIter(loader)
+        with pytest.raises(MXNetError, match="there is no batch"):
+            DataLoaderIter(self.loader(2)).getdata()

@@ -21,8 +21,8 @@ __getattr__ = missing("minpy.contrib.io", "name", __all__)
 class DataLoaderIter(DataIter):
     """The batches of a data loader of Gluon's, as a module takes them.
 
-    Each is a pair of data and label. The first tells the size of all: what a smaller one lacks is 0, and `getpad()` says
-    how many instances that are.
+    Each is a pair of data and label. The first tells the size of all: what a smaller one lacks is 0, and `getpad()`
+    says how many instances that are.
 
     Parameters
     ----------
@@ -75,7 +75,8 @@ class DataLoaderIter(DataIter):
         arrays = batch if isinstance(batch, (list, tuple)) else [batch]
         if len(arrays) != 2 or not all(isinstance(item, (Array, numpy.ndarray)) for item in arrays):
             raise ArgumentError(
-                f"DataLoaderIter: a batch of the loader is {describe(batch)}; expected a pair of arrays, data and label."
+                f"DataLoaderIter: a batch of the loader is {describe(batch)}; expected a pair of arrays, data and "
+                "label."
             )
         return arrays[0], arrays[1]
 

@@ -954,7 +954,7 @@ ITERATORS = [
         "io_file_svm_stype",
     ),
     Difference(
-        "`reset()` amid an epoch of an iterator over files goes on where the batches read ahead end.",
+        "`reset()` amid an epoch of an iterator over files goes on behind the batches read ahead.",
         "The next epoch begins with the first instance.",
         "Each run would be another one.",
         "",
