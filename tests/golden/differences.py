@@ -916,8 +916,8 @@ RECORDS = [
 
 ITERATORS = [
     Difference(
-        "`NDArrayIter` with `layout='TNC'` takes the length of the first axis for the number of instances; a label with "
-        "fewer axes is an error.",
+        "`NDArrayIter` with `layout='TNC'` takes the length of the first axis for the number of instances; a label "
+        "with fewer axes is an error.",
         "The N counts the instances; arrays with fewer axes have them along the first.",
         "Most instances were left out.",
         "io_array_layout_tnc io_array_layout_other_count",
