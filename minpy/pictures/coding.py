@@ -78,6 +78,8 @@ def decode(
     if pillow is not None:
         try:
             return through_pillow.decoded(pillow, raw, flag, to_rgb, rotate)
+        except pillow.UnidentifiedImageError:  # whose text names an object of Python's
+            reason = "cannot identify its format"
         except through_pillow.failures(pillow) as error:
             reason = error
     raise ArgumentError(
