@@ -111,6 +111,7 @@ ROWS = [
     ),
     Row(r"base|contrib\.text\.\w+", "libinfo|vocab|base|C", _IMPORTED),
     Row(r"optimizer\.optimizer", "numpy|pickle", _IMPORTED),
+    Row(r"io\.(io|utils)", "CSRNDArray|concat|h5py|sparse_array|tile", _IMPORTED),
     Row(r"contrib\.amp\.amp", "BucketingModule|base|bfloat16|opt|symbol_contrib|trainer", _IMPORTED),
     Row(r"contrib\.amp\.loss_scaler", "ag|multi_all_finite", _IMPORTED),
     Row(r"notebook(\.callback)?", "Bokeh_Failed_To_Import|Pandas_Failed_To_Import|bokeh|pd|datetime", _IMPORTED),
