@@ -41,7 +41,9 @@ def make_symbol() -> Any:
     """From pictures (batch, 3, 16, 16) to the probabilities of ten digits."""
     rows = mx.sym.var("data")
     for number, filters in enumerate((16, 32), 1):
-        rows = mx.sym.Convolution(rows, kernel=(3, 3), pad=(1, 1), num_filter=filters, no_bias=True, name=f"conv{number}")
+        rows = mx.sym.Convolution(
+            rows, kernel=(3, 3), pad=(1, 1), num_filter=filters, no_bias=True, name=f"conv{number}"
+        )
         rows = mx.sym.BatchNorm(rows, fix_gamma=False, name=f"norm{number}")
         rows = mx.sym.Activation(rows, act_type="relu", name=f"relu{number}")
         rows = mx.sym.Pooling(rows, kernel=(2, 2), stride=(2, 2), pool_type="max", name=f"pool{number}")
@@ -170,7 +172,9 @@ def main() -> int:
     parser.add_argument("--epochs", type=int, help="passes over the training digits, at least 2 (default: 8)")
     parser.add_argument("--seed", type=int, default=0, help="of initial weights, and of the order (default: 0)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where records and checkpoints stay")
-    parser.add_argument("--output", type=picture, default="module_digits.png", help="the picture (default: %(default)s)")
+    parser.add_argument(
+        "--output", type=picture, default="module_digits.png", help="the picture (default: %(default)s)"
+    )
     options = parser.parse_args()
     epochs = options.epochs if options.epochs is not None else 2 if options.quick else 8
     if epochs < 2 or options.seed < 0:

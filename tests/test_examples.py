@@ -118,7 +118,9 @@ def test_lenet(tmp_path: Path) -> None:
 def test_module_digits(tmp_path: Path) -> None:
     result = run("module_digits.py", "--quick", "--output", tmp_path / "digits.png")
     assert result.returncode == 0, result.stderr
-    assert "stopped after 1 epoch(s); the files of a checkpoint: digits-0001.params, digits-0001.states" in result.stdout
+    assert (
+        "stopped after 1 epoch(s); the files of a checkpoint: digits-0001.params, digits-0001.states" in result.stdout
+    )
     assert "of 360 test digits read correctly" in result.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["digits.png"]
 

@@ -81,7 +81,8 @@ class BaseModule:
         """Refuse a call that comes before another one: say which."""
         if not self.binded:
             raise NotReadyError(
-                f"{type(self).__name__}.{function}: the module is not bound. Call bind(data_shapes, label_shapes) first."
+                f"{type(self).__name__}.{function}: the module is not bound. Call bind(data_shapes, label_shapes) "
+                "first."
             )
         if initialized and not self.params_initialized:
             raise NotReadyError(
@@ -559,7 +560,9 @@ class BaseModule:
         """
         self._require("get_states")
         if merge_multi_context:
-            raise ArgumentError("get_states: this module has no states to put together; pass merge_multi_context=False.")
+            raise ArgumentError(
+                "get_states: this module has no states to put together; pass merge_multi_context=False."
+            )
         return []
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
@@ -731,5 +734,3 @@ class BaseModule:
             Before `bind` and `init_params`.
         """
         raise self._not_written("init_optimizer(...)")
-
-

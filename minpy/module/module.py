@@ -12,14 +12,14 @@ from minpy.core.errors import ArgumentError, NotReadyError, describe
 from minpy.files import access_error, checked_path, write_whole
 from minpy.initializer import InitDesc, Uniform
 from minpy.io import DataDesc
-from minpy.model import (
+from minpy.model import load_checkpoint
+from minpy.model.checkpoint import epoch_file
+from minpy.model.updating import (
     _create_kvstore,
     _initialize_kvstore,
     _update_params,
     _update_params_on_kvstore,
-    load_checkpoint,
 )
-from minpy.model.checkpoint import epoch_file
 from minpy.module.base_module import BaseModule, _check_input_names, _parse_data_desc
 from minpy.module.executor_group import DataParallelExecutorGroup
 from minpy.module.parameters import require_fit
@@ -289,7 +289,9 @@ class Module(BaseModule):
             return
         self._require("init_params", initialized=False)
         if initializer is not None and not callable(initializer):
-            raise ArgumentError(f"init_params: initializer is {describe(initializer)}; expected an Initializer or None.")
+            raise ArgumentError(
+                f"init_params: initializer is {describe(initializer)}; expected an Initializer or None."
+            )
         group = self._exec_group
         wanted = self._on_first_context()
         given = {"argument": arg_params, "auxiliary state": aux_params}
@@ -726,5 +728,3 @@ def _names(what: str, given: Any) -> list[str]:
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         raise ArgumentError(f"Module: {what} is {describe(given)}; expected a list of names: [{given!r}].")
     return list(given)
-
-

@@ -907,8 +907,8 @@ LAYERS = [
 
 TRAINING_MODULES = [
     Difference(
-        "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and moving "
-        "BatchNorm's statistics.",
+        "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and "
+        "moving BatchNorm's statistics.",
         "It predicts, as it does with an iterator.",
         "Predictions at random, of a network that they change.",
         "module_predict_an_array_on_a_module_for_training",
