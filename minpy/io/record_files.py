@@ -55,14 +55,12 @@ class RecordFiles:
         self.paths = [path]
         if os.path.isdir(path):
             self.paths = [os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith(".rec")]
-        self._sources: list[RecordSource] = []
         self._files: list[int] = []
         self._lock = threading.Lock()
         places = []
         self._sizes = []
         for number, one in enumerate(self.paths):
             self._files.append(self._open(one))
-            self._sources.append(RecordSource(one))
             self._sizes.append(os.fstat(self._files[-1]).st_size)
             found = self._read_index(index) if index else self._scanned(number)
             places += [(number, offset) for offset in found]
@@ -84,13 +82,17 @@ class RecordFiles:
     def __len__(self) -> int:
         return len(self._places)
 
-    def close(self) -> None:
-        """Close the files."""
-        for source in self._sources:
-            source.close()
-        for file in self._files:
+    def __del__(self) -> None:
+        for file in vars(self).get("_files", ()):
             os.close(file)
-        self._sources, self._files = [], []
+
+    def _in_parts(self, where: int, offset: int, number: int) -> tuple[bytes, int] | None:
+        """Return a record that is in parts, or raise the error that says what is wrong with it; and where the next is."""
+        source = RecordSource(self.paths[where])
+        try:
+            return source.record(offset, f"record {number}")
+        finally:
+            source.close()
 
     def _pread(self, file: int, length: int, offset: int) -> bytes:
         if hasattr(os, "pread"):
@@ -102,7 +104,7 @@ class RecordFiles:
     def _scanned(self, number: int) -> list[int]:
         """Return where the records of a file begin."""
         file, size = self._files[number], self._sizes[number]
-        found = []
+        found: list[int] = []
         offset = start = 0
         piece = b""
         while offset < size:
@@ -114,7 +116,7 @@ class RecordFiles:
             length = word & _LENGTH
             following = offset + 8 + (length + 3 & ~3)
             if magic != _MAGIC or word >> 29 or following > size:
-                record = self._sources[number].record(offset, f"record {len(found)}")
+                record = self._in_parts(number, offset, len(found))
                 assert record is not None, "the file does not end here"
                 following = record[1]
             found.append(offset)
@@ -184,7 +186,7 @@ class RecordFiles:
                     piece = self._pread(file, word, offset + 8)
                     if len(piece) == word:
                         return piece
-        record = self._sources[where].record(offset, f"record {number}")
+        record = self._in_parts(where, offset, number)
         if record is None:
             raise FileFormatError(f"{self.function}: {self.name(number)}: the file ends there.")
         return record[0]

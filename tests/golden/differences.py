@@ -930,6 +930,47 @@ RECORDS = [
     ),
 ]
 
+ITERATORS = [
+    Difference(
+        "`NDArrayIter` with `layout='TNC'` takes the length of the first axis for the number of instances; a label with "
+        "fewer axes is an error.",
+        "The N counts the instances; arrays with fewer axes have them along the first.",
+        "Most instances were left out.",
+        "io_array_layout_tnc io_array_layout_other_count",
+    ),
+    Difference(
+        "A `batch_size` larger than the data gives epochs without a batch, or crashes in a later epoch.",
+        "An error that names both numbers, but where the handle is 'pad', or `round_batch` is False.",
+        "Training on no data goes unnoticed.",
+        "io_array_larger_discarded io_array_larger_rolled_over io_file_csv_larger",
+    ),
+    Difference(
+        "`NDArrayIter` takes arrays of different lengths, and gives batches of different lengths.",
+        "An error that names the arrays and their lengths.",
+        "Labels that belong to other instances.",
+        "io_array_lengths_differ",
+    ),
+    Difference(
+        "An unknown `last_batch_handle` counts as 'roll_over' or 'discard'.",
+        "An error.",
+        "'pads' is a slip.",
+        "io_array_unknown_handle",
+    ),
+    Difference(
+        "`ImageRecordIter` gives 0 as the ids of all pictures; with `round_batch=False` the last batch has pad 0, and "
+        "what was in memory.",
+        "The ids of the records; the pad, and zeros.",
+        "Nobody could leave out what does not count.",
+        "io_picture_ids io_picture_not_rounded",
+    ),
+    Difference(
+        "`LibSVMIter` gives sparse arrays.",
+        "Dense ones.",
+        "There are no sparse arrays.",
+        "io_file_svm_stype",
+    ),
+]
+
 DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
 
 INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}
