@@ -10,7 +10,8 @@ What both decode, they decode equally, but for what their libraries of codecs do
 from __future__ import annotations
 
 from minpy.pictures.coding import decode, encode, read
+from minpy.pictures.flipping import mirror
 from minpy.pictures.libraries import libraries
 from minpy.pictures.resizing import resize
 
-__all__ = ["decode", "encode", "libraries", "read", "resize"]
+__all__ = ["decode", "encode", "libraries", "mirror", "read", "resize"]

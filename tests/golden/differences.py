@@ -971,6 +971,64 @@ ITERATORS = [
     ),
 ]
 
+IMAGES_AUGMENTED = [
+    Difference(
+        "`image.BrightnessJitterAug` of integers multiplies by 0, or 1: pictures become black.",
+        "An error, which asks for `CastAug` before.",
+        "A black picture teaches nothing.",
+        "img_uint8_brightness",
+    ),
+    Difference(
+        "`image.DetRandomPadAug(pad_val=7)` fills one channel; the others are memory that nobody wrote.",
+        "All channels.",
+        "That is what one number means.",
+        "",
+    ),
+    Difference(
+        "`DetRandomPadAug` and `DetRandomCropAug` of empty ranges fail in the warning that they would give.",
+        "They warn, and leave pictures as they are.",
+        "That is what the warning says.",
+        "img_det_pad_no_areas img_det_crop_no_areas",
+    ),
+    Difference(
+        "`image.CreateAugmenter` takes no lists as mean and std.",
+        "It does.",
+        "Three numbers are three numbers.",
+        "img_create_mean_list",
+    ),
+    Difference(
+        "A part of a picture that is all of it shares the picture's memory.",
+        "It has its own, as any other part.",
+        "What is changed in place afterwards should not depend on a picture's size.",
+        "img_whole_crop",
+    ),
+    Difference(
+        "`ImageIter` with an unknown `last_batch_handle`, as 'keep', goes through all pictures twice an epoch.",
+        "A warning, and 'pad'.",
+        "An epoch has each picture once.",
+        "img_iter_keep",
+    ),
+    Difference(
+        "`ImageIter` of an empty list, of parts without pictures, or of a part below 0 has epochs without batches, or "
+        "of some of the pictures.",
+        "An error.",
+        "Training on nothing ends without a word.",
+        "img_iter_nothing img_iter_small_parts img_iter_part_before",
+    ),
+    Difference(
+        "An empty line in a list of pictures is an error.",
+        "It is left out.",
+        "Editors leave one at the end.",
+        "img_iter_blank_line",
+    ),
+    Difference(
+        "`ImageDetIter.reshape(data_shape=...)` keeps augmenters that make pictures of the old size, and fails.",
+        "Augmenters that the iterator made are made again.",
+        "The method could not be used.",
+        "img_det_iter_other_size",
+    ),
+]
+
 DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
 
 INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}
