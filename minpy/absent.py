@@ -114,7 +114,7 @@ ROWS = [
     Row(
         "model",
         "BASE_ESTIMATOR|SKLEARN_INSTALLED",
-        "it is how MXNet derives FeedForward from a class of scikit-learn's, if that is there. It derives from none here.",
+        "MXNet derives FeedForward from a class of scikit-learn's, if that is there. It derives from none here.",
     ),
     Row(r"io\.(io|utils)", "CSRNDArray|concat|h5py|sparse_array|tile", _IMPORTED),
     Row("np.linalg", "fallback_linalg", "it lists functions that MXNet leaves to NumPy."),
