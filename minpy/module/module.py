@@ -12,14 +12,14 @@ from minpy.core.errors import ArgumentError, NotReadyError, describe
 from minpy.files import access_error, checked_path, write_whole
 from minpy.initializer import InitDesc, Uniform
 from minpy.io import DataDesc
-from minpy.model import (
+from minpy.model import load_checkpoint
+from minpy.model.checkpoint import epoch_file
+from minpy.model.updating import (
     _create_kvstore,
     _initialize_kvstore,
     _update_params,
     _update_params_on_kvstore,
-    load_checkpoint,
 )
-from minpy.model.checkpoint import epoch_file
 from minpy.module.base_module import BaseModule, _check_input_names, _parse_data_desc
 from minpy.module.executor_group import DataParallelExecutorGroup
 from minpy.module.parameters import require_fit

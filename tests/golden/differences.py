@@ -956,6 +956,13 @@ ITERATORS = [
         "`rand_mirrored=True` did nothing.",
         "io_picture_unknown_argument",
     ),
+    Difference(
+        "`NDArrayIter` with `layout='TNC'` takes the length of the first axis for the number of instances; a label with "
+        "fewer axes is an error.",
+        "The N counts the instances; arrays with fewer axes have them along the first.",
+        "Most instances were left out.",
+        "io_array_layout_tnc io_array_layout_other_count",
+    ),
 ]
 
 # All of the above, in this order.
@@ -1046,6 +1053,13 @@ TRAINING_MODULES = [
         "Each is computed anew, as in the paper.",
         "Gradients that are no longer those of the loss.",
         "svrg_fit_sgd_1",
+    ),
+    Difference(
+        "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and "
+        "moving BatchNorm's statistics.",
+        "It predicts, as it does with an iterator.",
+        "Predictions at random, of a network that they change.",
+        "module_predict_an_array_on_a_module_for_training",
     ),
 ]
 
