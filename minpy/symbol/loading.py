@@ -479,8 +479,11 @@ class Reader:
     ) -> None:
         signature, count = operator.signature, len(inputs)
         if signature.variadic is not None:
-            least = most = self._number_of_inputs(row, operator, given, count)
-            names = [f"{least} (num_args)"]
+            said = self._number_of_inputs(row, operator, given, count)
+            names = operator.input_names(attributes, said)
+            least = most = len(names)
+            if least == said:
+                names = [f"{said} (num_args)"]
         else:
             names = operator.input_names(attributes)
             optional = [name for name in signature.defaults if name not in operator.optional_inputs]

@@ -1,0 +1,208 @@
+"""Models in files, as people bring them: five ways in, each with the numbers that MXNet 1.9.1 has."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minpy as mx
+from minpy import nd, sym
+
+GOLDEN = Path(__file__).resolve().parent / "golden"
+MODELS = GOLDEN / "models"
+sys.path.insert(0, str(GOLDEN))
+try:
+    networks = importlib.import_module("model_networks")
+finally:
+    sys.path.remove(str(GOLDEN))
+
+TRAINED = [name for name, (_, _, trained) in networks.NETWORKS.items() if trained]
+# In graphs MXNet's PReLU overwrites its input, and takes its output for it when it comes back: the gradients of slopes are
+# too small by that slope. Those of `nd.LeakyReLU` are right there, too.
+PRELU_SLOPES = {"arcface": ("relu0_gamma", "unit1_relu1_gamma")}
+# float32 sums in another order; deep networks and losses carry that on.
+CLOSE = {"rtol": 1e-4, "atol": 2e-5}
+
+
+@functools.cache
+def recorded(name: str) -> dict[str, np.ndarray]:
+    """Return what MXNet computes."""
+    with np.load(MODELS / f"{name}.npz") as file:
+        found = dict(file)
+    for key in PRELU_SLOPES.get(name, ()):
+        found[f"grad:{key}"] = found[f"grad:{key}"] / parameters_of(name)[0][key].asnumpy()
+    return found
+
+
+def inputs_of(name: str) -> dict[str, np.ndarray]:
+    return {key: networks.input_values(name, key, shape) for key, shape in networks.NETWORKS[name][1].items()}
+
+
+def parameters_of(name: str) -> tuple[dict[str, nd.NDArray], dict[str, nd.NDArray]]:
+    """Return (arguments, states) of a file."""
+    found: tuple[dict[str, nd.NDArray], dict[str, nd.NDArray]] = {}, {}
+    for key, array in nd.load(MODELS / f"{name}-0001.params").items():
+        kind, _, one = key.partition(":")
+        found[kind == "aux"][one] = array
+    return found
+
+
+def path_of(name: str) -> str:
+    return str(MODELS / f"{name}-symbol.json")
+
+
+def require_equal(name: str, kind: str, outputs: Any) -> None:
+    """Compare what was computed with what MXNet has."""
+    expected = recorded(name)
+    outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    assert len(outputs) == sum(key.startswith(f"{kind}:") for key in expected)
+    for number, output in enumerate(outputs):
+        require_close(output.asnumpy(), expected[f"{kind}:{number}"], f"{kind}:{number}")
+
+
+def require_close(got: np.ndarray, expected: np.ndarray, what: str) -> None:
+    scale = max(1.0, float(np.abs(expected).max(initial=0)))
+    np.testing.assert_allclose(got, expected, rtol=CLOSE["rtol"], atol=CLOSE["atol"] * scale, err_msg=what)
+    assert got.dtype == expected.dtype, what
+
+
+# -- ways in -----------------------------------------------------------------------------------------------------------
+
+
+def by_bind(name: str, symbol: sym.Symbol | None = None) -> Any:
+    symbol = sym.load(path_of(name)) if symbol is None else symbol
+    arguments, states = parameters_of(name)
+    arguments.update({key: nd.array(value) for key, value in inputs_of(name).items()})
+    arguments = {key: arguments[key] for key in symbol.list_arguments()}
+    return symbol.bind(mx.cpu(), arguments, aux_states=states).forward(is_train=False)
+
+
+def by_simple_bind(name: str) -> Any:
+    executor = sym.load(path_of(name)).simple_bind(mx.cpu(), grad_req="null", **networks.NETWORKS[name][1])
+    executor.copy_params_from(*parameters_of(name))
+    return executor.forward(is_train=False, **{key: nd.array(value) for key, value in inputs_of(name).items()})
+
+
+def imported(name: str) -> mx.gluon.SymbolBlock:
+    return mx.gluon.SymbolBlock.imports(path_of(name), list(inputs_of(name)), str(MODELS / f"{name}-0001.params"))
+
+
+def by_imports(name: str) -> Any:
+    return imported(name)(*map(nd.array, inputs_of(name).values()))
+
+
+def by_hybridized_imports(name: str) -> Any:
+    net = imported(name)
+    net.hybridize(static_alloc=True, static_shape=True)
+    net(*map(nd.array, inputs_of(name).values()))
+    return net(*map(nd.array, inputs_of(name).values()))
+
+
+def by_symbol_block(name: str) -> Any:
+    """As GluonCV and D2L do."""
+    net = mx.gluon.SymbolBlock(sym.load(path_of(name)), [sym.var(key) for key in inputs_of(name)])
+    net.load_parameters(str(MODELS / f"{name}-0001.params"), ctx=mx.cpu())
+    return net(*map(nd.array, inputs_of(name).values()))
+
+
+def by_collected_parameters(name: str) -> Any:
+    net = mx.gluon.nn.SymbolBlock(outputs=sym.load(path_of(name)), inputs=[sym.var(key) for key in inputs_of(name)])
+    net.collect_params().load(str(MODELS / f"{name}-0001.params"), ctx=mx.cpu(), ignore_extra=True, allow_missing=False)
+    return net(*map(nd.array, inputs_of(name).values()))
+
+
+WAYS: dict[str, Callable[[str], Any]] = {
+    "bind": by_bind,
+    "simple_bind": by_simple_bind,
+    "imports": by_imports,
+    "hybridized": by_hybridized_imports,
+    "SymbolBlock": by_symbol_block,
+    "collect_params": by_collected_parameters,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", networks.NETWORKS)
+def test_outputs_are_those_of_mxnet(name: str, way: str) -> None:
+    require_equal(name, "predict", WAYS[way](name))
+
+
+@pytest.mark.parametrize("version", networks.VERSIONS)
+@pytest.mark.parametrize("name", networks.NETWORKS)
+def test_files_of_older_versions_compute_the_same(name: str, version: str) -> None:
+    document = json.loads(Path(path_of(name)).read_text())
+    symbol = sym.load_json(json.dumps(networks.as_written_by(document, version)))
+    require_equal(name, "predict", by_bind(name, symbol))
+
+
+@pytest.mark.parametrize("name", networks.NETWORKS)
+def test_networks_are_written_as_mxnet_writes_them(name: str) -> None:
+    """But for variables that an operator made, which have its attributes in MXNet."""
+    with mx.name.NameManager():
+        ours = json.loads(networks.NETWORKS[name][0](mx).tojson())
+    theirs = json.loads(Path(path_of(name)).read_text(encoding="utf-8"))
+    for node in ours["nodes"] + theirs["nodes"]:
+        if node["op"] == "null":
+            node["attrs"] = {key: text for key, text in node.get("attrs", {}).items() if key[:2] == "__"}
+    assert ours == theirs
+
+
+@pytest.mark.parametrize("name", networks.NETWORKS)
+def test_files_are_written_again_to_the_letter(name: str, tmp_path: Path) -> None:
+    symbol, arguments, states = mx.model.load_checkpoint(str(MODELS / name), 1)
+    mx.model.save_checkpoint(str(tmp_path / name), 1, symbol, arguments, states)
+    for file in (f"{name}-symbol.json", f"{name}-0001.params"):
+        assert (tmp_path / file).read_bytes() == (MODELS / file).read_bytes()
+
+
+# -- a training step ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_gradients_of_executors_are_those_of_mxnet(name: str) -> None:
+    expected, inputs = recorded(name), inputs_of(name)
+    symbol = sym.load(path_of(name))
+    requests = {key: "null" if key in inputs else "write" for key in symbol.list_arguments()}
+    executor = symbol.simple_bind(mx.cpu(), grad_req=requests, **networks.NETWORKS[name][1])
+    executor.copy_params_from(*parameters_of(name))
+    for _ in range(2):  # the first step by step, the second as a program
+        for key, state in parameters_of(name)[1].items():
+            executor.aux_dict[key][:] = state
+        require_equal(name, "train", executor.forward(is_train=True, **{k: nd.array(v) for k, v in inputs.items()}))
+        executor.backward()
+        for key, gradient in executor.grad_dict.items():
+            if key not in inputs:
+                require_close(gradient.asnumpy(), expected[f"grad:{key}"], f"grad:{key}")
+        for key, state in executor.aux_dict.items():
+            require_close(state.asnumpy(), expected[f"aux:{key}"], f"aux:{key}")
+
+
+@pytest.mark.parametrize("hybridized", [False, True])
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_step_of_gluon_is_that_of_mxnet(name: str, hybridized: bool) -> None:
+    expected, inputs = recorded(name), inputs_of(name)
+    net = imported(name)
+    if hybridized:
+        net.hybridize()
+    before = {key: parameter.data().asnumpy() for key, parameter in net.collect_params().items()}
+    trainer = mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": networks.LEARNING_RATE})
+    with mx.autograd.record():
+        outputs = net(*map(nd.array, inputs.values()))
+        outputs = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+    mx.autograd.backward(list(outputs))
+    trainer.step(2)
+    require_equal(name, "train", outputs)
+    for key, parameter in net.collect_params().items():
+        if f"aux:{key}" in expected:
+            require_close(parameter.data().asnumpy(), expected[f"aux:{key}"], f"aux:{key}")
+        else:
+            updated = before[key] - networks.LEARNING_RATE / 2 * expected[f"grad:{key}"]
+            require_close(parameter.data().asnumpy(), updated, f"weight {key}")
