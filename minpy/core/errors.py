@@ -29,10 +29,12 @@ __all__ = [
     "MutationError",
     "NoGradientError",
     "NoValueError",
+    "NotReadyError",
     "NotRecordedError",
     "NotTraceableError",
     "OperatorError",
     "OutOfRangeError",
+    "ParametersError",
     "PicklingError",
     "ShapeError",
     "StaleGradientError",
@@ -131,6 +133,14 @@ class StaleGradientError(MXNetError, UserWarning):
 
 class MutationError(MXNetError, ValueError):
     """An in-place change of something whose old value the tape (or the caller) still needs."""
+
+
+class NotReadyError(MXNetError, AssertionError):
+    """A step of training that was called before one that it needs, such as `forward` before `bind`."""
+
+
+class ParametersError(MXNetError, ValueError):
+    """Parameters that do not fit a model: missing, superfluous, or of other shapes; the text is a table of them."""
 
 
 class CheckError(MXNetError, AssertionError):

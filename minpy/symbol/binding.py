@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # What runs graphs is large, and is imported by the first symbol that is bound.
 
-__all__ = ["bind", "simple_bind"]
+__all__ = ["bind", "infer_known", "simple_bind"]
 
 _REQUESTS = ("write", "add", "null")
 
@@ -222,7 +222,7 @@ def simple_bind(
     inputs = [*names, *(node.name for node in state_nodes)]
     _warn_of_unknown("simple_bind", kwargs, inputs, 2)
     shapes = {name: shape for name, shape in kwargs.items() if name in inputs}
-    known = _inferred(self, type_dict or {}, shapes)
+    known = infer_known(self, type_dict or {}, shapes)
     context = Context(ctx) if ctx is not None else current_context()
 
     from minpy.symbol.executor import Executor
@@ -239,7 +239,7 @@ def simple_bind(
     return Executor(self, context, arguments, gradients, requests, made(state_nodes), known)
 
 
-def _inferred(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, Any]) -> Known:
+def infer_known(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, Any]) -> Known:
     """Return the shapes and dtypes of all values, float32 where nothing else is said or follows."""
     from minpy.graph.compiled import Known
     from minpy.symbol.executor import missing_text

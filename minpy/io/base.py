@@ -1,0 +1,86 @@
+"""What every iterator over batches answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minpy.io.batches import DataBatch
+
+__all__ = ["DataIter"]
+
+
+class DataIter:
+    """The base of iterators over batches.
+
+    A class of one's own has `provide_data` and `provide_label`, lists of `DataDesc`, and either `next`, or `iter_next`
+    with `getdata`, `getlabel`, `getindex` and `getpad`; and `reset`, which starts the next epoch.
+
+    Parameters
+    ----------
+    batch_size : int
+        How many instances a batch has.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> class Squares(mx.io.DataIter):
+    ...     provide_data = [mx.io.DataDesc('data', (2,))]
+    ...     provide_label = []
+    ...     cursor = 0
+    ...     def reset(self):
+    ...         self.cursor = 0
+    ...     def iter_next(self):
+    ...         self.cursor += 1
+    ...         return self.cursor < 3
+    ...     def getdata(self):
+    ...         return [mx.nd.array([self.cursor, self.cursor ** 2])]
+    ...     def getlabel(self):
+    ...         return []
+    ...     def getpad(self):
+    ...         return 0
+    >>> [batch.data[0].asnumpy().tolist() for batch in Squares(2)]
+    [[1.0, 1.0], [2.0, 4.0]]
+    """
+
+    def __init__(self, batch_size: int = 0) -> None:
+        self.batch_size = batch_size
+
+    def __iter__(self) -> Any:
+        return self
+
+    def __next__(self) -> Any:
+        return self.next()
+
+    def reset(self) -> None:
+        """Start the next epoch. It does nothing here."""
+
+    def next(self) -> Any:
+        """Return the next batch.
+
+        Returns
+        -------
+        DataBatch
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+        """
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(data=self.getdata(), label=self.getlabel(), pad=self.getpad(), index=self.getindex())
+
+    def iter_next(self) -> Any:
+        """Move to the next batch, and return whether there is one. Nothing, and None, here."""
+
+    def getdata(self) -> Any:
+        """Return the data of the current batch, a list of NDArray. None here."""
+
+    def getlabel(self) -> Any:
+        """Return the labels of the current batch, a list of NDArray. None here."""
+
+    def getindex(self) -> Any:
+        """Return which instances the current batch has, a numpy.ndarray of integers, or None."""
+
+    def getpad(self) -> Any:
+        """Return how many instances at the end of the current batch are there to fill it up. None here."""

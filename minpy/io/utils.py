@@ -1,0 +1,145 @@
+"""Arrays in any of the forms that `NDArrayIter` takes, by name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array
+from minpy.core.errors import ArgumentError, ArgumentValueError, describe
+from minpy.namespaces import listing, missing
+from minpy.ndarray.creation import array
+from minpy.ndarray.placement import place
+
+__all__: list[str] = []
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.io.utils", "name", __all__)
+
+
+def _from_module(value: Any, module: str, name: str) -> bool:
+    """Tell whether a value is of a class of a package that is not imported here."""
+    found = sys.modules.get(module)
+    return found is not None and isinstance(value, getattr(found, name, ()))
+
+
+class Source:
+    """One array of instances: a copy in memory, or what stays where it is (HDF5's data sets, SciPy's sparse matrices).
+
+    Attributes
+    ----------
+    held : object
+        The array.
+    axis : int
+        The axis of the instances.
+    """
+
+    def __init__(self, name: str, value: Any, axis: int) -> None:
+        self.name = name
+        self.is_sparse = _from_module(value, "scipy.sparse", "spmatrix") or _from_module(
+            value, "scipy.sparse", "sparray"
+        )
+        self.is_remote = self.is_sparse or _from_module(value, "h5py", "Dataset")
+        self.held: Any = value if self.is_remote else self._in_memory(name, value)
+        if self.is_sparse:
+            self.held = value.tocsr()
+        if not len(self.held.shape):
+            raise ArgumentError(
+                f"NDArrayIter: {name} is a number; expected an array whose axis {axis} counts the instances."
+            )
+        # A label may have fewer axes than the data: then its instances are along the first.
+        self.axis = axis if axis < len(self.held.shape) and not self.is_remote else 0
+        self.order: numpy.ndarray | None = None
+
+    @staticmethod
+    def _in_memory(name: str, value: Any) -> Any:
+        if isinstance(value, Array):
+            return value
+        if isinstance(value, (str, bytes)) or value is None:
+            raise ArgumentError(
+                f"NDArrayIter: {name} is {describe(value)}; expected an NDArray, a numpy.ndarray, a h5py.Dataset or a "
+                "sparse matrix of SciPy's."
+            )
+        try:
+            return array(value)
+        except (TypeError, ValueError) as error:
+            raise ArgumentError(
+                f"NDArrayIter: {name} is {describe(value)}, which is no array of numbers: {error}"
+            ) from error
+
+    @property
+    def length(self) -> int:
+        """How many instances there are."""
+        return int(self.held.shape[self.axis])
+
+    @property
+    def dtype(self) -> Any:
+        """Of the batches."""
+        return numpy.float32 if self.is_remote else self.held.dtype
+
+    def batch_shape(self, size: int) -> tuple[int, ...]:
+        """Return the shape of a batch."""
+        shape = self.held.shape
+        return (*shape[: self.axis], size, *shape[self.axis + 1 :])
+
+    def permute(self, order: numpy.ndarray) -> None:
+        """Put the instances in another order."""
+        if self.is_remote:
+            self.order = order.copy() if self.order is None else self.order[order]
+        else:
+            self.held = self._like(self.held._data.take(order, axis=self.axis))
+
+    def _like(self, values: numpy.ndarray) -> Any:
+        return place(type(self.held), values, self.held.context)
+
+    def read(self, start: int, stop: int) -> numpy.ndarray:
+        """Return some instances as a NumPy array, which may share the array's memory."""
+        if not self.is_remote:
+            where = (*[slice(None)] * self.axis, slice(start, stop))
+            found: numpy.ndarray = self.held._data[where]
+            return found
+        if self.order is None:
+            rows: Any = self.held[start:stop]
+        else:
+            wanted, back = numpy.unique(self.order[start:stop], return_inverse=True)  # HDF5 reads in ascending order
+            rows = self.held[wanted][back]
+        return numpy.asarray(rows.toarray() if self.is_sparse else rows, "float32")
+
+    def batch(self, parts: Sequence[numpy.ndarray]) -> Any:
+        """Return an array of new memory of the parts, one after the other."""
+        values = parts[0].copy() if len(parts) == 1 else numpy.concatenate(parts, axis=self.axis)
+        return array(values, dtype=values.dtype) if self.is_remote else self._like(values)
+
+
+def sources(what: str, value: Any, default_name: str, axis: int) -> list[Source]:
+    """Return the named arrays of an argument: one, a list, or a dictionary of them; none for None.
+
+    Raises
+    ------
+    ArgumentError
+        If it is none of these.
+    """
+    if value is None:
+        return []
+    if isinstance(value, dict):
+        return [Source(str(name), value[name], axis) for name in sorted(value)]
+    if isinstance(value, list):
+        if len(value) == 1:
+            return [Source(default_name, value[0], axis)]
+        return [Source(f"_{position}_{default_name}", item, axis) for position, item in enumerate(value)]
+    is_array = isinstance(value, (Array, numpy.ndarray)) or hasattr(value, "shape")
+    if not is_array or isinstance(value, numpy.generic):
+        raise ArgumentError(
+            f"NDArrayIter: {what} is {describe(value)}; expected an NDArray, a numpy.ndarray, a h5py.Dataset, a list of "
+            "them, or a dictionary of them by name."
+        )
+    return [Source(default_name, value, axis)]
+
+
+def require_equal_lengths(found: Sequence[Source]) -> None:
+    """Raise an error that names all arrays and their numbers of instances, unless these agree."""
+    if len({source.length for source in found}) > 1:
+        lines = ", ".join(f"{source.name} has {source.length}" for source in found)
+        raise ArgumentValueError(f"NDArrayIter: the arrays have different numbers of instances: {lines}.")

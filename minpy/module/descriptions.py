@@ -1,0 +1,119 @@
+"""What a module is told of its inputs: their names, and the shapes of their arrays."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
+from minpy.io import DataDesc
+from minpy.symbol import Symbol
+
+__all__ = ["check_input_names", "check_names_match", "parse_descriptions"]
+
+_PARAMETERS = ("_weight", "_bias", "_gamma", "_beta")
+
+
+def check_input_names(symbol: Symbol, names: Sequence[str], typename: str, throw: bool) -> None:
+    """Refuse names of inputs that a symbol does not have, or warn of them.
+
+    Parameters
+    ----------
+    symbol : Symbol
+    names : list of str
+    typename : str
+        As what they were given: 'data', 'label', 'state', 'fixed_param'.
+    throw : bool
+        Whether it is an error.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    arguments = symbol.list_arguments()
+    unknown = [name for name in names if name not in arguments]
+    if not unknown:
+        return
+    inputs = [name for name in arguments if not name.endswith(_PARAMETERS)]
+    text = (
+        f"Module: {typename}_names={list(names)!r} names {', '.join(map(repr, unknown))}, and the symbol has no such "
+        f"argument.{nearest(unknown[0], arguments)} Its arguments that are no weights: {', '.join(inputs) or 'none'}."
+    )
+    if throw:
+        raise ArgumentValueError(text)
+    advice = " Give label_names=None if it takes none." if typename == "label" else ""
+    warnings.warn(text + advice, UserWarning, stacklevel=4)
+
+
+def check_names_match(names: Sequence[str], shapes: Sequence[Any], name: str, throw: bool) -> None:
+    """Refuse descriptions whose names are not those of a module's inputs, or warn of them.
+
+    Parameters
+    ----------
+    names : list of str
+        Of the module.
+    shapes : list of DataDesc
+    name : str
+        'data' or 'label'.
+    throw : bool
+        Whether it is an error.
+
+    Raises
+    ------
+    ArgumentValueError
+    """
+    given = [one.name for one in shapes]
+    if sorted(names) == sorted(given):
+        return
+    unknown = [one for one in given if one not in names]
+    text = (
+        f"bind: {name}_shapes describes {', '.join(map(repr, given)) or 'nothing'}; the module's {name}_names are "
+        f"{', '.join(map(repr, names)) or 'none'}.{nearest(unknown[0], names) if unknown else ''} Give the module "
+        f"{name}_names={given!r}, or the iterator the names of the module."
+    )
+    if throw:
+        raise ArgumentValueError(text)
+    warnings.warn(text, UserWarning, stacklevel=4)
+
+
+def parse_descriptions(
+    data_names: Sequence[str], label_names: Sequence[str], data_shapes: Any, label_shapes: Any
+) -> tuple[list[Any], list[Any] | None]:
+    """Return descriptions of data and labels as DataDescs, whose names are those of a module.
+
+    Parameters
+    ----------
+    data_names, label_names : list of str
+    data_shapes, label_shapes : list of DataDesc or (name, shape)
+
+    Returns
+    -------
+    list of DataDesc
+    list of DataDesc or None
+    """
+    data = described("data", data_shapes)
+    check_names_match(data_names, data, "data", True)
+    labels = described("label", label_shapes) if label_shapes is not None else None
+    check_names_match(label_names, labels or [], "label", False)
+    return data, labels
+
+
+def described(what: str, shapes: Any) -> list[Any]:
+    """Return descriptions as DataDescs: they may be (name, shape)."""
+    if not isinstance(shapes, (list, tuple)):
+        raise ArgumentError(
+            f"bind: {what}_shapes is {describe(shapes)}; expected a list such as [('data', (32, 784))], or what an "
+            f"iterator says: provide_{what}."
+        )
+    found = []
+    for one in shapes:
+        if isinstance(one, DataDesc):
+            found.append(one)
+        elif isinstance(one, (list, tuple)) and len(one) >= 2 and isinstance(one[0], str):
+            found.append(DataDesc(*one))
+        else:
+            raise ArgumentError(
+                f"bind: {what}_shapes holds {describe(one)}; expected a name and a shape, as ('data', (32, 784))."
+            )
+    return found
