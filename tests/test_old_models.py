@@ -119,6 +119,51 @@ def by_collected_parameters(name: str) -> Any:
     return net(*map(nd.array, inputs_of(name).values()))
 
 
+def described(name: str) -> tuple[list[tuple[str, Any]], list[tuple[str, Any]]]:
+    """Return (data_shapes, label_shapes) of a module: what is compared with comes as labels."""
+    shapes = networks.NETWORKS[name][1]
+    labels = [key for key in shapes if key.endswith("label") or key in LABELS.get(name, ())]
+    return [(key, shapes[key]) for key in shapes if key not in labels], [(key, shapes[key]) for key in labels]
+
+
+LABELS = {
+    "rpn_training": ("bbox_target", "bbox_weight"),
+    "factorization": ("score",),
+    "style_transfer": ("target_gram",),
+}
+
+
+def batch_of(name: str) -> mx.io.DataBatch:
+    data, labels = ([nd.array(inputs_of(name)[key]) for key, _ in part] for part in described(name))
+    return mx.io.DataBatch(data=data, label=labels)
+
+
+def module_of(name: str, loaded: bool, **keywords: Any) -> mx.mod.Module:
+    data, labels = described(name)
+    names = {"data_names": [key for key, _ in data], "label_names": [key for key, _ in labels] or None}
+    if loaded:
+        module = mx.mod.Module.load(str(MODELS / name), 1, **names)
+        module.bind(data, labels or None, **keywords)
+        return module
+    symbol, arguments, states = mx.model.load_checkpoint(str(MODELS / name), 1)
+    module = mx.mod.Module(symbol=symbol, context=mx.cpu(), **names)
+    module.bind(data_shapes=data, label_shapes=labels or None, **keywords)
+    module.set_params(arguments, states)
+    return module
+
+
+def by_module(name: str) -> Any:
+    module = module_of(name, loaded=False, for_training=False)
+    module.forward(batch_of(name), is_train=False)
+    return module.get_outputs()
+
+
+def by_loaded_module(name: str) -> Any:
+    module = module_of(name, loaded=True, for_training=False)
+    module.forward(batch_of(name))
+    return module.get_outputs()
+
+
 WAYS: dict[str, Callable[[str], Any]] = {
     "bind": by_bind,
     "simple_bind": by_simple_bind,
@@ -126,6 +171,8 @@ WAYS: dict[str, Callable[[str], Any]] = {
     "hybridized": by_hybridized_imports,
     "SymbolBlock": by_symbol_block,
     "collect_params": by_collected_parameters,
+    "Module": by_module,
+    "Module.load": by_loaded_module,
 }
 
 
@@ -211,3 +258,27 @@ def test_a_step_of_gluon_is_that_of_mxnet(name: str, hybridized: bool) -> None:
         else:
             updated = before[key] - networks.LEARNING_RATE / 2 * expected[f"grad:{key}"]
             require_close(parameter.data().asnumpy(), updated, f"weight {key}")
+
+
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_step_of_a_module_is_that_of_mxnet(name: str) -> None:
+    expected = recorded(name)
+    module = module_of(name, loaded=True, for_training=True)
+    before = {key: array.asnumpy() for key, array in module.get_params()[0].items()}
+    options = {"learning_rate": networks.LEARNING_RATE, "rescale_grad": 0.5}
+    module.init_optimizer(optimizer="sgd", optimizer_params=options)
+    module.forward_backward(batch_of(name))
+    require_equal(name, "train", module.get_outputs())
+    module.update()
+    arguments, states = module.get_params()
+    assert arguments.keys() == before.keys()
+    for key, array in arguments.items():
+        updated = before[key] - networks.LEARNING_RATE / 2 * rate_of(name, key) * expected[f"grad:{key}"]
+        require_close(array.asnumpy(), updated, f"weight {key}")
+    for key, array in states.items():
+        require_close(array.asnumpy(), expected[f"aux:{key}"], f"aux:{key}")
+
+
+def rate_of(name: str, key: str) -> float:
+    """Return what a file says a weight's learning rate is multiplied by."""
+    return float(sym.load(path_of(name)).attr_dict().get(key, {}).get("__lr_mult__", 1))

@@ -192,7 +192,6 @@ FORMS = [
         "form_two_variables_of_a_name",
         case(document(DATA, DATA, node("elemwise_add", "a", [[0, 0], [1, 0]]), version=10000), data=(2, 3)),
     ),
-    ("form_unnamed_operator", case(document(DATA, node("tanh", "", [[0, 0]]), version=10000), data=(2, 3))),
     (
         "form_operators_of_a_name",
         case(document(DATA, _TANH, node("tanh", "t", [[1, 0, 0]]), version=10000), data=(2, 3)),
