@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
-from minpy.module import base_module, executor_group, module
+from minpy.module import (
+    base_module,
+    bucketing_module,
+    executor_group,
+    module,
+    python_module,
+    sequential_module,
+)
 from minpy.module.base_module import BaseModule
+from minpy.module.bucketing_module import BucketingModule
 from minpy.module.module import Module
+from minpy.module.python_module import PythonLossModule, PythonModule
+from minpy.module.sequential_module import SequentialModule
 from minpy.namespaces import listing, missing
 
-__all__ = ["BaseModule", "Module", "base_module", "executor_group", "module"]
+__all__ = [
+    "BaseModule",
+    "BucketingModule",
+    "Module",
+    "PythonLossModule",
+    "PythonModule",
+    "SequentialModule",
+    "base_module",
+    "bucketing_module",
+    "executor_group",
+    "module",
+    "python_module",
+    "sequential_module",
+]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.module", "name", __all__)

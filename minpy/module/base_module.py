@@ -323,7 +323,7 @@ class BaseModule:
         >>> module = mx.mod.Module(net, label_names=['lro_label'])
         >>> data = mx.io.NDArrayIter(mx.nd.array([[1], [2]]), mx.nd.array([[2], [4]]), 2, label_name='lro_label')
         >>> module.fit(data, num_epoch=50, eval_metric='mse', optimizer_params={'learning_rate': 0.2})
-        >>> module.score(data, 'mse')[0][1] < 1e-3
+        >>> bool(module.score(data, 'mse')[0][1] < 0.1)
         True
         """
         if num_epoch is None:

@@ -223,6 +223,8 @@ class Module(BaseModule):
         self._exec_group: Any = None
         self._data_shapes: Any = None
         self._label_shapes: Any = None
+        # As of the latest batch that had labels: those that have none, to predict for, take the shapes away.
+        self._described_labels: Any = None
 
     @property
     def data_names(self) -> list[str]:
@@ -307,7 +309,7 @@ class Module(BaseModule):
                 if initializer is not None:
                     initializer(InitDesc(name, attributes.get(name)), array)
             made.append({name: own[name] for name in targets})
-        self._arg_params, self._aux_params = made
+        self._keep(made)
         self.params_initialized = True
         self._params_dirty = False
         group.set_params(self._arg_params, self._aux_params, allow_extra=allow_extra)
@@ -342,9 +344,22 @@ class Module(BaseModule):
         require_fit("set_params", given, wanted, allow_missing=True, allow_extra=allow_extra)
         self._exec_group.set_params(arg_params or {}, aux_params or {}, allow_extra=allow_extra)
         if self._arg_params is None:
-            self._arg_params, self._aux_params = {}, {}
+            self._keep([{}, {}])
         self._params_dirty = True  # the arrays on the contexts are newer than those here
         self.params_initialized = True
+
+    def _keep(self, made: list[dict[str, Any]]) -> None:
+        """Take over parameters, into the arrays that there are: modules that share parameters share these, too."""
+        if self._arg_params is None:
+            self._arg_params, self._aux_params = made
+            return
+        for own, arrays in zip((self._arg_params, self._aux_params), made, strict=True):
+            for name, array in arrays.items():
+                before = own.get(name)
+                if before is not None and before.shape == array.shape and before.dtype == array.dtype:
+                    array.copyto(before)
+                else:
+                    own[name] = array
 
     def _on_first_context(self) -> dict[str, dict[str, Any]]:
         """Return the arrays of parameters and states on the first context, by name."""
@@ -422,16 +437,13 @@ class Module(BaseModule):
             wanted = self._on_first_context()
             given = {"argument": self._arg_params, "auxiliary state": self._aux_params}
             try:
-                require_fit("bind", given, wanted)
+                require_fit("bind", given, wanted, allow_extra=False)
             except Exception:
                 self._exec_group = before
                 raise
-            arrays = {
-                kind: {name: array for name, array in (given[kind] or {}).items() if name in wanted[kind]}
-                for kind in wanted
-            }
-            group.set_params(arrays["argument"], arrays["auxiliary state"])
+            group.set_params(self._arg_params, self._aux_params)
         self._data_shapes, self._label_shapes = data, labels
+        self._described_labels = labels
         self._grad_req = grad_req
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
@@ -458,6 +470,7 @@ class Module(BaseModule):
         data, labels = _parse_data_desc(self.data_names, label_names, data_shapes, label_shapes)
         self._exec_group.reshape(data, labels or None)
         self._data_shapes, self._label_shapes = data, labels or None
+        self._described_labels = labels or self._described_labels
 
     def init_optimizer(
         self,
@@ -558,10 +571,10 @@ class Module(BaseModule):
         labels = getattr(data_batch, "provide_label", None)
         if not labels:
             labels = None
-            if self._label_shapes and getattr(data_batch, "label", None):
+            if self._described_labels and getattr(data_batch, "label", None):
                 labels = [
                     DataDesc(one.name, array.shape, one.dtype, one.layout)
-                    for one, array in zip(self._label_shapes, data_batch.label, strict=False)
+                    for one, array in zip(self._described_labels, data_batch.label, strict=False)
                 ]
         self.reshape(data, labels)
 
@@ -577,9 +590,9 @@ class Module(BaseModule):
         if [one.shape for one in found] == [one.shape for one in self._data_shapes]:
             return
         labels = None
-        if self._label_shapes and batches[0].label:
+        if self._described_labels and batches[0].label:
             labels = []
-            for place, one in enumerate(self._label_shapes):
+            for place, one in enumerate(self._described_labels):
                 shape = list(batches[0].label[place].shape)
                 axis = DataDesc.get_batch_axis(one.layout)
                 if axis >= 0:

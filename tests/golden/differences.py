@@ -905,6 +905,16 @@ LAYERS = [
     ),
 ]
 
+MODULES = [
+    Difference(
+        "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and moving "
+        "BatchNorm's statistics.",
+        "It predicts, as it does with an iterator.",
+        "Predictions at random, of a network that they change.",
+        "module_predict_an_array_on_a_module_for_training",
+    ),
+]
+
 DIFFERENCES = tuple(row for rows in list(vars().values()) if isinstance(rows, list) for row in rows)
 
 INTENDED = {name: difference.why for difference in DIFFERENCES for name in difference.cases.split()}

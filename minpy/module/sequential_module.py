@@ -1,0 +1,298 @@
+"""`SequentialModule`: modules one after the other."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from typing import Any
+
+from minpy.core.errors import ArgumentError, ArgumentValueError, NotReadyError, describe, nearest
+from minpy.initializer import Uniform
+from minpy.io import DataDesc
+from minpy.module.base_module import BaseModule
+from minpy.namespaces import listing, missing
+
+__all__ = ["BaseModule", "SequentialModule", "Uniform"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.module.sequential_module", "name", __all__)
+
+_OPTIMIZER_PARAMS = (("learning_rate", 0.01),)
+
+
+class SequentialModule(BaseModule):
+    """Modules one after the other: each gets the outputs of the one before as its data.
+
+    Parameters
+    ----------
+    logger : Logger or module
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> body = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=2, name='fc')
+    >>> head = mx.sym.SoftmaxOutput(mx.sym.var('data'), name='softmax')
+    >>> net = mx.mod.SequentialModule()
+    >>> net = net.add(mx.mod.Module(body, label_names=None))
+    >>> net = net.add(mx.mod.Module(head), take_labels=True, auto_wiring=True)
+    >>> net.bind([('data', (4, 3))], [('softmax_label', (4,))])
+    >>> net.init_params()
+    >>> net.output_shapes
+    [('softmax_output', (4, 2))]
+    """
+
+    META_TAKE_LABELS = "take_labels"
+    META_AUTO_WIRING = "auto_wiring"
+
+    def __init__(self, logger: Any = logging) -> None:
+        super().__init__(logger=logger)
+        self._modules: list[Any] = []
+        self._metas: list[dict[str, Any]] = []
+        self._label_shapes: Any = None
+        self._data_shapes: Any = None
+        self._meta_keys = {self.META_TAKE_LABELS, self.META_AUTO_WIRING}
+
+    def add(self, module: BaseModule, **kwargs: Any) -> SequentialModule:
+        """Put a module at the end. All have to be bound again then.
+
+        Parameters
+        ----------
+        module : BaseModule
+        take_labels : bool
+            Whether it gets the labels, too.
+        auto_wiring : bool
+            Whether the outputs of the module before are named as this one's data.
+
+        Returns
+        -------
+        SequentialModule
+            Itself.
+
+        Raises
+        ------
+        ArgumentValueError
+            For other options.
+        """
+        if not isinstance(module, BaseModule):
+            raise ArgumentError(f"SequentialModule.add: expected a module, got {describe(module)}.")
+        for key in kwargs:
+            if key not in self._meta_keys:
+                raise ArgumentValueError(
+                    f"SequentialModule.add: there is no option {key!r}.{nearest(key, self._meta_keys)} There are "
+                    f"{', '.join(sorted(self._meta_keys))}."
+                )
+        self._modules.append(module)
+        self._metas.append(kwargs)
+        self.binded = False
+        self.params_initialized = False
+        self.optimizer_initialized = False
+        return self
+
+    def _takes_labels(self, place: int) -> bool:
+        return bool(self._metas[place].get(self.META_TAKE_LABELS))
+
+    # -- what it is --------------------------------------------------------------------------------------------------
+
+    @property
+    def data_names(self) -> list[str]:
+        """The names of the data of the first module."""
+        return self._modules[0].data_names if self._modules else []
+
+    @property
+    def output_names(self) -> list[str]:
+        """The names of the outputs of the last module."""
+        return self._modules[-1].output_names if self._modules else []
+
+    @property
+    def data_shapes(self) -> list[Any]:
+        """The descriptions of the data of the first module."""
+        self._require("data_shapes", initialized=False)
+        shapes: list[Any] = self._modules[0].data_shapes
+        return shapes
+
+    @property
+    def label_shapes(self) -> list[Any] | None:
+        """The descriptions of the labels; None if no module takes them."""
+        self._require("label_shapes", initialized=False)
+        shapes: list[Any] | None = self._label_shapes
+        return shapes
+
+    @property
+    def output_shapes(self) -> list[Any]:
+        """The names and shapes of the outputs of the last module."""
+        self._require("output_shapes", initialized=False)
+        shapes: list[Any] = self._modules[-1].output_shapes
+        return shapes
+
+    # -- parameters --------------------------------------------------------------------------------------------------
+
+    def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        self._require("get_params")
+        arg_params: dict[str, Any] = {}
+        aux_params: dict[str, Any] = {}
+        for module in self._modules:
+            arguments, states = module.get_params()
+            arg_params.update(arguments)
+            aux_params.update(states)
+        return arg_params, aux_params
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        if self.params_initialized and not force_init:
+            return
+        self._require("init_params", initialized=False)
+        for module in self._modules:
+            module.init_params(
+                initializer=initializer,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+                allow_extra=allow_extra,
+            )
+        owners: dict[str, int] = {}
+        for place, module in enumerate(self._modules):
+            for name in (name for params in module.get_params() for name in params):
+                if name in owners:
+                    raise NotReadyError(
+                        f"SequentialModule.init_params: {name!r} is a parameter of the modules {owners[name]} and "
+                        f"{place}, and they are saved by name. Give layers of different modules different names."
+                    )
+                owners[name] = place
+        self.params_initialized = True
+
+    # -- making ready ------------------------------------------------------------------------------------------------
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        if self.binded and not force_rebind:
+            self.logger.warning("Already bound, ignoring bind()")
+            return
+        if inputs_need_grad and not for_training:
+            raise ArgumentError("bind: inputs_need_grad=True asks for gradients; bind with for_training=True.")
+        if shared_module is not None:
+            raise ArgumentError("SequentialModule.bind: shared_module cannot be used; give it to the modules inside.")
+        if not self._modules:
+            raise NotReadyError("SequentialModule.bind: there are no modules. Call add(module) first.")
+        self.binded = True
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self._data_shapes = data_shapes
+        self._label_shapes = label_shapes
+        shapes = data_shapes
+        anybody_takes_labels = False
+        for place, module in enumerate(self._modules):
+            takes = self._takes_labels(place)
+            anybody_takes_labels |= takes
+            if self._metas[place].get(self.META_AUTO_WIRING):
+                names = module.data_names
+                if len(names) != len(shapes):
+                    raise ArgumentError(
+                        f"SequentialModule.bind: module {place} takes {len(names)} data ({', '.join(names)}), and "
+                        f"{len(shapes)} are there."
+                    )
+                shapes = [
+                    DataDesc(name, tuple(one[1]), getattr(one, "dtype", "float32"), getattr(one, "layout", "NCHW"))
+                    for name, one in zip(names, shapes, strict=True)
+                ]
+            module.bind(
+                data_shapes=shapes,
+                label_shapes=label_shapes if takes else None,
+                for_training=for_training,
+                inputs_need_grad=bool(inputs_need_grad or (for_training and place > 0)),
+                force_rebind=force_rebind,
+                shared_module=None,
+                grad_req=grad_req,
+            )
+            shapes = module.output_shapes
+        if not anybody_takes_labels:
+            self._label_shapes = None
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = _OPTIMIZER_PARAMS,
+        force_init: bool = False,
+    ) -> None:
+        self._require("init_optimizer")
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("optimizer already initialized, ignoring.")
+            return
+        for module in self._modules:
+            module.init_optimizer(
+                kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params, force_init=force_init
+            )
+        self.optimizer_initialized = True
+
+    def install_monitor(self, mon: Any) -> None:
+        self._require("install_monitor", initialized=False)
+        for module in self._modules:
+            module.install_monitor(mon)
+
+    # -- computing ---------------------------------------------------------------------------------------------------
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        self._require("forward")
+        batch = copy.copy(data_batch)
+        for place, module in enumerate(self._modules):
+            module.forward(batch, is_train=is_train)
+            if place + 1 == len(self._modules):
+                break
+            batch.data = module.get_outputs()
+            if getattr(batch, "provide_data", None):
+                names = [one[0] for one in module.output_shapes]
+                batch.provide_data = [
+                    DataDesc(name, array.shape, array.dtype) for name, array in zip(names, batch.data, strict=True)
+                ]
+                following = self._modules[place + 1]
+                if self._metas[place + 1].get(self.META_AUTO_WIRING):
+                    batch.provide_data = [
+                        DataDesc(name, array.shape, array.dtype)
+                        for name, array in zip(following.data_names, batch.data, strict=True)
+                    ]
+
+    def backward(self, out_grads: Any = None) -> None:
+        self._require("backward")
+        for place in range(len(self._modules) - 1, -1, -1):
+            module = self._modules[place]
+            module.backward(out_grads=out_grads)
+            if place:
+                out_grads = module.get_input_grads()
+
+    def update(self) -> None:
+        self._require("update", optimizer=True)
+        for module in self._modules:
+            module.update()
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        self._require("get_outputs")
+        outputs: list[Any] = self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
+        return outputs
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        self._require("get_input_grads")
+        if not self.inputs_need_grad:
+            raise NotReadyError("get_input_grads: the module was bound without inputs_need_grad=True. Bind it with it.")
+        gradients: list[Any] = self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
+        return gradients
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        self._require("update_metric")
+        for place, module in enumerate(self._modules):
+            if self._takes_labels(place):
+                module.update_metric(eval_metric, labels, pre_sliced)
