@@ -164,6 +164,13 @@ def by_loaded_module(name: str) -> Any:
     return module.get_outputs()
 
 
+def by_imports_without_labels(name: str) -> Any:
+    """Outputs that the labels of losses do not reach are those of prediction."""
+    names = [key for key in inputs_of(name) if key not in mx.symbol.labels.label_names(sym.load(path_of(name)))]
+    net = mx.gluon.SymbolBlock.imports(path_of(name), names, str(MODELS / f"{name}-0001.params"))
+    return net(*(nd.array(inputs_of(name)[key]) for key in names))
+
+
 WAYS: dict[str, Callable[[str], Any]] = {
     "bind": by_bind,
     "simple_bind": by_simple_bind,
@@ -171,6 +178,7 @@ WAYS: dict[str, Callable[[str], Any]] = {
     "hybridized": by_hybridized_imports,
     "SymbolBlock": by_symbol_block,
     "collect_params": by_collected_parameters,
+    "without labels": by_imports_without_labels,
     "Module": by_module,
     "Module.load": by_loaded_module,
 }
@@ -213,6 +221,92 @@ def test_files_are_written_again_to_the_letter(name: str, tmp_path: Path) -> Non
     assert (tmp_path / f"{name}-0001.params").read_bytes() == (MODELS / f"{name}-0001.params").read_bytes()
     if name not in SPELLED_OTHERWISE:
         assert (tmp_path / f"{name}-symbol.json").read_bytes() == Path(path_of(name)).read_bytes()
+
+
+# Those that have one input, and labels whose shapes follow from it; rows of `text_cnn` and `lstm_lm` are of one length.
+ONE_INPUT = ["resnet", "inception_bn", "mobilenet", "arcface", "ssd_deployed", "ssd_exported", "unet", "pyramid"]
+
+
+@pytest.mark.filterwarnings("ignore:.*FeedForward.*:DeprecationWarning")
+@pytest.mark.parametrize("name", ONE_INPUT)
+def test_the_first_interface_predicts_what_mxnet_does(name: str) -> None:
+    model = mx.model.FeedForward.load(str(MODELS / name), 1, ctx=mx.cpu())
+    data = inputs_of(name)["data"]
+    outputs = model.predict(mx.io.NDArrayIter(data, batch_size=len(data)))
+    outputs = outputs if isinstance(outputs, list) else [outputs]
+    # What a margin for the right class does to the scores needs that class.
+    count = 1 if name == "arcface" else len(outputs)
+    for number, output in enumerate(outputs[:count]):
+        require_close(output, recorded(name)[f"predict:{number}"], f"predict:{number}")
+
+
+@pytest.mark.parametrize("name", ["resnet", "inception_bn", "mobilenet", "unet", "pyramid", "text_cnn"])
+@pytest.mark.parametrize("batch", [1, 2])
+def test_modules_predict_without_labels(name: str, batch: int) -> None:
+    data = inputs_of(name)["data"]
+    if name == "text_cnn":  # its shape holds the size of the batch
+        batch = len(data)
+    module = mx.mod.Module.load(str(MODELS / name), 1, label_names=None)
+    module.bind(data_shapes=[("data", (batch, *data.shape[1:]))], for_training=False)
+    got = module.predict(mx.io.NDArrayIter(data, batch_size=batch)).asnumpy()
+    require_close(got, recorded(name)["predict:0"], "predict:0")
+    assert module.get_params()[0].keys() >= parameters_of(name)[0].keys()
+
+
+OUTPUT_LAYERS = {
+    "SoftmaxOutput": {},
+    "SoftmaxOutput of positions": {"multi_output": True},
+    "SoftmaxOutput of the last axis": {"preserve_shape": True},
+    "LinearRegressionOutput": {},
+    "MAERegressionOutput": {},
+    "LogisticRegressionOutput": {},
+    "SVMOutput": {},
+}
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape"),
+    [(layer, (2, 3)) for layer in OUTPUT_LAYERS]
+    + [(layer, (2, 3, 4)) for layer in OUTPUT_LAYERS if layer not in ("SoftmaxOutput", "SVMOutput")],
+)
+def test_without_its_label_an_output_layer_is_what_it_predicts(layer: str, shape: Any, tmp_path: Path) -> None:
+    weight = sym.broadcast_mul(sym.var("data"), sym.var("w"))
+    net = getattr(sym, layer.split()[0])(weight, sym.var("label"), name="out", **OUTPUT_LAYERS[layer])
+    values = {
+        "data": nd.array(np.random.RandomState(0).uniform(-1, 1, shape)),
+        "w": nd.array([[1.5]]).reshape((1,) * len(shape)),
+    }
+    mx.model.save_checkpoint(str(tmp_path / "net"), 1, net, {"w": values["w"]}, {})
+    block = mx.gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), "data", str(tmp_path / "net-0001.params"))
+    assert list(block.collect_params()) == ["w"]
+    found = net.infer_shape(**{key: value.shape for key, value in values.items()})[0][2]
+    expected = net.bind(mx.cpu(), {**values, "label": nd.zeros(found)}).forward()[0]
+    np.testing.assert_allclose(block(values["data"]).asnumpy(), expected.asnumpy(), rtol=1e-6)
+    with mx.autograd.record():
+        first = block(values["data"])[0].reshape(-1)[0]
+    first.backward()
+    # The gradient is that of what is asked for, not of a loss that has no label.
+    step = 1e-2
+    two = []
+    for sign in (1, -1):
+        moved = {**values, "w": values["w"] + sign * step, "label": nd.zeros(found)}
+        two.append(float(net.bind(mx.cpu(), moved).forward()[0].asnumpy().reshape(-1)[0]))
+    got = float(block.collect_params()["w"].grad().asnumpy().reshape(-1)[0])
+    assert got == pytest.approx((two[0] - two[1]) / (2 * step), rel=2e-2, abs=1e-3)
+
+
+def test_labels_that_are_read_elsewhere_stay(tmp_path: Path) -> None:
+    arguments, states = parameters_of("arcface")
+    with pytest.raises(mx.MXNetError, match=r"1 parameter\(s\) are missing in the file .*: 'softmax_label'"):
+        mx.gluon.SymbolBlock.imports(path_of("arcface"), "data", str(MODELS / "arcface-0001.params"))
+    # a file that holds a value for the label is taken at its word
+    symbol = sym.load(path_of("factorization"))
+    arguments, states = parameters_of("factorization")
+    mx.model.save_checkpoint(str(tmp_path / "net"), 1, symbol, {**arguments, "score": nd.zeros((2,))}, states)
+    net = mx.gluon.SymbolBlock.imports(
+        str(tmp_path / "net-symbol.json"), ["user", "item"], str(tmp_path / "net-0001.params")
+    )
+    assert "score" in net.collect_params()
 
 
 # -- a training step ---------------------------------------------------------------------------------------------------
