@@ -176,7 +176,9 @@ def main() -> int:
     except mx.MXNetError as error:
         parser.error(str(error))
     by_block, third = timed(read, block, test)
-    print(f"as a module: loaded, and {len(test.labels)} digits read, in {first:.0f} ms: {accuracy(by_module, test):.2%}")
+    print(
+        f"as a module: loaded, and {len(test.labels)} digits read, in {first:.0f} ms: {accuracy(by_module, test):.2%}"
+    )
     print(f"as a block:  loaded in {second:.0f} ms, read in {third:.0f} ms: {accuracy(by_block, test):.2%}")
     print(f"largest difference between their probabilities: {abs(by_module - by_block).max():.1e}\n")
 

@@ -25,8 +25,8 @@ finally:
     sys.path.remove(str(GOLDEN))
 
 TRAINED = [name for name, (_, _, trained) in networks.NETWORKS.items() if trained]
-# In graphs MXNet's PReLU overwrites its input, and takes its output for it when it comes back: the gradients of slopes are
-# too small by that slope. Those of `nd.LeakyReLU` are right there, too.
+# In graphs MXNet's PReLU overwrites its input, and takes its output for it when it comes back: the gradients of slopes
+# are too small by that slope. Those of `nd.LeakyReLU` are right there, too.
 PRELU_SLOPES = {"arcface": ("relu0_gamma", "unit1_relu1_gamma")}
 # float32 sums in another order; deep networks and losses carry that on.
 CLOSE = {"rtol": 1e-4, "atol": 2e-5}

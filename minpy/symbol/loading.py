@@ -196,7 +196,14 @@ class Reader:
             if not _is_unicode(text):
                 self.fail(f"{what}: {_short(text)} is half of a surrogate pair, no text")
         entries = self._entries(item["inputs"], number, f'{what}: "inputs"')
-        row = _Row(number, present_name(item["op"]), item["name"], attributes, entries, self._graphs(item.get("subgraphs", []), what))
+        row = _Row(
+            number,
+            present_name(item["op"]),
+            item["name"],
+            attributes,
+            entries,
+            self._graphs(item.get("subgraphs", []), what),
+        )
         if row.op == "null" and (row.inputs or not row.name):
             self.fail(f"{row}: a variable must have a name and no inputs")
         return row
@@ -316,7 +323,7 @@ class Reader:
             if op not in PROPS if custom else not self._is_known(op):
                 found.setdefault((op, custom), Missing(op, custom, [])).nodes.append(str(row))
         if len(found) > 1:
-            self.fail(table_of([*found.values()], len(rows)), "")
+            self.fail(table_of([*found.values()], len(rows)).rstrip("."), "")
 
     def _is_known(self, op: str) -> bool:
         return (

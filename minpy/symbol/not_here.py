@@ -33,6 +33,7 @@ _REASONS = (
     (r"_contrib_dgl.*|_contrib_(edge_id|getnnz)|_square_sum|cast_storage|.*sparse.*", "It needs sparse arrays."),
     (r"_?cv.*|_imdecode|_npi_cv.*", "Pictures are read by mx.image, outside of graphs."),
 )
+_WRITE_IT = "Write it as a CustomOp, and register its CustomOpProp under that name."
 _MOST_SHOWN = 50
 
 
@@ -68,7 +69,7 @@ def advice_of(op: str) -> str:
     module, colon, _ = op.partition(":")
     if colon and not op.startswith("minpy:np."):
         return f"Import {_short(module)}, or run the code that defines it, before loading the symbol."
-    return "Write it as a CustomOp, and register its CustomOpProp under that name."
+    return _WRITE_IT
 
 
 def table_of(missing: Sequence[Missing], nodes: int) -> str:
@@ -91,7 +92,9 @@ def table_of(missing: Sequence[Missing], nodes: int) -> str:
                 f"({_short(one.op)}), before loading the symbol."
             ).strip()
         else:
-            advice = f"{nearest(one.op[:100], OPERATORS).strip()} {advice_of(one.op)}".strip()
+            advice = advice_of(one.op)
+            if advice == _WRITE_IT:
+                advice = f"{nearest(one.op[:100], OPERATORS).strip()} {advice}".strip()
         lines.append(f"  {'Custom ' if one.custom else ''}{_short(one.op)}{', ' if where else ''}{where}. {advice}")
     if len(missing) > _MOST_SHOWN:
         lines.append(f"  and {len(missing) - _MOST_SHOWN} more")
@@ -100,4 +103,3 @@ def table_of(missing: Sequence[Missing], nodes: int) -> str:
 
 def _short(text: str) -> str:
     return repr(text) if len(text) <= 60 else f"{text[:57]!r}..."
-

@@ -78,7 +78,10 @@ _OTHERS = {
     "_npi_slogdet": "_linalg_slogdet",
     "_npi_split": "_split_v2",
     "_npi_swapaxes": "SwapAxis",
-    **{f"_npi_{name}": name for name in ("argsort", "clip", "expand_dims", "gather_nd", "slice", "sort", "take", "tile")},
+    **{
+        f"_npi_{name}": name
+        for name in ("argsort", "clip", "expand_dims", "gather_nd", "slice", "sort", "take", "tile")
+    },
 }
 
 

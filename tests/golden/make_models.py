@@ -30,9 +30,7 @@ def run(mx: Any, networks: Any, name: str, symbol: Any) -> tuple[Any, Any, dict[
         return mx.nd.array(make(name, key, shape))
 
     arguments = {key: array(key, shape) for key, shape in zip(symbol.list_arguments(), shapes, strict=True)}
-    states = {
-        key: array(key, shape) for key, shape in zip(symbol.list_auxiliary_states(), state_shapes, strict=True)
-    }
+    states = {key: array(key, shape) for key, shape in zip(symbol.list_auxiliary_states(), state_shapes, strict=True)}
     found = {}
     outputs = symbol.bind(mx.cpu(), arguments, aux_states=states).forward(is_train=False)
     found.update({f"predict:{number}": output.asnumpy() for number, output in enumerate(outputs)})

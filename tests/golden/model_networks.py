@@ -78,9 +78,7 @@ def inception_bn(mx: Any) -> Any:
 
     data = sym.Variable(name="data")
     net = factory(data, 4, (3, 3), "1", pad=(1, 1))
-    net = sym.Pooling(
-        data=net, kernel=(3, 3), stride=(2, 2), pool_type="max", pooling_convention="full", name="pool1"
-    )
+    net = sym.Pooling(data=net, kernel=(3, 3), stride=(2, 2), pool_type="max", pooling_convention="full", name="pool1")
     net = sym.LRN(data=net, alpha=0.0001, beta=0.75, knorm=2, nsize=5, name="lrn1")
     plain = factory(net, 3, (1, 1), "3a_1x1")
     three = factory(factory(net, 2, (1, 1), "3a_3x3r"), 3, (3, 3), "3a_3x3", pad=(1, 1))
@@ -170,9 +168,7 @@ def ssd_layers(sym: Any) -> Any:
             factor = sym.Variable(f"{name}_scale", shape=(1, 6, 1, 1), init='["constant", {"value": 20}]')
             layer = sym.broadcast_mul(lhs=factor, rhs=layer)
         count = 4
-        box = sym.Convolution(
-            data=layer, num_filter=count * 4, kernel=(3, 3), pad=(1, 1), name=f"{name}_loc_pred_conv"
-        )
+        box = sym.Convolution(data=layer, num_filter=count * 4, kernel=(3, 3), pad=(1, 1), name=f"{name}_loc_pred_conv")
         boxes.append(sym.Flatten(data=sym.transpose(box, axes=(0, 2, 3, 1))))
         kind = sym.Convolution(
             data=layer, num_filter=count * 4, kernel=(3, 3), pad=(1, 1), name=f"{name}_cls_pred_conv"

@@ -287,7 +287,6 @@ _PLAIN = (
     "SoftmaxActivation",
     "MakeLoss",
     "_identity_with_attr_like_rhs",
-    "CuDNNBatchNorm",
     "BatchNorm_v1",
 )
 NAMES = [(f"name_{name}", one(name, (2, 3), count=2)) for name in _BINARY]

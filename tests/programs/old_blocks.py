@@ -23,9 +23,7 @@ def path(name):
 
 def imported():
     """Imports a network and calls it."""
-    net = gluon.SymbolBlock.imports(
-        path("pyramid-symbol.json"), ["data"], path("pyramid-0001.params"), ctx=mx.cpu()
-    )
+    net = gluon.SymbolBlock.imports(path("pyramid-symbol.json"), ["data"], path("pyramid-0001.params"), ctx=mx.cpu())
     net.hybridize()
     x = nd.array(np.random.RandomState(0).uniform(-1, 1, (1, 3, 12, 12)))
     show("segmented", net(x))
