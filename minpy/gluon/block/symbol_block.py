@@ -13,7 +13,7 @@ from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.gluon.block.nesting import _flatten, _regroup
 from minpy.gluon.parameter import ParameterDict
-from minpy.gluon.parameter.loading import read_file
+from minpy.gluon.parameter.loading import Options, read_file
 from minpy.graph.ir import Value
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol
@@ -137,14 +137,10 @@ class SymbolBlock(HybridBlock):
         internals = loaded.get_internals()
         block = SymbolBlock(loaded, [internals[name] for name in names])
         if arrays is not None:
-            block.collect_params().load_dict(
-                arrays,
-                ctx=cpu() if ctx is None else ctx,
-                allow_missing=allow_missing,
-                ignore_extra=ignore_extra,
-                filename=os.fspath(param_file),
-                cast_dtype=True,
-                dtype_source="saved",
+            where = f"file {os.fspath(param_file)!r}"
+            places = cpu() if ctx is None else ctx
+            block.collect_params()._take(
+                arrays, "", Options(where, places, allow_missing, ignore_extra, True, "saved", owned=True)
             )
         return block
 

@@ -38,6 +38,8 @@ class Options(NamedTuple):
     allow_missing, ignore_extra, cast_dtype : bool
     dtype_source : str
         See `Block.load_parameters`.
+    owned : bool
+        Whether nobody else has the arrays, as they were just read: parameters without values take them as they are.
     """
 
     where: str
@@ -46,6 +48,7 @@ class Options(NamedTuple):
     ignore_extra: bool
     cast_dtype: bool
     dtype_source: str
+    owned: bool = False
 
 
 def filled(
@@ -69,7 +72,7 @@ def filled(
     ShapeError, DTypeError, ContextError
         If a parameter does not fit.
     """
-    where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source = options
+    where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, owned = options
     missing = [name for name in parameters if name not in present]
     if missing and not allow_missing:
         one = missing[0]
@@ -87,7 +90,7 @@ def filled(
     for name, array in wanted.items():
         parameters[name]._check_load(array, ctx, cast_dtype, dtype_source, where)
     for name, array in wanted.items():
-        parameters[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
+        parameters[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source, owned=owned)
 
 
 def _listed(names: Any) -> str:
