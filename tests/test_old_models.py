@@ -6,12 +6,15 @@ import functools
 import importlib
 import json
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import minpy as mx
 from minpy import nd, sym
@@ -376,3 +379,150 @@ def test_a_step_of_a_module_is_that_of_mxnet(name: str) -> None:
 def rate_of(name: str, key: str) -> float:
     """Return what a file says a weight's learning rate is multiplied by."""
     return float(sym.load(path_of(name)).attr_dict().get(key, {}).get("__lr_mult__", 1))
+
+
+# -- what does not fit -------------------------------------------------------------------------------------------------
+
+
+def damaged(name: str, folder: Path, change: Callable[[dict[str, Any]], None]) -> str:
+    """Return the prefix of a checkpoint whose arrays were changed."""
+    symbol, arguments, states = mx.model.load_checkpoint(str(MODELS / name), 1)
+    change(arguments)
+    prefix = str(folder / name)
+    mx.model.save_checkpoint(prefix, 1, symbol, arguments, states)
+    return prefix
+
+
+def spoil(arrays: dict[str, Any]) -> None:
+    """Leave out two arrays, rename one, and give two other shapes."""
+    del arrays["conv0_weight"], arrays["bn1_beta"]
+    arrays["fc1_weigth"] = arrays.pop("fc1_weight")
+    arrays["bn1_gamma"] = nd.ones((7,))
+    arrays["fc1_bias"] = nd.ones((2, 3))
+
+
+FULL_TABLE = """\
+In all: 3 missing, 1 superfluous; nothing was changed.
+  parameter     file            block
+  conv0_weight  missing         None float32
+  bn1_beta      missing         None float32
+  fc1_weight    missing         None float32  perhaps 'fc1_weigth'?
+  fc1_weigth    (5, 6) float32  not there"""
+
+
+def test_all_that_does_not_fit_is_in_one_table(tmp_path: Path) -> None:
+    prefix = damaged("resnet", tmp_path, spoil)
+    with pytest.raises(mx.core.errors.ParametersError) as caught:
+        mx.gluon.SymbolBlock.imports(f"{prefix}-symbol.json", "data", f"{prefix}-0001.params")
+    first, table = str(caught.value).split("\n", 1)
+    assert first.startswith(
+        f"3 parameter(s) are missing in the file '{prefix}-0001.params': 'conv0_weight', 'bn1_beta', "
+    )
+    assert table == FULL_TABLE
+    module = mx.mod.Module.load(prefix, 1)
+    with pytest.raises(mx.core.errors.ParametersError) as caught:
+        module.bind([("data", (1, 3, 12, 12))], for_training=False)
+    lines = str(caught.value).splitlines()
+    assert lines[0].endswith("3 missing, 1 superfluous, 2 of another shape; nothing was changed.")
+    assert {line.split()[0] for line in lines[2:-1]} == {
+        *("conv0_weight", "bn1_beta", "fc1_weight", "fc1_weigth", "bn1_gamma", "fc1_bias")
+    }
+
+
+def test_shapes_that_do_not_fit_are_in_one_table(tmp_path: Path) -> None:
+    net = imported("resnet")
+    net(*map(nd.array, inputs_of("resnet").values()))
+    before = {key: parameter.data().asnumpy() for key, parameter in net.collect_params().items()}
+    prefix = damaged("resnet", tmp_path, lambda arrays: arrays.update(bn1_gamma=nd.ones((7,)), fc1_bias=nd.ones((2,))))
+    with pytest.raises(
+        mx.core.errors.ShapeError, match=r"Parameter 'bn1_gamma': the file .* has shape \(7,\)"
+    ) as caught:
+        net.load_parameters(f"{prefix}-0001.params")
+    assert str(caught.value).splitlines()[1:] == [
+        "In all: 2 of another shape, dtype or device; nothing was changed.",
+        "  parameter  file          block",
+        "  bn1_gamma  (7,) float32  (6,) float32",
+        "  fc1_bias   (2,) float32  (5,) float32",
+    ]
+    for key, parameter in net.collect_params().items():
+        assert np.array_equal(parameter.data().asnumpy(), before[key])
+
+
+@pytest.mark.parametrize("place", [0.1, 0.5, 0.9, 0.999])
+def test_checkpoints_that_were_cut_short_say_where(place: float, tmp_path: Path) -> None:
+    for ending in ("-symbol.json", "-0001.params"):
+        content = (MODELS / f"crnn{ending}").read_bytes()
+        (tmp_path / f"crnn{ending}").write_bytes(content)
+    short = tmp_path / "crnn-0001.params"
+    short.write_bytes(content[: int(len(content) * place)])
+    for load in (
+        lambda: mx.mod.Module.load(str(tmp_path / "crnn"), 1),
+        lambda: mx.model.FeedForward.load(str(tmp_path / "crnn"), 1),
+    ):
+        with pytest.raises(mx.core.errors.FileFormatError, match=r"crnn-0001\.params', byte \d+: .* but the file ends"):
+            load()
+    graph = tmp_path / "crnn-symbol.json"
+    graph.write_bytes(graph.read_bytes()[: int(graph.stat().st_size * place)])
+    with pytest.raises(
+        mx.core.errors.FileFormatError, match=r"crnn-symbol\.json': it is no JSON: line \d+, column \d+"
+    ):
+        mx.gluon.SymbolBlock.imports(str(graph), "data")
+
+
+# -- hostile graphs ----------------------------------------------------------------------------------------------------
+
+NAMES = sorted(networks.NETWORKS)
+ODD = st.one_of(
+    st.integers(-(2**70), 2**70),
+    st.sampled_from(
+        [None, True, [], {}, "", "x" * 5000, 1e308, "\ud800", [[0, 0]], [2**62, 0, 0], "(0,)", "99999999999"]
+    ),
+    st.text(max_size=5),
+)
+
+
+def places_of(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the paths to all values inside of lists and objects."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [path, *(inner for key, item in items for inner in places_of(item, (*path, key)))]
+
+
+DOCUMENTS = {name: json.loads(Path(path_of(name)).read_text(encoding="utf-8")) for name in NAMES}
+PLACES = {name: places_of(document) for name, document in DOCUMENTS.items()}
+
+
+@settings(max_examples=250, deadline=None)
+@given(data=st.data())
+def test_graphs_with_odd_values_are_errors_or_graphs(data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(NAMES))
+    document = json.loads(json.dumps(DOCUMENTS[name]))
+    for _ in range(data.draw(st.integers(1, 3))):
+        *path, last = data.draw(st.sampled_from(PLACES[name][1:]))
+        target = document
+        try:
+            for key in path:
+                target = target[key]
+            target[last] = data.draw(ODD)
+        except (KeyError, IndexError, TypeError):
+            continue  # an earlier change has taken it away
+    tracemalloc.start()
+    try:
+        symbol = sym.load_json(json.dumps(document))
+        symbol.infer_shape_partial(**networks.NETWORKS[name][1])
+    except mx.MXNetError as error:
+        assert len(str(error)) < 20_000
+    finally:
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert peak < 64e6
+
+
+def test_graphs_that_run_in_circles_or_outside_are_errors() -> None:
+    for inputs in ([[5, 0, 0]], [[1, 0, 0]], [[0, 1, 0]], [[2**63, 0, 0]], [[-1, 0, 0]]):
+        document = {
+            "nodes": [{"op": "null", "name": "x", "inputs": []}, {"op": "tanh", "name": "t", "inputs": inputs}],
+            "arg_nodes": [0],
+            "heads": [[1, 0, 0]],
+        }
+        with pytest.raises(mx.core.errors.FileFormatError, match=r"node 1 \('t'"):
+            sym.load_json(json.dumps(document))
