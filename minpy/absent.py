@@ -166,8 +166,9 @@ ROWS = [
         r"npx\.image",
         r"\w*Aug(menter)?|Create\w+|Image(Det)?Iter|(center|fixed|random|random_size)_crop|color_normalize|copyMakeBorder"
         r"|det(ection)?|image|imdecode|imread|imresize|imrotate|random_rotate|recordio|resize_short|scale_down|io|random",
-        "it is of `mx.image`, whose augmenters and iterators are still to come.",
+        "it is of `mx.image`. Use minpy.image.",
     ),
+    Row(r"image(\.\w+)?", "recordio", _IMPORTED),
     Row(
         r"(symbol|sym)\.(np|numpy)\.random",
         "shuffle",

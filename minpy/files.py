@@ -13,7 +13,7 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, FileAccessError, FileMissingError, describe, nearest
 
-__all__ = ["access_error", "checked_path", "write_whole"]
+__all__ = ["WholeFile", "access_error", "checked_path", "write_whole"]
 
 
 def checked_path(function: str, fname: Any) -> str:
@@ -56,30 +56,75 @@ def write_whole(path: str, chunks: Iterator[Any]) -> None:
 
     What writers of the same file left behind when they were killed is removed.
     """
-    path = os.path.realpath(path)  # a link stays one
-    mode = None
-    with contextlib.suppress(FileNotFoundError):
-        mode = os.stat(path).st_mode
-    if mode is not None and not stat.S_ISREG(mode):  # a pipe or a device, which renaming would replace
-        with open(path, "wb") as file:
-            file.writelines(chunks)
-        return
-    folder, name = os.path.split(path)
-    prefix = f".minpy-{zlib.crc32(os.fsencode(name)):08x}-"
-    _sweep(folder, prefix)
-    with _temporary(folder, prefix) as temporary:
+    writer = WholeFile(path)
+    try:
+        writer.file.writelines(chunks)
+        writer.commit()
+    except BaseException:
+        writer.discard()
+        raise
+
+
+class WholeFile:
+    """A file that is written bit by bit under a temporary name, and there as a whole once it is committed.
+
+    A pipe or a device, which renaming would replace, is written directly.
+
+    Attributes
+    ----------
+    path : str
+        Of the file as it will be; a link stays one.
+    file : binary file
+        To be written to.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = os.path.realpath(path)
+        self._mode: int | None = None
+        self._temporary: str | None = None
+        self._held = contextlib.ExitStack()
+        with contextlib.suppress(FileNotFoundError):
+            self._mode = os.stat(self.path).st_mode
+        self.file: Any
+        if self._mode is not None and not stat.S_ISREG(self._mode):
+            self.file = open(self.path, "wb")  # noqa: SIM115
+            return
+        folder, name = os.path.split(self.path)
+        prefix = f".minpy-{zlib.crc32(os.fsencode(name)):08x}-"
+        _sweep(folder, prefix)
+        self._temporary = self._held.enter_context(_temporary(folder, prefix))
         try:
-            with open(temporary, "r+b") as file:
-                file.writelines(chunks)
-                file.flush()
-                os.fsync(file.fileno())
-            if mode is not None:
-                os.chmod(temporary, stat.S_IMODE(mode))
-            os.replace(temporary, path)
+            self.file = open(self._temporary, "r+b")  # noqa: SIM115
         except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+            self._remove()
             raise
+
+    def commit(self) -> None:
+        """Let the file be there: close it, and give it its name."""
+        if self._temporary is None:
+            self.file.close()
+            return
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+        if self._mode is not None:
+            os.chmod(self._temporary, stat.S_IMODE(self._mode))
+        os.replace(self._temporary, self.path)
+        self._temporary = None
+        self._held.close()
+
+    def discard(self) -> None:
+        """Close and remove what was written: what was there before stays."""
+        with contextlib.suppress(OSError, ValueError):
+            self.file.close()
+        self._remove()
+
+    def _remove(self) -> None:
+        if self._temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(self._temporary)
+            self._temporary = None
+            self._held.close()
 
 
 # -- temporary files: locked as long as their writer lives, however it ends -------------------------------------------

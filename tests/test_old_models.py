@@ -491,7 +491,7 @@ DOCUMENTS = {name: json.loads(Path(path_of(name)).read_text(encoding="utf-8")) f
 PLACES = {name: places_of(document) for name, document in DOCUMENTS.items()}
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(data=st.data())
 def test_graphs_with_odd_values_are_errors_or_graphs(data: st.DataObject) -> None:
     name = data.draw(st.sampled_from(NAMES))

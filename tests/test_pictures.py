@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import minpy as mx
-from minpy import nd, sym
+from minpy import nd, pictures, sym
 from minpy.core.errors import (
     ArgumentError,
     DTypeError,
@@ -47,27 +47,34 @@ def test_imdecode_into_parts_of_a_batch() -> None:
     assert nd.imdecode(data, channels=1).shape == (1, 5, 7)
 
 
-def test_without_pillow(monkeypatch: pytest.MonkeyPatch) -> None:
+def without(monkeypatch: pytest.MonkeyPatch, *packages: str) -> None:
+    """Let packages be as if they were not installed."""
     found = builtins.__import__
 
-    def without(name: str, *arguments: Any) -> Any:
-        if name.partition(".")[0] == "PIL":
+    def importing(name: str, *arguments: Any) -> Any:
+        if name.partition(".")[0] in packages:
             raise ImportError(name)
         return found(name, *arguments)
 
-    monkeypatch.setattr(builtins, "__import__", without)
-    monkeypatch.delitem(sys.modules, "PIL.Image", raising=False)
+    monkeypatch.setattr(builtins, "__import__", importing)
+
+
+def test_without_any_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    without(monkeypatch, "PIL", "cv2")
     with pytest.raises(
         MissingDependencyError,
-        match=r"decoding pictures needs Pillow, .* Install it with: python -m pip install 'minpy\[image\]'",
+        match=r"decoding pictures needs OpenCV or Pillow, neither of which is installed. Install them with: "
+        r"python -m pip install 'minpy\[image\]'",
     ):
         internal._cvimread(PICTURES / "noise.png")
+    assert internal._cvimresize(nd.zeros((2, 2, 1)), w=3, h=4).shape == (4, 3, 1)  # which takes neither
+    assert pictures.libraries() == []
 
 
-def test_importing_minpy_does_not_import_pillow() -> None:
+def test_importing_minpy_imports_no_library_of_pictures() -> None:
     import subprocess
 
-    code = "import sys, minpy; minpy.nd.image.resize; sys.exit('PIL' in sys.modules)"
+    code = "import sys, minpy; minpy.nd.image.resize; sys.exit(bool({'PIL', 'cv2'} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
@@ -248,3 +255,186 @@ def test_a_pipeline_as_a_symbol() -> None:
     loaded = sym.load_json(net.tojson())
     assert loaded.infer_shape(data=(6, 8, 3))[1] == [(3, 3, 4)]
     np.testing.assert_allclose(loaded.eval(data=image)[0].asnumpy(), expected.asnumpy(), rtol=1e-6)
+
+
+# -- the libraries -----------------------------------------------------------------------------------------------------
+
+BOTH = ("opencv", "pillow")
+# Of what comes out of the two libraries in colours, gray, and as it is in the file.
+UNITS = {"cmyk.jpg": (1, 2, 1), "deep_colors.png": (0, 1, None)}
+
+
+@pytest.mark.parametrize("path", sorted(PICTURES.iterdir()), ids=lambda path: path.name)
+@pytest.mark.parametrize("rotate", [False, True])
+def test_both_libraries_decode_alike(path: Path, rotate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for flag, units in zip((1, 0, -1), UNITS.get(path.name, (0, 0, 0)), strict=True):
+        found = []
+        for library in BOTH:
+            monkeypatch.setenv("MINPY_PICTURES", library)
+            assert pictures.libraries() == [library]
+            found.append(pictures.read(path, flag, rotate=rotate))
+        if units is None:  # 16 bits a colour, which Pillow has not
+            assert [one.dtype.name for one in found] == ["uint16", "uint8"]
+            continue
+        assert found[0].dtype == found[1].dtype
+        np.testing.assert_allclose(*(one.astype(int) for one in found), rtol=0, atol=units)
+
+
+@pytest.mark.parametrize("library", BOTH)
+def test_what_comes_out_of_which_picture(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINPY_PICTURES", library)
+
+    def shape(name: str, flag: int = 1, rotate: bool = False) -> tuple[int, ...]:
+        return pictures.read(PICTURES / name, flag, rotate=rotate).shape
+
+    assert shape("exif6.jpg") == (11, 17, 3)
+    assert shape("exif6.jpg", rotate=True) == (17, 11, 3)
+    assert shape("exif6.jpg", -1, rotate=True) == (11, 17, 3)
+    assert [shape("alpha.png", flag) for flag in (1, 0, -1)] == [(11, 17, 3), (11, 17, 1), (11, 17, 4)]
+    assert [shape("deep_gray.png", flag) for flag in (1, 0, -1)] == [(11, 17, 3), (11, 17, 1), (11, 17, 1)]
+    assert pictures.read(PICTURES / "deep_gray.png", -1).dtype == np.uint16
+    red = pictures.read(PICTURES / "alpha.png", -1)
+    blue = pictures.read(PICTURES / "alpha.png", -1, to_rgb=False)
+    np.testing.assert_array_equal(red, blue[..., [2, 1, 0, 3]])
+
+
+@pytest.mark.parametrize("library", BOTH)
+@pytest.mark.parametrize("shape", [(5, 7), (5, 7, 1), (5, 7, 3), (5, 7, 4)])
+@pytest.mark.parametrize("to_rgb", [False, True])
+def test_png_gives_back_what_was_encoded(
+    library: str, shape: tuple[int, ...], to_rgb: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINPY_PICTURES", library)
+    image = np.random.RandomState(0).randint(0, 256, shape).astype(np.uint8)
+    data = pictures.encode(image, ".PNG", 9, to_rgb=to_rgb)
+    np.testing.assert_array_equal(pictures.decode(data, -1, to_rgb).reshape(shape), image)
+    deep = image.astype(np.uint16) * 257
+    if library == "opencv" or deep.ndim == 2:
+        data = pictures.encode(deep, ".png", 1, to_rgb=to_rgb)
+        np.testing.assert_array_equal(pictures.decode(data, -1, to_rgb).reshape(shape), deep)
+
+
+@pytest.mark.parametrize("library", BOTH)
+def test_jpeg_in_its_qualities(library: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINPY_PICTURES", library)
+    rows, columns = np.mgrid[:32, :48]
+    image = np.stack([rows * 4, columns * 4, rows + columns], -1).astype(np.uint8)
+    sizes, errors = [], []
+    for quality in (10, 60, 95):
+        data = pictures.encode(image, ".jpg", quality)
+        assert data[:2] == b"\xff\xd8"
+        sizes.append(len(data))
+        errors.append(np.abs(pictures.decode(data, to_rgb=False).astype(int) - image).mean())
+    assert sizes == sorted(sizes)
+    assert errors == sorted(errors, reverse=True)
+    assert errors[-1] < 3
+    assert pictures.decode(pictures.encode(image[..., 0], ".jpeg"), -1).shape == (32, 48, 1)
+    assert pictures.encode(image, ".jpg", 100) == pictures.encode(image, ".jpg", 200)
+
+
+@pytest.mark.parametrize("library", BOTH)
+@pytest.mark.parametrize("extension", [".bmp", ".tif", ".tiff", ".webp"])
+def test_other_kinds_of_files(library: str, extension: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINPY_PICTURES", library)
+    image = np.random.RandomState(0).randint(0, 9, (16, 16, 3)).astype(np.uint8)
+    found = pictures.decode(pictures.encode(image, extension), to_rgb=False)
+    np.testing.assert_allclose(found.astype(int), image, atol=9 if extension == ".webp" else 0)
+
+
+@pytest.mark.parametrize("interp", [0, 1, 3, 4])
+@pytest.mark.parametrize("channels", [1, 3, 4])
+def test_opencv_and_numpy_resize_alike(interp: int, channels: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = np.random.RandomState(0).randint(0, 256, (24, 34, channels)).astype(np.uint8)
+    for width, height in ((17, 12), (7, 5), (68, 48), (34, 24), (9, 40), (1, 1)):
+        found = []
+        for library in BOTH:
+            monkeypatch.setenv("MINPY_PICTURES", library)
+            found.append(pictures.resize(image, width, height, interp))
+        np.testing.assert_array_equal(*found)
+
+
+def test_bicubic_ones_differ_by_a_unit_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    image = np.random.RandomState(0).randint(0, 256, (24, 34, 3)).astype(np.uint8)
+    found = []
+    for library in BOTH:
+        monkeypatch.setenv("MINPY_PICTURES", library)
+        found.append(pictures.resize(image, 20, 15, 2).astype(int))
+    assert np.abs(found[0] - found[1]).max() <= 1
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "int16", "float32", "float64", "float16", "int8", "int32"])
+def test_resizing_what_is_not_of_8_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    image = np.random.RandomState(0).uniform(0, 100, (24, 34, 3)).astype(dtype)
+    for interp in range(5):
+        found = []
+        for library in BOTH:
+            monkeypatch.setenv("MINPY_PICTURES", library)
+            found.append(pictures.resize(image, 20, 15, interp))
+            assert (found[-1].shape, found[-1].dtype) == ((15, 20, 3), image.dtype)
+        atol = 1e-2 if np.dtype(dtype).kind == "f" else 1
+        np.testing.assert_allclose(*(one.astype(float) for one in found), rtol=0, atol=atol)
+
+
+def test_threads_decode_side_by_side() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    data = [path.read_bytes() for path in sorted(PICTURES.iterdir())] * 8
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(pictures.decode, data))
+    for one, other in zip(found, map(pictures.decode, data), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("library", BOTH)
+def test_damaged_pictures_by_their_files(library: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINPY_PICTURES", library)
+    path = tmp_path / "half.png"
+    path.write_bytes((PICTURES / "noise.png").read_bytes()[:100])
+    with pytest.raises(ArgumentError, match=rf"imread of '{path}': 100 bytes, beginning with b'\\x89PNG.*could not be"):
+        pictures.read(path)
+    huge = bytearray((PICTURES / "noise.bmp").read_bytes())
+    huge[18:26] = (2**30).to_bytes(4, "little") * 2
+    with pytest.raises(ArgumentError, match="could not be decoded as a picture"):
+        pictures.decode(bytes(huge))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (
+            lambda: pictures.decode(b"x", 2),
+            ArgumentError,
+            r"imdecode: flag is 2; expected 1 \(colours\), 0 \(gray\) or",
+        ),
+        (
+            lambda: pictures.encode(np.zeros((2, 2), "u1"), ".gif"),
+            ArgumentError,
+            "imencode: the format is '.gif'; expected one of .jpg, .jpeg, .png, .bmp, .tif, .tiff, .webp.",
+        ),
+        (
+            lambda: pictures.encode(np.zeros((2, 2, 4), "u1"), ".jpg"),
+            ShapeError,
+            r"imencode: the image has shape \(2, 2, 4\); expected .*\(height, width, 1\) or \(height, width, 3\).$",
+        ),
+        (
+            lambda: pictures.encode(np.zeros((2, 2))),
+            DTypeError,
+            r"imencode: the image is float64 \(2, 2\); expected uint8. Use image.astype\('uint8'\).",
+        ),
+    ],
+)
+def test_what_is_said_of_wrong_arguments(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        call()
+
+
+def test_the_variable_that_chooses_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINPY_PICTURES", "pilow")
+    with pytest.raises(ArgumentError, match=r"MINPY_PICTURES is 'pilow'; expected .* Did you mean 'pillow'\?"):
+        pictures.libraries()
+    monkeypatch.setenv("MINPY_PICTURES", "pillow")
+    without(monkeypatch, "PIL")
+    with pytest.raises(
+        MissingDependencyError, match="needs Pillow, which is not installed, and the environment variable"
+    ):
+        pictures.decode(b"picture")

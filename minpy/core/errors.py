@@ -21,8 +21,10 @@ __all__ = [
     "FileAccessError",
     "FileFormatError",
     "FileMissingError",
+    "FileModeError",
     "GradientError",
     "GraphFreedError",
+    "KeyMissingError",
     "MXNetError",
     "MissingDependencyError",
     "MissingPartError",
@@ -125,6 +127,16 @@ class FileAccessError(MXNetError, OSError):
 
 class FileMissingError(FileAccessError, FileNotFoundError):
     """A file or folder that does not exist."""
+
+
+class FileModeError(MXNetError, AssertionError):
+    """A file that is read though it was opened to be written, or the other way round, or used though it is closed."""
+
+
+class KeyMissingError(MXNetError, KeyError):
+    """A key that is not there."""
+
+    __str__ = Exception.__str__  # KeyError's shows its quotes
 
 
 class StaleGradientError(MXNetError, UserWarning):

@@ -1,9 +1,108 @@
-"""`mx.image`: pictures read, cropped, resized and augmented, and iterators over them."""
+"""`mx.image`: pictures read, cropped, resized and augmented, and iterators over them.
+
+`reading`, `sizes`, `cropping`, `rotation` and `colors` have functions of one picture; `augmenters`,
+`color_augmenters` and `creating` what changes pictures; `lists` and `iterator` batches of them; the files that begin
+with `detection` the same for pictures with objects in them. `image` and `detection` are MXNet's names for all that.
+"""
 
 from __future__ import annotations
 
+from minpy.image import detection, image
+from minpy.image import detection as det
+from minpy.image.detection import (
+    CreateDetAugmenter,
+    CreateMultiRandCropAugmenter,
+    DetAugmenter,
+    DetBorrowAug,
+    DetHorizontalFlipAug,
+    DetRandomCropAug,
+    DetRandomPadAug,
+    DetRandomSelectAug,
+    ImageDetIter,
+)
+from minpy.image.image import (
+    Augmenter,
+    BrightnessJitterAug,
+    CastAug,
+    CenterCropAug,
+    ColorJitterAug,
+    ColorNormalizeAug,
+    ContrastJitterAug,
+    CreateAugmenter,
+    ForceResizeAug,
+    HorizontalFlipAug,
+    HueJitterAug,
+    ImageIter,
+    LightingAug,
+    RandomCropAug,
+    RandomGrayAug,
+    RandomOrderAug,
+    RandomSizedCropAug,
+    ResizeAug,
+    SaturationJitterAug,
+    SequentialAug,
+    center_crop,
+    color_normalize,
+    copyMakeBorder,
+    fixed_crop,
+    imdecode,
+    imread,
+    imresize,
+    imrotate,
+    random_crop,
+    random_rotate,
+    random_size_crop,
+    resize_short,
+    scale_down,
+)
 from minpy.namespaces import listing, missing
 
-__all__: list[str] = []
+__all__ = [
+    "Augmenter",
+    "BrightnessJitterAug",
+    "CastAug",
+    "CenterCropAug",
+    "ColorJitterAug",
+    "ColorNormalizeAug",
+    "ContrastJitterAug",
+    "CreateAugmenter",
+    "CreateDetAugmenter",
+    "CreateMultiRandCropAugmenter",
+    "DetAugmenter",
+    "DetBorrowAug",
+    "DetHorizontalFlipAug",
+    "DetRandomCropAug",
+    "DetRandomPadAug",
+    "DetRandomSelectAug",
+    "ForceResizeAug",
+    "HorizontalFlipAug",
+    "HueJitterAug",
+    "ImageDetIter",
+    "ImageIter",
+    "LightingAug",
+    "RandomCropAug",
+    "RandomGrayAug",
+    "RandomOrderAug",
+    "RandomSizedCropAug",
+    "ResizeAug",
+    "SaturationJitterAug",
+    "SequentialAug",
+    "center_crop",
+    "color_normalize",
+    "copyMakeBorder",
+    "det",
+    "detection",
+    "fixed_crop",
+    "image",
+    "imdecode",
+    "imread",
+    "imresize",
+    "imrotate",
+    "random_crop",
+    "random_rotate",
+    "random_size_crop",
+    "resize_short",
+    "scale_down",
+]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.image", "name", __all__)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from minpy import pictures
 from minpy.core.array import Array, new_array
 from minpy.core.errors import ArgumentError
 from minpy.ndarray.ndarray import NDArray
-from minpy.ops.image.decoding import decoded, read, with_border
-from minpy.ops.image.resizing import resized
+from minpy.ops.image.borders import with_border
 
 __all__ = ["_cvcopyMakeBorder", "_cvimdecode", "_cvimread", "_cvimresize", "imdecode"]
 
@@ -29,19 +28,19 @@ def _raw(image: Any) -> np.ndarray:
     return raw
 
 
-def _bytes(name: str, buffer: Any) -> bytes:
+def _bytes(name: str, buffer: Any) -> Any:
     if isinstance(buffer, (bytes, bytearray, memoryview)):
-        return bytes(buffer)
+        return buffer
     raw = _raw(buffer)
     if raw.ndim != 1:
         raise ArgumentError(f"{name}: the bytes have shape {raw.shape}; expected one axis.")
-    return raw.astype(np.uint8).tobytes()
+    return np.ascontiguousarray(raw, np.uint8)
 
 
 def _cvimdecode(
     buf: Any, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None, name: str | None = None
 ) -> NDArray:
-    """Return an encoded picture (PNG, JPEG, ...) as an array. It takes Pillow: `minpy[image]`.
+    """Return an encoded picture (PNG, JPEG, ...) as an array. It takes OpenCV or Pillow: `minpy[image]`.
 
     Parameters
     ----------
@@ -66,7 +65,7 @@ def _cvimdecode(
     ArgumentError
         If that is no picture.
     MissingDependencyError
-        If Pillow is not installed.
+        If neither OpenCV nor Pillow is installed.
 
     Examples
     --------
@@ -76,7 +75,7 @@ def _cvimdecode(
     >>> nd._internal._cvimdecode(bitmap).asnumpy()
     array([[[102,  51, 255]]], dtype=uint8)
     """
-    return _answer(decoded("imdecode", _bytes("imdecode", buf), int(flag), to_rgb), out)
+    return _answer(pictures.decode(_bytes("imdecode", buf), int(flag), to_rgb), out)
 
 
 def _cvimread(
@@ -108,7 +107,7 @@ def _cvimread(
     ArgumentError
         If it holds no picture.
     MissingDependencyError
-        If Pillow is not installed.
+        If neither OpenCV nor Pillow is installed.
 
     Examples
     --------
@@ -118,7 +117,7 @@ def _cvimread(
         ...
     minpy.core.errors.FileMissingError: imread: there is no file 'missing.png'.
     """
-    return _answer(read(os.fspath(filename), int(flag), to_rgb), out)
+    return _answer(pictures.read(filename, int(flag), to_rgb), out)
 
 
 def _cvimresize(
@@ -155,13 +154,7 @@ def _cvimresize(
     >>> nd._internal._cvimresize(nd.array([[[0], [4]]]), w=4, h=1).asnumpy().ravel()
     array([0., 1., 3., 4.], dtype=float32)
     """
-    raw = _raw(src)
-    if raw.ndim != 3 or min(w, h) <= 0:
-        raise ArgumentError(
-            f"imresize: src has shape {raw.shape}, to become {w} wide and {h} high; expected (height, width, channels) "
-            "and positive numbers."
-        )
-    return _answer(resized("imresize", raw, int(w), int(h), int(interp)), out)
+    return _answer(pictures.resize(_raw(src), w, h, interp), out)
 
 
 def _cvcopyMakeBorder(
@@ -225,7 +218,7 @@ def imdecode(
     channels: int = 3,
     mean: NDArray | None = None,
 ) -> NDArray:
-    """Return an encoded picture as an array, channels first. It takes Pillow: `minpy[image]`.
+    """Return an encoded picture as an array, channels first. It takes OpenCV or Pillow: `minpy[image]`.
 
     Parameters
     ----------
@@ -252,7 +245,7 @@ def imdecode(
     ArgumentError
         If that is no picture.
     MissingDependencyError
-        If Pillow is not installed.
+        If neither OpenCV nor Pillow is installed.
 
     Examples
     --------
@@ -262,7 +255,7 @@ def imdecode(
     >>> nd.imdecode(bitmap).asnumpy().ravel()
     array([102.,  51., 255.], dtype=float32)
     """
-    image = decoded("imdecode", _bytes("imdecode", str_img), int(channels != 1), True)
+    image = pictures.decode(_bytes("imdecode", str_img), int(channels != 1), True)
     if any(clip_rect):
         left, upper, right, lower = clip_rect
         image = image[upper:lower, left:right]

@@ -905,13 +905,102 @@ LAYERS = [
     ),
 ]
 
-MODULES = [
+OLD_MODELS = [
+    Difference(
+        "In graphs the gradient of `LeakyReLU`'s slopes (`act_type='prelu'`) is multiplied by them: the operator overwrites "
+        "its input, which its gradient reads.",
+        "The gradient, as of `nd.LeakyReLU`.",
+        "Networks for faces train with slopes that hardly move.",
+        "slopes_of_prelu_in_a_graph",
+    ),
+    Difference(
+        "`SymbolBlock.imports` of a checkpoint that ends in a loss wants the label among its inputs.",
+        "Left out, the output layer is what it predicts: softmax, sigmoid, the scores.",
+        "Most checkpoints of modules end so, and predictions need no label.",
+        "",
+    ),
+    Difference(
+        "A `-symbol.json` that calls an operator that is not there fails at the first.",
+        "All are listed, with what to do; a `CustomOpProp` that is registered under that name is called.",
+        "A plugin, or an operator in C++, is written anew once, and the file stays as it is.",
+        "",
+    ),
+]
+
+TRAINING_MODULES = [
     Difference(
         "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and moving "
         "BatchNorm's statistics.",
         "It predicts, as it does with an iterator.",
         "Predictions at random, of a network that they change.",
         "module_predict_an_array_on_a_module_for_training",
+    ),
+]
+
+RECORDS = [
+    Difference(
+        "`recordio.unpack_img` of a damaged picture returns None for it.",
+        "An error, which names the record.",
+        "None fails later, in some other place.",
+        "recordio_unpack_img_no_picture",
+    ),
+]
+
+IMAGES_AUGMENTED = [
+    Difference(
+        "`image.BrightnessJitterAug` of integers multiplies by 0, or 1: pictures become black.",
+        "An error, which asks for `CastAug` before.",
+        "A black picture teaches nothing.",
+        "img_uint8_brightness",
+    ),
+    Difference(
+        "`image.DetRandomPadAug(pad_val=7)` fills one channel; the others are memory that nobody wrote.",
+        "All channels.",
+        "That is what one number means.",
+        "",
+    ),
+    Difference(
+        "`DetRandomPadAug` and `DetRandomCropAug` of empty ranges fail in the warning that they would give.",
+        "They warn, and leave pictures as they are.",
+        "That is what the warning says.",
+        "img_det_pad_no_areas img_det_crop_no_areas",
+    ),
+    Difference(
+        "`image.CreateAugmenter` takes no lists as mean and std.",
+        "It does.",
+        "Three numbers are three numbers.",
+        "img_create_mean_list",
+    ),
+    Difference(
+        "A part of a picture that is all of it shares the picture's memory.",
+        "It has its own, as any other part.",
+        "What is changed in place afterwards should not depend on a picture's size.",
+        "img_whole_crop",
+    ),
+    Difference(
+        "`ImageIter` with an unknown `last_batch_handle`, as 'keep', goes through all pictures twice an epoch.",
+        "A warning, and 'pad'.",
+        "An epoch has each picture once.",
+        "img_iter_keep",
+    ),
+    Difference(
+        "`ImageIter` of an empty list, of parts without pictures, or of a part below 0 has epochs without batches, or "
+        "of some of the pictures.",
+        "An error.",
+        "Training on nothing ends without a word.",
+        "img_iter_nothing img_iter_small_parts img_iter_part_before",
+    ),
+    Difference(
+        "An empty line in a list of pictures is an error.",
+        "It is left out.",
+        "Editors leave one at the end.",
+        "img_iter_blank_line",
+    ),
+    Difference(
+        "`ImageDetIter.reshape(data_shape=...)` keeps augmenters that make pictures of the old size, and fails.",
+        "Augmenters that the iterator made are made again.",
+        "The method could not be used.",
+        "img_det_iter_other_size",
     ),
 ]
 

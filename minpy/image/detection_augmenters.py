@@ -1,0 +1,431 @@
+"""Augmenters of pictures with objects in them: what changes places changes the objects' boxes as well.
+
+A label is an array of shape (objects, 5 or more): class, left, upper, right and lower border, as parts of the picture's
+width and height; then what the program likes. What is drawn comes from Python's `random`, in MXNet's order.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import warnings
+from typing import Any
+
+import numpy as np
+
+from minpy.base import numeric_types
+from minpy.core.errors import ArgumentError, ArgumentValueError, describe
+from minpy.image.augmenters import Augmenter, flipped, plain
+from minpy.image.cropping import fixed_crop
+from minpy.image.pixels import height_and_width
+from minpy.image.sizes import copyMakeBorder
+
+__all__ = [
+    "DetAugmenter",
+    "DetBorrowAug",
+    "DetHorizontalFlipAug",
+    "DetRandomCropAug",
+    "DetRandomPadAug",
+    "DetRandomSelectAug",
+]
+
+# Below a half, so that what is rounded afterwards stays within the picture.
+_BELOW_HALF = 0.4999999
+# Boxes and crops of no more pixels are too small to count.
+_FEWEST_PIXELS = 2
+
+
+class DetAugmenter:
+    """What changes a picture and its label. One of your own derives from it and defines `__call__(self, src, label)`.
+
+    Parameters
+    ----------
+    **kwargs
+        What `dumps` shows.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> class OneClass(mx.image.DetAugmenter):
+    ...     def __call__(self, src, label):
+    ...         label[:, 0] = 0
+    ...         return src, label
+    >>> OneClass().dumps()
+    '["oneclass", {}]'
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = {name: plain(value) for name, value in kwargs.items()}
+
+    def dumps(self) -> Any:
+        """Return the class and its arguments as JSON; as a list, where it holds others.
+
+        Returns
+        -------
+        str or list
+        """
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+    def __call__(self, src: Any, label: Any) -> Any:
+        raise NotImplementedError(
+            f"{type(self).__name__} does not define __call__(self, src, label), which returns a picture and a label."
+        )
+
+
+class DetBorrowAug(DetAugmenter):
+    """Changes the picture by an augmenter that leaves places as they are; the label stays.
+
+    Parameters
+    ----------
+    augmenter : Augmenter
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> import numpy as np
+    >>> image, label = mx.image.DetBorrowAug(mx.image.CastAug())(mx.nd.zeros((4, 4, 3), dtype='uint8'), np.ones((1, 5)))
+    >>> image.dtype
+    <class 'numpy.float32'>
+    """
+
+    def __init__(self, augmenter: Augmenter) -> None:
+        if not isinstance(augmenter, Augmenter):
+            raise ArgumentError(f"DetBorrowAug: augmenter is {describe(augmenter)}; expected an Augmenter.")
+        super().__init__(augmenter=augmenter.dumps())
+        self.augmenter = augmenter
+
+    def dumps(self) -> list[Any]:
+        """Return the class and what the augmenter dumps.
+
+        Returns
+        -------
+        list
+        """
+        return [type(self).__name__.lower(), self.augmenter.dumps()]
+
+    def __call__(self, src: Any, label: Any) -> Any:
+        return self.augmenter(src), label
+
+
+class DetRandomSelectAug(DetAugmenter):
+    """One of several augmenters, drawn each time; or none.
+
+    Parameters
+    ----------
+    aug_list : list of DetAugmenter
+    skip_prob : float
+        How often none: of 1.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.image.DetRandomSelectAug([mx.image.DetHorizontalFlipAug(1)], skip_prob=0.5).dumps()
+    ['detrandomselectaug', ['["dethorizontalflipaug", {"p": 1}]']]
+    """
+
+    def __init__(self, aug_list: Any, skip_prob: float = 0) -> None:
+        super().__init__(skip_prob=skip_prob)
+        if not isinstance(aug_list, (list, tuple)):
+            aug_list = [aug_list]
+        for one in aug_list:
+            if not isinstance(one, DetAugmenter):
+                raise ArgumentValueError(
+                    f"DetRandomSelectAug: aug_list holds {describe(one)}; expected DetAugmenters. Put DetBorrowAug "
+                    "around an Augmenter."
+                )
+        self.aug_list = list(aug_list)
+        self.skip_prob = skip_prob if self.aug_list else 1
+
+    def dumps(self) -> list[Any]:
+        """Return the class and what those inside dump.
+
+        Returns
+        -------
+        list
+        """
+        return [type(self).__name__.lower(), [one.dumps() for one in self.aug_list]]
+
+    def __call__(self, src: Any, label: Any) -> Any:
+        if random.random() < self.skip_prob:
+            return src, label
+        random.shuffle(self.aug_list)
+        return self.aug_list[0](src, label)
+
+
+class DetHorizontalFlipAug(DetAugmenter):
+    """Exchanges left and right of a picture, and of its boxes, in place.
+
+    Parameters
+    ----------
+    p : float
+        How often: of 1.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> import numpy as np
+    >>> mx.image.DetHorizontalFlipAug(1)(mx.nd.zeros((4, 4, 3)), np.array([[0, 0.25, 0.5, 0.5, 1]]))[1]
+    array([[0.  , 0.5 , 0.5 , 0.75, 1.  ]])
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__(p=p)
+        self.p = p
+
+    def __call__(self, src: Any, label: Any) -> Any:
+        if random.random() < self.p:
+            src = flipped(src)
+            label[:, [1, 3]] = 1.0 - label[:, [3, 1]]
+        return src, label
+
+
+def areas(boxes: np.ndarray) -> np.ndarray:
+    """Return the areas of boxes, an array of shape (n, 4); 0 for those that are turned inside out."""
+    sides = np.maximum(boxes[:, 2:4] - boxes[:, :2], 0)
+    return np.asarray(sides[:, 0] * sides[:, 1])
+
+
+def _range(name: str, what: str, value: Any) -> tuple[float, float]:
+    """Return two numbers, of one or two."""
+    if isinstance(value, numeric_types):
+        return value, value  # type: ignore[return-value]
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise ArgumentError(f"{name}: {what} is {describe(value)}; expected a number, or the smallest and the largest.")
+    return tuple(value)
+
+
+def _disabled(name: str, why: str) -> bool:
+    warnings.warn(f"{name}: {why}. It leaves all pictures as they are.", UserWarning, stacklevel=4)
+    return False
+
+
+class DetRandomCropAug(DetAugmenter):
+    """Takes a part of a picture that covers objects well enough; objects of which little is left go.
+
+    Parts are drawn as by TensorFlow's `sample_distorted_bounding_box`: a ratio, a height, a place, until one meets the
+    conditions. If none does, the picture stays as it is.
+
+    Parameters
+    ----------
+    min_object_covered : float
+        Of each object that the part touches, it has to hold more than this.
+    aspect_ratio_range : tuple of two floats
+        The smallest and largest ratio of width to height of the part.
+    area_range : tuple of two floats
+        The smallest and largest part of the picture's area.
+    min_eject_coverage : float
+        Objects of which no more than this is left go.
+    max_attempts : int
+        How many parts are drawn.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> import numpy as np
+    >>> crop = mx.image.DetRandomCropAug(min_object_covered=0.5, area_range=(0.5, 1))
+    >>> image, label = crop(mx.nd.zeros((40, 60, 3)), np.array([[3, 0.25, 0.25, 0.75, 0.75]]))
+    >>> float(label[0, 0]), label.shape
+    (3.0, (1, 5))
+    """
+
+    def __init__(
+        self,
+        min_object_covered: float = 0.1,
+        aspect_ratio_range: Any = (0.75, 1.33),
+        area_range: Any = (0.05, 1.0),
+        min_eject_coverage: float = 0.3,
+        max_attempts: int = 50,
+    ) -> None:
+        aspect_ratio_range = _range("DetRandomCropAug", "aspect_ratio_range", aspect_ratio_range)
+        area_range = _range("DetRandomCropAug", "area_range", area_range)
+        super().__init__(
+            min_object_covered=min_object_covered,
+            aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range,
+            min_eject_coverage=min_eject_coverage,
+            max_attempts=max_attempts,
+        )
+        self.min_object_covered = min_object_covered
+        self.min_eject_coverage = min_eject_coverage
+        self.max_attempts = max_attempts
+        self.aspect_ratio_range = aspect_ratio_range
+        self.area_range = area_range
+        self.enabled = True
+        if area_range[1] <= 0 or area_range[0] < 0 or area_range[0] > area_range[1]:
+            self.enabled = _disabled("DetRandomCropAug", f"area_range {area_range} holds no areas")
+        elif aspect_ratio_range[0] > aspect_ratio_range[1] or aspect_ratio_range[0] <= 0:
+            self.enabled = _disabled("DetRandomCropAug", f"aspect_ratio_range {aspect_ratio_range} holds no ratios")
+
+    def __call__(self, src: Any, label: Any) -> Any:
+        height, width = height_and_width("DetRandomCropAug", src)
+        found = self._random_crop_proposal(label, height, width)
+        if not found:
+            return src, label
+        x, y, part_width, part_height, label = found
+        return fixed_crop(src, x, y, part_width, part_height, None), label
+
+    def _calculate_areas(self, label: np.ndarray) -> np.ndarray:
+        return areas(label)
+
+    def _intersect(self, label: np.ndarray, xmin: float, ymin: float, xmax: float, ymax: float) -> np.ndarray:
+        """Return the boxes within another; those that do not touch it become zeros."""
+        lower = np.maximum(label[:, :2], (xmin, ymin))
+        upper = np.minimum(label[:, 2:4], (xmax, ymax))
+        boxes = np.concatenate([lower, upper], axis=1)
+        boxes[(lower >= upper).any(axis=1)] = 0
+        return boxes
+
+    def _check_satisfy_constraints(
+        self, label: np.ndarray, xmin: float, ymin: float, xmax: float, ymax: float, width: int, height: int
+    ) -> bool:
+        """Tell whether a part, given in pixels, covers enough of every object that it touches, and touches one."""
+        if (xmax - xmin) * (ymax - ymin) < _FEWEST_PIXELS:
+            return False
+        boxes = label[:, 1:5]
+        wholes = areas(boxes)
+        large = wholes * (width * height) > _FEWEST_PIXELS
+        if not large.any():
+            return False
+        parts = self._intersect(boxes[large], xmin / width, ymin / height, xmax / width, ymax / height)
+        coverages = areas(parts) / wholes[large]
+        coverages = coverages[coverages > 0]
+        return bool(coverages.size > 0 and coverages.min() > self.min_object_covered)
+
+    def _update_labels(
+        self, label: np.ndarray, crop_box: tuple[int, int, int, int], height: int, width: int
+    ) -> np.ndarray | None:
+        """Return the objects as they lie in a part (x, y, width, height, in pixels), or None if none is left."""
+        x, y, part_width, part_height = crop_box[0], crop_box[1], crop_box[2], crop_box[3]
+        place = np.array([x / width, y / height] * 2)
+        size = np.array([part_width / width, part_height / height] * 2)
+        result = label.copy()
+        result[:, 1:5] = np.clip((result[:, 1:5] - place) / size, 0, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # objects without an area
+            coverage = areas(result[:, 1:5]) * size[0] * size[1] / areas(label[:, 1:5])
+        left = (result[:, 3] > result[:, 1]) & (result[:, 4] > result[:, 2]) & (coverage > self.min_eject_coverage)
+        return result[left] if left.any() else None
+
+    def _random_crop_proposal(self, label: np.ndarray, height: int, width: int) -> tuple[Any, ...]:
+        """Return x, y, width, height and the label of a part that meets the conditions; or nothing."""
+        if not self.enabled or height <= 0 or width <= 0:
+            return ()
+        smallest, largest = (area * height * width for area in self.area_range)
+        for _ in range(self.max_attempts):
+            ratio = random.uniform(*self.aspect_ratio_range)
+            high = round(math.sqrt(largest / ratio))
+            if round(high * ratio) > width:
+                high = int((width + _BELOW_HALF) / ratio)
+            high = min(high, height)
+            part_height = min(round(math.sqrt(smallest / ratio)), high)
+            if part_height < high:
+                part_height = random.randint(part_height, high)
+            part_width = round(part_height * ratio)
+            if part_width * part_height < smallest:
+                part_height += 1
+                part_width = round(part_height * ratio)
+            if part_width * part_height > largest:
+                part_height -= 1
+                part_width = round(part_height * ratio)
+            within = smallest <= part_width * part_height <= largest
+            if not (within and 0 <= part_width <= width and 0 <= part_height <= height):
+                continue
+            y = random.randint(0, max(0, height - part_height))
+            x = random.randint(0, max(0, width - part_width))
+            if self._check_satisfy_constraints(label, x, y, x + part_width, y + part_height, width, height):
+                result = self._update_labels(label, (x, y, part_width, part_height), height, width)
+                if result is not None:
+                    return x, y, part_width, part_height, result
+        return ()
+
+
+class DetRandomPadAug(DetAugmenter):
+    """Puts a picture somewhere on a larger one of one colour: objects become smaller.
+
+    Parameters
+    ----------
+    aspect_ratio_range : tuple of two floats
+        The smallest and largest ratio of width to height of the larger picture.
+    area_range : tuple of two floats
+        Its smallest and largest area, as multiples of the picture's.
+    max_attempts : int
+        How many sizes are drawn; if none will do, the picture stays as it is.
+    pad_val : tuple of three floats, or float
+        Its colour.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> import numpy as np
+    >>> pad = mx.image.DetRandomPadAug(area_range=(4, 4))
+    >>> image, label = pad(mx.nd.zeros((40, 40, 3)), np.array([[3, 0.0, 0.0, 1.0, 1.0]]))
+    >>> image.size > 6000 and bool(label[0, 3] - label[0, 1] < 0.75)
+    True
+    """
+
+    def __init__(
+        self,
+        aspect_ratio_range: Any = (0.75, 1.33),
+        area_range: Any = (1.0, 3.0),
+        max_attempts: int = 50,
+        pad_val: Any = (128, 128, 128),
+    ) -> None:
+        if not isinstance(pad_val, (list, tuple)) and not isinstance(pad_val, numeric_types):
+            raise ArgumentError(f"DetRandomPadAug: pad_val is {describe(pad_val)}; expected one or three numbers.")
+        aspect_ratio_range = _range("DetRandomPadAug", "aspect_ratio_range", aspect_ratio_range)
+        area_range = _range("DetRandomPadAug", "area_range", area_range)
+        super().__init__(
+            aspect_ratio_range=aspect_ratio_range, area_range=area_range, max_attempts=max_attempts, pad_val=pad_val
+        )
+        self.pad_val = pad_val
+        self.aspect_ratio_range = aspect_ratio_range
+        self.area_range = area_range
+        self.max_attempts = max_attempts
+        self.enabled = True
+        if area_range[1] <= 1.0 or area_range[0] > area_range[1]:
+            self.enabled = _disabled("DetRandomPadAug", f"area_range {area_range} holds no larger areas")
+        elif aspect_ratio_range[0] > aspect_ratio_range[1] or aspect_ratio_range[0] <= 0:
+            self.enabled = _disabled("DetRandomPadAug", f"aspect_ratio_range {aspect_ratio_range} holds no ratios")
+
+    def __call__(self, src: Any, label: Any) -> Any:
+        height, width = height_and_width("DetRandomPadAug", src)
+        found = self._random_pad_proposal(label, height, width)
+        if not found:
+            return src, label
+        x, y, new_width, new_height, label = found
+        color = self.pad_val if isinstance(self.pad_val, (list, tuple)) else (self.pad_val,)
+        if len(color) == 1:
+            color = tuple(color) * int(src.shape[2])
+        src = copyMakeBorder(src, y, new_height - y - height, x, new_width - x - width, type=0, values=color)
+        return src, label
+
+    def _update_labels(
+        self, label: np.ndarray, pad_box: tuple[int, int, int, int], height: int, width: int
+    ) -> np.ndarray:
+        """Return the objects as they lie in a larger picture; `pad_box` is x, y, width and height, in pixels."""
+        x, y, new_width, new_height = pad_box
+        result = label.copy()
+        result[:, 1:5] = (result[:, 1:5] * ([width, height] * 2) + [x, y] * 2) / ([new_width, new_height] * 2)
+        return result
+
+    def _random_pad_proposal(self, label: np.ndarray, height: int, width: int) -> tuple[Any, ...]:
+        """Return x, y, width, height of a larger picture and the label in it; or nothing."""
+        if not self.enabled or height <= 0 or width <= 0:
+            return ()
+        smallest, largest = (area * height * width for area in self.area_range)
+        for _ in range(self.max_attempts):
+            ratio = random.uniform(*self.aspect_ratio_range)
+            new_height = round(math.sqrt(smallest / ratio))
+            high = round(math.sqrt(largest / ratio))
+            if round(new_height * ratio) < width:
+                new_height = int((width + _BELOW_HALF) / ratio)
+            new_height = min(max(new_height, height), high)
+            if new_height < high:
+                new_height = random.randint(new_height, high)
+            new_width = round(new_height * ratio)
+            if new_height - height < _FEWEST_PIXELS or new_width - width < _FEWEST_PIXELS:
+                continue
+            y = random.randint(0, max(0, new_height - height))
+            x = random.randint(0, max(0, new_width - width))
+            return x, y, new_width, new_height, self._update_labels(label, (x, y, new_width, new_height), height, width)
+        return ()

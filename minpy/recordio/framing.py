@@ -1,0 +1,199 @@
+"""How records stand in a file: their parts, found and written."""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, describe
+from minpy.files import access_error
+
+__all__ = ["RecordSource", "checked_record", "framed"]
+
+_MAGIC_NUMBER = 0xCED7230A
+_MAGIC = struct.pack("<I", _MAGIC_NUMBER)
+_WORDS = struct.Struct("<II")
+_LENGTH_BITS = 29
+_LONGEST = (1 << _LENGTH_BITS) - 1
+# What the upper bits of the second word say of a part.
+_WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
+# How much is read at once where records are read one after the other, and where they are not.
+_AHEAD, _ASIDE = 1 << 20, 1 << 15
+
+
+def framed(record: bytes) -> list[bytes]:
+    """Return what is written to a file for a record.
+
+    Raises
+    ------
+    ArgumentValueError
+        If it is too long for the format.
+    """
+    length = len(record)
+    if length > _LONGEST:
+        raise ArgumentValueError(
+            f"MXRecordIO.write: a record of {length} bytes; the format allows {_LONGEST} at most (512 MiB)."
+        )
+    padding = b"\0" * (-length % 4)
+    places = [place for place in _places(record) if not place % 4]
+    if not places:
+        return [_WORDS.pack(_MAGIC_NUMBER, length), record, padding]
+    chunks = []
+    start = 0
+    for number, place in enumerate(places):
+        kind = _MIDDLE if number else _FIRST
+        chunks += [_WORDS.pack(_MAGIC_NUMBER, kind << _LENGTH_BITS | place - start), record[start:place]]
+        start = place + 4
+    chunks += [_WORDS.pack(_MAGIC_NUMBER, _LAST << _LENGTH_BITS | length - start), record[start:], padding]
+    return chunks
+
+
+def _places(record: bytes) -> Iterator[int]:
+    """Yield where a record holds the bytes that begin a part."""
+    place = record.find(_MAGIC)
+    while place >= 0:
+        yield place
+        place = record.find(_MAGIC, place + 1)
+
+
+class RecordSource:
+    """A file open for reading, from which records are taken at any offset; by threads, and after a fork.
+
+    It has no position that could be shared: whoever reads says where.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            self._file = open(path, "rb", buffering=0)  # noqa: SIM115
+        except OSError as error:
+            raise access_error("MXRecordIO", "read", path, error) from error
+        self._lock = threading.Lock()
+        # A piece of the file: where it begins, and its bytes.
+        self._piece: tuple[int, bytes] = (0, b"")
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def size(self) -> int:
+        """Return how many bytes the file has now."""
+        return os.fstat(self._file.fileno()).st_size
+
+    def record(self, offset: int, named: str) -> tuple[bytes, int] | None:
+        """Return the record that begins at an offset, and where the next one does; None at the end of the file.
+
+        Parameters
+        ----------
+        offset : int
+        named : str
+            Which record that is, for messages.
+
+        Raises
+        ------
+        FileFormatError
+            If there is no record, or a part of one.
+        """
+        kind, part, following = self._part(offset, named, offset)
+        if kind == _WHOLE:
+            return part, following
+        if kind < 0:
+            return None
+        if kind != _FIRST:
+            raise self._damage(named, offset, "there begins a part from the middle of a record")
+        parts = [part]
+        while kind != _LAST:
+            place = following
+            kind, part, following = self._part(place, named, offset)
+            if kind < 0:
+                raise self._damage(named, offset, f"the file ends at {place}, before the record's last part")
+            if kind not in (_MIDDLE, _LAST):
+                raise self._damage(named, offset, f"at {place} begins another record, before its last part")
+            parts.append(part)
+        return _MAGIC.join(parts), following
+
+    def _part(self, place: int, named: str, offset: int) -> tuple[int, bytes, int]:
+        """Return the kind of the part at `place`, its bytes, and where the next one is; the kind is -1 at the end."""
+        start, piece = self._piece
+        within = place - start
+        if not 0 <= within <= len(piece) - 8:
+            start, piece = self._fetched(place, 8)
+            within = 0
+            if len(piece) < 8:
+                if not piece:
+                    return -1, b"", place
+                raise self._damage(named, offset, f"the file ends at {place + len(piece)}, within the head of a part")
+        magic, word = _WORDS.unpack_from(piece, within)
+        if magic != _MAGIC_NUMBER:
+            raise self._damage(named, offset, f"at {place} stands 0x{magic:08x}; expected 0x{_MAGIC_NUMBER:08x}")
+        length = word & _LONGEST
+        following = place + 8 + (length + 3 & ~3)
+        end = within + 8 + length
+        if end > len(piece):
+            size = self.size()
+            if place + 8 + length > size:
+                raise self._damage(
+                    named, offset, f"its part at {place} has {length} bytes, and the file ends after {size - place - 8}"
+                )
+            start, piece = self._fetched(place, 8 + length)
+            within, end = 0, 8 + length
+            if end > len(piece):
+                raise self._damage(named, offset, "the file became shorter while it was read")
+        return word >> _LENGTH_BITS, piece[within + 8 : end], following
+
+    def _fetched(self, place: int, length: int) -> tuple[int, bytes]:
+        """Return a piece of the file that begins at a place and has at least so many bytes, unless the file ends."""
+        start, piece = self._piece
+        ahead = start <= place <= start + len(piece)
+        try:
+            piece = self._read(place, max(length, _AHEAD if ahead else _ASIDE))
+        except OSError as error:
+            raise access_error("MXRecordIO", "read", self.path, error) from error
+        self._piece = place, piece
+        return place, piece
+
+    def _read(self, place: int, length: int) -> bytes:
+        pieces: list[bytes] = []
+        if place > sys.maxsize:  # as an index may say, and no file is that long
+            return b""
+        while length:
+            if hasattr(os, "pread"):
+                piece = os.pread(self._file.fileno(), length, place)
+            else:
+                with self._lock:
+                    self._file.seek(place)
+                    piece = self._file.read(length)
+            if not piece:
+                break
+            pieces.append(piece)
+            place += len(piece)
+            length -= len(piece)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _damage(self, named: str, offset: int, what: str) -> FileFormatError:
+        return FileFormatError(
+            f"{self.path!r} is damaged or no RecordIO file: {named} at offset {offset}: {what}. Write it again, or "
+            "read only what stands before."
+        )
+
+
+def checked_record(record: Any) -> bytes:
+    """Return a record as bytes.
+
+    Raises
+    ------
+    ArgumentError
+        If it is nothing that has bytes.
+    """
+    if isinstance(record, bytes):
+        return record
+    if isinstance(record, (bytearray, memoryview)):
+        return bytes(record)
+    raise ArgumentError(
+        f"MXRecordIO.write: a record must be bytes, got {describe(record)}. recordio.pack makes them of labels, "
+        "recordio.pack_img of a picture."
+    )

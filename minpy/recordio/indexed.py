@@ -1,0 +1,300 @@
+"""Files of records that are read by their keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minpy.core.errors import FileFormatError, KeyMissingError, describe
+from minpy.files import WholeFile, access_error, checked_path
+from minpy.recordio.records import MXRecordIO
+
+__all__ = ["MXIndexedRecordIO"]
+
+
+class MXIndexedRecordIO(MXRecordIO):
+    """A RecordIO file with an index: records are read by their keys.
+
+    Both files are there once `close` was called, as `MXRecordIO` says. `read_idx` may be called by several threads.
+
+    Parameters
+    ----------
+    idx_path : str or path
+        The index: a text file.
+    uri : str or path
+        The file of the records.
+    flag : {'r', 'w'}
+        Whether they are read or written.
+    key_type : callable
+        What makes a key of its text in the index.
+
+    Attributes
+    ----------
+    keys : list
+        The keys, in the order of the index.
+    idx : dict
+        The offsets of the records, by key.
+
+    Raises
+    ------
+    ArgumentValueError
+        For another flag.
+    FileMissingError, FileAccessError
+        If a file is not there, or cannot be read or written.
+    FileFormatError
+        If the index is damaged: in which line.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = tempfile.mkdtemp() + '/words'
+    >>> with MXIndexedRecordIO(path + '.idx', path + '.rec', 'w') as writer:
+    ...     for key, word in enumerate([b'one', b'two', b'three']):
+    ...         writer.write_idx(key, word)
+    >>> with MXIndexedRecordIO(path + '.idx', path + '.rec', 'r') as reader:
+    ...     reader.keys, reader.read_idx(2), reader.read_idx(0)
+    ([0, 1, 2], b'three', b'one')
+    """
+
+    _index_writer: WholeFile | None = None
+
+    def __init__(self, idx_path: Any, uri: Any, flag: str, key_type: Callable[[str], Any] = int) -> None:
+        self.idx_path = checked_path(type(self).__name__, idx_path)
+        self.idx: dict[Any, int] = {}
+        self.keys: list[Any] = []
+        self.key_type = key_type
+        super().__init__(uri, flag)
+
+    def open(self) -> None:
+        """Open both files.
+
+        Raises
+        ------
+        FileMissingError, FileAccessError, FileFormatError
+            If a file is not there, cannot be read or written, or the index is damaged.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + '/words'
+        >>> writer = MXIndexedRecordIO(path + '.idx', path + '.rec', 'w')
+        >>> writer.close()
+        >>> writer.open()
+        >>> writer.close()
+        """
+        super().open()
+        self.idx = {}
+        self.keys = []
+        try:
+            if self.writable:
+                self._index_writer = WholeFile(self.idx_path)
+            else:
+                self._read_index()
+        except OSError as error:
+            verb = "write" if self.writable else "read"
+            self._give_up()
+            raise access_error(type(self).__name__, verb, self.idx_path, error) from error
+        except BaseException:
+            self._give_up()
+            raise
+
+    def _give_up(self) -> None:
+        own = self._owned()
+        super()._give_up()
+        index, self._index_writer = self._index_writer, None
+        if index is not None and own:
+            index.discard()
+
+    def _read_index(self) -> None:
+        with open(self.idx_path, "rb") as file:
+            lines = file.read().split(b"\n")
+        if lines and not lines[-1]:
+            lines.pop()
+        for number, line in enumerate(lines, 1):
+            fields = line.rstrip(b"\r").split(b"\t")
+            try:
+                key = self.key_type(fields[0].decode())
+                offset = int(fields[1])
+                if offset < 0:
+                    raise ValueError
+            except (ValueError, IndexError) as error:
+                raise FileFormatError(
+                    f"{type(self).__name__}: {self.idx_path!r}, line {number}: {line[:60]!r}; expected a key that is "
+                    f"{getattr(self.key_type, '__name__', self.key_type)}, a tab, and an offset."
+                ) from error
+            self.idx[key] = offset
+            self.keys.append(key)
+
+    def close(self) -> None:
+        """Close both files. What was written is there then.
+
+        Raises
+        ------
+        FileAccessError
+            If they cannot be written: the disk is full.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + '/words'
+        >>> writer = MXIndexedRecordIO(path + '.idx', path + '.rec', 'w')
+        >>> writer.close()
+        >>> writer.is_open
+        False
+        """
+        index, self._index_writer = self._index_writer, None
+        own = self._owned()
+        try:
+            super().close()
+        except BaseException:
+            if index is not None and own:
+                index.discard()
+            raise
+        if index is None or not own:
+            return
+        try:
+            index.commit()
+        except OSError as error:
+            index.discard()
+            raise access_error("MXIndexedRecordIO.close", "write", self.idx_path, error) from error
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        state.pop("_index_writer", None)
+        return state
+
+    def seek(self, idx: Any) -> None:
+        """Go to the record with a key: the next `read` returns it.
+
+        Parameters
+        ----------
+        idx : object
+            The key.
+
+        Raises
+        ------
+        FileModeError
+            If the file is written, or closed.
+        KeyMissingError
+            If the index has no such key.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + '/words'
+        >>> with MXIndexedRecordIO(path + '.idx', path + '.rec', 'w') as writer:
+        ...     for key, word in enumerate([b'one', b'two', b'three']):
+        ...         writer.write_idx(key, word)
+        >>> with MXIndexedRecordIO(path + '.idx', path + '.rec', 'r') as reader:
+        ...     reader.seek(1)
+        ...     reader.read(), reader.read()
+        (b'two', b'three')
+        """
+        if self._source is None:
+            raise self._unusable("read", "r")
+        self._offset, self._number = self._place(idx), None
+
+    def _place(self, key: Any) -> int:
+        try:
+            return self.idx[key]
+        except (KeyError, TypeError):
+            raise KeyMissingError(
+                f"{type(self).__name__}: {self.idx_path!r} has no record with the key {describe(key)}; it has "
+                f"{len(self.idx)}" + (f", from {self.keys[0]!r} to {self.keys[-1]!r}." if self.keys else ".")
+            ) from None
+
+    def tell(self) -> int:
+        """Return the offset at which the next record is written, or read.
+
+        Raises
+        ------
+        FileModeError
+            If the file is closed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + '/words'
+        >>> with MXIndexedRecordIO(path + '.idx', path + '.rec', 'w') as writer:
+        ...     writer.write_idx(0, b'one')
+        ...     writer.tell()
+        12
+        """
+        if not self.is_open:
+            raise self._unusable("used", self.flag)
+        return self._offset
+
+    def read_idx(self, idx: Any) -> bytes | None:
+        """Return the record with a key; `read` goes on behind it.
+
+        Parameters
+        ----------
+        idx : object
+            The key.
+
+        Raises
+        ------
+        FileModeError
+            If the file is written, or closed.
+        KeyMissingError
+            If the index has no such key.
+        FileFormatError
+            If there is no record where the index says, or a damaged one.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + '/words'
+        >>> with MXIndexedRecordIO(path + '.idx', path + '.rec', 'w') as writer:
+        ...     writer.write_idx(7, b'seven')
+        >>> with MXIndexedRecordIO(path + '.idx', path + '.rec', 'r') as reader:
+        ...     reader.read_idx(7)
+        b'seven'
+        """
+        source = self._source
+        if source is None:
+            raise self._unusable("read", "r")
+        offset = self._place(idx)
+        found = source.record(offset, f"the record with key {idx!r}")
+        if found is None:
+            size = source.size()
+            raise FileFormatError(
+                f"{type(self).__name__}: {self.idx_path!r} says that the record with key {idx!r} begins at offset "
+                f"{offset}, and {self.uri!r} has {size} bytes. The two files do not belong together, or one is cut."
+            )
+        record, self._offset = found
+        self._number = None
+        return record
+
+    def write_idx(self, idx: Any, buf: bytes) -> None:
+        """Write a record with a key.
+
+        Parameters
+        ----------
+        idx : object
+            The key, of the type `key_type`; its text stands in the index.
+        buf : bytes
+            The record.
+
+        Raises
+        ------
+        FileModeError, ArgumentError
+            As `write` does.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + '/words'
+        >>> with MXIndexedRecordIO(path + '.idx', path + '.rec', 'w') as writer:
+        ...     writer.write_idx(0, b'one')
+        ...     writer.idx
+        {0: 0}
+        """
+        key = self.key_type(idx)
+        place = self._offset
+        self.write(buf)
+        writer = self._index_writer
+        assert writer is not None  # as the records' is open
+        writer.file.write(f"{key}\t{place}\n".encode())
+        self.idx[key] = place
+        self.keys.append(key)

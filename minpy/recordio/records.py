@@ -1,0 +1,273 @@
+"""Files of records, read and written one after the other."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from minpy.core.errors import ArgumentValueError, FileModeError
+from minpy.files import WholeFile, access_error, checked_path
+from minpy.recordio.framing import RecordSource, checked_record, framed
+
+__all__ = ["MXRecordIO"]
+
+
+class MXRecordIO:
+    """A RecordIO file that is read or written one record after the other.
+
+    What is written is there once `close` was called, or the object is gone: until then it stands under a temporary
+    name, and a file that was there before stays as it was; so it does where a `with` statement ends by an exception.
+    A reader may be used by a forked process, and be pickled
+    (the copy begins with the first record).
+
+    Parameters
+    ----------
+    uri : str or path
+        The file.
+    flag : {'r', 'w'}
+        Whether it is read or written.
+
+    Attributes
+    ----------
+    uri, flag : str
+        As given.
+    is_open, writable : bool
+        Whether it is open, and to be written.
+
+    Raises
+    ------
+    ArgumentValueError
+        For another flag.
+    FileMissingError, FileAccessError
+        If the file is not there, or cannot be read or written.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> path = os.path.join(tempfile.mkdtemp(), 'words.rec')
+    >>> writer = MXRecordIO(path, 'w')
+    >>> for word in (b'one', b'two'):
+    ...     writer.write(word)
+    >>> writer.close()
+    >>> reader = MXRecordIO(path, 'r')
+    >>> reader.read(), reader.read(), reader.read()
+    (b'one', b'two', None)
+    >>> reader.close()
+    """
+
+    is_open = False
+    writable = False
+    pid: int | None = None
+    _source: RecordSource | None = None
+    _writer: WholeFile | None = None
+
+    def __init__(self, uri: Any, flag: str) -> None:
+        self.uri = checked_path(type(self).__name__, uri)
+        self.flag = flag
+        self.open()
+
+    def open(self) -> None:
+        """Open the file, at its first record.
+
+        Raises
+        ------
+        ArgumentValueError
+            If the flag is neither 'r' nor 'w'.
+        FileMissingError, FileAccessError
+            If the file is not there, or cannot be read or written.
+
+        Examples
+        --------
+        >>> MXRecordIO('missing.rec', 'r')
+        Traceback (most recent call last):
+            ...
+        minpy.core.errors.FileMissingError: MXRecordIO: cannot read 'missing.rec': No such file or directory.
+        """
+        if self.flag == "w":
+            try:
+                self._writer = WholeFile(self.uri)
+            except OSError as error:
+                raise access_error("MXRecordIO", "write", self.uri, error) from error
+            self.writable = True
+        elif self.flag == "r":
+            self._source = RecordSource(self.uri)
+            self.writable = False
+        else:
+            raise ArgumentValueError(
+                f"MXRecordIO of {self.uri!r}: Invalid flag {self.flag!r}; expected 'r' to read, or 'w' to write."
+            )
+        self.pid = os.getpid()
+        self.is_open = True
+        # Where the next record begins, and its number, unless it was reached by an offset.
+        self._offset = 0
+        self._number: int | None = 0
+
+    def close(self) -> None:
+        """Close the file. What was written is there then, as a whole.
+
+        Raises
+        ------
+        FileAccessError
+            If it cannot be written: the disk is full.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> writer = MXRecordIO(tempfile.mkdtemp() + '/words.rec', 'w')
+        >>> writer.close()
+        >>> writer.is_open
+        False
+        """
+        if not self.is_open:
+            return
+        self.is_open = False
+        source, self._source = self._source, None
+        writer, self._writer = self._writer, None
+        own = self._owned()
+        self.pid = None
+        if source is not None:
+            source.close()
+        if writer is not None and own:  # in a forked process, it is the parent's
+            try:
+                writer.commit()
+            except OSError as error:
+                writer.discard()
+                raise access_error("MXRecordIO.close", "write", self.uri, error) from error
+
+    def _owned(self) -> bool:
+        """Tell whether this process opened the file, and not the one from which it was forked."""
+        return self.pid == os.getpid()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the file's name.
+
+        Raises
+        ------
+        FileModeError
+            For a file that is being written.
+        """
+        if self.is_open and self.writable:
+            raise FileModeError(f"{type(self).__name__} of {self.uri!r} is being written: close it to pickle it.")
+        state = dict(self.__dict__)
+        for name in ("_source", "_writer", "pid"):
+            state.pop(name, None)
+        return state
+
+    def __setstate__(self, d: dict[str, Any]) -> None:
+        self.__dict__.update(d)
+        self.pid = None
+        if d.get("is_open"):
+            self.is_open = False
+            self.open()
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and self.writable:
+            self._give_up()
+        self.close()
+
+    def _give_up(self) -> None:
+        """Close the file without keeping what was written: a file that was there before stays."""
+        self.is_open = False
+        source, self._source = self._source, None
+        writer, self._writer = self._writer, None
+        if source is not None:
+            source.close()
+        if writer is not None and self._owned():
+            writer.discard()
+
+    def reset(self) -> None:
+        """Go back to the first record; a file that is written becomes empty.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + '/words.rec'
+        >>> with MXRecordIO(path, 'w') as writer:
+        ...     writer.write(b'one')
+        >>> reader = MXRecordIO(path, 'r')
+        >>> reader.read(), reader.reset(), reader.read()
+        (b'one', None, b'one')
+        >>> reader.close()
+        """
+        self.close()
+        self.open()
+
+    def write(self, buf: bytes) -> None:
+        """Write a record.
+
+        Parameters
+        ----------
+        buf : bytes
+            At most 512 MiB.
+
+        Raises
+        ------
+        FileModeError
+            If the file is read, is closed, or was opened by another process.
+        ArgumentError, ArgumentValueError
+            If these are no bytes, or too many.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> with MXRecordIO(tempfile.mkdtemp() + '/words.rec', 'w') as writer:
+        ...     writer.write(b'one')
+        """
+        writer = self._writer
+        if writer is None or not self.is_open:
+            raise self._unusable("written", "w")
+        if not self._owned():
+            raise FileModeError(
+                f"MXRecordIO of {self.uri!r} is being written by process {self.pid}, and cannot be by another that was "
+                "forked from it. Forbidden operation in multiple processes."
+            )
+        chunks = framed(checked_record(buf))
+        try:
+            writer.file.writelines(chunks)
+        except OSError as error:  # half a record
+            self._give_up()
+            raise access_error("MXRecordIO.write", "write", self.uri, error) from error
+        self._offset += sum(map(len, chunks))
+
+    def read(self) -> bytes | None:
+        """Return the next record, or None after the last one.
+
+        Raises
+        ------
+        FileModeError
+            If the file is written, or closed.
+        FileFormatError
+            If the file is damaged: which record, and where.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + '/words.rec'
+        >>> with MXRecordIO(path, 'w') as writer:
+        ...     writer.write(b'one')
+        >>> with MXRecordIO(path, 'r') as reader:
+        ...     reader.read(), reader.read()
+        (b'one', None)
+        """
+        source = self._source
+        if source is None:
+            raise self._unusable("read", "r")
+        number = self._number
+        found = source.record(self._offset, "a record" if number is None else f"record {number}")
+        if found is None:
+            return None
+        record, self._offset = found
+        if number is not None:
+            self._number = number + 1
+        return record
+
+    def _unusable(self, done: str, flag: str) -> FileModeError:
+        state = f"opened with flag {self.flag!r}" if self.is_open else "closed"
+        advice = f"Open it with flag {flag!r}" if self.is_open else "Open it again with `open`"
+        return FileModeError(f"{type(self).__name__} of {self.uri!r} is {state} and cannot be {done}. {advice}.")
