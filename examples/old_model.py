@@ -1,7 +1,7 @@
 """Run a network that Apache MXNet trained and wrote, without MXNet; then move it on.
 
-`data/digits-symbol.json` and `data/digits-0012.params` were written by MXNet 1.9.1 (see `data/README.md`). The network is
-loaded in two of the ways in which programs did that, reads handwritten digits that it has never seen, and is then
+`data/digits-symbol.json` and `data/digits-0012.params` were written by MXNet 1.9.1 (see `data/README.md`). The network
+is loaded in two of the ways in which programs did that, reads handwritten digits that it has never seen, and is then
 fine-tuned with Gluon for a scanner that it was not made for: one that delivers bright ink on dark paper, and turns the
 page upside down.
 
@@ -44,7 +44,7 @@ class Digits(NamedTuple):
 
 
 def load_real() -> tuple[Digits, Digits]:
-    """The 1,797 digits of scikit-learn in the order of `data/train_digits.py`: those to learn from, and the last 360."""
+    """The 1,797 digits of scikit-learn in the order of `data/train_digits.py`: to learn from, and the last 360."""
     digits = load_digits()
     order = np.random.RandomState(0).permutation(len(digits.target))
     images, labels = digits.images[order, None].astype(np.float32) / 16, digits.target[order]

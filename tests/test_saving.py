@@ -534,7 +534,9 @@ def test_a_large_file_that_shrinks_while_it_is_read_is_an_error(
 
     monkeypatch.setattr(filling, "_processors", lambda: processors)
     monkeypatch.setattr(filling, "fill", cut)
-    with pytest.raises(FileFormatError, match=r"byte \d+: the values of array 1 of 10, float32 \(512, 1024\): 2097152 "):
+    with pytest.raises(
+        FileFormatError, match=r"byte \d+: the values of array 1 of 10, float32 \(512, 1024\): 2097152 "
+    ):
         nd.load(path)
 
 

@@ -896,16 +896,16 @@ def test_operators_that_are_not_here_are_listed_all_at_once() -> None:
 
 NOT_HERE = """\
 sym.load_json: 6 operators are not here (of 8 nodes 7 cannot be computed):
-  '_contrib_quantized_conv', node 1 ('q', '_contrib_quantized_conv'). It computes with 8-bit integers: load the float32 \
-model that was quantized.
+  '_contrib_quantized_conv', node 1 ('q', '_contrib_quantized_conv'). It computes with 8-bit integers: load the \
+float32 model that was quantized.
   'WarpCTC', node 2 ('ctc', 'WarpCTC'), node 6 ('again', 'WarpCTC'). It was a plugin: at inference it is softmax; its \
 loss is mx.sym.ctc_loss.
   '_sg_mkldnn_conv', node 3 ('fused', '_sg_mkldnn_conv'). It stands for a part of the graph that a backend of MXNet's \
 had fused: save the symbol as it was before optimize_for or get_backend_symbol.
   'Convolutoin', node 4 ('typed', 'Convolutoin'). Did you mean 'Convolution' or 'Convolution_v1' or 'Deconvolution'? \
 Write it as a CustomOp, and register its CustomOpProp under that name.
-  Custom 'golden_sofmax', node 5 ('own', 'Custom'). Did you mean 'golden_softmax'? Import the module that registers it, \
-with mx.operator.register('golden_sofmax'), before loading the symbol.
+  Custom 'golden_sofmax', node 5 ('own', 'Custom'). Did you mean 'golden_softmax'? Import the module that registers \
+it, with mx.operator.register('golden_sofmax'), before loading the symbol.
   'nets.layers:swish', node 7 ('swish', 'nets.layers:swish'). Import 'nets.layers', or run the code that defines it, \
 before loading the symbol."""
 

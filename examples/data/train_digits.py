@@ -68,7 +68,7 @@ def train(path: str) -> None:
         num_epoch=EPOCHS,
     )
     module.save_checkpoint(str(HERE / "digits"), EPOCHS)
-    print("test digits read correctly: %.4f" % module.score(test, "acc")[0][1])
+    print(f"test digits read correctly: {module.score(test, 'acc')[0][1]:.4f}")
 
 
 if __name__ == "__main__":

@@ -16,8 +16,10 @@ __all__ = ["Missing", "advice_of", "table_of"]
 _REASONS = (
     (
         r"_sg_.*|_TensorRT|_FusedOp.*|_CachedOp.*",
-        "It stands for a part of the graph that a backend of MXNet's had fused: save the symbol as it was before "
-        "optimize_for or get_backend_symbol.",
+        (
+            "It stands for a part of the graph that a backend of MXNet's had fused: save the symbol as it was before "
+            "optimize_for or get_backend_symbol."
+        ),
     ),
     (
         r"_contrib_(quantize|quantized|dequantize|requantize|calibrate).*",
@@ -25,8 +27,10 @@ _REASONS = (
     ),
     (
         r"_Native|_NDArray|_Custom.*",
-        "It called a Python object of the process that wrote the file, which the file does not hold: compose that part "
-        "anew, with mx.operator.CustomOp.",
+        (
+            "It called a Python object of the process that wrote the file, which the file does not hold: compose that "
+            "part anew, with mx.operator.CustomOp."
+        ),
     ),
     (r"WarpCTC", "It was a plugin: at inference it is softmax; its loss is mx.sym.ctc_loss."),
     (r"Caffe.*|Torch.*", "It was a plugin that called another framework."),

@@ -1,7 +1,7 @@
 """Operators by the names that files hold and that are not those of `mx.sym`: of builds for GPUs, and of MXNet's `npx`.
 
-MXNet reads an operator under any of its names. What it writes is one of them, in most versions the one that `mx.sym` has
-too; so only a few of these are met, in files of development versions and in those that other programs wrote.
+MXNet reads an operator under any of its names. What it writes is one of them, in most versions the one that `mx.sym`
+has too; so only a few of these are met, in files of development versions and in those that other programs wrote.
 """
 
 from __future__ import annotations

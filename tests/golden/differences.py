@@ -907,8 +907,8 @@ LAYERS = [
 
 OLD_MODELS = [
     Difference(
-        "In graphs the gradient of `LeakyReLU`'s slopes (`act_type='prelu'`) is multiplied by them: the operator overwrites "
-        "its input, which its gradient reads.",
+        "In graphs the gradient of `LeakyReLU`'s slopes (`act_type='prelu'`) is multiplied by them: the operator "
+        "overwrites its input, which its gradient reads.",
         "The gradient, as of `nd.LeakyReLU`.",
         "Networks for faces train with slopes that hardly move.",
         "slopes_of_prelu_in_a_graph",

@@ -680,8 +680,8 @@ _HIDDEN = ("lr_mult", "wd_mult", "ctx_group", "force_mirroring", "mirror_stage")
 def as_written_by(document: dict[str, Any], version: str) -> dict[str, Any]:
     """Returns a file's content as an older version of MXNet would have written it.
 
-    Before 1.0 attributes stood under "attr", before 0.9 those of the operator under "param" and the users' under "attr",
-    without underscores; states were no inputs, inputs had no version, and operators had their names from before NNVM.
+    Before 1.0 attributes stood under "attr", before 0.9 those of the operator under "param" and the users' under
+    "attr", without underscores; states were no inputs, inputs had no version, and operators had older names.
     """
     oldest = version == "0.8"
     names = _OLD_NAMES if oldest else _OLDER_NAMES if version == "0.9" else {}

@@ -463,7 +463,7 @@ x, slopes = mx.sym.var('x'), mx.sym.var('slopes')
 s = mx.sym.sum(mx.sym.LeakyReLU(x * 2, gamma=slopes, act_type='prelu'))
 executor = s.simple_bind(mx.cpu(), x=(2, 3, 2), slopes=(3,))
 executor.forward(is_train=True, x=nd.arange(-6, 6).reshape((2, 3, 2)), slopes=nd.array([0.2, 0.25, 0.5]))
-executor.backward()
+executor.backward(nd.ones(1))
 result = executor.grad_dict['slopes']
 """
 GRAPHS = [("slopes_of_prelu_in_a_graph", _PRELU)]

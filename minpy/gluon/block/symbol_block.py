@@ -137,7 +137,7 @@ class SymbolBlock(HybridBlock):
         internals = loaded.get_internals()
         block = SymbolBlock(loaded, [internals[name] for name in names])
         if arrays is not None:
-            where = f"file {os.fspath(param_file)!r}"
+            where = f"file {os.fspath(param_file or '')!r}"
             places = cpu() if ctx is None else ctx
             block.collect_params()._take(
                 arrays, "", Options(where, places, allow_missing, ignore_extra, True, "saved", owned=True)
