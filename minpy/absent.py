@@ -111,6 +111,8 @@ ROWS = [
     ),
     Row(r"base|contrib\.text\.\w+", "libinfo|vocab|base|C", _IMPORTED),
     Row(r"optimizer\.optimizer", "numpy|pickle", _IMPORTED),
+    Row(r"contrib\.amp\.amp", "BucketingModule|base|bfloat16|opt|symbol_contrib|trainer", _IMPORTED),
+    Row(r"contrib\.amp\.loss_scaler", "ag|multi_all_finite", _IMPORTED),
     Row("np.linalg", "fallback_linalg", "it lists functions that MXNet leaves to NumPy."),
     Row(
         "test_utils",

@@ -115,6 +115,16 @@ def test_lenet(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["lenet.png"]
 
 
+def test_module_digits(tmp_path: Path) -> None:
+    result = run("module_digits.py", "--quick", "--output", tmp_path / "digits.png")
+    assert result.returncode == 0, result.stderr
+    assert (
+        "stopped after 1 epoch(s); the files of a checkpoint: digits-0001.params, digits-0001.states" in result.stdout
+    )
+    assert "of 360 test digits read correctly" in result.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["digits.png"]
+
+
 def idx(array: np.ndarray) -> bytes:
     """Return bytes in the format of MNIST's files."""
     return bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes() + array.astype(np.uint8).tobytes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from minpy import ndarray as _ndarray
@@ -12,13 +13,18 @@ from minpy.namespaces import listing, missing, missing_part
 ndarray = nd = _ndarray.contrib
 symbol = sym = _symbol.contrib
 
-__all__ = ["autograd", "nd", "ndarray", "sym", "symbol", "text"]
+# Modules that stand on what imports this one; they are imported when they are looked up.
+_LATE = ("amp",)
+
+__all__ = ["amp", "autograd", "nd", "ndarray", "sym", "symbol", "text"]
 __dir__ = listing(__all__)
 
 _refuse = missing("minpy.contrib", "module", __all__)
 
 
 def __getattr__(name: str) -> Any:
+    if name in _LATE:
+        return import_module(f"minpy.contrib.{name}")
     part = missing_part(f"contrib.{name}")
     if part is not None:
         raise AttributeError(part)

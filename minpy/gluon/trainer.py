@@ -274,6 +274,8 @@ class Trainer:
             self._init_kvstore()
         if self._params_to_init:
             self._init_params()
+        if self._update_on_kvstore and self._overflows():
+            return
         if self._kvstore is None:
             self._allreduce_grads()  # which others override
         else:
@@ -401,6 +403,8 @@ class Trainer:
         """Update parameters on each context."""
         if self._kvstore is not None and self._update_on_kvstore:
             return  # done when gradients were summed
+        if self._overflows():
+            return
         used = []
         updates: list[tuple[list[int], list[Any], list[Any]]] = [([], [], []) for _ in self._updaters]
         count = len(updates)
@@ -425,6 +429,11 @@ class Trainer:
         for updater, (indices, gradients, weights) in zip(self._updaters, updates, strict=True):
             if indices:
                 updater(indices, gradients, weights)
+
+    def _overflows(self) -> bool:
+        """Tell whether gradients hold infinities, where `amp.init_trainer` has given the trainer a loss scale."""
+        scaler = getattr(self, "_amp_loss_scaler", None)
+        return scaler is not None and scaler.has_overflow(self._params)
 
     def _on_same_contexts(self, parameter: Parameter) -> list[Any]:
         arrays = _arrays(parameter)

@@ -1,16 +1,54 @@
 """`mx.io`: iterators over data, batch by batch.
 
-`batches` has what they give, `base` what each answers, `ndarray_iter` batches of arrays in memory.
+`batches` has what they give, `base` what each answers, `ndarray_iter` batches of arrays in memory, `wrapping` iterators
+over iterators. Over files are `text_files`, `mnist`, `picture_iterators` and `box_iterators`; `mxdata_iter` is their
+face, `parameters` checks their arguments, and `rounds` says which instances a batch has. Pictures come from
+`record_files`, are made ready by `augmenting`, `box_augmenting` and `normalizing`, and put together by
+`picture_batches`.
 """
 
 from __future__ import annotations
 
 from minpy.io import io, utils
-from minpy.io.base import DataIter
-from minpy.io.batches import DataBatch, DataDesc
-from minpy.io.ndarray_iter import NDArrayIter
+from minpy.io.io import (
+    CSVIter,
+    DataBatch,
+    DataDesc,
+    DataIter,
+    ImageDetRecordIter,
+    ImageRecordInt8Iter,
+    ImageRecordIter,
+    ImageRecordIter_v1,
+    ImageRecordUInt8Iter,
+    ImageRecordUInt8Iter_v1,
+    LibSVMIter,
+    MNISTIter,
+    MXDataIter,
+    NDArrayIter,
+    PrefetchingIter,
+    ResizeIter,
+)
 from minpy.namespaces import listing, missing
 
-__all__ = ["DataBatch", "DataDesc", "DataIter", "NDArrayIter", "io", "utils"]
+__all__ = [
+    "CSVIter",
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "ImageDetRecordIter",
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
+    "LibSVMIter",
+    "MNISTIter",
+    "MXDataIter",
+    "NDArrayIter",
+    "PrefetchingIter",
+    "ResizeIter",
+    "io",
+    "utils",
+]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.io", "name", __all__)

@@ -108,7 +108,7 @@ class DataDesc(_NameAndShape):
         absent = [str(name) for name, _ in shapes if name not in dtypes]
         if absent:
             raise ArgumentValueError(
-                f"DataDesc.get_list: no dtype for {', '.join(absent)}; types has {', '.join(map(str, dtypes)) or 'none'}."
+                f"DataDesc.get_list: no dtype for {', '.join(absent)}; types has {', '.join(map(str, dtypes))}."
             )
         return [DataDesc(name, shape, dtypes[name]) for name, shape in shapes]
 

@@ -4,9 +4,38 @@ from __future__ import annotations
 
 from minpy.io.base import DataIter
 from minpy.io.batches import DataBatch, DataDesc
+from minpy.io.box_iterators import ImageDetRecordIter
+from minpy.io.mnist import MNISTIter
+from minpy.io.mxdata_iter import MXDataIter
 from minpy.io.ndarray_iter import NDArrayIter
+from minpy.io.picture_iterators import (
+    ImageRecordInt8Iter,
+    ImageRecordIter,
+    ImageRecordIter_v1,
+    ImageRecordUInt8Iter,
+    ImageRecordUInt8Iter_v1,
+)
+from minpy.io.text_files import CSVIter, LibSVMIter
+from minpy.io.wrapping import PrefetchingIter, ResizeIter
 from minpy.namespaces import listing, missing
 
-__all__ = ["DataBatch", "DataDesc", "DataIter", "NDArrayIter"]
+__all__ = [
+    "CSVIter",
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
+    "ImageDetRecordIter",
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
+    "LibSVMIter",
+    "MNISTIter",
+    "MXDataIter",
+    "NDArrayIter",
+    "PrefetchingIter",
+    "ResizeIter",
+]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.io.io", "name", __all__)

@@ -98,8 +98,8 @@ class NDArrayIter(DataIter):
             raise ArgumentValueError(f"NDArrayIter: batch_size is {describe(batch_size)}; expected an integer above 0.")
         if handle != "pad" and 0 < self.num_data < batch_size:
             raise ArgumentValueError(
-                f"NDArrayIter: batch_size {batch_size} is larger than the data, which has {self.num_data} instances: with "
-                f"last_batch_handle={handle!r} an epoch would have no batch. Take a smaller batch_size, or 'pad'."
+                f"NDArrayIter: batch_size {batch_size} is larger than the data, which has {self.num_data} instances: "
+                f"with last_batch_handle={handle!r} an epoch would have no batch. Take a smaller batch_size, or 'pad'."
             )
 
     @property

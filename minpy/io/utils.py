@@ -132,8 +132,8 @@ def sources(what: str, value: Any, default_name: str, axis: int) -> list[Source]
     is_array = isinstance(value, (Array, numpy.ndarray)) or hasattr(value, "shape")
     if not is_array or isinstance(value, numpy.generic):
         raise ArgumentError(
-            f"NDArrayIter: {what} is {describe(value)}; expected an NDArray, a numpy.ndarray, a h5py.Dataset, a list of "
-            "them, or a dictionary of them by name."
+            f"NDArrayIter: {what} is {describe(value)}; expected an NDArray, a numpy.ndarray, a h5py.Dataset, a list "
+            "of them, or a dictionary of them by name."
         )
     return [Source(default_name, value, axis)]
 

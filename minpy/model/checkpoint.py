@@ -27,7 +27,9 @@ def epoch_file(function: str, prefix: Any, epoch: Any, ending: str = "params") -
             "net-symbol.json and net-0003.params."
         ) from None
     if isinstance(epoch, bool) or not hasattr(type(epoch), "__index__"):
-        raise ArgumentError(f"{function}: epoch is {describe(epoch)}; expected an integer, as 3 for {base}-0003.params.")
+        raise ArgumentError(
+            f"{function}: epoch is {describe(epoch)}; expected an integer, as 3 for {base}-0003.params."
+        )
     return f"{base}-{int(epoch):04d}.{ending}"
 
 

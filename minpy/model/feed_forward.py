@@ -194,7 +194,9 @@ class FeedForward:
         """Return an iterator over data in arrays; iterators as they are."""
         if not isinstance(X, (numpy.ndarray, nd.NDArray)):
             if not isinstance(X, DataIter) and not hasattr(X, "provide_data"):
-                raise ArgumentError(f"FeedForward: X is {describe(X)}; expected a DataIter, an NDArray or a NumPy array.")
+                raise ArgumentError(
+                    f"FeedForward: X is {describe(X)}; expected a DataIter, an NDArray or a NumPy array."
+                )
             return X
         if y is None:
             if is_train:
@@ -202,7 +204,9 @@ class FeedForward:
             y = numpy.zeros(X.shape[0])
         labels = y.asnumpy() if isinstance(y, nd.NDArray) else numpy.asarray(y)
         if X.shape[0] != labels.shape[0]:
-            raise ArgumentValueError(f"FeedForward: X has {X.shape[0]} instances and y {labels.shape[0]}; expected as many.")
+            raise ArgumentValueError(
+                f"FeedForward: X has {X.shape[0]} instances and y {labels.shape[0]}; expected as many."
+            )
         if labels.ndim == 2 and labels.shape[1] == 1:
             labels = labels.ravel()
         if labels.ndim != 1:
@@ -222,7 +226,9 @@ class FeedForward:
             inputs, labels = (numpy.array(one) if isinstance(one, list) else one for one in eval_data)
             return self._init_iter(inputs, labels, is_train=True)
         if not isinstance(eval_data, DataIter) and not hasattr(eval_data, "provide_data"):
-            raise ArgumentError(f"FeedForward: eval_data is {describe(eval_data)}; expected a DataIter, or data and labels.")
+            raise ArgumentError(
+                f"FeedForward: eval_data is {describe(eval_data)}; expected a DataIter, or data and labels."
+            )
         return eval_data
 
     # -- using it ----------------------------------------------------------------------------------------------------
@@ -464,9 +470,7 @@ class FeedForward:
             If a file is not there, cannot be read, or is damaged.
         """
         symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
-        return FeedForward(
-            symbol, ctx=ctx, arg_params=arg_params, aux_params=aux_params, begin_epoch=epoch, **kwargs
-        )
+        return FeedForward(symbol, ctx=ctx, arg_params=arg_params, aux_params=aux_params, begin_epoch=epoch, **kwargs)
 
     @staticmethod
     def create(

@@ -336,13 +336,15 @@ class BaseModule:
         )
         if monitor is not None:
             self.install_monitor(monitor)
-        self.init_params(
-            initializer=initializer,
-            arg_params=arg_params,
-            aux_params=aux_params,
-            allow_missing=allow_missing,
-            force_init=force_init,
-        )
+        # A module that goes on with the parameters that it has is no reason for a warning.
+        if not self.params_initialized or force_init or arg_params is not None or aux_params is not None:
+            self.init_params(
+                initializer=initializer,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+            )
         self.init_optimizer(kvstore=kvstore, optimizer=optimizer, optimizer_params=optimizer_params)
         if validation_metric is None:
             validation_metric = eval_metric
@@ -354,6 +356,7 @@ class BaseModule:
             tic = time.time()
             eval_metric.reset()
             nbatch = 0
+            self._begin_epoch(epoch, train_data)
             data_iter = iter(train_data)
             end_of_batch = False
             name_value: Any = []
@@ -399,6 +402,9 @@ class BaseModule:
                 for name, value in found:
                     self.logger.info("Epoch[%d] Validation-%s=%f", epoch, name, value)
             train_data.reset()
+
+    def _begin_epoch(self, epoch: int, train_data: Any) -> None:
+        """Do what a kind of module does before the batches of an epoch of `fit`: nothing, by default."""
 
     # -- what a module is ----------------------------------------------------------------------------------------------
 
@@ -553,7 +559,9 @@ class BaseModule:
         """
         self._require("get_states")
         if merge_multi_context:
-            raise ArgumentError("get_states: this module has no states to put together; pass merge_multi_context=False.")
+            raise ArgumentError(
+                "get_states: this module has no states to put together; pass merge_multi_context=False."
+            )
         return []
 
     def set_states(self, states: Any = None, value: Any = None) -> None:
@@ -725,5 +733,3 @@ class BaseModule:
             Before `bind` and `init_params`.
         """
         raise self._not_written("init_optimizer(...)")
-
-

@@ -92,5 +92,3 @@ def merged(rows: Sequence[Sequence[Any]], axes: Sequence[int]) -> list[Any]:
             first = arrays[0]
             found.append(first._like(numpy.concatenate([array._data for array in arrays], axis)))
     return found
-
-

@@ -11,7 +11,7 @@ import numpy
 
 from minpy import context as ctx
 from minpy import ndarray as nd
-from minpy.core.array import as_raw, note_write
+from minpy.core.array import note_write
 from minpy.core.errors import ArgumentError, NotReadyError, ShapeError, describe
 from minpy.executor_manager import _split_input_slice
 from minpy.io import DataDesc
@@ -209,9 +209,6 @@ class DataParallelExecutorGroup:
                     self._bind_ith_exec(place, self._sliced_shape(inputs, place, axes), shared_group, reshape)
                     for place in range(len(self.contexts))
                 ]
-                for executor in execs:
-                    for monitor in self._monitors:
-                        monitor.install(executor)
         except BaseException:
             self.batch_size, self.slices = before
             raise
@@ -220,6 +217,8 @@ class DataParallelExecutorGroup:
         self._bound[key] = execs
         while len(self._bound) > _KEPT:
             self._bound.popitem(last=False)
+        if execs is not self.execs:
+            self._watch(execs)
         self.execs = execs
         self.data_layouts, self.label_layouts = layouts, label_layouts
         self.data_shapes, self.label_shapes = list(data_shapes), label_shapes
@@ -548,6 +547,15 @@ class DataParallelExecutorGroup:
         mon : Monitor
         """
         self._monitors.append(mon)
-        for execs in self._bound.values():
+        for executor in self.execs:
+            mon.install(executor)
+
+    def _watch(self, execs: Sequence[Any]) -> None:
+        """Let monitors see these executors, and no longer those from before."""
+        for monitor in self._monitors:
+            for executor in self.execs:
+                executor.set_monitor_callback(None)
+                if executor in getattr(monitor, "exes", ()):
+                    monitor.exes.remove(executor)
             for executor in execs:
-                mon.install(executor)
+                monitor.install(executor)

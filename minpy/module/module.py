@@ -25,6 +25,7 @@ from minpy.module.executor_group import DataParallelExecutorGroup
 from minpy.module.parameters import require_fit
 from minpy.namespaces import listing, missing
 from minpy.ndarray import zeros
+from minpy.optimizer.updater import states_with_progress
 from minpy.symbol import Symbol
 from minpy.symbol.labels import label_names as label_names_of
 
@@ -289,7 +290,9 @@ class Module(BaseModule):
             return
         self._require("init_params", initialized=False)
         if initializer is not None and not callable(initializer):
-            raise ArgumentError(f"init_params: initializer is {describe(initializer)}; expected an Initializer or None.")
+            raise ArgumentError(
+                f"init_params: initializer is {describe(initializer)}; expected an Initializer or None."
+            )
         group = self._exec_group
         wanted = self._on_first_context()
         given = {"argument": arg_params, "auxiliary state": aux_params}
@@ -668,7 +671,7 @@ class Module(BaseModule):
     # -- the optimizer's states --------------------------------------------------------------------------------------
 
     def save_optimizer_states(self, fname: Any) -> None:
-        """Write the states of the optimizer to a file that MXNet reads, too.
+        """Write the states of the optimizer, and how many updates it has made, to a file that MXNet reads, too.
 
         Parameters
         ----------
@@ -682,11 +685,12 @@ class Module(BaseModule):
             If the file cannot be written; what was there before is there still.
         """
         self._require("save_optimizer_states", optimizer=True)
-        if self._update_on_kvstore:
+        updater = getattr(self._kvstore, "_updater", None) if self._update_on_kvstore else self._updater
+        if not isinstance(updater, opt.Updater):  # a store of somebody else's
             self._kvstore.save_optimizer_states(fname)
             return
         path = checked_path("save_optimizer_states", fname)
-        content = self._updater.get_states()
+        content = states_with_progress(updater)
         try:
             write_whole(path, iter((content,)))
         except OSError as error:
@@ -728,5 +732,3 @@ def _names(what: str, given: Any) -> list[str]:
     if isinstance(given, str) or not hasattr(given, "__iter__"):
         raise ArgumentError(f"Module: {what} is {describe(given)}; expected a list of names: [{given!r}].")
     return list(given)
-
-

@@ -41,7 +41,9 @@ def require_fit(
     for what, expected in wanted.items():
         arrays = given.get(what) or {}
         if not isinstance(arrays, Mapping):
-            raise ArgumentError(f"{function}: the {what}s are {describe(arrays)}; expected a dict of names to NDArrays.")
+            raise ArgumentError(
+                f"{function}: the {what}s are {describe(arrays)}; expected a dict of names to NDArrays."
+            )
         for name, target in expected.items():
             if name not in arrays:
                 if not allow_missing:

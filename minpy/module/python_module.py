@@ -104,7 +104,9 @@ class PythonModule(BaseModule):
         if self._label_shapes is None:
             return
         if pre_sliced:
-            raise NotReadyError(f"{type(self).__name__}.update_metric: it has one context; give labels of whole batches.")
+            raise NotReadyError(
+                f"{type(self).__name__}.update_metric: it has one context; give labels of whole batches."
+            )
         eval_metric.update_dict(
             dict(zip(self._label_names, labels, strict=False)),
             dict(zip(self._output_names, self.get_outputs(), strict=True)),

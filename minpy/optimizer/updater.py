@@ -11,7 +11,12 @@ from minpy.ndarray.placement import place
 from minpy.optimizer.base import Optimizer, kind_of
 from minpy.optimizer.states import dump_states, load_states
 
-__all__ = ["Updater", "get_updater"]
+__all__ = ["Updater", "get_updater", "states_with_progress"]
+
+# The key, among the states, of what an optimizer knows besides: how many updates it has made. MXNet, which forgets that
+# when training goes on from a file, does not look at it.
+_PROGRESS = "__progress__"
+_MOVING = ("num_update", "m_schedule", "last_lr", "cur_lr")
 
 
 class Updater:
@@ -164,6 +169,9 @@ class Updater:
                 f"{describe(found)}{'' if isinstance(found, dict) else ', and no states'}. Give what "
                 "Updater.get_states, or Trainer.save_states, has written."
             )
+        progress = found.pop(_PROGRESS, None)
+        if progress is not None:
+            _take_progress(optimizer, progress)
         self.states, self.optimizer = found, optimizer
         self.aggregate_updates = optimizer.aggregate_num > 0
         self.states_synced = dict.fromkeys(found, False)
@@ -191,6 +199,39 @@ class Updater:
         0.5
         """
         return dump_states((self.states, self.optimizer) if dump_optimizer else self.states)
+
+
+def states_with_progress(updater: Updater) -> bytes:
+    """Return the states of an updater, with the counts of its optimizer: training goes on as if it had not stopped.
+
+    MXNet reads them as well, without the counts, as those that `Updater.get_states` returns.
+    """
+    optimizer = updater.optimizer
+    progress: dict[str, Any] = {name: getattr(optimizer, name) for name in _MOVING if hasattr(optimizer, name)}
+    progress["counts"] = optimizer._all_index_update_counts
+    return dump_states({**updater.states, _PROGRESS: progress})
+
+
+def _take_progress(optimizer: Optimizer, progress: Any) -> None:
+    """Let an optimizer count on from where another one was."""
+    counts = progress.get("counts") if isinstance(progress, dict) else None
+    if not isinstance(counts, dict) or not all(
+        isinstance(device, int)
+        and isinstance(each, dict)
+        and all(isinstance(count, int) and not isinstance(count, bool) for count in each.values())
+        for device, each in counts.items()
+    ):
+        raise FileFormatError(
+            f"set_states: the counts of updates are {describe(progress)}; expected a dict of devices to dicts of "
+            "indices to integers. The states are damaged."
+        )
+    for name in _MOVING:
+        value = progress.get(name)
+        if name in progress and hasattr(optimizer, name) and (value is None or isinstance(value, (int, float))):
+            setattr(optimizer, name, value)
+    counts.setdefault(0, {})
+    optimizer._all_index_update_counts = counts
+    optimizer._index_update_count = counts[0]
 
 
 def _classic(array: Any) -> Any:

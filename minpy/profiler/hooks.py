@@ -16,6 +16,7 @@ from typing import Any
 
 from minpy.core import dispatch, tape
 from minpy.core.base import BaseOperator
+from minpy.core.exchanging import Exchange
 from minpy.graph.frame import Frame
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import CONSTANT, Node
@@ -34,40 +35,30 @@ class _Timed(threading.local):
 
 _timed = _Timed()
 
-# (object, name, what was there), in the order in which they were exchanged.
-_exchanged: list[tuple[Any, str, Any]] = []
-
-
-def _exchange(holder: Any, name: str, make: Callable[[Any], Any]) -> None:
-    before = vars(holder)[name]
-    _exchanged.append((holder, name, before))
-    setattr(holder, name, make(before))
+_exchange = Exchange()
 
 
 def remove() -> None:
     """Put back what was there."""
-    while _exchanged:
-        holder, name, before = _exchanged[-1]
-        setattr(holder, name, before)
-        _exchanged.pop()
+    _exchange.remove()
 
 
 def install(eager: bool, programs: bool) -> None:
     """Time calls of operators and the tape's walk back, or the steps of programs, or both."""
     if eager:
         for kind in (BaseOperator, UnaryUfunc, Update):
-            _exchange(kind, "__call__", _timed_call)
-        _exchange(dispatch, "call_on_arrays", _timed_general_call)
+            _exchange.put(kind, "__call__", _timed_call)
+        _exchange.put(dispatch, "call_on_arrays", _timed_general_call)
         for cls in (NDArray, numpy_ndarray):
             for sign, operator in methods.ARITHMETIC.items():
                 for prefix in ("", "r", "i"):
                     if f"__{prefix}{sign}__" in vars(cls):
-                        _exchange(cls, f"__{prefix}{sign}__", _timed_sign(operator))
-        _exchange(tape, "_walk_direct", _timed_rules)
-        _exchange(tape, "_pull_back", _timed_pull_back)
+                        _exchange.put(cls, f"__{prefix}{sign}__", _timed_sign(operator))
+        _exchange.put(tape, "_walk_direct", _timed_rules)
+        _exchange.put(tape, "_pull_back", _timed_pull_back)
     if programs:
-        _exchange(Frame, "_forward", _timed_forward)
-        _exchange(Frame, "backward", _timed_backward)
+        _exchange.put(Frame, "_forward", _timed_forward)
+        _exchange.put(Frame, "backward", _timed_backward)
 
 
 # -- calls ---------------------------------------------------------------------------------------------------------

@@ -123,6 +123,8 @@ def _composed(
 ) -> Symbol:
     name = current_names().get(name, hint or kind.lower())
     values = _inputs(operator, kind, name, given, attributes, annotations)
+    if not any(getattr(one, "in_numpy", False) for one in (given.values() if isinstance(given, dict) else given)):
+        values = cast_inputs(operator, kind, values, attributes)
     node = Node(operator, values, attributes, name, kind, annotations)
     try:
         count = len(node.output_names())
@@ -132,6 +134,11 @@ def _composed(
         given_by_name = ", ".join(f"{key}={value!r}" for key, value in attributes.items())
         raise operator_error(error, f"sym.{kind} ({name!r}): its outputs do not follow from {given_by_name}") from error
     return Symbol(in_modes([Value(node, index) for index in range(count)]))
+
+
+def cast_inputs(operator: Any, kind: str, values: list[Value], attributes: dict[str, Any]) -> list[Value]:
+    """Return the inputs of a node that is made: as they are, unless automatic mixed precision has put casts here."""
+    return values
 
 
 @functools.lru_cache(None)  # aliases share it, and the names in modules of their own
@@ -324,7 +331,7 @@ def compose_custom(
     annotations = current_scope().get(noted)
     name = current_names().get(name, hint)
     given = dict(zip(names, inputs, strict=False)) | symbols
-    values = _inputs(operator, "Custom", name, given, {}, annotations)
+    values = cast_inputs(operator, "Custom", _inputs(operator, "Custom", name, given, {}, annotations), {})
     node = Node(operator, values, {}, name, "Custom", annotations)
     return Symbol(in_modes([Value(node, index) for index in range(len(node.output_names()))]))
 

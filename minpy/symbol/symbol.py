@@ -7,7 +7,7 @@ that know how: arithmetic, pickling, saving, binding, gradients.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy
 
@@ -65,6 +65,7 @@ class Symbol(SymbolMembers):
     """
 
     __slots__ = ("__weakref__", "_order", "values")
+    in_numpy: ClassVar[bool] = False  # whether it has NumPy's semantics
 
     # NumPy's operators return NotImplemented for it, so that `array * symbol` reaches `Symbol.__rmul__`.
     __array_ufunc__ = None

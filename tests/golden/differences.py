@@ -927,6 +927,65 @@ OLD_MODELS = [
     ),
 ]
 
+MIXED_PRECISION = [
+    Difference(
+        "`amp` computes in bfloat16, too.",
+        "It is an error that says so; the lists for it are there.",
+        "NumPy has no such dtype, and float32 is faster on a CPU.",
+        "amp_convert_symbol_bfloat16 amp_lists_of_bfloat16",
+    ),
+    Difference(
+        "`amp.convert_symbol` takes only operators of some lists as `target_dtype_ops`, and none that are in another list "
+        "by default.",
+        "It takes all; what is given goes before what is there by default, as in `amp.init`.",
+        "`dot` and `exp` can be computed in float16 if that is asked for.",
+        "amp_convert_symbol_widest_as_target amp_convert_symbol_wide_as_target",
+    ),
+    Difference(
+        "`amp.convert_symbol` fails where `take` or `pick` reads what is computed in float16, and where a layer that is "
+        "in no list follows one in float16.",
+        "Such graphs are converted. Operators without a list take arrays of both dtypes.",
+        "An error about inference, of a graph that is right.",
+        "amp_convert_symbol_take amp_convert_symbol_pick amp_convert_symbol_layer_in_no_list",
+    ),
+    Difference(
+        "`amp.convert_symbol` declares every variable float32 that was declared with another dtype.",
+        "It stays as it was declared.",
+        "Tokens are integers.",
+        "amp_convert_symbol_declared",
+    ),
+    Difference(
+        "`amp.convert_model` changes the dicts that it is given.",
+        "It returns new ones.",
+        "The network in float32 goes on working.",
+        "amp_convert_model_changes_dicts",
+    ),
+    Difference(
+        "`amp.convert_hybrid_block` puts parameters on `gpu(0)` if no `ctx` is given.",
+        "They lie where those of the block do.",
+        "There is no GPU.",
+        "amp_convert_hybrid_block_ctx",
+    ),
+    Difference(
+        "Of parameters with `grad_req='add'` that a graph casts (`amp_cast`) no gradient arrives.",
+        "It is added up.",
+        "Training in mixed precision with gradients added up over batches would train nothing.",
+        "amp_cast_gradient_added_up_in_a_graph",
+    ),
+    Difference(
+        "A step whose gradients overflow is made all the same, if the store updates parameters (`update_on_kvstore`).",
+        "It is left out.",
+        "Parameters would be infinite from then on.",
+        "amp_overflow_in_the_store",
+    ),
+    Difference(
+        "`amp.unscale` of a trainer without `amp.init_trainer` multiplies gradients by `rescale_grad`.",
+        "An error that says what is missing.",
+        "Gradients change twice.",
+        "amp_unscale_without_init",
+    ),
+]
+
 TRAINING_MODULES = [
     Difference(
         "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and moving "
@@ -934,6 +993,12 @@ TRAINING_MODULES = [
         "It predicts, as it does with an iterator.",
         "Predictions at random, of a network that they change.",
         "module_predict_an_array_on_a_module_for_training",
+    ),
+    Difference(
+        "`SVRGModule` adds its second mean of all gradients to the first, and so on.",
+        "Each is computed anew, as in the paper.",
+        "Gradients that are no longer those of the loss.",
+        "svrg_fit_sgd_1",
     ),
 ]
 

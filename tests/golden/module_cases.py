@@ -1,6 +1,6 @@
 """Cases of `mx.mod`, `mx.model`, `mx.callback` and `mx.monitor`: numbers of training, orders of calls, texts of logs."""
 
-SETUP = '''
+SETUP = """
 import logging, re, warnings, os, tempfile
 warnings.simplefilter("ignore")
 logging.getLogger().setLevel(logging.INFO)
@@ -44,7 +44,7 @@ def steps(m, count=5):
     for k in range(count):
         m.forward_backward(batch(4, 4 * (k % 5))); m.update()
     return numbers(m)
-'''
+"""
 
 
 def case(name, code):

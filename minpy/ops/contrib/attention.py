@@ -14,6 +14,7 @@ import numpy as np
 from minpy.core.errors import ArgumentError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN
 from minpy.ops.inference.rules import derived, merge_lengths, promoted, with_axes
+from minpy.ops.kernels.products import matmul
 from minpy.ops.registry import operator
 
 __all__ = [
@@ -71,7 +72,7 @@ def _by_heads(matrices: Any, heads: int) -> Any:
 def _scores(queries: Any, keys: Any) -> Any:
     """Return the products of queries and keys, divided by the root of their length."""
     batch, heads, time, length = np.shape(queries)
-    result = np.matmul(queries * _scale(length, queries), _turn(keys))
+    result = matmul(queries * _scale(length, queries), _turn(keys))
     return np.reshape(result, (batch * heads, time, np.shape(keys)[2]))
 
 
@@ -81,7 +82,7 @@ def _scale(length: int, like: Any) -> Any:
 
 def _attended(attention: Any, values: Any, heads: int) -> Any:
     """Return the values summed with weights, (queries, batch, heads * length)."""
-    found = np.transpose(np.matmul(_by_heads(attention, heads), values), (2, 0, 1, 3))
+    found = np.transpose(matmul(_by_heads(attention, heads), values), (2, 0, 1, 3))
     time, batch, _, length = np.shape(found)
     return np.reshape(found, (time, batch, heads * length))
 
@@ -128,7 +129,7 @@ def _selfatt_qk_gradient(ans: Any, queries_keys_values: Any, *, heads: int) -> A
 
     def gradient(g: Any) -> Any:
         each = _by_heads(g, heads) * scale
-        return _joined([np.matmul(each, keys), np.matmul(_turn(each), queries), None], queries_keys_values)
+        return _joined([matmul(each, keys), matmul(_turn(each), queries), None], queries_keys_values)
 
     return gradient
 
@@ -175,13 +176,13 @@ def interleaved_matmul_selfatt_valatt(
 @interleaved_matmul_selfatt_valatt.def_grad(argnum=0)
 def _selfatt_valatt_gradient(ans: Any, queries_keys_values: Any, attention: Any, *, heads: int) -> Any:
     weights = _turn(_by_heads(attention, heads))
-    return lambda g: _joined([None, None, np.matmul(weights, _part(g, heads, 1, 0))], queries_keys_values)
+    return lambda g: _joined([None, None, matmul(weights, _part(g, heads, 1, 0))], queries_keys_values)
 
 
 @interleaved_matmul_selfatt_valatt.def_grad(argnum=1)
 def _selfatt_attention_gradient(ans: Any, queries_keys_values: Any, attention: Any, *, heads: int) -> Any:
     values = _turn(_part(queries_keys_values, heads, 3, 2))
-    return lambda g: np.reshape(np.matmul(_part(g, heads, 1, 0), values), np.shape(attention))
+    return lambda g: np.reshape(matmul(_part(g, heads, 1, 0), values), np.shape(attention))
 
 
 @operator(name="_contrib_interleaved_matmul_encdec_qk")
@@ -231,14 +232,14 @@ def interleaved_matmul_encdec_qk(queries: np.ndarray, keys_values: np.ndarray, *
 def _encdec_queries_gradient(ans: Any, queries: Any, keys_values: Any, *, heads: int) -> Any:
     keys = _part(keys_values, heads, 2, 0)
     scale = _scale(np.shape(keys)[3], keys)
-    return lambda g: _joined([np.matmul(_by_heads(g, heads) * scale, keys)], queries)
+    return lambda g: _joined([matmul(_by_heads(g, heads) * scale, keys)], queries)
 
 
 @interleaved_matmul_encdec_qk.def_grad(argnum=1)
 def _encdec_keys_gradient(ans: Any, queries: Any, keys_values: Any, *, heads: int) -> Any:
     rows = _part(queries, heads, 1, 0)
     scale = _scale(np.shape(rows)[3], rows)
-    return lambda g: _joined([np.matmul(_turn(_by_heads(g, heads) * scale), rows), None], keys_values)
+    return lambda g: _joined([matmul(_turn(_by_heads(g, heads) * scale), rows), None], keys_values)
 
 
 @operator(name="_contrib_interleaved_matmul_encdec_valatt")
@@ -281,13 +282,13 @@ def interleaved_matmul_encdec_valatt(keys_values: np.ndarray, attention: np.ndar
 @interleaved_matmul_encdec_valatt.def_grad(argnum=0)
 def _encdec_valatt_gradient(ans: Any, keys_values: Any, attention: Any, *, heads: int) -> Any:
     weights = _turn(_by_heads(attention, heads))
-    return lambda g: _joined([None, np.matmul(weights, _part(g, heads, 1, 0))], keys_values)
+    return lambda g: _joined([None, matmul(weights, _part(g, heads, 1, 0))], keys_values)
 
 
 @interleaved_matmul_encdec_valatt.def_grad(argnum=1)
 def _encdec_attention_gradient(ans: Any, keys_values: Any, attention: Any, *, heads: int) -> Any:
     values = _turn(_part(keys_values, heads, 2, 1))
-    return lambda g: np.reshape(np.matmul(_part(g, heads, 1, 0), values), np.shape(attention))
+    return lambda g: np.reshape(matmul(_part(g, heads, 1, 0), values), np.shape(attention))
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------

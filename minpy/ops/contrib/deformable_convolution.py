@@ -18,6 +18,7 @@ from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import derived, merge_lengths, with_axes
 from minpy.ops.kernels.columns import output_lengths
+from minpy.ops.kernels.products import matmul
 from minpy.ops.kernels.sampling import clamped_taps, gather_rows, pair_rows, scatter_rows, taps
 from minpy.ops.nn.convolution import per_axis
 from minpy.ops.registry import operator
@@ -218,7 +219,7 @@ def _convolved(data: Any, offset: Any, mask: Any, weight: Any, bias: Any, window
     positions, count = shape[0] * tall * wide, window.num_filter
     places, weights = _weighted(shape, offset, mask, window)
     rows = gather_rows(_pixels(data, window.num_deformable_group), weights.astype(data.dtype), places)
-    product = np.matmul(_columns(rows, positions, shape[1], window), _filters(weight, window))
+    product = matmul(_columns(rows, positions, shape[1], window), _filters(weight, window))
     apart = np.reshape(product, (window.num_group, shape[0], tall, wide, count // window.num_group))
     answer = np.reshape(np.transpose(apart, (1, 0, 4, 2, 3)), (shape[0], count, tall, wide))
     return answer if bias is None else answer + np.reshape(bias, (count, 1, 1))
@@ -229,7 +230,7 @@ def _convolved(data: Any, offset: Any, mask: Any, weight: Any, bias: Any, window
 
 def _sample_gradient(g: Any, shape: Ints, weight: Any, window: _Window) -> Any:
     """Return the gradient of the samples, a row a sample."""
-    columns = np.matmul(_upstream(g, window), np.swapaxes(_filters(weight, window), 1, 2))
+    columns = matmul(_upstream(g, window), np.swapaxes(_filters(weight, window), 1, 2))
     return _rows_of(columns, np.shape(columns)[1], shape[1], window)
 
 
@@ -288,7 +289,7 @@ def _weight_gradient(data: Any, offset: Any, mask: Any, shape: Ints, window: _Wi
         rows = gather_rows(_pixels(data, window.num_deformable_group), weights.astype(data.dtype), places)
         upstream = _upstream(g, window)
         columns = _columns(rows, np.shape(upstream)[1], np.shape(data)[1], window)
-        product = np.matmul(np.swapaxes(columns, 1, 2), upstream)
+        product = matmul(np.swapaxes(columns, 1, 2), upstream)
         apart = np.reshape(product, (groups, tall * wide, channels, count // groups))
         return np.reshape(np.transpose(apart, (0, 3, 2, 1)), shape)
 

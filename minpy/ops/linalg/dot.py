@@ -16,6 +16,7 @@ from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_to
 from minpy.ops.inference.partial_shapes import merge_shapes
 from minpy.ops.inference.rules import forwards, merge_lengths, promoted, with_axes
+from minpy.ops.kernels import products
 from minpy.ops.kernels.products import matrix_product
 from minpy.ops.registry import operator
 
@@ -69,7 +70,7 @@ def dot(
     array([[11.]], dtype=float32)
     """
     return _dot_by(
-        lhs, rhs, transpose_a=transpose_a, transpose_b=transpose_b, forward_stype=forward_stype, product=np.dot
+        lhs, rhs, transpose_a=transpose_a, transpose_b=transpose_b, forward_stype=forward_stype, product=products.dot
     )
 
 
@@ -191,19 +192,19 @@ def batch_dot(
             f"batch_dot: lhs {lhs.shape} and rhs {rhs.shape} with transpose_a={transpose_a}, transpose_b={transpose_b} "
             f"sum over axes of lengths {left.shape[-1]} and {right.shape[-2]}; they must be equal."
         )
-    return np.matmul(left, right)
+    return products.matmul(left, right)
 
 
 @batch_dot.def_grad(argnum=0)
 def _batch_dot_lhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     right = _flip(rhs) if transpose_b else rhs
-    return lambda g: np.matmul(right, _flip(g)) if transpose_a else np.matmul(g, _flip(right))
+    return lambda g: products.matmul(right, _flip(g)) if transpose_a else products.matmul(g, _flip(right))
 
 
 @batch_dot.def_grad(argnum=1)
 def _batch_dot_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
     left = _flip(lhs) if transpose_a else lhs
-    return lambda g: np.matmul(_flip(g), left) if transpose_b else np.matmul(_flip(left), g)
+    return lambda g: products.matmul(_flip(g), left) if transpose_b else products.matmul(_flip(left), g)
 
 
 @batch_dot.def_infer_shape

@@ -12,6 +12,7 @@ from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
 from minpy.ops.inference.partial_shapes import UNKNOWN, PartialShape, merge_shapes
 from minpy.ops.inference.rules import known_ndim, merge_lengths, product, promoted, with_axes
+from minpy.ops.kernels.products import matmul
 from minpy.ops.linalg.matrices import (
     merge_square,
     require_matrices,
@@ -67,7 +68,7 @@ def _product(name: str, A: Any, B: Any, transpose_a: bool, transpose_b: bool, ax
             f"{name}: A {A.shape} and B {B.shape} with transpose_a={transpose_a}, transpose_b={transpose_b} sum over "
             f"axes of lengths {left.shape[-1]} and {right.shape[-2]}; they must be equal."
         )
-    return np.matmul(left, right)
+    return matmul(left, right)
 
 
 @operator(name="_linalg_gemm", aliases=("linalg_gemm",))
@@ -175,7 +176,7 @@ def _left_gradient(ans: Any, A: Any, B: Any, *, transpose_a: bool, transpose_b: 
 
     def gradient(g: Any) -> Any:
         g = _scaled(_rows_beside(g, axis), alpha)
-        found = np.matmul(right, transposed(g)) if transpose_a else np.matmul(g, transposed(right))
+        found = matmul(right, transposed(g)) if transpose_a else matmul(g, transposed(right))
         return _rows_beside(found, axis)
 
     return gradient
@@ -186,7 +187,7 @@ def _right_gradient(ans: Any, A: Any, B: Any, *, transpose_a: bool, transpose_b:
 
     def gradient(g: Any) -> Any:
         g = _scaled(_rows_beside(g, axis), alpha)
-        found = np.matmul(transposed(g), left) if transpose_b else np.matmul(transposed(left), g)
+        found = matmul(transposed(g), left) if transpose_b else matmul(transposed(left), g)
         return _rows_beside(found, axis)
 
     return gradient
@@ -307,7 +308,7 @@ def trmm(
     require_matrices("linalg.trmm", "B", B)
     require_triangular_fit("linalg.trmm", A, B, rightside)
     factor = _turned(triangle(A, lower), transpose)
-    return _scaled(np.matmul(B, factor) if rightside else np.matmul(factor, B), alpha)
+    return _scaled(matmul(B, factor) if rightside else matmul(factor, B), alpha)
 
 
 def require_triangular_fit(name: str, A: Any, B: Any, rightside: bool) -> None:
@@ -327,7 +328,7 @@ def _trmm_triangle_gradient(
     ans: Any, A: Any, B: Any, *, transpose: bool, rightside: bool, lower: bool, alpha: float
 ) -> Any:
     def gradient(g: Any) -> Any:
-        found = np.matmul(transposed(B), g) if rightside else np.matmul(g, transposed(B))
+        found = matmul(transposed(B), g) if rightside else matmul(g, transposed(B))
         return _scaled(triangle(_turned(found, transpose), lower), alpha)
 
     return gradient
@@ -336,7 +337,7 @@ def _trmm_triangle_gradient(
 @trmm.def_grad(argnum=1)
 def _trmm_gradient(ans: Any, A: Any, B: Any, *, transpose: bool, rightside: bool, lower: bool, alpha: float) -> Any:
     factor = _turned(triangle(A, lower), not transpose)
-    return lambda g: _scaled(np.matmul(g, factor) if rightside else np.matmul(factor, g), alpha)
+    return lambda g: _scaled(matmul(g, factor) if rightside else matmul(factor, g), alpha)
 
 
 def triangular_shapes(inputs: Any, outputs: Any, *, rightside: bool, **_: Any) -> Any:
@@ -390,14 +391,14 @@ def syrk(A: np.ndarray, *, transpose: bool = False, alpha: float = 1.0) -> np.nd
     """
     require_matrices("linalg.syrk", "A", A)
     other = transposed(A)
-    return _scaled(np.matmul(other, A) if transpose else np.matmul(A, other), alpha)
+    return _scaled(matmul(other, A) if transpose else matmul(A, other), alpha)
 
 
 @syrk.def_grad()
 def _syrk_gradient(ans: Any, A: Any, *, transpose: bool, alpha: float) -> Any:
     def gradient(g: Any) -> Any:
         both = _scaled(g + transposed(g), alpha)
-        return np.matmul(A, both) if transpose else np.matmul(both, A)
+        return matmul(A, both) if transpose else matmul(both, A)
 
     return gradient
 

@@ -12,7 +12,7 @@ from minpy.core.errors import ArgumentError, ShapeError
 from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import merge_lengths, product, replace_length, with_axes
-from minpy.ops.kernels.products import linear, matrix_product, toward_rows
+from minpy.ops.kernels.products import dot, is_half, linear, matrix_product, toward_rows, widened
 from minpy.ops.kernels.rows import ones
 from minpy.ops.registry import operator
 
@@ -79,6 +79,9 @@ def fully_connected(
 
 def _affine(rows: Any, weight: Any, bias: Any) -> Any:
     """Return what `linear` does: the definition."""
+    if is_half(rows, weight):
+        wide = _affine(widened(rows), widened(weight), None if bias is None else widened(bias))
+        return wide if bias is not None and bias.dtype != rows.dtype else wide.astype("float16")
     product = np.dot(rows, np.transpose(weight))
     return product if bias is None else product + bias
 
@@ -124,8 +127,8 @@ def _fully_connected_into(out: Any, data: Any, weight: Any, bias: Any, *, num_hi
 def _data_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int) -> Any:
     shape = data.shape
     if len(shape) == 2:
-        return lambda g: np.dot(g, weight)
-    return lambda g: np.reshape(np.dot(np.reshape(g, (-1, num_hidden)), weight), shape)
+        return lambda g: dot(g, weight)
+    return lambda g: np.reshape(dot(np.reshape(g, (-1, num_hidden)), weight), shape)
 
 
 @fully_connected.def_grad_kernel(argnum=0)
@@ -148,9 +151,9 @@ def _data_gradient_into(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidd
 def _weight_gradient(ans: Any, data: Any, weight: Any, bias: Any, *, num_hidden: int, flatten: bool) -> Any:
     shape = data.shape
     if len(shape) == 2:
-        return lambda g: np.dot(np.transpose(g), data)
+        return lambda g: dot(np.transpose(g), data)
     rows = _flat_rows(shape, flatten)
-    return lambda g: np.dot(np.transpose(np.reshape(g, (rows[0], num_hidden))), np.reshape(data, rows))
+    return lambda g: dot(np.transpose(np.reshape(g, (rows[0], num_hidden))), np.reshape(data, rows))
 
 
 @fully_connected.def_grad_kernel(argnum=1)
@@ -182,7 +185,7 @@ def _bias_gradient(ans: Any, data: Any, weight: Any, bias: Any) -> Any:
 @fully_connected.def_grad_kernel(argnum=2)
 def _raw_bias_gradient(ans: Any, data: Any, weight: Any, bias: Any) -> Any:
     if len(data.shape) == 2 and data.shape[0] <= _EXACT:  # a product with ones: half the time of a sum over rows
-        return lambda g: np.dot(ones(len(g), g.dtype), g)
+        return lambda g: dot(ones(len(g), g.dtype), g)
     return lambda g: sum_over(g, axis=tuple(range(np.ndim(g) - 1)))
 
 

@@ -13,6 +13,7 @@ from minpy.core.sums import sum_over
 from minpy.ops.axes import one_axis
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.rules import replace_length, vectors_along, with_followers
+from minpy.ops.kernels.products import widened
 from minpy.ops.registry import operator
 
 __all__ = ["layer_norm"]
@@ -97,7 +98,13 @@ def _layer_norm_by(
             )
     normal, mean, deviation = _normalized(data, axis, eps)
     shape = _along(axis, data.ndim)
-    result = shift(normal * gamma.reshape(shape), beta.reshape(shape))
+    dtype = data.dtype
+    if dtype == np.float16:  # computed in float32
+        result = shift(normal * widened(gamma).reshape(shape), widened(beta).reshape(shape))
+        result = result.astype(np.promote_types(dtype, gamma.dtype), copy=False)
+        mean, deviation = mean.astype(dtype), deviation.astype(dtype)
+    else:
+        result = shift(normal * gamma.reshape(shape), beta.reshape(shape))
     return (result, mean, deviation) if output_mean_var else result
 
 
@@ -106,7 +113,8 @@ def _along(axis: int, ndim: int) -> tuple[int, ...]:
 
 
 def _normalized(data: Any, axis: int, eps: float) -> tuple[Any, Any, Any]:
-    """Return (x - mean) / deviation, the mean, and the deviation."""
+    """Return (x - mean) / deviation, the mean, and the deviation; of float16 in float32."""
+    data = widened(data)
     count = np.shape(data)[axis]
     mean = sum_over(data, axis=axis, keepdims=True) / count
     centred = data - mean
@@ -123,11 +131,12 @@ def _layer_norm_gradient(
 
     def gradient(g: Any) -> Any:
         normal, _, deviation = _normalized(data, axis, eps)
-        first = g[0] if output_mean_var else g
-        scaled = first * np.reshape(gamma, _along(axis, np.ndim(data)))
+        first = widened(g[0] if output_mean_var else g)
+        scaled = first * np.reshape(widened(gamma), _along(axis, np.ndim(data)))
         part = scaled - sum_over(scaled, axis=axis, keepdims=True) / count
         part = (part - normal * (sum_over(scaled * normal, axis=axis, keepdims=True) / count)) / deviation
-        return part + (g[1] + g[2] * normal) / count if output_mean_var else part
+        found = part + (g[1] + g[2] * normal) / count if output_mean_var else part
+        return found.astype("float16") if data.dtype == np.float16 else found
 
     return gradient
 
@@ -138,7 +147,13 @@ def _layer_norm_gamma_gradient(
 ) -> Any:
     axis %= np.ndim(data)
     others = tuple(position for position in range(np.ndim(data)) if position != axis)
-    return lambda g: sum_over((g[0] if output_mean_var else g) * _normalized(data, axis, eps)[0], axis=others)
+
+    def gradient(g: Any) -> Any:
+        first = g[0] if output_mean_var else g
+        found = sum_over(widened(first) * _normalized(data, axis, eps)[0], axis=others)
+        return found.astype(gamma.dtype) if data.dtype == np.float16 else found
+
+    return gradient
 
 
 @layer_norm.def_grad(argnum=2)

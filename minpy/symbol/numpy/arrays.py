@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
@@ -34,6 +34,7 @@ class _Symbol(Symbol):
     """
 
     __slots__ = ()
+    in_numpy: ClassVar[bool] = True
 
     def __len__(self) -> int:
         raise TypeError(f"{self!r} has no length: a symbol does not know its shape. Use infer_shape.")

@@ -1,0 +1,170 @@
+"""Which operators are cast to what: the lists, and what programs give in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from minpy.contrib.amp.lists import symbol_fp16 as lists
+from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, describe, nearest
+from minpy.ops.registry import find_operator
+
+__all__ = ["LOW", "WIDE", "WIDEST", "Policy", "checked_target", "chosen"]
+
+# Where an operator computes: in float16, in float32, in the widest dtype of its inputs.
+LOW, WIDE, WIDEST = "float16", "float32", "widest"
+
+Conditions = Sequence[tuple[str, str, Sequence[str]]]
+
+# What is no operator of its own in the registry, and may be listed all the same.
+_OTHERS = frozenset(["Custom", "_cond", "_foreach", "_while_loop"])
+
+
+def checked_target(what: str, dtype: Any) -> str:
+    """Return the name of the low precision.
+
+    Raises
+    ------
+    DTypeError
+        For another than float16.
+    """
+    if isinstance(dtype, str) and dtype == "float16":
+        return dtype
+    name = getattr(dtype, "__name__", None) or str(dtype)
+    if name == "bfloat16" or str(dtype) == "[('bfloat16', '<u2')]":
+        raise DTypeError(
+            f"{what}: target_dtype is bfloat16, and NumPy has no such dtype. Use 'float16', with "
+            "amp.init_trainer and amp.scale_loss for its range; or leave mixed precision off: float32 is the fastest "
+            "on a CPU."
+        )
+    if name == "float16":
+        return "float16"
+    raise DTypeError(f"{what}: target_dtype is {describe(dtype)}; expected 'float16'.")
+
+
+def _checked_names(what: str, argument: str, names: Any) -> list[str]:
+    """Return a list of operators' names.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no list of strings.
+    ArgumentValueError
+        If there is no operator of such a name.
+    """
+    if isinstance(names, str) or not isinstance(names, Collection) or not all(isinstance(one, str) for one in names):
+        raise ArgumentError(f"{what}: {argument} is {describe(names)}; expected a list of operators' names.")
+    for name in names:
+        _require_operator(what, argument, name)
+    return list(names)
+
+
+def _checked_conditions(what: str, argument: str, conditions: Any) -> list[tuple[str, str, list[str]]]:
+    """Return a list of (operator, attribute, values).
+
+    Raises
+    ------
+    ArgumentError
+        If it is another.
+    ArgumentValueError
+        If there is no such operator.
+    """
+    found = []
+    given: list[Any] = list(conditions) if isinstance(conditions, (list, tuple)) else [None]
+    for one in given:
+        whole = isinstance(one, (list, tuple)) and len(one) == 3 and isinstance(one[0], str) and isinstance(one[1], str)
+        if not whole or isinstance(one[2], str) or not isinstance(one[2], Collection):
+            raise ArgumentError(
+                f"{what}: {argument} is {describe(conditions)}; expected a list of (operator, attribute, list of "
+                "values), such as [('Activation', 'act_type', ['softrelu'])]."
+            )
+        _require_operator(what, argument, one[0])
+        found.append((one[0], one[1], [*map(str, one[2])]))
+    return found
+
+
+def _require_operator(what: str, argument: str, name: str) -> None:
+    known = [*lists.FP16_FUNCS, *lists.FP32_FUNCS, *lists.FP16_FP32_FUNCS, *lists.WIDEST_TYPE_CASTS]
+    if name in _OTHERS or name in known:
+        return
+    try:
+        find_operator(name)
+    except ArgumentError:
+        text = f"{what}: {argument} names {name!r}, which is no operator.{nearest(name, known)}"
+        raise ArgumentValueError(text) from None
+
+
+def chosen(what: str, low: tuple[str, Any], wide: tuple[str, Any], conditional: tuple[str, Any]) -> Any:
+    """Return the lists for float16, for float32, and of conditions: those given, and the others without what they hold.
+
+    Parameters
+    ----------
+    what : str
+        The function that they were given to.
+    low, wide, conditional : (str, list or None)
+        The argument's name and its value, None if it was left out.
+
+    Raises
+    ------
+    ArgumentError
+        For lists of another form.
+    ArgumentValueError
+        For names of no operators, and for operators in two lists.
+    """
+    lows = None if low[1] is None else _checked_names(what, *low)
+    wides = None if wide[1] is None else _checked_names(what, *wide)
+    conditions = None if conditional[1] is None else _checked_conditions(what, *conditional)
+    under = {one[0] for one in conditions or ()}
+    for (one, first), (other, second) in (
+        ((low[0], {*(lows or ())}), (wide[0], {*(wides or ())})),
+        ((low[0], {*(lows or ())}), (conditional[0], under)),
+        ((wide[0], {*(wides or ())}), (conditional[0], under)),
+    ):
+        if first & second:
+            raise ArgumentValueError(
+                f"{what}: {', '.join(sorted(first & second))} stands both in {one} and in {other}; leave it in one."
+            )
+    given = {*(lows or ()), *(wides or ()), *under}
+    return (
+        [name for name in lists.FP16_FUNCS if name not in given] if lows is None else lows,
+        [name for name in lists.FP32_FUNCS if name not in given] if wides is None else wides,
+        [one for one in lists.CONDITIONAL_FP32_FUNCS if one[0] not in given] if conditions is None else conditions,
+    )
+
+
+class Policy:
+    """Where operators compute, by the names that nodes have.
+
+    Parameters
+    ----------
+    low, wide, widest : collection of str
+        The operators that compute in float16, in float32, in the widest dtype of their inputs.
+    conditions : sequence of (str, str, sequence of str)
+        Operator, attribute, and its values with which the operator computes in float32.
+    """
+
+    def __init__(
+        self,
+        low: Collection[str] = lists.FP16_FUNCS,
+        wide: Collection[str] = lists.FP32_FUNCS,
+        widest: Collection[str] = lists.WIDEST_TYPE_CASTS,
+        conditions: Conditions = lists.CONDITIONAL_FP32_FUNCS,
+    ) -> None:
+        self.places: dict[str, str] = {}
+        for names, place in ((widest, WIDEST), (low, LOW), (wide, WIDE)):
+            self.places.update(dict.fromkeys(names, place))
+        self.conditions: dict[str, list[tuple[str, Sequence[str]]]] = {}
+        for name, attribute, values in conditions:
+            self.conditions.setdefault(name, []).append((attribute, values))
+
+    def names(self) -> set[str]:
+        """Return the names of all operators that may be cast."""
+        return {*self.places, *self.conditions}
+
+    def place(self, names: Sequence[str], attributes: Mapping[str, Any]) -> str | None:
+        """Return where a call computes, of an operator that has these names; None: in the dtype that it is given."""
+        for name in names:
+            for attribute, values in self.conditions.get(name, ()):
+                if str(attributes.get(attribute)) in values:
+                    return WIDE
+        return next((self.places[name] for name in names if name in self.places), None)

@@ -1,0 +1,70 @@
+"""Functions and methods exchanged for others while something is on that programs rarely want: profiling, casting.
+
+So these cost nothing while they are off, as nothing asks whether they are on. Several may exchange the same method, and
+be turned off in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+__all__ = ["Exchange"]
+
+_MISSING = object()
+
+
+class _Place:
+    """A name in a module or a class: what was there, and what is put around it, from the inside out."""
+
+    def __init__(self, holder: Any, name: str) -> None:
+        self.holder, self.name = holder, name
+        self.inherited = name not in vars(holder)
+        self.before = getattr(holder, name) if self.inherited else vars(holder)[name]
+        self.layers: list[tuple[Exchange, Callable[[Any], Any]]] = []
+
+    def rebuild(self) -> None:
+        found = self.before
+        for _, make in self.layers:
+            found = make(found)
+        if self.layers or not self.inherited:
+            setattr(self.holder, self.name, found)
+        elif self.name in vars(self.holder):
+            delattr(self.holder, self.name)
+
+
+_places: dict[tuple[int, str], _Place] = {}
+
+
+class Exchange:
+    """What one purpose has exchanged.
+
+    Examples
+    --------
+    >>> class Greeter:
+    ...     def greet(self):
+    ...         return 'hello'
+    >>> exchange = Exchange()
+    >>> exchange.put(Greeter, 'greet', lambda greet: lambda self: greet(self) + '!')
+    >>> Greeter().greet()
+    'hello!'
+    >>> exchange.remove()
+    >>> Greeter().greet()
+    'hello'
+    """
+
+    def put(self, holder: Any, name: str, make: Callable[[Any], Any]) -> None:
+        """Put `make(what is there)` in the place of an attribute of a module or a class."""
+        place = _places.setdefault((id(holder), name), _Place(holder, name))
+        place.layers.append((self, make))
+        place.rebuild()
+
+    def remove(self) -> None:
+        """Put back what was there, but for what others have exchanged."""
+        for key, place in [*_places.items()]:
+            kept = [layer for layer in place.layers if layer[0] is not self]
+            if len(kept) < len(place.layers):
+                place.layers = kept
+                place.rebuild()
+                if not kept:
+                    del _places[key]

@@ -1,0 +1,79 @@
+"""AlexNet: Krizhevsky, "One weird trick for parallelizing convolutional neural networks" (2014)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minpy.gluon import nn
+from minpy.gluon.block import HybridBlock
+from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
+from minpy.namespaces import listing
+
+__all__ = ["AlexNet", "alexnet"]
+
+
+class AlexNet(HybridBlock):
+    """AlexNet, in the form of Krizhevsky, "One weird trick for parallelizing convolutional neural networks" (2014).
+
+    Parameters
+    ----------
+    classes : int
+        How many scores there are for each image.
+    **kwargs
+        `prefix` and `params`, as of any block.
+
+    Examples
+    --------
+    >>> net = AlexNet(classes=10)
+    >>> net.output
+    Dense(None -> 10, linear)
+    """
+
+    def __init__(self, classes: int = 1000, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="")
+            with self.features.name_scope():
+                for channels, kernel, strides, padding, pooled in (
+                    (64, 11, 4, 2, True),
+                    (192, 5, 1, 2, True),
+                    (384, 3, 1, 1, False),
+                    (256, 3, 1, 1, False),
+                    (256, 3, 1, 1, True),
+                ):
+                    self.features.add(nn.Conv2D(channels, kernel, strides, padding, activation="relu"))
+                    if pooled:
+                        self.features.add(nn.MaxPool2D(pool_size=3, strides=2))
+                self.features.add(nn.Flatten())
+                for _ in range(2):
+                    self.features.add(nn.Dense(4096, activation="relu"))
+                    self.features.add(nn.Dropout(0.5))
+            self.output = nn.Dense(classes)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return self.output(self.features(x))
+
+
+def alexnet(pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs: Any) -> AlexNet:
+    """Return AlexNet, for images of shape (3, 224, 224).
+
+    Parameters
+    ----------
+    pretrained : bool
+        Whether its weights are read from a file in `root`.
+    ctx : Context
+        Where they are put.
+    root : str
+        The folder of the file.
+    **kwargs
+        What `AlexNet` takes.
+
+    Examples
+    --------
+    >>> alexnet(classes=10).output
+    Dense(None -> 10, linear)
+    """
+    return prepared(AlexNet(**kwargs), "alexnet", pretrained, ctx, root)
+
+
+__dir__ = listing(__all__)

@@ -1,0 +1,210 @@
+"""VGG: Simonyan and Zisserman, "Very deep convolutional networks for large-scale image recognition" (2014)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minpy.core.errors import ArgumentValueError, KeyMissingError
+from minpy.gluon import nn
+from minpy.gluon.block import HybridBlock
+from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
+from minpy.initializer import Xavier
+from minpy.namespaces import listing
+
+__all__ = ["VGG", "get_vgg", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn"]
+
+_CHANNELS = [64, 128, 256, 512, 512]
+# How many layers stand between two poolings, and their channels (table 1 of the paper: columns A, B, D, E).
+vgg_spec = {
+    11: ([1, 1, 2, 2, 2], _CHANNELS),
+    13: ([2, 2, 2, 2, 2], _CHANNELS),
+    16: ([2, 2, 3, 3, 3], _CHANNELS),
+    19: ([2, 2, 4, 4, 4], _CHANNELS),
+}
+
+
+class VGG(HybridBlock):
+    """A network of Simonyan and Zisserman, "Very deep convolutional networks for large-scale image recognition" (2014).
+
+    Parameters
+    ----------
+    layers : list of int
+        How many convolutions stand between two poolings.
+    filters : list of int
+        How many channels they have.
+    classes : int
+        How many scores there are for each image.
+    batch_norm : bool
+        Whether each convolution is normalized over the batch.
+    **kwargs
+        `prefix` and `params`, as of any block.
+
+    Raises
+    ------
+    ArgumentValueError
+        If the two lists have different lengths.
+
+    Examples
+    --------
+    >>> net = VGG([1, 1], [8, 16], classes=10)
+    >>> len(net.features), net.output
+    (10, Dense(None -> 10, linear))
+    """
+
+    def __init__(
+        self, layers: list[int], filters: list[int], classes: int = 1000, batch_norm: bool = False, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        if len(layers) != len(filters):
+            raise ArgumentValueError(
+                f"VGG: layers has {len(layers)} numbers and filters {len(filters)}; expected as many of both."
+            )
+        with self.name_scope():
+            self.features = nn.HybridSequential(prefix="")
+            for count, channels in zip(layers, filters, strict=True):
+                for _ in range(count):
+                    first = Xavier(rnd_type="gaussian", factor_type="out", magnitude=2)
+                    self.features.add(nn.Conv2D(channels, 3, padding=1, weight_initializer=first))
+                    if batch_norm:
+                        self.features.add(nn.BatchNorm())
+                    self.features.add(nn.Activation("relu"))
+                self.features.add(nn.MaxPool2D(strides=2))
+            for _ in range(2):
+                self.features.add(nn.Dense(4096, activation="relu", weight_initializer="normal"))
+                self.features.add(nn.Dropout(rate=0.5))
+            self.output = nn.Dense(classes, weight_initializer="normal")
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return self.output(self.features(x))
+
+
+def get_vgg(
+    num_layers: int,
+    pretrained: bool = False,
+    ctx: Any = CPU,
+    root: str = ROOT,
+    **kwargs: Any,
+) -> VGG:
+    """Return a VGG network, for images of shape (3, 224, 224).
+
+    Parameters
+    ----------
+    num_layers : {11, 13, 16, 19}
+        How many layers it has.
+    pretrained : bool
+        Whether its weights are read from a file in `root`.
+    ctx : Context
+        Where they are put.
+    root : str
+        The folder of the file.
+    **kwargs
+        What `VGG` takes: `classes`, `batch_norm`, `prefix`.
+
+    Raises
+    ------
+    KeyMissingError
+        For another number of layers.
+
+    Examples
+    --------
+    >>> get_vgg(11, classes=10).output
+    Dense(None -> 10, linear)
+    """
+    if num_layers not in vgg_spec:
+        raise KeyMissingError(
+            f"get_vgg: num_layers is {num_layers!r}; expected one of {', '.join(map(str, vgg_spec))}."
+        )
+    net = VGG(*vgg_spec[num_layers], **kwargs)
+    suffix = "_bn" if kwargs.get("batch_norm") else ""
+    return prepared(net, f"vgg{num_layers}{suffix}", pretrained, ctx, root)
+
+
+def vgg11(**kwargs: Any) -> VGG:
+    """Return VGG-11: `get_vgg(11)`, which says what it takes.
+
+    Examples
+    --------
+    >>> vgg11(classes=10).output
+    Dense(None -> 10, linear)
+    """
+    return get_vgg(11, **kwargs)
+
+
+def vgg13(**kwargs: Any) -> VGG:
+    """Return VGG-13: `get_vgg(13)`, which says what it takes.
+
+    Examples
+    --------
+    >>> vgg13(classes=10).output
+    Dense(None -> 10, linear)
+    """
+    return get_vgg(13, **kwargs)
+
+
+def vgg16(**kwargs: Any) -> VGG:
+    """Return VGG-16: `get_vgg(16)`, which says what it takes.
+
+    Examples
+    --------
+    >>> vgg16(classes=10).output
+    Dense(None -> 10, linear)
+    """
+    return get_vgg(16, **kwargs)
+
+
+def vgg19(**kwargs: Any) -> VGG:
+    """Return VGG-19: `get_vgg(19)`, which says what it takes.
+
+    Examples
+    --------
+    >>> vgg19(classes=10).output
+    Dense(None -> 10, linear)
+    """
+    return get_vgg(19, **kwargs)
+
+
+def vgg11_bn(**kwargs: Any) -> VGG:
+    """Return VGG-11 with batch normalization: `get_vgg(11, batch_norm=True)`, which says what it takes.
+
+    Examples
+    --------
+    >>> vgg11_bn(classes=10).output
+    Dense(None -> 10, linear)
+    """
+    return get_vgg(11, batch_norm=True, **kwargs)
+
+
+def vgg13_bn(**kwargs: Any) -> VGG:
+    """Return VGG-13 with batch normalization: `get_vgg(13, batch_norm=True)`, which says what it takes.
+
+    Examples
+    --------
+    >>> vgg13_bn(classes=10).output
+    Dense(None -> 10, linear)
+    """
+    return get_vgg(13, batch_norm=True, **kwargs)
+
+
+def vgg16_bn(**kwargs: Any) -> VGG:
+    """Return VGG-16 with batch normalization: `get_vgg(16, batch_norm=True)`, which says what it takes.
+
+    Examples
+    --------
+    >>> vgg16_bn(classes=10).output
+    Dense(None -> 10, linear)
+    """
+    return get_vgg(16, batch_norm=True, **kwargs)
+
+
+def vgg19_bn(**kwargs: Any) -> VGG:
+    """Return VGG-19 with batch normalization: `get_vgg(19, batch_norm=True)`, which says what it takes.
+
+    Examples
+    --------
+    >>> vgg19_bn(classes=10).output
+    Dense(None -> 10, linear)
+    """
+    return get_vgg(19, batch_norm=True, **kwargs)
+
+
+__dir__ = listing([*__all__, "vgg_spec"])

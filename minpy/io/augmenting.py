@@ -1,0 +1,270 @@
+"""How `ImageRecordIter` changes a picture before it is part of a batch.
+
+All chance is in numbers between 0 and 1 that are drawn for a picture beforehand: which thread works on it, and when,
+makes no difference. Pictures have blue first here, as MXNet's, whose weights of colours stand in that order, too.
+"""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentValueError
+from minpy.pictures import resize
+from minpy.pictures.transforming import from_hls, to_hls, warped
+
+__all__ = ["Augmenter", "chosen_interpolation", "coloured", "require_interpolation", "shorter_edge"]
+
+# Which of a picture's numbers decides what. Those from `CROPS` on are for ten attempts of `random_resized_crop`.
+SCALE, RATIO, SHEAR, ANGLE, INTERPOLATION, CROP_SIZE, X, Y, MIRROR = range(9)
+ORDER, BRIGHTNESS, CONTRAST, SATURATION, HUE, HUE_2, LIGHT, LIGHT_2, SATURATED, SATURATED_2 = range(9, 19)
+NOISE, LAST_CONTRAST, ILLUMINATION, CROPS = 19, 25, 26, 27
+_ATTEMPTS, _PER_ATTEMPT = 10, 5
+NUMBERS = CROPS + _ATTEMPTS * _PER_ATTEMPT
+
+_AUTOMATIC, _RANDOM = 9, 10
+# Of red, green and blue, taken to be in this order though blue is first.
+_LUMA = numpy.array([0.299, 0.587, 0.114], "float32")
+# The principal components of the colours of ImageNet, blue first, with their deviations: Krizhevsky, Sutskever, Hinton,
+# ImageNet Classification with Deep Convolutional Neural Networks, 2012, section 4.1.
+_DEVIATIONS = numpy.array([55.46, 4.794, 1.148])
+_COMPONENTS = numpy.array([[-0.5836, -0.6948, 0.4203], [-0.5808, -0.0045, -0.8140], [-0.5675, 0.7192, 0.4009]])
+_ORDERS = ((0, 1, 2), (0, 2, 1), (1, 0, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0))
+_LIMITS = numpy.array([180, 255, 255])
+
+
+def require_interpolation(function: str, method: int) -> None:
+    """Raise an error for a method of interpolation that there is not."""
+    if method not in (0, 1, 2, 3, 4, _AUTOMATIC, _RANDOM):
+        raise ArgumentValueError(
+            f"{function}: inter_method is {method}; expected 0 (nearest), 1 (bilinear), 2 (cubic), 3 (area), "
+            "4 (Lanczos), 9 (by the sizes) or 10 (at random)."
+        )
+
+
+def chosen_interpolation(method: int, number: float, size: tuple[int, int], new: tuple[int, int]) -> int:
+    """Return OpenCV's code of an interpolation, between sizes that are (width, height)."""
+    if method == _AUTOMATIC:
+        if new[0] > size[0] and new[1] > size[1]:
+            return 2
+        return 3 if new[0] < size[0] and new[1] < size[1] else 1
+    return min(int(number * 5), 4) if method == _RANDOM else method
+
+
+def shorter_edge(image: numpy.ndarray, length: int, method: int, number: float) -> numpy.ndarray:
+    """Return an image whose shorter edge has a length."""
+    height, width = image.shape[:2]
+    new = (length, length * height // width) if height > width else (length * width // height, length)
+    return resize(image, *new, chosen_interpolation(method, number, (width, height), new))
+
+
+def coloured(image: numpy.ndarray, changes: tuple[int, int, int]) -> numpy.ndarray:
+    """Return an image whose hue, lightness and saturation are changed."""
+    hue, light, saturation = changes
+    values = to_hls(image).astype("int16") + numpy.array([hue, light, saturation], "int16")
+    return from_hls(values.clip(0, _LIMITS).astype("uint8"))
+
+
+def _spread(low: float, high: float, number: float) -> float:
+    return low + (high - low) * number
+
+
+def _integer(number: float, most: int) -> int:
+    """Return an integer from 0 to `most`, all equally probable."""
+    return min(int(number * (most + 1)), most)
+
+
+class Augmenter:
+    """What is done to each picture: resized, turned, padded, cut out, its colours changed, mirrored.
+
+    Parameters
+    ----------
+    function : str
+        For messages.
+    given : SimpleNamespace
+        The iterator's arguments.
+    """
+
+    numbers = NUMBERS
+
+    def __init__(self, function: str, given: SimpleNamespace) -> None:
+        require_interpolation(function, given.inter_method)
+        self.function, self.given = function, given
+        _, self.height, self.width = given.data_shape
+        self.turned = (
+            given.max_rotate_angle > 0
+            or given.rotate > 0
+            or given.max_shear_ratio > 0
+            or (given.max_random_scale, given.min_random_scale) != (1, 1)
+            or (given.max_aspect_ratio != 0 and not given.random_resized_crop)
+            or (given.max_img_size, given.min_img_size) != (1e10, 0)
+        )
+        self.colours = bool(given.brightness or given.contrast or given.saturation)
+        self.hues = bool(given.random_h or given.random_s or given.random_l)
+        for low, high in (("min_random_scale", "max_random_scale"), ("min_random_area", "max_random_area")):
+            if getattr(given, low) > getattr(given, high):
+                raise ArgumentValueError(
+                    f"{function}: {low} {getattr(given, low)} is larger than {high} {getattr(given, high)}."
+                )
+        self.crop_sizes = None
+        if not given.random_resized_crop and (given.max_crop_size > 0 or given.min_crop_size > 0):
+            self.crop_sizes = given.min_crop_size, given.max_crop_size
+            if not 0 < given.min_crop_size <= given.max_crop_size:
+                raise ArgumentValueError(
+                    f"{function}: min_crop_size is {given.min_crop_size} and max_crop_size {given.max_crop_size}; "
+                    "expected 0 < min_crop_size <= max_crop_size."
+                )
+
+    def _fitted(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
+        """Return an image in the target's size."""
+        size, target = (image.shape[1], image.shape[0]), (self.width, self.height)
+        return resize(image, *target, chosen_interpolation(self.given.inter_method, u[INTERPOLATION], size, target))
+
+    def _ratio(self, number: float) -> float:
+        given = self.given
+        if given.min_aspect_ratio is None:
+            return _spread(1 - given.max_aspect_ratio, 1 + given.max_aspect_ratio, number)
+        return _spread(given.min_aspect_ratio, given.max_aspect_ratio, number)
+
+    def _turned(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
+        given = self.given
+        height, width = image.shape[:2]
+        angle = given.rotate
+        if angle <= 0:
+            angle = _integer(u[ANGLE], 2 * given.max_rotate_angle) - given.max_rotate_angle
+        cosine, sine = math.cos(math.radians(angle)), math.sin(math.radians(angle))
+        shear = _spread(-given.max_shear_ratio, given.max_shear_ratio, u[SHEAR])
+        scale = _spread(given.min_random_scale, given.max_random_scale, u[SCALE])
+        ratio = self._ratio(u[RATIO]) if given.max_aspect_ratio and not given.random_resized_crop else 1.0
+        down = 2 * scale / (1 + ratio)
+        across = ratio * down
+        new_width, new_height = (
+            max(given.min_img_size, min(given.max_img_size, scale * length)) for length in (width, height)
+        )
+        matrix = numpy.empty((2, 3), "float32")
+        matrix[0, :2] = down * cosine - shear * sine * across, down * sine + shear * cosine * across
+        matrix[1, :2] = -sine * across, cosine * across
+        matrix[0, 2] = (new_width - (matrix[0, 0] * width + matrix[0, 1] * height)) / 2
+        matrix[1, 2] = (new_height - (matrix[1, 0] * width + matrix[1, 1] * height)) / 2
+        size = max(int(new_width), 1), max(int(new_height), 1)
+        method = chosen_interpolation(given.inter_method, u[INTERPOLATION], (width, height), size)
+        return warped(image, matrix, *size, method, given.fill_value)
+
+    def _padded(self, image: numpy.ndarray) -> numpy.ndarray:
+        pad, (height, width, channels) = self.given.pad, image.shape
+        framed = numpy.full((height + 2 * pad, width + 2 * pad, channels), self.given.fill_value, "uint8")
+        framed[pad:-pad, pad:-pad] = image
+        return framed
+
+    def _cropped(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
+        given = self.given
+        target = self.width, self.height
+        height, width = image.shape[:2]
+        if given.random_resized_crop:
+            found = self._random_resized(image, u)
+            if found is not None:
+                return found
+        elif self.crop_sizes is not None:
+            least, most = self.crop_sizes
+            if min(height, width) < most:
+                raise ArgumentValueError(
+                    f"it is {width} wide and {height} high, and max_crop_size is {most}. Use resize, or a smaller one"
+                )
+            side = least + _integer(u[CROP_SIZE], most - least)
+            x, y = width - side, height - side
+            if given.rand_crop:
+                x, y = _integer(u[X], x), _integer(u[Y], y)
+            else:
+                x, y = x // 2, y // 2
+            return self._fitted(image[y : y + side, x : x + side], u)
+        if height < self.height or width < self.width:
+            method = chosen_interpolation(given.inter_method, u[INTERPOLATION], (width, height), target)
+            if height < self.height:
+                image = resize(image, int(self.height / height * width), self.height, method)
+                height, width = image.shape[:2]
+            if width < self.width:
+                image = resize(image, self.width, int(self.width / width * height), method)
+                height, width = image.shape[:2]
+        x, y = width - self.width, height - self.height
+        if given.rand_crop and not given.random_resized_crop:
+            x, y = _integer(u[X], x), _integer(u[Y], y)
+        else:
+            x, y = x // 2, y // 2
+        return image[y : y + self.height, x : x + self.width]
+
+    def _random_resized(self, image: numpy.ndarray, u: Any) -> numpy.ndarray | None:
+        """Return a piece of random area and ratio, resized; None if ten attempts found none that fits."""
+        given = self.given
+        height, width = image.shape[:2]
+        for attempt in range(_ATTEMPTS):
+            start = CROPS + attempt * _PER_ATTEMPT
+            area, ratio, swapped, across, down = u[start : start + _PER_ATTEMPT]
+            pixels = height * width * _spread(given.min_random_area, given.max_random_area, area)
+            shape = max(self._ratio(ratio), 1e-6)
+            piece = round(math.sqrt(pixels * shape)), round(math.sqrt(pixels / shape))
+            if swapped > 0.5:
+                piece = piece[::-1]
+            if 0 < piece[0] <= width and 0 < piece[1] <= height:
+                x, y = _integer(across, width - piece[0]), _integer(down, height - piece[1])
+                return self._fitted(image[y : y + piece[1], x : x + piece[0]], u)
+        return None
+
+    def _recoloured(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
+        given = self.given
+        is_gray = image.shape[2] == 1
+        if self.colours:
+            for kind in _ORDERS[_integer(u[ORDER], 5)]:
+                width = (given.brightness, given.contrast, given.saturation)[kind]
+                if not width:
+                    continue
+                factor = numpy.float32(1 + _spread(-width, width, u[(BRIGHTNESS, CONTRAST, SATURATION)[kind]]))
+                values = image.astype("float32")
+                if kind == 0:
+                    values *= factor
+                elif kind == 1:
+                    mean = values.mean() if is_gray else (values[..., :3] @ _LUMA).mean()
+                    values = values * factor + (1 - factor) * mean
+                elif not is_gray:
+                    values = values * factor + (1 - factor) * (values[..., :3] @ _LUMA)[..., None]
+                image = numpy.rint(values).clip(0, 255).astype("uint8")
+        if self.hues and not is_gray:
+            # Between -1 and 1, less often near these.
+            pairs = [(u[first] - 0.5) * 1.6 + (u[first + 1] - 0.5) * 0.4 for first in (HUE, LIGHT, SATURATED)]
+            widths = given.random_h, given.random_l, given.random_s
+            hue, light, saturation = (int(part * width) for part, width in zip(pairs, widths, strict=True))
+            image = coloured(image, (hue, light, saturation))
+        if given.pca_noise > 0 and not is_gray:
+            pairs = numpy.array(u[NOISE : NOISE + 6])
+            # Normally distributed: Box and Muller, A Note on the Generation of Random Normal Deviates, 1958.
+            normal = numpy.sqrt(-2 * numpy.log1p(-pairs[:3])) * numpy.cos(2 * math.pi * pairs[3:])
+            noise = _COMPONENTS @ (normal * given.pca_noise * _DEVIATIONS)
+            image = image.copy()
+            image[..., :3] = numpy.rint(image[..., :3] + noise).clip(0, 255)
+        return image
+
+    def __call__(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
+        """Return a picture of the target's size.
+
+        Parameters
+        ----------
+        image : numpy.ndarray
+            Of shape (height, width, channels), of uint8, blue first.
+        u : list of float
+            The picture's numbers.
+        """
+        given = self.given
+        if given.resize > 0:
+            image = shorter_edge(image, given.resize, given.inter_method, u[INTERPOLATION])
+        if self.turned:
+            image = self._turned(image, u)
+        if given.pad > 0:
+            image = self._padded(image)
+        image = self._cropped(image, u)
+        if self.colours or self.hues or given.pca_noise > 0:
+            image = self._recoloured(image, u)
+        if given.mirror or (given.rand_mirror and u[MIRROR] < 0.5):
+            image = image[:, ::-1]
+        return image

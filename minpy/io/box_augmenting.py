@@ -1,0 +1,249 @@
+"""How `ImageDetRecordIter` changes a picture, and the boxes of what is to be seen in it with it."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentValueError
+from minpy.io.augmenting import chosen_interpolation, coloured, require_interpolation, shorter_edge
+from minpy.pictures import resize
+
+__all__ = ["BoxAugmenter", "require_boxes"]
+
+_SAMPLER_LISTS = (
+    "min_crop_scales",
+    "max_crop_scales",
+    "min_crop_aspect_ratios",
+    "max_crop_aspect_ratios",
+    "min_crop_overlaps",
+    "max_crop_overlaps",
+    "min_crop_sample_coverages",
+    "max_crop_sample_coverages",
+    "min_crop_object_coverages",
+    "max_crop_object_coverages",
+    "max_crop_trials",
+)
+# Which of a picture's numbers decides what; those of the crops follow.
+_INTERPOLATION, _MIRROR, _PAD, _PAD_SCALE, _PAD_X, _PAD_Y, _CROP, _SEED = range(8)
+_COLOURS = 8  # probability and amount of hue, light, saturation, contrast
+_NUMBERS = 16
+# A label is a head of at least two numbers, its own length and that of an object, and objects: class, left, top, right,
+# bottom, and what else they have.
+_SHORTEST, _HEAD, _OBJECT = 7, 2, 5
+
+
+def require_boxes(label: numpy.ndarray) -> tuple[int, int]:
+    """Return how long the head of a label and an object in it are.
+
+    Raises
+    ------
+    ArgumentValueError
+        If it is no label of boxes.
+    """
+    if len(label) < _SHORTEST:
+        raise ArgumentValueError(
+            f"its label has {len(label)} numbers; expected at least {_SHORTEST}: 2 (the length of the head), the "
+            "length of an object, and objects (class, left, top, right, bottom)"
+        )
+    head, width = (int(number) if 0 <= number < 2**24 else 0 for number in label[:2])
+    if head < _HEAD or width < _OBJECT or (len(label) - head) % width or len(label) < head:
+        raise ArgumentValueError(
+            f"its label of {len(label)} numbers says that its head has {head} and an object {width}; expected at least "
+            f"{_HEAD} and {_OBJECT}, and a whole number of objects"
+        )
+    return head, width
+
+
+def _ratio(part: numpy.ndarray, whole: Any) -> numpy.ndarray:
+    return numpy.divide(part, whole, out=numpy.zeros_like(part), where=numpy.asarray(whole) > 0)
+
+
+class BoxAugmenter:
+    """What is done to each picture and its boxes: colours, mirrored, padded, a piece cut out, resized.
+
+    Parameters
+    ----------
+    function : str
+        For messages.
+    given : SimpleNamespace
+        The iterator's arguments.
+    label_width : int
+        How many numbers the longest label has.
+    """
+
+    numbers = _NUMBERS
+
+    def __init__(self, function: str, given: SimpleNamespace, label_width: int) -> None:
+        require_interpolation(function, given.inter_method)
+        self.given = given
+        self.label_width = label_width
+        if given.resize_mode not in ("force", "shrink", "fit"):
+            raise ArgumentValueError(
+                f"{function}: resize_mode is {given.resize_mode!r}; expected 'force', 'shrink' or 'fit'."
+            )
+        if given.crop_emit_mode not in ("center", "overlap"):
+            raise ArgumentValueError(
+                f"{function}: crop_emit_mode is {given.crop_emit_mode!r}; expected 'center' or 'overlap'."
+            )
+        self.samplers = []
+        for position in range(given.num_crop_sampler if given.rand_crop_prob > 0 else 0):
+            values = {}
+            for name in _SAMPLER_LISTS:
+                found = getattr(given, name)
+                if len(found) not in (1, given.num_crop_sampler):
+                    raise ArgumentValueError(
+                        f"{function}: {name} has {len(found)} values; expected one, or one for each of the "
+                        f"{given.num_crop_sampler} samplers."
+                    )
+                values[name] = found[0] if len(found) == 1 else found[position]
+            for name in _SAMPLER_LISTS[:-1:2]:
+                low, high = values[name], values[name.replace("min", "max")]
+                if low > high:
+                    raise ArgumentValueError(
+                        f"{function}: {name} {low} is larger than {name.replace('min', 'max')} {high}."
+                    )
+            self.samplers.append(SimpleNamespace(**values))
+
+    def __call__(
+        self, image: numpy.ndarray, label: numpy.ndarray, u: list[float]
+    ) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Return a picture and its label.
+
+        Raises
+        ------
+        ArgumentValueError
+            If the label is none of boxes.
+        """
+        given = self.given
+        head, width = require_boxes(label)
+        objects = label[head:].reshape(-1, width).copy()
+        boxes = objects[:, 1:5]
+        # What has no area, or lies outside, is no object.
+        objects = objects[(boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])]
+        if given.resize > 0:
+            image = shorter_edge(image, given.resize, given.inter_method, u[_INTERPOLATION])
+        image = self._recoloured(image, u)
+        if u[_MIRROR] < given.rand_mirror_prob:
+            image = image[:, ::-1]
+            objects[:, [1, 3]] = 1 - objects[:, [3, 1]]
+        if given.max_pad_scale > 1 and u[_PAD] < given.rand_pad_prob:
+            image, objects = self._padded(image, objects, u)
+        if u[_CROP] < given.rand_crop_prob:
+            image, objects = self._cropped(image, objects, u)
+        image = self._fitted(image, u[_INTERPOLATION])
+        changed = numpy.concatenate([label[:head], objects.ravel()])
+        full = numpy.full(self.label_width + 4, given.label_pad_value, "float32")
+        full[:4] = given.data_shape[0], image.shape[0], image.shape[1], len(changed)
+        full[4 : 4 + len(changed)] = changed
+        return image, full
+
+    def _recoloured(self, image: numpy.ndarray, u: list[float]) -> numpy.ndarray:
+        given = self.given
+        amounts = []
+        for position, name in enumerate(("hue", "illumination", "saturation", "contrast")):
+            chance, amount = u[_COLOURS + 2 * position : _COLOURS + 2 * position + 2]
+            most = getattr(given, f"max_random_{name}")
+            is_changed = most and chance < getattr(given, f"random_{name}_prob")
+            amounts.append((2 * amount - 1) * most if is_changed else 0.0)
+        hue, light, saturation = (int(amount) for amount in amounts[:3])
+        if (hue or light or saturation) and image.shape[2] == 3:
+            image = coloured(image, (hue, light, saturation))
+        if amounts[3]:
+            image = numpy.rint(image * numpy.float32(1 + amounts[3])).clip(0, 255).astype("uint8")
+        return image
+
+    def _padded(
+        self, image: numpy.ndarray, objects: numpy.ndarray, u: list[float]
+    ) -> tuple[numpy.ndarray, numpy.ndarray]:
+        height, width, channels = image.shape
+        scale = 1 + u[_PAD_SCALE] * (self.given.max_pad_scale - 1)
+        new_height, new_width = int(height * scale), int(width * scale)
+        x, y = int((new_width - width) * u[_PAD_X]), int((new_height - height) * u[_PAD_Y])
+        framed = numpy.full((new_height, new_width, channels), self.given.fill_value, "uint8")
+        framed[y : y + height, x : x + width] = image
+        objects[:, [1, 3]] = (objects[:, [1, 3]] * width + x) / new_width
+        objects[:, [2, 4]] = (objects[:, [2, 4]] * height + y) / new_height
+        return framed, objects
+
+    def _cropped(
+        self, image: numpy.ndarray, objects: numpy.ndarray, u: list[float]
+    ) -> tuple[numpy.ndarray, numpy.ndarray]:
+        """Return the first piece that a sampler takes, or all if none does: Liu and others, SSD, 2016, section 2.2."""
+        height, width = image.shape[:2]
+        generator = numpy.random.RandomState(int(u[_SEED] * 2**24))
+        for which in generator.permutation(len(self.samplers)):
+            sampler = self.samplers[which]
+            for _ in range(int(sampler.max_crop_trials)):
+                box = self._piece(sampler, width / height, generator)
+                kept = self._kept(sampler, objects, box)
+                if kept is None:
+                    continue
+                left, top, right, bottom = box
+                x, y = int(left * width), int(top * height)
+                piece = image[y : max(int(bottom * height), y + 1), x : max(int(right * width), x + 1)]
+                kept[:, [1, 3]] = ((kept[:, [1, 3]] - left) / (right - left)).clip(0, 1)
+                kept[:, [2, 4]] = ((kept[:, [2, 4]] - top) / (bottom - top)).clip(0, 1)
+                return piece, kept
+        return image, objects
+
+    @staticmethod
+    def _piece(sampler: SimpleNamespace, shape: float, generator: Any) -> tuple[float, float, float, float]:
+        """Return a box, in shares of the picture."""
+        scale = max(generator.uniform(sampler.min_crop_scales, sampler.max_crop_scales), 1e-3)
+        low = max(sampler.min_crop_aspect_ratios / shape, scale**2)
+        high = min(sampler.max_crop_aspect_ratios / shape, 1 / scale**2)
+        ratio = math.sqrt(generator.uniform(low, high) if high > low else low)
+        width, height = min(scale * ratio, 1.0), min(scale / ratio, 1.0)
+        left, top = generator.uniform(0, 1 - width), generator.uniform(0, 1 - height)
+        return left, top, left + width, top + height
+
+    def _kept(
+        self, sampler: SimpleNamespace, objects: numpy.ndarray, box: tuple[float, float, float, float]
+    ) -> numpy.ndarray | None:
+        """Return the objects that are in a piece, or None if the sampler does not take it."""
+        left, top, right, bottom = box
+        boxes = objects[:, 1:5]
+        across = (numpy.minimum(boxes[:, 2], right) - numpy.maximum(boxes[:, 0], left)).clip(0)
+        down = (numpy.minimum(boxes[:, 3], bottom) - numpy.maximum(boxes[:, 1], top)).clip(0)
+        common = across * down
+        areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+        piece = (right - left) * (bottom - top)
+        coverage = _ratio(common, areas)
+        fits = numpy.ones(len(objects), bool)
+        for name, values in (
+            ("overlaps", _ratio(common, areas + piece - common)),
+            ("sample_coverages", common / piece),
+            ("object_coverages", coverage),
+        ):
+            low, high = getattr(sampler, f"min_crop_{name}"), getattr(sampler, f"max_crop_{name}")
+            if low > 0 or high < 1:
+                fits &= (values >= low) & (values <= high)
+        if not fits.any():
+            return None
+        if self.given.crop_emit_mode == "center":
+            x, y = (boxes[:, 0] + boxes[:, 2]) / 2, (boxes[:, 1] + boxes[:, 3]) / 2
+            inside = (x >= left) & (x <= right) & (y >= top) & (y <= bottom)
+        else:
+            inside = coverage > self.given.emit_overlap_thresh
+        kept: numpy.ndarray = objects[inside]
+        return kept if len(kept) else None
+
+    def _fitted(self, image: numpy.ndarray, number: float) -> numpy.ndarray:
+        given = self.given
+        _, target_height, target_width = given.data_shape
+        height, width = image.shape[:2]
+        new_width, new_height = target_width, target_height
+        if given.resize_mode != "force":
+            share = min(target_width / width, target_height / height)
+            if given.resize_mode == "shrink":
+                share = min(share, 1.0)
+            new_width = min(max(int(width * share + 1e-6), 1), target_width)
+            new_height = min(max(int(height * share + 1e-6), 1), target_height)
+        if (new_width, new_height) == (width, height):
+            return image
+        method = chosen_interpolation(given.inter_method, number, (width, height), (new_width, new_height))
+        return resize(image, new_width, new_height, method)

@@ -1,0 +1,177 @@
+"""Iterators over handwritten digits, in the files of the MNIST database."""
+
+from __future__ import annotations
+
+import gzip
+import struct
+import zlib
+from collections.abc import Generator
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentValueError, FileFormatError
+from minpy.files import access_error
+from minpy.io.mxdata_iter import Loaded, MXDataIter
+from minpy.io.parameters import parsed
+from minpy.io.rounds import Place
+from minpy.io.text_files import require_part
+
+__all__ = ["MNISTIter"]
+
+_UNSIGNED_BYTES = 8
+
+
+def _content(path: str) -> bytes:
+    """Return the bytes of a file, unpacked if it is packed."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise access_error("MNISTIter", "read", path, error) from error
+    if content[:2] != b"\x1f\x8b":
+        return content
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FileFormatError(f"MNISTIter: {path!r} is packed by gzip, and damaged: {error}.") from error
+
+
+def _read_idx(path: str, dimensions: int) -> numpy.ndarray:
+    """Return the array of unsigned bytes in an idx file."""
+    content = _content(path)
+    if len(content) < 4 or content[:2] != b"\0\0":
+        raise FileFormatError(
+            f"MNISTIter: {path!r} begins with {content[:4]!r}; an idx file begins with two zero bytes."
+        )
+    if content[2] != _UNSIGNED_BYTES or content[3] != dimensions:
+        raise FileFormatError(
+            f"MNISTIter: {path!r} says that it has elements of type {content[2]} in {content[3]} dimensions; expected "
+            f"type {_UNSIGNED_BYTES} (unsigned bytes) in {dimensions}."
+        )
+    start = 4 + 4 * dimensions
+    if len(content) < start:
+        raise FileFormatError(f"MNISTIter: {path!r} ends after {len(content)} bytes, within its header of {start}.")
+    shape = struct.unpack_from(f">{dimensions}I", content, 4)
+    size = 1
+    for length in shape:
+        size *= length
+    if len(content) - start < size:
+        raise FileFormatError(
+            f"MNISTIter: {path!r} says that it has the shape {shape}, which takes {size} bytes; behind its header are "
+            f"{len(content) - start}. It was cut short, or is damaged."
+        )
+    return numpy.frombuffer(content, "uint8", size, start).reshape(shape)
+
+
+class _Digits:
+    """Pictures and labels in memory, batch by batch; what is too few for a batch at the end is left out."""
+
+    def __init__(self, images: numpy.ndarray, labels: numpy.ndarray, order: numpy.ndarray, batch_size: int) -> None:
+        self.batch_size = batch_size
+        self._images, self._labels, self._order = images, labels, order
+        self.data = (batch_size, *images.shape[1:]), numpy.float32
+        self.label = (batch_size,), numpy.float32
+
+    def epoch(self, place: Place) -> Generator[Loaded, None, None]:
+        for start in range(0, len(self._order) - self.batch_size + 1, self.batch_size):
+            index = self._order[start : start + self.batch_size]
+            data = self._images[index] * numpy.float32(1 / 256)
+            yield Loaded(data, self._labels[index].astype("float32"), 0, index.astype("uint64"), Place())
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+_TABLE = {
+    "image": ("str", "./train-images-idx3-ubyte"),
+    "label": ("str", "./train-labels-idx1-ubyte"),
+    "batch_size": ("count", 128),
+    "shuffle": ("bool", True),
+    "flat": ("bool", False),
+    "seed": ("int", 0),
+    "silent": ("bool", False),
+    "num_parts": ("int", 1),
+    "part_index": ("int", 0),
+    "prefetch_buffer": ("count", 4),
+    "ctx": ("any", "cpu"),
+    "dtype": ("dtype", None),
+    "data_name": ("str", "data"),
+    "label_name": ("str", "softmax_label"),
+    "name": ("any", None),
+}
+
+
+def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Return an iterator over gray pictures and labels in two files of the MNIST database's format, idx.
+
+    Files that are packed by gzip are read as well. The values of the pictures are multiples of 1/256.
+
+    Parameters
+    ----------
+    image, label : str
+        The files: './train-images-idx3-ubyte' and './train-labels-idx1-ubyte' by default.
+    batch_size : int
+        By default 128. Instances at the end that are too few for a batch are left out.
+    shuffle : bool
+        Whether they are put in another order, drawn once; by default True.
+    seed : int
+        Of that order.
+    flat : bool
+        Whether a batch has the shape (batch_size, height * width) instead of (batch_size, 1, height, width).
+    num_parts, part_index : int
+        Only that of so many parts is read.
+    dtype : dtype
+        float32 or None.
+    data_name, label_name : str
+    silent, prefetch_buffer, ctx, name
+        Without effect.
+
+    Returns
+    -------
+    MXDataIter
+
+    Raises
+    ------
+    ArgumentError
+        For arguments that there are not, or of another kind; a batch size larger than the data.
+    FileMissingError, FileAccessError
+        If a file is not there, or cannot be read.
+    FileFormatError
+        If a file is of another format, is cut short, or has another number of instances than the other.
+
+    Examples
+    --------
+    >>> import os, struct, tempfile
+    >>> from minpy import io
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     image, label = os.path.join(folder, 'images'), os.path.join(folder, 'labels')
+    ...     with open(image, 'wb') as file:
+    ...         _ = file.write(struct.pack('>4B3I', 0, 0, 8, 3, 2, 1, 2) + bytes([0, 128, 64, 192]))
+    ...     with open(label, 'wb') as file:
+    ...         _ = file.write(struct.pack('>4BI', 0, 0, 8, 1, 2) + bytes([3, 7]))
+    ...     batch = io.MNISTIter(image=image, label=label, batch_size=2, shuffle=False).next()
+    >>> batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist()
+    ([[[[0.0, 0.5]]], [[[0.25, 0.75]]]], [3.0, 7.0])
+    """
+    given = parsed("MNISTIter", _TABLE, args, kwargs)
+    require_part("MNISTIter", given.num_parts, given.part_index)
+    if given.dtype not in (None, "float32"):
+        raise ArgumentValueError(f"MNISTIter: dtype is {given.dtype!r}; only 'float32' is possible.")
+    images, labels = _read_idx(given.image, 3), _read_idx(given.label, 1)
+    if len(images) != len(labels):
+        raise FileFormatError(
+            f"MNISTIter: {given.image!r} has {len(images)} pictures, and {given.label!r} has {len(labels)} labels."
+        )
+    order = numpy.arange(len(images))
+    if given.shuffle:
+        numpy.random.RandomState(given.seed % 2**32).shuffle(order)
+    begin, end = (len(order) * part // given.num_parts for part in (given.part_index, given.part_index + 1))
+    order = order[begin:end]
+    if not 0 < given.batch_size <= len(order):
+        raise ArgumentValueError(
+            f"MNISTIter: batch_size is {given.batch_size}; expected 1 to {len(order)}, the number of instances."
+        )
+    count, height, width = images.shape
+    images = images.reshape((count, height * width) if given.flat else (count, 1, height, width))
+    return MXDataIter(_Digits(images, labels, order, given.batch_size), given.data_name, given.label_name)

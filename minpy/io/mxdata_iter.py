@@ -1,0 +1,200 @@
+"""The face of the iterators over files."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any, NamedTuple, Protocol
+
+import numpy
+
+from minpy.core.errors import MXNetError
+from minpy.io.base import DataIter
+from minpy.io.batches import DataBatch, DataDesc
+from minpy.io.rounds import Place
+from minpy.ndarray.creation import array
+
+__all__ = ["Loaded", "MXDataIter", "Source"]
+
+
+class Loaded(NamedTuple):
+    """A batch of NumPy arrays."""
+
+    data: numpy.ndarray
+    label: numpy.ndarray
+    pad: int
+    index: numpy.ndarray
+    following: Place
+
+
+class Source(Protocol):
+    """What reads files."""
+
+    batch_size: int
+    # Shapes and dtypes of a batch.
+    data: tuple[tuple[int, ...], Any]
+    label: tuple[tuple[int, ...], Any]
+
+    def epoch(self, place: Place) -> Generator[Loaded, None, None]:
+        """Yield the batches of an epoch."""
+
+    def close(self) -> None:
+        """Stop threads, and close files."""
+
+
+class MXDataIter(DataIter):
+    """An iterator over files: what `ImageRecordIter`, `CSVIter`, ... return.
+
+    Parameters
+    ----------
+    handle : object
+        What reads the files.
+    data_name, label_name : str
+        The names in `provide_data` and `provide_label`.
+
+    Raises
+    ------
+    MXNetError
+        As the files' iterators; for those of the first batch, when it is made.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> import os, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, 'data.csv')
+    ...     with open(path, 'w') as file:
+    ...         _ = file.write('1,2\\n3,4\\n5,6\\n')
+    ...     batches = mx.io.CSVIter(data_csv=path, data_shape=(2,), batch_size=2)
+    ...     isinstance(batches, mx.io.MXDataIter), [batch.data[0].asnumpy().tolist() for batch in batches]
+    (True, [[[1.0, 2.0], [3.0, 4.0]], [[5.0, 6.0], [1.0, 2.0]]])
+    """
+
+    def __init__(self, handle: Any, data_name: str = "data", label_name: str = "softmax_label", **_: Any) -> None:
+        super().__init__(handle.batch_size)
+        self.handle: Source = handle
+        self._debug_skip_load = False
+        self._kept: DataBatch | None = None
+        self._loaded: Loaded | None = None
+        self._waiting = False  # whether the loaded batch has not been given yet
+        self._following = Place(1)  # where the next epoch begins
+        self.provide_data = [DataDesc(data_name, handle.data[0], handle.data[1])]
+        self.provide_label = [DataDesc(label_name, handle.label[0], handle.label[1])]
+        self._batches = handle.epoch(Place())
+        self._loaded = next(self._batches, None)
+        self._waiting = self._loaded is not None
+
+    def __del__(self) -> None:
+        handle = vars(self).get("handle")
+        if handle is not None:
+            handle.close()
+
+    def debug_skip_load(self) -> None:
+        """Give the first batch again and again from now on, to see how fast all else is."""
+        self._debug_skip_load = True
+
+    def reset(self) -> None:
+        """Start the next epoch; one that was not read to its end begins with the first instance again."""
+        self._batches.close()
+        self._loaded, self._waiting = None, False
+        place, self._following = self._following, Place(self._following.round + 1)
+        self._batches = self.handle.epoch(place)
+
+    def iter_next(self) -> bool:
+        """Move to the next batch, and return whether there is one.
+
+        Returns
+        -------
+        bool
+        """
+        if self._waiting:
+            self._waiting = False
+        else:
+            self._loaded = next(self._batches, None)
+        if self._loaded is not None:
+            self._following = self._loaded.following
+        return self._loaded is not None
+
+    def next(self) -> DataBatch:
+        """Return the next batch.
+
+        Returns
+        -------
+        DataBatch
+
+        Raises
+        ------
+        StopIteration
+            At the end of the epoch.
+        """
+        if self._debug_skip_load and self._kept is not None:
+            return self._kept
+        if not self.iter_next():
+            raise StopIteration
+        batch = DataBatch(data=[self.getdata()], label=[self.getlabel()], pad=self.getpad(), index=self.getindex())
+        if self._debug_skip_load:
+            self._kept = batch
+        return batch
+
+    def _current(self) -> Loaded:
+        if self._loaded is None:
+            raise MXNetError("There is no batch: the epoch is over, or has not begun. Call reset(), or next().")
+        return self._loaded
+
+    def getdata(self) -> Any:
+        """Return the data of the current batch.
+
+        Returns
+        -------
+        NDArray
+
+        Raises
+        ------
+        MXNetError
+            If there is none.
+        """
+        data = self._current().data
+        return array(data, dtype=data.dtype)
+
+    def getlabel(self) -> Any:
+        """Return the labels of the current batch.
+
+        Returns
+        -------
+        NDArray
+
+        Raises
+        ------
+        MXNetError
+            If there is none.
+        """
+        label = self._current().label
+        return array(label, dtype=label.dtype)
+
+    def getindex(self) -> numpy.ndarray:
+        """Return which instances the current batch has: their numbers in the data, or the ids of records.
+
+        Returns
+        -------
+        numpy.ndarray
+            Of uint64.
+
+        Raises
+        ------
+        MXNetError
+            If there is none.
+        """
+        return self._current().index
+
+    def getpad(self) -> int:
+        """Return how many instances at the end of the current batch fill it up.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        MXNetError
+            If there is no batch.
+        """
+        return self._current().pad

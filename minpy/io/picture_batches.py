@@ -1,0 +1,280 @@
+"""Batches of pictures from records: decoded and augmented by threads, ahead of who reads them, and in order."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import numpy
+
+from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError
+from minpy.io.mxdata_iter import Loaded
+from minpy.io.normalizing import Normalizer
+from minpy.io.record_files import Header, RecordFiles
+from minpy.io.rounds import Place, Rounds, Turn
+from minpy.io.text_files import require_batch_size, require_part
+from minpy.pictures import decode
+from minpy.pictures.coding import decoder
+
+__all__ = ["LabelReader", "PictureBatches", "PictureWork", "single_labels"]
+
+# How `decode` is to treat pictures of so many channels.
+_FLAGS = {1: 0, 3: 1, 4: -1}
+# How many pixels one task of a thread has at least: small pictures go in larger groups.
+_PIXELS = 1 << 16
+# Numbers drawn for another purpose come from another stream.
+_ORDERS, _PICTURES = 1, 2
+
+
+class PictureWork(Protocol):
+    """What is done with one picture, beside decoding it."""
+
+    numbers: int
+
+    def picture(self, image: numpy.ndarray, label: Any, u: list[float]) -> tuple[numpy.ndarray, Any]:
+        """Return a picture of the target's size or smaller, and its label."""
+
+
+class LabelReader:
+    """The labels of pictures: from a list, by ids, or from their records.
+
+    Parameters
+    ----------
+    function : str
+    records : RecordFiles
+    listed : dict, or None
+    width : int
+        How many labels a picture has; -1 for any number.
+    list_path : str
+        For messages.
+    """
+
+    def __init__(
+        self, function: str, records: RecordFiles, listed: dict[int, numpy.ndarray] | None, width: int, list_path: str
+    ) -> None:
+        self.function, self.records, self.listed, self.width = function, records, listed, width
+        self.list_path = list_path
+
+    def __call__(self, number: int, header: Header) -> Any:
+        """Return the labels of a record: an array, or a float.
+
+        Raises
+        ------
+        FileFormatError
+            If the list has none for its id, or there are not as many as `width` says.
+        """
+        label = header.label
+        if self.listed is None and self.width == 1 and isinstance(label, float):
+            return label
+        label = numpy.atleast_1d(label)
+        source = "the record has"
+        if self.listed is not None:
+            found = self.listed.get(header.id)
+            if found is None:
+                raise FileFormatError(
+                    f"{self.function}: {self.records.name(number)} has the id {header.id}, for which there is no label "
+                    f"in {self.list_path!r}."
+                )
+            label, source = found, f"{self.list_path!r} has"
+        if self.width >= 0 and len(label) != self.width:
+            raise FileFormatError(
+                f"{self.function}: {self.records.name(number)}: {source} {len(label)} labels; label_width is "
+                f"{self.width}."
+            )
+        return label
+
+
+def single_labels(label: tuple[tuple[int, ...], Any]) -> tuple[tuple[int, ...], Any]:
+    """Return the description of labels, without an axis of length 1."""
+    shape, dtype = label
+    return (shape[:1] if shape[1:] == (1,) else shape), dtype
+
+
+class PictureBatches:
+    """The source of the iterators over pictures.
+
+    Parameters
+    ----------
+    function : str
+        For messages.
+    given : SimpleNamespace
+        The iterator's arguments.
+    records : RecordFiles
+    labels : LabelReader
+    work : PictureWork
+    normalizer : Normalizer
+    label_shape : tuple of int
+        Of one picture.
+    """
+
+    def __init__(
+        self,
+        function: str,
+        given: SimpleNamespace,
+        records: RecordFiles,
+        labels: LabelReader,
+        work: PictureWork,
+        normalizer: Normalizer,
+        label_shape: tuple[int, ...],
+    ) -> None:
+        require_part(function, given.num_parts, given.part_index)
+        self.function, self.given, self.records = function, given, records
+        self.batch_size = given.batch_size
+        self._labels, self._work, self._normalizer = labels, work, normalizer
+        self._numbers = records.part(given.num_parts, given.part_index)
+        require_batch_size(function, self.batch_size, len(self._numbers), given.round_batch)
+        if given.preprocess_threads < 1:
+            raise ArgumentValueError(
+                f"{function}: preprocess_threads is {given.preprocess_threads}; expected at least 1."
+            )
+        self._flag = _FLAGS[given.data_shape[0]]
+        self._label_shape = label_shape
+        self._seed = given.seed % 2**63
+        seed_aug = getattr(given, "seed_aug", None)
+        self._picture_seed = self._seed if seed_aug is None else seed_aug % 2**63
+        self._rounds = Rounds(
+            len(self._numbers), self.batch_size, given.round_batch, self._shuffled if given.shuffle else None
+        )
+        self.data = (self.batch_size, *given.data_shape), normalizer.dtype.type
+        self.label = single_labels(((self.batch_size, *label_shape), numpy.float32))
+        self._threads = min(given.preprocess_threads, os.cpu_count() or 1)
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix=function)
+        pixels = given.data_shape[1] * given.data_shape[2]
+        self._group = max(-(-self.batch_size // (2 * self._threads)), min(self.batch_size, _PIXELS // pixels), 1)
+
+    def close(self) -> None:
+        """Stop the threads; the files are closed when the last of them is done."""
+        pool = vars(self).get("_pool")
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)
+        self.records.close()
+
+    def _shuffled(self, number: int) -> numpy.ndarray:
+        return numpy.random.Generator(numpy.random.PCG64([self._seed, _ORDERS, number])).permutation(len(self._numbers))
+
+    def epoch(self, place: Place) -> Generator[Loaded, None, None]:
+        """Yield the batches of an epoch."""
+        ahead: deque[tuple[Turn, Any, list[Future[None]]]] = deque()
+        turns = enumerate(self._rounds.epoch(place))
+        most = max(self.given.prefetch_buffer, 1)
+        try:
+            while True:
+                while len(ahead) < most:
+                    ordinal, turn = next(turns, (0, None))
+                    if turn is None:
+                        break
+                    ahead.append(self._begun(turn, (*place, ordinal)))
+                if not ahead:
+                    return
+                turn, arrays, futures = ahead.popleft()
+                for future in futures:
+                    future.result()
+                data, label, index = arrays
+                yield Loaded(data, label.reshape(self.label[0]), turn.pad, index, turn.following)
+        finally:
+            for _, _, futures in ahead:
+                for future in futures:
+                    future.cancel()
+
+    def _begun(self, turn: Turn, which: tuple[int, ...]) -> tuple[Turn, Any, list[Future[None]]]:
+        """Return a batch on which the threads are at work."""
+        size = self.batch_size
+        count = len(turn.instances)
+        data = numpy.zeros(*self.data) if count < size else numpy.empty(*self.data)
+        label = numpy.zeros((size, *self._label_shape), "float32")
+        index = numpy.zeros(size, "uint64")
+        stream = numpy.random.PCG64([self._picture_seed, _PICTURES, *which])
+        u = numpy.random.Generator(stream).random((count, self._work.numbers), "float32")
+        numbers = self._numbers[turn.instances].tolist()
+        futures = []
+        for start in range(0, count, self._group):
+            part = slice(start, min(start + self._group, count))
+            futures.append(
+                self._pool.submit(self._filled, numbers[part], u[part], data[part], label[part], index[part])
+            )
+        return turn, (data, label, index), futures
+
+    def _filled(
+        self, numbers: list[int], u: numpy.ndarray, data: numpy.ndarray, label: numpy.ndarray, index: numpy.ndarray
+    ) -> None:
+        """Fill a part of a batch."""
+        pixels = numpy.empty(data.shape, "uint8")
+        channels = data.shape[1]
+        is_smaller = []
+        chances = u.tolist()
+        decoded = decoder(self._flag, to_rgb=False)
+        for position, (header, content) in enumerate(self.records.unpacked(numbers)):
+            number = numbers[position]
+            image = decoded(content)
+            if image is None or self._flag < 0:
+                image = self.decoded(number, content)
+            labels = self._labels(number, header)
+            try:
+                image, labels = self._work.picture(image, labels, chances[position])
+            except ArgumentError as error:
+                raise ArgumentValueError(f"{self.function}: {self.records.name(number)}: {error}.") from error
+            height, width = image.shape[:2]
+            planes = image.transpose(2, 0, 1)
+            if channels == 3:
+                planes = planes[::-1]
+            elif channels == 4:
+                planes = planes[[2, 1, 0, 3]]
+            if (height, width) != data.shape[2:]:
+                is_smaller.append((position, height, width))
+            pixels[position, :, :height, :width] = planes
+            label[position] = labels
+            index[position] = header.id
+        self._normalizer(pixels, u, data)
+        for position, height, width in is_smaller:
+            data[position, :, height:] = 0
+            data[position, :, :, width:] = 0
+
+    def decoded(self, number: int, content: Any) -> numpy.ndarray:
+        """Return the picture of a record, blue first.
+
+        Raises
+        ------
+        FileFormatError
+            If it is damaged, or has other channels.
+        """
+        try:
+            image = decode(content, self._flag, to_rgb=False)
+        except ArgumentError as error:
+            raise FileFormatError(
+                f"{self.function}: {self.records.name(number)}: its picture is damaged: {error}"
+            ) from error
+        if self._flag < 0 and image.shape[2] != 4:
+            raise FileFormatError(
+                f"{self.function}: {self.records.name(number)}: its picture has {image.shape[2]} channels; data_shape "
+                "asks for 4."
+            )
+        return image if image.dtype == numpy.uint8 else (image >> 8).astype("uint8")
+
+    def mean_picture(self) -> numpy.ndarray:
+        """Return the mean of all pictures as they are before numbers are subtracted.
+
+        Raises
+        ------
+        MXNetError
+            If there are no pictures.
+        """
+        total = numpy.zeros(self.given.data_shape, "float64")
+        count = len(self._numbers)
+        if not count:
+            raise MXNetError(f"{self.function}: there are no pictures of which mean_img could be the mean.")
+        stream = numpy.random.PCG64([self._picture_seed, _PICTURES])
+        u = numpy.random.Generator(stream).random((count, self._work.numbers), "float32")
+        numbers = self._numbers.tolist()
+        for position, (header, content) in enumerate(self.records.unpacked(numbers)):
+            number = numbers[position]
+            image, _ = self._work.picture(
+                self.decoded(number, content), self._labels(number, header), u[position].tolist()
+            )
+            planes = image.transpose(2, 0, 1)
+            order = {1: [0], 3: [2, 1, 0], 4: [2, 1, 0, 3]}[len(planes)]
+            total[:, : planes.shape[1], : planes.shape[2]] += planes[order]
+        return (total / count).astype("float32")

@@ -1,0 +1,316 @@
+"""Iterators over pictures in RecordIO files: their arguments."""
+
+from __future__ import annotations
+
+import os
+from types import SimpleNamespace
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentValueError, ShapeError
+from minpy.io.augmenting import Augmenter
+from minpy.io.mxdata_iter import MXDataIter
+from minpy.io.normalizing import Normalizer, saved_mean
+from minpy.io.parameters import REQUIRED, parsed
+from minpy.io.picture_batches import LabelReader, PictureBatches
+from minpy.io.record_files import RecordFiles, label_list
+from minpy.ndarray.creation import array
+from minpy.ndarray.saving import save
+
+__all__ = [
+    "ImageRecordInt8Iter",
+    "ImageRecordIter",
+    "ImageRecordIter_v1",
+    "ImageRecordUInt8Iter",
+    "ImageRecordUInt8Iter_v1",
+]
+
+# What all iterators over pictures take.
+SHARED = {
+    "path_imglist": ("str", ""),
+    "path_imgrec": ("str", ""),
+    "aug_seq": ("str", ""),
+    "label_width": ("int", 1),
+    "data_shape": ("shape", REQUIRED),
+    "preprocess_threads": ("int", 4),
+    "verbose": ("bool", True),
+    "num_parts": ("int", 1),
+    "part_index": ("int", 0),
+    "shuffle_chunk_size": ("count", 0),
+    "shuffle_chunk_seed": ("int", 0),
+    "shuffle": ("bool", False),
+    "seed": ("int", 0),
+    "batch_size": ("count", REQUIRED),
+    "round_batch": ("bool", True),
+    "prefetch_buffer": ("count", 4),
+    "ctx": ("any", "cpu"),
+    "dtype": ("dtype", None),
+    "resize": ("int", -1),
+    "inter_method": ("int", 1),
+    "mean_img": ("str", ""),
+    "mean_r": ("float", 0.0),
+    "mean_g": ("float", 0.0),
+    "mean_b": ("float", 0.0),
+    "mean_a": ("float", 0.0),
+    "std_r": ("float", 1.0),
+    "std_g": ("float", 1.0),
+    "std_b": ("float", 1.0),
+    "std_a": ("float", 1.0),
+    "scale": ("float", 1.0),
+    "data_name": ("str", "data"),
+    "label_name": ("str", "softmax_label"),
+    "name": ("any", None),
+}
+
+_CLASSIFICATION = {
+    **SHARED,
+    "path_imgidx": ("str", ""),
+    "device_id": ("int", 0),
+    "seed_aug": ("int?", None),
+    "rand_crop": ("bool", False),
+    "random_resized_crop": ("bool", False),
+    "max_rotate_angle": ("int", 0),
+    "max_aspect_ratio": ("float", 0.0),
+    "min_aspect_ratio": ("float?", None),
+    "max_shear_ratio": ("float", 0.0),
+    "max_crop_size": ("int", -1),
+    "min_crop_size": ("int", -1),
+    "max_random_scale": ("float", 1.0),
+    "min_random_scale": ("float", 1.0),
+    "max_random_area": ("float", 1.0),
+    "min_random_area": ("float", 1.0),
+    "max_img_size": ("float", 1e10),
+    "min_img_size": ("float", 0.0),
+    "brightness": ("float", 0.0),
+    "contrast": ("float", 0.0),
+    "saturation": ("float", 0.0),
+    "pca_noise": ("float", 0.0),
+    "random_h": ("int", 0),
+    "random_s": ("int", 0),
+    "random_l": ("int", 0),
+    "rotate": ("int", -1),
+    "fill_value": ("int", 255),
+    "pad": ("int", 0),
+    "mirror": ("bool", False),
+    "rand_mirror": ("bool", False),
+    "max_random_contrast": ("float", 0.0),
+    "max_random_illumination": ("float", 0.0),
+}
+
+
+class _Pictures:
+    """Pictures of one class, or several labels."""
+
+    def __init__(self, augmenter: Augmenter) -> None:
+        self.augmenter = augmenter
+        self.numbers = augmenter.numbers
+
+    def picture(self, image: numpy.ndarray, label: Any, u: list[float]) -> tuple[numpy.ndarray, Any]:
+        return self.augmenter(image, u), label
+
+
+def require_picture_shape(function: str, shape: tuple[int, ...]) -> None:
+    """Raise an error unless a shape is one of pictures."""
+    if len(shape) != 3 or shape[0] not in (1, 3, 4):
+        raise ShapeError(
+            f"{function}: data_shape is {shape}; expected (channels, height, width), of 1, 3 or 4 channels."
+        )
+
+
+def opened(function: str, given: SimpleNamespace) -> tuple[RecordFiles, LabelReader]:
+    """Return the records of an iterator, and what finds their labels."""
+    if not given.path_imgrec:
+        raise ArgumentValueError(f"{function}: path_imgrec is empty; expected the name of a RecordIO file.")
+    listed = label_list(function, given.path_imglist) if given.path_imglist else None
+    records = RecordFiles(function, given.path_imgrec, getattr(given, "path_imgidx", ""))
+    return records, LabelReader(function, records, listed, given.label_width, given.path_imglist)
+
+
+def with_mean(function: str, given: SimpleNamespace, normalizer: Normalizer, source: PictureBatches) -> None:
+    """Give a normalizer the mean picture of a file, which is made if it is not there."""
+    if not given.mean_img:
+        return
+    if not os.path.exists(given.mean_img):
+        save(given.mean_img, {"mean_img": array(source.mean_picture())})
+    normalizer.mean_picture = saved_mean(function, given.mean_img, given.data_shape)
+
+
+def _made(function: str, args: tuple[Any, ...], kwargs: dict[str, Any], dtype: str) -> MXDataIter:
+    given = parsed(function, _CLASSIFICATION, args, kwargs)
+    require_picture_shape(function, given.data_shape)
+    if given.label_width < 1:
+        raise ArgumentValueError(f"{function}: label_width is {given.label_width}; expected at least 1.")
+    normalizer = Normalizer(given, given.dtype or dtype)
+    work = _Pictures(Augmenter(function, given))
+    records, labels = opened(function, given)
+    source = PictureBatches(function, given, records, labels, work, normalizer, (given.label_width,))
+    with_mean(function, given, normalizer, source)
+    return MXDataIter(source, given.data_name, given.label_name)
+
+
+def ImageRecordIter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Return an iterator over pictures in a RecordIO file, as `im2rec` or `recordio.pack_img` make them.
+
+    Pictures are decoded and augmented by threads, ahead of who reads them, and given in order. What is random depends
+    on the seed alone, not on the threads. A picture is resized, turned, padded, cut to the target's size, its colours
+    are changed, it is mirrored, and its numbers are normalized; each only if its arguments ask for it.
+
+    Parameters
+    ----------
+    path_imgrec : str
+        The file, or a folder, all of whose files `*.rec` are read.
+    path_imgidx : str
+        Its index, so that it need not be read through to find the records.
+    path_imglist : str
+        A list whose labels, by the pictures' ids, count instead of those in the records.
+    data_shape : tuple of int
+        (channels, height, width) of a picture: of 1 channel (gray), 3, or 4.
+    label_width : int
+        How many labels a picture has.
+    batch_size : int
+    round_batch : bool
+        Whether the last batch is filled up with the first pictures, with which the next epoch does not begin then.
+        Else it is filled up with zeros. `pad` says how many that are.
+    shuffle : bool
+        Whether each epoch has an order of its own.
+    seed, seed_aug : int
+        Of the orders, and of the augmentations (`seed` if left out).
+    num_parts, part_index : int
+        Only that of so many parts is read: for several machines.
+    preprocess_threads : int
+        How many threads decode.
+    prefetch_buffer : int
+        How many batches are made ahead.
+    dtype : {'float32', 'int8', 'uint8'}
+        Of the data.
+    resize : int
+        How long the shorter edge is made first.
+    rand_crop : bool
+        Whether the target's size is cut out anywhere, not in the middle.
+    random_resized_crop : bool
+        Whether a piece of random area (`min_random_area` to `max_random_area` of the picture) and ratio
+        (`min_aspect_ratio` to `max_aspect_ratio`, or `1 - max_aspect_ratio` to `1 + max_aspect_ratio`) is cut out and
+        resized to the target's size.
+    min_crop_size, max_crop_size : int
+        A square of such a size is cut out and resized.
+    max_rotate_angle, rotate : int
+        Turned by at most, or by exactly so many degrees.
+    max_aspect_ratio, min_aspect_ratio, max_shear_ratio, max_random_scale, min_random_scale : float
+        Stretched, sheared, scaled.
+    max_img_size, min_img_size : float
+        Limits of width and height after that.
+    pad, fill_value : int
+        How many pixels are added at each side, and their colour; also that of what turning brings in.
+    inter_method : int
+        0 (nearest), 1 (bilinear), 2 (cubic), 3 (area), 4 (Lanczos), 9 (by the sizes), 10 (at random).
+    brightness, contrast, saturation, pca_noise : float
+        Each is changed by a random share of at most so much; the noise has that deviation.
+    random_h, random_s, random_l : int
+        Hue (of 180), saturation and lightness (of 255) are changed by at most so much.
+    mirror, rand_mirror : bool
+        Whether pictures are mirrored: all, or half of them.
+    mean_r, mean_g, mean_b, mean_a, std_r, std_g, std_b, std_a, scale : float
+        A value becomes `(value - mean) * scale / std`.
+    mean_img : str
+        The file of a mean picture that is subtracted instead; it is made if it is not there.
+    max_random_contrast, max_random_illumination : float
+        A value becomes `(value - mean) * contrast + illumination` before it is scaled, with a contrast at most so far
+        from 1, and an illumination at most so far from 0.
+    data_name, label_name : str
+    verbose, device_id, ctx, aug_seq, shuffle_chunk_size, shuffle_chunk_seed, name
+        Without effect.
+
+    Returns
+    -------
+    MXDataIter
+
+    Raises
+    ------
+    ArgumentError
+        For arguments that there are not, or that lack, or are of another kind; a batch size larger than the data.
+    FileMissingError, FileAccessError
+        If a file is not there, or cannot be read.
+    FileFormatError
+        If a record or its picture is damaged, or has not `label_width` labels; also by `next`.
+    MissingDependencyError
+        If neither OpenCV nor Pillow is installed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import numpy as np
+    >>> from minpy import io, recordio
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, 'squares.rec')
+    >>> with recordio.MXRecordIO(path, 'w') as file:
+    ...     for label in range(3):
+    ...         picture = np.full((8, 8, 3), 80 * label, 'uint8')
+    ...         file.write(recordio.pack_img(recordio.IRHeader(0, label, label, 0), picture, 3, '.png'))
+    >>> batches = io.ImageRecordIter(path_imgrec=path, data_shape=(3, 6, 6), batch_size=2, scale=0.5)
+    >>> batch = batches.next()
+    >>> batch.data[0].shape, batch.data[0][:, 0, 0, 0].asnumpy().tolist(), batch.label[0].asnumpy().tolist()
+    ((2, 3, 6, 6), [0.0, 40.0], [0.0, 1.0])
+    >>> folder.cleanup()
+    """
+    return _made("ImageRecordIter", args, kwargs, "float32")
+
+
+def ImageRecordUInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Return an iterator as `ImageRecordIter` does, whose data are of uint8: `ImageRecordIter(dtype='uint8')`.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As those of `ImageRecordIter`.
+
+    Returns
+    -------
+    MXDataIter
+    """
+    return _made("ImageRecordUInt8Iter", args, kwargs, "uint8")
+
+
+def ImageRecordInt8Iter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Return an iterator as `ImageRecordIter` does, whose data are of int8: `ImageRecordIter(dtype='int8')`.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As those of `ImageRecordIter`.
+
+    Returns
+    -------
+    MXDataIter
+    """
+    return _made("ImageRecordInt8Iter", args, kwargs, "int8")
+
+
+def ImageRecordIter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Return what `ImageRecordIter` returns: the name of an older iterator.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As those of `ImageRecordIter`.
+
+    Returns
+    -------
+    MXDataIter
+    """
+    return _made("ImageRecordIter_v1", args, kwargs, "float32")
+
+
+def ImageRecordUInt8Iter_v1(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Return what `ImageRecordUInt8Iter` returns: the name of an older iterator.
+
+    Parameters
+    ----------
+    *args, **kwargs
+        As those of `ImageRecordIter`.
+
+    Returns
+    -------
+    MXDataIter
+    """
+    return _made("ImageRecordUInt8Iter_v1", args, kwargs, "uint8")

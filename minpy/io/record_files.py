@@ -1,0 +1,266 @@
+"""Records of RecordIO files by number, read by any thread; which of them are a part."""
+
+from __future__ import annotations
+
+import os
+import struct
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from minpy.core.errors import FileFormatError
+from minpy.files import access_error
+from minpy.recordio.framing import RecordSource
+
+__all__ = ["Header", "RecordFiles", "label_list"]
+
+_MAGIC = 0xCED7230A
+_LENGTH = (1 << 29) - 1
+_HEAD = struct.Struct("<II")
+_HEADER = struct.Struct("<IfQQ")
+# A record that may be longer is read in two steps: its length, then itself.
+_AT_ONCE = 1 << 20
+
+
+class Header(NamedTuple):
+    """What stands before the picture in a record."""
+
+    label: Any  # a float, or an array
+    id: int
+
+
+class RecordFiles:
+    """The records of a file, or of all files in a folder.
+
+    Parameters
+    ----------
+    function : str
+        For messages.
+    path : str
+    index : str
+        The file that says where the records are; if empty, they are looked for.
+
+    Raises
+    ------
+    FileMissingError, FileAccessError
+        If a file is not there, or cannot be read.
+    FileFormatError
+        If it is no file of records, or a damaged one, or has none.
+    """
+
+    def __init__(self, function: str, path: str, index: str = "") -> None:
+        self.function = function
+        self.paths = [path]
+        if os.path.isdir(path):
+            self.paths = [os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith(".rec")]
+        self._sources: list[RecordSource] = []
+        self._files: list[int] = []
+        self._lock = threading.Lock()
+        places = []
+        self._sizes = []
+        for number, one in enumerate(self.paths):
+            self._files.append(self._open(one))
+            self._sources.append(RecordSource(one))
+            self._sizes.append(os.fstat(self._files[-1]).st_size)
+            found = self._read_index(index) if index else self._scanned(number)
+            places += [(number, offset) for offset in found]
+        if not places:
+            raise FileFormatError(f"{function}: {path!r} has no records.")
+        self._places = numpy.array(places, "int64").reshape(-1, 2)
+        self._has_index = bool(index)
+        same = numpy.append(self._places[1:, 0] == self._places[:-1, 0], False)
+        following = numpy.append(self._places[1:, 1], 0)
+        ends = numpy.where(same, following, numpy.array(self._sizes)[self._places[:, 0]])
+        self._spans = ends - self._places[:, 1]
+
+    def _open(self, path: str) -> int:
+        try:
+            return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except OSError as error:
+            raise access_error(self.function, "read", path, error) from error
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def close(self) -> None:
+        """Close the files."""
+        for source in self._sources:
+            source.close()
+        for file in self._files:
+            os.close(file)
+        self._sources, self._files = [], []
+
+    def _pread(self, file: int, length: int, offset: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(file, length, offset)
+        with self._lock:
+            os.lseek(file, offset, os.SEEK_SET)
+            return os.read(file, length)
+
+    def _scanned(self, number: int) -> list[int]:
+        """Return where the records of a file begin."""
+        file, size = self._files[number], self._sizes[number]
+        found = []
+        offset = start = 0
+        piece = b""
+        while offset < size:
+            within = offset - start
+            if not 0 <= within <= len(piece) - 8:
+                start, within = offset, 0
+                piece = self._pread(file, 1 << 16, offset)
+            magic, word = _HEAD.unpack_from(piece, within) if len(piece) >= 8 else (0, 0)
+            length = word & _LENGTH
+            following = offset + 8 + (length + 3 & ~3)
+            if magic != _MAGIC or word >> 29 or following > size:
+                record = self._sources[number].record(offset, f"record {len(found)}")
+                assert record is not None, "the file does not end here"
+                following = record[1]
+            found.append(offset)
+            offset = following
+        return found
+
+    def _read_index(self, path: str) -> list[int]:
+        try:
+            with open(path, "rb") as file:
+                lines = file.read().split(b"\n")
+        except OSError as error:
+            raise access_error(self.function, "read", path, error) from error
+        found = []
+        for number, line in enumerate(lines, 1):
+            fields = line.split()
+            if not fields:
+                continue
+            if len(fields) != 2 or not fields[1].isdigit():
+                raise FileFormatError(
+                    f"{self.function}: {path!r}, line {number}: {line[:60]!r}; expected a key, a tab and an offset."
+                )
+            offset = int(fields[1])
+            if offset >= self._sizes[-1]:
+                raise FileFormatError(
+                    f"{self.function}: {path!r}, line {number}: offset {offset}; {self.paths[-1]!r} has "
+                    f"{self._sizes[-1]} bytes. The index belongs to another file, or the file was cut short."
+                )
+            found.append(offset)
+        return sorted(found)
+
+    def part(self, num_parts: int, part_index: int) -> numpy.ndarray:
+        """Return the numbers of the records of a part: equally many with an index, else of equally many bytes."""
+        count = len(self)
+        if num_parts == 1:
+            return numpy.arange(count)
+        if self._has_index:
+            size = -(-count // num_parts)
+            return numpy.arange(min(count, size * part_index), min(count, size * (part_index + 1)))
+        before = numpy.concatenate([[0], numpy.cumsum(self._sizes)])
+        places = self._places[:, 1] + before[self._places[:, 0]]
+        size = -(-int(before[-1]) // num_parts) + 3 & ~3
+        return numpy.flatnonzero((places >= size * part_index) & (places < size * (part_index + 1)))
+
+    def name(self, number: int) -> str:
+        """Return what a record is called in messages."""
+        file, offset = self._places[number]
+        return f"record {number} (at offset {offset}) of {self.paths[file]!r}"
+
+    def read(self, number: int) -> bytes:
+        """Return the bytes of a record.
+
+        Raises
+        ------
+        FileFormatError
+            If it is damaged.
+        """
+        where, offset = self._places[number].tolist()
+        span = int(self._spans[number])
+        file = self._files[where]
+        piece = self._pread(file, span if span <= _AT_ONCE else 8, offset)
+        if len(piece) >= 8:
+            magic, word = _HEAD.unpack_from(piece)
+            if magic == _MAGIC and word <= _LENGTH:
+                if len(piece) >= 8 + word:
+                    return piece[8 : 8 + word]
+                if span >= 8 + word:
+                    piece = self._pread(file, word, offset + 8)
+                    if len(piece) == word:
+                        return piece
+        record = self._sources[where].record(offset, f"record {number}")
+        if record is None:
+            raise FileFormatError(f"{self.function}: {self.name(number)}: the file ends there.")
+        return record[0]
+
+    def label_count(self, number: int) -> int:
+        """Return how many labels a record has, without reading the picture."""
+        where, offset = self._places[number].tolist()
+        piece = self._pread(self._files[where], 12, offset)
+        if len(piece) == 12 and _HEAD.unpack_from(piece)[0] == _MAGIC:
+            return max(int.from_bytes(piece[8:12], "little"), 1)
+        header, _ = next(self.unpacked([number]))
+        return int(numpy.size(header.label))
+
+    def unpacked(self, numbers: Sequence[int]) -> Iterator[tuple[Header, memoryview]]:
+        """Yield header and picture of records.
+
+        Raises
+        ------
+        FileFormatError
+            If one is damaged, or shorter than its header says.
+        """
+        pread, unpack_head, unpack = self._pread, _HEAD.unpack_from, _HEADER.unpack_from
+        places, spans = self._places[numbers].tolist(), self._spans[numbers].tolist()
+        for number, (where, offset), span in zip(numbers, places, spans, strict=True):
+            # Nearly every record is whole, and ends where the next one begins.
+            content = memoryview(pread(self._files[where], span, offset) if span <= _AT_ONCE else b"")
+            if len(content) >= 32 and unpack_head(content)[0] == _MAGIC and unpack_head(content)[1] <= len(content) - 8:
+                content = content[8 : 8 + unpack_head(content)[1]]
+            else:
+                content = memoryview(self.read(number))
+            if len(content) < 24:
+                raise FileFormatError(
+                    f"{self.function}: {self.name(number)} has {len(content)} bytes; the header of a picture has 24. "
+                    "Was it written by recordio.pack_img, or im2rec?"
+                )
+            count, label, identity, _ = unpack(content)
+            if not count:
+                yield Header(label, identity), content[24:]
+                continue
+            if len(content) < 24 + 4 * count:
+                raise FileFormatError(
+                    f"{self.function}: {self.name(number)} says that it has {count} labels, of 4 bytes each; behind "
+                    f"its header are {len(content) - 24} bytes."
+                )
+            labels = numpy.frombuffer(content, "<f4", count, 24).astype("float32", copy=False)
+            yield Header(labels, identity), content[24 + 4 * count :]
+
+
+def label_list(function: str, path: str) -> dict[int, numpy.ndarray]:
+    """Return the labels in a list of pictures by their ids: a line is an id, labels, and a path, with tabs between.
+
+    Raises
+    ------
+    FileMissingError, FileAccessError
+        If the file is not there, or cannot be read.
+    FileFormatError
+        If a line is of another format.
+    """
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            lines = file.read().split("\n")
+    except OSError as error:
+        raise access_error(function, "read", path, error) from error
+    found = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        fields = line.split("\t") if "\t" in line else line.split()
+        try:
+            labels = numpy.array([float(field) for field in fields[1:-1]], "float32")
+            if not labels.size:
+                raise ValueError("there is no label")
+            found[int(float(fields[0]))] = labels
+        except (ValueError, OverflowError) as error:
+            raise FileFormatError(
+                f"{function}: {path!r}, line {number}: {line[:60]!r}; expected an id, labels and a path, with tabs "
+                f"between: {error}."
+            ) from error
+    return found

@@ -1,0 +1,331 @@
+"""Iterators over numbers in text files: CSV, and LibSVM's format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentValueError, FileFormatError
+from minpy.files import access_error
+from minpy.io.mxdata_iter import Loaded, MXDataIter
+from minpy.io.parameters import REQUIRED, parsed
+from minpy.io.rounds import Place, Rounds
+
+__all__ = ["CSVIter", "LibSVMIter"]
+
+_COMMON = {
+    "batch_size": ("count", REQUIRED),
+    "round_batch": ("bool", True),
+    "prefetch_buffer": ("count", 4),
+    "ctx": ("any", "cpu"),
+    "dtype": ("dtype", None),
+    "data_name": ("str", "data"),
+    "label_name": ("str", "softmax_label"),
+    "name": ("any", None),
+}
+
+
+class _Instances:
+    """Arrays in memory, batch by batch."""
+
+    def __init__(
+        self, function: str, data: numpy.ndarray, label: numpy.ndarray, batch_size: int, round_batch: bool
+    ) -> None:
+        require_batch_size(function, batch_size, len(data), round_batch)
+        self.batch_size = batch_size
+        self._arrays = data, label
+        self._rounds = Rounds(len(data), batch_size, round_batch)
+        self.data = (batch_size, *data.shape[1:]), data.dtype.type
+        self.label = (batch_size, *label.shape[1:]), label.dtype.type
+
+    def epoch(self, place: Place) -> Generator[Loaded, None, None]:
+        previous = numpy.zeros(self.batch_size, "uint64")
+        for turn in self._rounds.epoch(place):
+            # What a last batch lacks stays as the batch before has it: `pad` says that it does not count.
+            index = numpy.concatenate([turn.instances, previous[len(turn.instances) :]]).astype("uint64")
+            data, label = (values[index.astype("int64")] for values in self._arrays)
+            yield Loaded(data, label, turn.pad, index, turn.following)
+            previous = index
+
+    def close(self) -> None:
+        """There is nothing to close."""
+
+
+def require_batch_size(function: str, batch_size: int, count: int, round_batch: bool) -> None:
+    """Raise an error unless a batch can be filled with the instances that there are."""
+    if batch_size < 1:
+        raise ArgumentValueError(f"{function}: batch_size is {batch_size}; expected an integer above 0.")
+    if round_batch and batch_size > count:
+        raise ArgumentValueError(
+            f"{function}: batch_size {batch_size} is larger than the data, which has {count} instances. Take a smaller "
+            "batch_size, or round_batch=False: then a batch may have a pad."
+        )
+
+
+def _lines(function: str, path: str) -> Iterator[tuple[str, int, int, str]]:
+    """Yield name of file, number, offset and text of the lines of a file, or of all files in a folder."""
+    paths = [path]
+    if os.path.isdir(path):
+        paths = [os.path.join(path, name) for name in sorted(os.listdir(path))]
+        paths = [one for one in paths if os.path.isfile(one)]
+    before = found = 0
+    for one in paths:
+        try:
+            with open(one, "rb") as file:
+                content = file.read()
+        except OSError as error:
+            raise access_error(function, "read", one, error) from error
+        offset = 0
+        for number, line in enumerate(content.split(b"\n"), 1):
+            text = line.decode("utf-8", "replace").strip()
+            if text:
+                found += 1
+                yield one, number, before + offset, text
+            offset += len(line) + 1
+        before += len(content)
+    if not found:
+        raise FileFormatError(f"{function}: {path!r} has no lines, and so no instances.")
+
+
+def _total(path: str) -> int:
+    """Return how many bytes a file has, or all files of a folder."""
+    if not os.path.isdir(path):
+        return os.path.getsize(path)
+    paths = (os.path.join(path, name) for name in os.listdir(path))
+    return sum(os.path.getsize(one) for one in paths if os.path.isfile(one))
+
+
+def _read_csv(function: str, path: str, shape: tuple[int, ...], what: str, dtype: Any) -> numpy.ndarray:
+    size = int(numpy.prod(shape, dtype="int64"))
+    rows = []
+    for file, number, _, text in _lines(function, path):
+        fields = text.split(",")
+        if len(fields) != size:
+            raise FileFormatError(
+                f"{function}: {file!r}, line {number} has {len(fields)} numbers; {what} {shape} takes {size}."
+            )
+        try:
+            rows.append(numpy.array(fields, "float64" if dtype.kind == "f" else dtype))
+        except (ValueError, OverflowError) as error:
+            raise FileFormatError(f"{function}: {file!r}, line {number}: {text[:60]!r}: {error}.") from error
+    return numpy.stack(rows).astype(dtype).reshape(len(rows), *shape)
+
+
+_CSV = {
+    "data_csv": ("str", REQUIRED),
+    "data_shape": ("shape", REQUIRED),
+    "label_csv": ("str", "NULL"),
+    "label_shape": ("shape", (1,)),
+    **_COMMON,
+}
+
+
+def CSVIter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Return an iterator over the lines of a CSV file: numbers, separated by commas.
+
+    Parameters
+    ----------
+    data_csv : str
+        The file, or a folder: then all files in it, by name.
+    data_shape : tuple of int
+        The shape of one instance, whose numbers are a line.
+    label_csv : str
+        The file, or folder, of the labels; without, they are 0.
+    label_shape : tuple of int
+        The shape of one label, by default (1,), of which a batch has the shape (batch_size,).
+    batch_size : int
+    round_batch : bool
+        Whether the last batch is filled up with the first instances, with which the next epoch does not begin then.
+        Else what it lacks stays as the batch before has it. `pad` says how many that are.
+    dtype : dtype
+        By default float32.
+    data_name, label_name : str
+    prefetch_buffer, ctx, name
+        Without effect.
+
+    Returns
+    -------
+    MXDataIter
+
+    Raises
+    ------
+    ArgumentError
+        For arguments that there are not, or that lack, or are of another kind; a batch size larger than the data.
+    FileMissingError, FileAccessError
+        If a file is not there, or cannot be read.
+    FileFormatError
+        If a line has other than numbers, or not as many as the shape; or there are fewer labels than instances.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from minpy import io
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, 'data.csv')
+    ...     with open(path, 'w') as file:
+    ...         _ = file.write('1,2,3\\n2,3,4\\n3,4,5\\n')
+    ...     batches = io.CSVIter(data_csv=path, data_shape=(3,), batch_size=2)
+    >>> [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in batches]
+    [([[1.0, 2.0, 3.0], [2.0, 3.0, 4.0]], 0), ([[3.0, 4.0, 5.0], [1.0, 2.0, 3.0]], 1)]
+    """
+    given = parsed("CSVIter", _CSV, args, kwargs)
+    dtype = numpy.dtype(given.dtype or "float32")
+    data = _read_csv("CSVIter", given.data_csv, given.data_shape, "data_shape", dtype)
+    shape = () if given.label_shape == (1,) else given.label_shape
+    if given.label_csv in ("", "NULL"):
+        label = numpy.zeros((len(data), *shape), dtype)
+    else:
+        label = _read_csv("CSVIter", given.label_csv, given.label_shape, "label_shape", dtype)
+        if len(label) < len(data):
+            raise FileFormatError(
+                f"CSVIter: {given.data_csv!r} has {len(data)} instances, and {given.label_csv!r} has {len(label)} "
+                "labels."
+            )
+        label = label[: len(data)].reshape(len(data), *shape)
+    source = _Instances("CSVIter", data, label, given.batch_size, given.round_batch)
+    return MXDataIter(source, given.data_name, given.label_name)
+
+
+def _read_libsvm(
+    path: str, width: int, parts: tuple[int, int], skip_labels: bool
+) -> tuple[numpy.ndarray, list[list[float]]]:
+    """Return the instances of a part of a file, dense, and the labels that stand before them."""
+    number_of_parts, part = parts
+    rows, labels = [], []
+    piece = 0
+    lines = list(_lines("LibSVMIter", path))
+    if number_of_parts > 1:
+        piece = -(-_total(path) // number_of_parts)
+        lines = [line for line in lines if piece * part <= line[2] < piece * (part + 1)]
+    for file, number, _, text in lines:
+        fields = text.partition("#")[0].split()
+        row = numpy.zeros(width, "float32")
+        if not fields:
+            continue
+        try:
+            label = [] if skip_labels else [float(field) for field in fields[0].split(",")]
+            for field in fields[1:]:
+                position, _, value = field.partition(":")
+                if position == "qid":
+                    continue
+                column = int(position)
+                if not 0 <= column < width:
+                    raise FileFormatError(
+                        f"LibSVMIter: {file!r}, line {number}: there is an index {column}; indices begin with 0, and "
+                        f"the shape has {width} columns."
+                    )
+                row[column] = float(value) if value else 1.0
+        except FileFormatError:
+            raise
+        except ValueError as error:
+            raise FileFormatError(
+                f"LibSVMIter: {file!r}, line {number}: {text[:60]!r}; expected a label, and index:value pairs: {error}."
+            ) from error
+        rows.append(row)
+        labels.append(label)
+    return numpy.stack(rows) if rows else numpy.zeros((0, width), "float32"), labels
+
+
+_LIBSVM = {
+    "data_libsvm": ("str", REQUIRED),
+    "data_shape": ("shape", REQUIRED),
+    "label_libsvm": ("str", "NULL"),
+    "label_shape": ("shape", (1,)),
+    "num_parts": ("int", 1),
+    "part_index": ("int", 0),
+    **_COMMON,
+}
+
+
+def require_part(function: str, num_parts: int, part_index: int) -> None:
+    """Raise an error unless there is a part of that number."""
+    if num_parts < 1 or not 0 <= part_index < num_parts:
+        raise ArgumentValueError(
+            f"{function}: part_index {part_index} of num_parts {num_parts}; expected a part from 0 to num_parts - 1."
+        )
+
+
+def LibSVMIter(*args: Any, **kwargs: Any) -> MXDataIter:
+    """Return an iterator over a file in LibSVM's format: a label, and `index:value` of what is not 0, a line.
+
+    Indices begin with 0. The batches are dense arrays, as there are no sparse ones.
+
+    Parameters
+    ----------
+    data_libsvm : str
+        The file, or a folder: then all files in it, by name.
+    data_shape : tuple of one int
+        How many columns an instance has.
+    label_libsvm : str
+        A file of the same format whose columns are the labels; without, what stands before the data is the label.
+    label_shape : tuple of one int
+        How many columns a label has.
+    num_parts, part_index : int
+        Only the lines that begin in that of so many parts, of equally many bytes, are read.
+    batch_size : int
+    round_batch : bool
+        True: the last batch is filled up with the first instances, with which the next epoch does not begin then.
+    dtype : dtype
+        By default float32.
+    data_name, label_name : str
+    prefetch_buffer, ctx, name
+        Without effect.
+
+    Returns
+    -------
+    MXDataIter
+
+    Raises
+    ------
+    ArgumentError
+        For arguments that there are not, or that lack, or are of another kind; a batch size larger than the data.
+    FileMissingError, FileAccessError
+        If a file is not there, or cannot be read.
+    FileFormatError
+        If a line is of another format, has an index beyond the shape, or there are fewer labels than instances.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from minpy import io
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, 'data.t')
+    ...     with open(path, 'w') as file:
+    ...         _ = file.write('1 0:0.5 2:1.5\\n-2\\n')
+    ...     batch = io.LibSVMIter(data_libsvm=path, data_shape=(3,), batch_size=2).next()
+    >>> batch.data[0].asnumpy().tolist(), batch.label[0].asnumpy().tolist()
+    ([[0.5, 0.0, 1.5], [0.0, 0.0, 0.0]], [1.0, -2.0])
+    """
+    given = parsed("LibSVMIter", _LIBSVM, args, kwargs)
+    require_part("LibSVMIter", given.num_parts, given.part_index)
+    for name in ("data_shape", "label_shape"):
+        if len(getattr(given, name)) != 1:
+            raise ArgumentValueError(f"LibSVMIter: {name} is {getattr(given, name)}; expected one number.")
+    if not given.round_batch:
+        raise ArgumentValueError("LibSVMIter: round_batch is False; only True is possible, as in MXNet.")
+    parts = given.num_parts, given.part_index
+    separate = given.label_libsvm not in ("", "NULL")
+    data, before = _read_libsvm(given.data_libsvm, given.data_shape[0], parts, separate)
+    if separate:
+        label, _ = _read_libsvm(given.label_libsvm, given.label_shape[0], (1, 0) if parts[0] == 1 else parts, True)
+        if len(label) < len(data):
+            raise FileFormatError(
+                f"LibSVMIter: {given.data_libsvm!r} has {len(data)} instances, and {given.label_libsvm!r} has "
+                f"{len(label)} labels."
+            )
+        label = label[: len(data)]
+    else:
+        width = given.label_shape[0]
+        for number, one in enumerate(before):
+            if len(one) != width:
+                raise FileFormatError(
+                    f"LibSVMIter: {given.data_libsvm!r}: instance {number} has {len(one)} labels; label_shape is "
+                    f"({width},)."
+                )
+        label = numpy.array(before, "float32").reshape((len(data),) if width == 1 else (len(data), width))
+    dtype = numpy.dtype(given.dtype or "float32")
+    source = _Instances("LibSVMIter", data.astype(dtype), label.astype(dtype), given.batch_size, True)
+    return MXDataIter(source, given.data_name, given.label_name)
