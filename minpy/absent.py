@@ -99,7 +99,7 @@ ROWS = [
     Row(
         "",
         r"_?(api|api_internal|ctypes|cy3|ffi|global_var|numpy_op_doc)|ndarray_doc|symbol_doc|numpy_op_fallback"
-        r"|numpy_op_signature|numpy_dispatch_protocol|notebook|executor_manager",
+        r"|numpy_op_signature|numpy_dispatch_protocol|executor_manager",
         "it is how MXNet's Python is made, or not for programs.",
     ),
     Row(
@@ -111,8 +111,10 @@ ROWS = [
     ),
     Row(r"base|contrib\.text\.\w+", "libinfo|vocab|base|C", _IMPORTED),
     Row(r"optimizer\.optimizer", "numpy|pickle", _IMPORTED),
+    Row(r"io\.(io|utils)", "CSRNDArray|concat|h5py|sparse_array|tile", _IMPORTED),
     Row(r"contrib\.amp\.amp", "BucketingModule|base|bfloat16|opt|symbol_contrib|trainer", _IMPORTED),
     Row(r"contrib\.amp\.loss_scaler", "ag|multi_all_finite", _IMPORTED),
+    Row(r"notebook(\.callback)?", "Bokeh_Failed_To_Import|Pandas_Failed_To_Import|bokeh|pd|datetime", _IMPORTED),
     Row("np.linalg", "fallback_linalg", "it lists functions that MXNet leaves to NumPy."),
     Row(
         "test_utils",
@@ -149,16 +151,22 @@ ROWS = [
         "kvstore.create('device').",
     ),
     Row(
-        r"gluon\.data(\.dataset)?",
-        "RecordFileDataset|recordio",
-        "it reads files of records, which are still to come with `mx.recordio`.",
+        r"gluon\.(data\.vision\.datasets|contrib\.data\.(sampler|text))",
+        "C|base|check_sha1|dataset|download|image|recordio|sampler|text",
+        _IMPORTED,
     ),
     Row(
         r"gluon\.data\.dataloader",
         r"ConnectionWrapper|DataLoaderV1|Queue|SimpleQueue|ThreadPool|fetcher_loop_v1|worker_loop_v1"
         r"|re(build|duce)_(np_)?ndarray",
-        "it is how MXNet sends batches from process to process. A DataLoader makes them where they are used.",
+        "it is how MXNet's first loader sends batches from process to process. Use DataLoader.",
     ),
+    Row(
+        r"gluon\.model_zoo\.model_store",
+        "apache_repo_url|download|replace_file|tempfile",
+        "it serves to download weights, and minpy downloads none: `get_model_file` says where they have to be.",
+    ),
+    Row(r"gluon\.model_zoo\.vision\..*", "base", _IMPORTED),
     Row(
         r"(?!(sym\.)?(np|npx|numpy|numpy_extension)\b).*",
         r"array|copy|random|cast|operator|math|json|io|sqrt|allclose",

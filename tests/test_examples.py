@@ -125,6 +125,40 @@ def test_module_digits(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["digits.png"]
 
 
+def test_finetune(tmp_path: Path) -> None:
+    result = run("finetune.py", "--quick", "--output", tmp_path / "finetune.png")
+    assert result.returncode == 0, result.stderr
+    assert "288 images to learn from, 120 to be tested on: china, flower" in result.stdout
+    assert "of 120 test images recognized" in result.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["finetune.png"]
+
+
+def test_finetune_with_a_folder_and_weights(tmp_path: Path) -> None:
+    from minpy.gluon.model_zoo import vision
+
+    generator = np.random.default_rng(0)
+    for label, name in enumerate(("dark", "light")):
+        (tmp_path / "images" / name).mkdir(parents=True)
+        for number in range(10):
+            image = generator.integers(0, 100, (40, 50, 3)) + 150 * label
+            data = mx.recordio.pack_img(mx.recordio.IRHeader(0, 0, 0, 0), image.astype(np.uint8))
+            (tmp_path / "images" / name / f"{number}.jpg").write_bytes(mx.recordio.unpack(data)[1])
+    options = ("--quick", "--folder", tmp_path / "images", "--side", "32", "--output", tmp_path / "picture.png")
+    result = run_here("finetune.py", *options, "--weights", tmp_path)
+    assert result.returncode == 2
+    assert "There are no weights of 'mobilenet0.25': neither mobilenet0.25-9f83e440.params nor mobile" in (
+        result.stderr
+    )
+    net = vision.mobilenet0_25()
+    net.initialize()
+    net(mx.nd.zeros((1, 3, 32, 32)))
+    net.save_parameters(str(tmp_path / "mobilenet0.25.params"))
+    result = run_here("finetune.py", *options, "--weights", tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "16 images to learn from, 4 to be tested on: dark, light" in result.stdout
+    assert "digits" not in result.stdout
+
+
 def idx(array: np.ndarray) -> bytes:
     """Return bytes in the format of MNIST's files."""
     return bytes([0, 0, 8, array.ndim]) + np.array(array.shape, ">i4").tobytes() + array.astype(np.uint8).tobytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -259,11 +260,14 @@ def test_a_pipeline_as_a_symbol() -> None:
 
 # -- the libraries -----------------------------------------------------------------------------------------------------
 
-BOTH = ("opencv", "pillow")
+MODULES = {"opencv": "cv2", "pillow": "PIL"}
+BOTH = [name for name, module in MODULES.items() if find_spec(module)]
+compared = pytest.mark.skipif(len(BOTH) < 2, reason="OpenCV and Pillow are compared")
 # Of what comes out of the two libraries in colours, gray, and as it is in the file.
 UNITS = {"cmyk.jpg": (1, 2, 1), "deep_colors.png": (0, 1, None)}
 
 
+@compared
 @pytest.mark.parametrize("path", sorted(PICTURES.iterdir()), ids=lambda path: path.name)
 @pytest.mark.parametrize("rotate", [False, True])
 def test_both_libraries_decode_alike(path: Path, rotate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,6 +345,7 @@ def test_other_kinds_of_files(library: str, extension: str, monkeypatch: pytest.
     np.testing.assert_allclose(found.astype(int), image, atol=9 if extension == ".webp" else 0)
 
 
+@compared
 @pytest.mark.parametrize("interp", [0, 1, 3, 4])
 @pytest.mark.parametrize("channels", [1, 3, 4])
 def test_opencv_and_numpy_resize_alike(interp: int, channels: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -353,6 +358,7 @@ def test_opencv_and_numpy_resize_alike(interp: int, channels: int, monkeypatch: 
         np.testing.assert_array_equal(*found)
 
 
+@compared
 def test_bicubic_ones_differ_by_a_unit_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     image = np.random.RandomState(0).randint(0, 256, (24, 34, 3)).astype(np.uint8)
     found = []
@@ -362,6 +368,7 @@ def test_bicubic_ones_differ_by_a_unit_at_most(monkeypatch: pytest.MonkeyPatch) 
     assert np.abs(found[0] - found[1]).max() <= 1
 
 
+@compared
 @pytest.mark.parametrize("dtype", ["uint16", "int16", "float32", "float64", "float16", "int8", "int32"])
 def test_resizing_what_is_not_of_8_bits(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     image = np.random.RandomState(0).uniform(0, 100, (24, 34, 3)).astype(dtype)

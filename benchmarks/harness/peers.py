@@ -29,7 +29,11 @@ PEERS = {
     for peer in (
         Peer("torch", ("torch==2.13.0+cpu", "numpy")),
         Peer("autograd", ("autograd==1.9.1", "numpy")),
-        Peer("mxnet", ("numpy==1.23.5", "scipy==1.10.1", "mxnet==1.9.1", "graphviz==0.8.4"), ((3, 10), (3, 11))),
+        Peer(
+            "mxnet",
+            ("numpy==1.23.5", "scipy==1.10.1", "mxnet==1.9.1", "graphviz==0.8.4", "opencv-python-headless==4.8.1.78"),
+            ((3, 10), (3, 11)),
+        ),
         Peer("jax", ("jax==0.10.2", "jaxlib==0.10.2", "numpy"), ((3, 11), (3, 99))),
     )
 }

@@ -14,9 +14,9 @@ ndarray = nd = _ndarray.contrib
 symbol = sym = _symbol.contrib
 
 # Modules that stand on what imports this one; they are imported when they are looked up.
-_LATE = ("amp",)
+_LATE = ("amp", "io", "tensorboard")
 
-__all__ = ["amp", "autograd", "nd", "ndarray", "sym", "symbol", "text"]
+__all__ = ["amp", "autograd", "io", "nd", "ndarray", "sym", "symbol", "tensorboard", "text"]
 __dir__ = listing(__all__)
 
 _refuse = missing("minpy.contrib", "module", __all__)

@@ -375,6 +375,13 @@ def _unaliased(answer: numpy.ndarray, raws: Sequence[Any]) -> numpy.ndarray:
 def meet(operator: Any, first: Any, second: Any) -> Any:
     """Return the array whose class and context the result of an operation on both gets."""
     if first.context != second.context:
+        pinned = [one.context.device_type in ("cpu_pinned", "cpu_shared") for one in (first, second)]
+        if any(pinned) and first.context.device_id == second.context.device_id:  # it is the same memory
+            if pinned[0]:
+                first = first.as_in_context(second.context)
+            else:
+                second = second.as_in_context(first.context)
+            return second if second._precedence > first._precedence else first
         raise ContextError(
             f"{operator.__name__}: its inputs are on different contexts, {first.context} and {second.context}. "
             "Move one with as_in_context()."

@@ -41,6 +41,7 @@ __all__ = [
     "ShapeError",
     "StaleGradientError",
     "UnknownShapeError",
+    "WorkerError",
 ]
 
 
@@ -127,6 +128,10 @@ class FileAccessError(MXNetError, OSError):
 
 class FileMissingError(FileAccessError, FileNotFoundError):
     """A file or folder that does not exist."""
+
+
+class WorkerError(MXNetError):
+    """A worker of a loader that has ended, hangs, or raised what cannot be raised again."""
 
 
 class FileModeError(MXNetError, AssertionError):

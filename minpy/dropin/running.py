@@ -44,6 +44,10 @@ def main(arguments: Sequence[str]) -> int:
         texts = {"help": HELP.rstrip(), "version": f"minpy {minpy.__version__} (MXNet {MXNET_VERSION})"}
         print(texts[kind] if kind in texts else about())
         return 0
+    if kind == "script" and given[0] == "model" and not _is_program("model"):
+        from minpy.inspection.command import main as tell_of_model
+
+        return tell_of_model(given[1:])
     if old_numpy:
         restored = restore()
         said = (
@@ -116,6 +120,11 @@ def _run_script(given: list[str]) -> int:
     except (SyntaxError, ValueError) as error:
         return _report(error.with_traceback(None))
     return _run(code, globals_)
+
+
+def _is_program(path: str) -> bool:
+    """Tell whether there is something to run of that name: a file, or a folder with `__main__.py`."""
+    return os.path.isfile(path) or os.path.isfile(os.path.join(path, "__main__.py"))
 
 
 def _is_archive(path: str) -> bool:

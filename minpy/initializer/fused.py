@@ -9,9 +9,9 @@ from typing import Any
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe, nearest
 from minpy.initializer.base import InitDesc, Initializer, create_initializer, register
 
-__all__ = ["FusedRNN"]
+__all__ = ["FUSED_GATES", "FusedRNN", "fused_parts"]
 
-_GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
+FUSED_GATES = {"rnn_relu": ("",), "rnn_tanh": ("",), "lstm": ("_i", "_f", "_c", "_o"), "gru": ("_r", "_z", "_o")}
 
 
 @register
@@ -61,10 +61,10 @@ class FusedRNN(Initializer):
             init = create_initializer(init)
         if not (init is None or isinstance(init, Initializer)):
             raise ArgumentError(f"FusedRNN: init must be an initializer, its JSON, or None; got {describe(init)}.")
-        if mode not in _GATES:
+        if mode not in FUSED_GATES:
             raise ArgumentValueError(
-                f"FusedRNN: there is no mode {mode!r}.{nearest(str(mode), _GATES)} There are "
-                f"{', '.join(map(repr, _GATES))}."
+                f"FusedRNN: there is no mode {mode!r}.{nearest(str(mode), FUSED_GATES)} There are "
+                f"{', '.join(map(repr, FUSED_GATES))}."
             )
         super().__init__(
             init=None if init is None else init.dumps(),
@@ -103,27 +103,40 @@ class FusedRNN(Initializer):
 
     def _parts(self, name: str, arr: Any) -> Iterator[tuple[str, tuple[int, ...]]]:
         """Yield the names and shapes of the parts, in the order in which they stand in the vector."""
-        units, directions = self._num_hidden, "lr" if self._bidirectional else "l"
-        gates = _GATES[self._mode]
-        sources = [
-            (f"{direction}{layer}_{source}", layer, source)
-            for layer in range(self._num_layers)
-            for direction in directions
-            for source in ("i2h", "h2h")
-        ]
-        per_input = len(directions) * len(gates) * units
-        above = len(directions) * units  # what a layer gets from the one below
+        units, directions = self._num_hidden, 2 if self._bidirectional else 1
+        per_input = directions * len(FUSED_GATES[self._mode]) * units
+        above = directions * units  # what a layer gets from the one below
         fixed = per_input * (self._num_layers * (units + 2) + (self._num_layers - 1) * above)
         inputs, rest = divmod(prod(arr.shape) - fixed, per_input)
         if rest or inputs < 1:
             raise ShapeError(
                 f"FusedRNN: {str(name)!r} has {prod(arr.shape)} elements; {self._num_layers} layer(s) of {self._mode} "
-                f"with {units} units in {len(directions)} direction(s) need {fixed} + {per_input} for each input."
+                f"with {units} units in {directions} direction(s) need {fixed} + {per_input} for each input."
             )
-        for source_name, layer, source in sources:
-            columns = units if source == "h2h" else above if layer else inputs
-            for gate in gates:
-                yield f"{source_name}{gate}_weight", (units, columns)
-        for source_name, _, _ in sources:
-            for gate in gates:
-                yield f"{source_name}{gate}_bias", (units,)
+        return fused_parts(self._mode, self._num_layers, units, inputs, self._bidirectional)
+
+
+def fused_parts(
+    mode: str, num_layers: int, num_hidden: int, inputs: int, bidirectional: bool
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the names and shapes of the parts of a fused vector, in the order in which they stand in it.
+
+    Examples
+    --------
+    >>> list(fused_parts('rnn_tanh', 1, 2, 3, False))
+    [('l0_i2h_weight', (2, 3)), ('l0_h2h_weight', (2, 2)), ('l0_i2h_bias', (2,)), ('l0_h2h_bias', (2,))]
+    """
+    directions = "lr" if bidirectional else "l"
+    sources = [
+        (f"{direction}{layer}_{source}", layer, source)
+        for layer in range(num_layers)
+        for direction in directions
+        for source in ("i2h", "h2h")
+    ]
+    for source_name, layer, source in sources:
+        columns = num_hidden if source == "h2h" else len(directions) * num_hidden if layer else inputs
+        for gate in FUSED_GATES[mode]:
+            yield f"{source_name}{gate}_weight", (num_hidden, columns)
+    for source_name, _, _ in sources:
+        for gate in FUSED_GATES[mode]:
+            yield f"{source_name}{gate}_bias", (num_hidden,)

@@ -2,4 +2,6 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from minpy.inspection.report import Input, Layer, Output, Report, report
+
+__all__ = ["Input", "Layer", "Output", "Report", "report"]

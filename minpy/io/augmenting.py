@@ -58,7 +58,7 @@ def shorter_edge(image: numpy.ndarray, length: int, method: int, number: float) 
     """Return an image whose shorter edge has a length."""
     height, width = image.shape[:2]
     new = (length, length * height // width) if height > width else (length * width // height, length)
-    return resize(image, *new, chosen_interpolation(method, number, (width, height), new))
+    return resize(image, new[0], new[1], chosen_interpolation(method, number, (width, height), new))
 
 
 def coloured(image: numpy.ndarray, changes: tuple[int, int, int]) -> numpy.ndarray:
@@ -88,11 +88,10 @@ class Augmenter:
         The iterator's arguments.
     """
 
-    numbers = NUMBERS
-
     def __init__(self, function: str, given: SimpleNamespace) -> None:
         require_interpolation(function, given.inter_method)
         self.function, self.given = function, given
+        self.numbers = NUMBERS if given.random_resized_crop else CROPS
         _, self.height, self.width = given.data_shape
         self.turned = (
             given.max_rotate_angle > 0
@@ -121,7 +120,8 @@ class Augmenter:
     def _fitted(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
         """Return an image in the target's size."""
         size, target = (image.shape[1], image.shape[0]), (self.width, self.height)
-        return resize(image, *target, chosen_interpolation(self.given.inter_method, u[INTERPOLATION], size, target))
+        method = chosen_interpolation(self.given.inter_method, u[INTERPOLATION], size, target)
+        return resize(image, self.width, self.height, method)
 
     def _ratio(self, number: float) -> float:
         given = self.given
@@ -237,9 +237,9 @@ class Augmenter:
             hue, light, saturation = (int(part * width) for part, width in zip(pairs, widths, strict=True))
             image = coloured(image, (hue, light, saturation))
         if given.pca_noise > 0 and not is_gray:
-            pairs = numpy.array(u[NOISE : NOISE + 6])
+            drawn = numpy.array(u[NOISE : NOISE + 6])
             # Normally distributed: Box and Muller, A Note on the Generation of Random Normal Deviates, 1958.
-            normal = numpy.sqrt(-2 * numpy.log1p(-pairs[:3])) * numpy.cos(2 * math.pi * pairs[3:])
+            normal = numpy.sqrt(-2 * numpy.log1p(-drawn[:3])) * numpy.cos(2 * math.pi * drawn[3:])
             noise = _COMPONENTS @ (normal * given.pca_noise * _DEVIATIONS)
             image = image.copy()
             image[..., :3] = numpy.rint(image[..., :3] + noise).clip(0, 255)

@@ -22,7 +22,7 @@ class Loaded(NamedTuple):
     data: numpy.ndarray
     label: numpy.ndarray
     pad: int
-    index: numpy.ndarray
+    instances: numpy.ndarray
     following: Place
 
 
@@ -183,7 +183,7 @@ class MXDataIter(DataIter):
         MXNetError
             If there is none.
         """
-        return self._current().index
+        return self._current().instances
 
     def getpad(self) -> int:
         """Return how many instances at the end of the current batch fill it up.

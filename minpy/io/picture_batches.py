@@ -147,11 +147,8 @@ class PictureBatches:
         self._group = max(-(-self.batch_size // (2 * self._threads)), min(self.batch_size, _PIXELS // pixels), 1)
 
     def close(self) -> None:
-        """Stop the threads; the files are closed when the last of them is done."""
-        pool = vars(self).get("_pool")
-        if pool is not None:
-            pool.shutdown(wait=True, cancel_futures=True)
-        self.records.close()
+        """Stop the threads. The files are closed when the last of them is done, as nobody refers to them then."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _shuffled(self, number: int) -> numpy.ndarray:
         return numpy.random.Generator(numpy.random.PCG64([self._seed, _ORDERS, number])).permutation(len(self._numbers))

@@ -20,6 +20,7 @@ _MAGIC = 0xCED7230A
 _LENGTH = (1 << 29) - 1
 _HEAD = struct.Struct("<II")
 _HEADER = struct.Struct("<IfQQ")
+_RECORD = struct.Struct("<IIIfQQ")  # both
 # A record that may be longer is read in two steps: its length, then itself.
 _AT_ONCE = 1 << 20
 
@@ -55,14 +56,12 @@ class RecordFiles:
         self.paths = [path]
         if os.path.isdir(path):
             self.paths = [os.path.join(path, name) for name in sorted(os.listdir(path)) if name.endswith(".rec")]
-        self._sources: list[RecordSource] = []
         self._files: list[int] = []
         self._lock = threading.Lock()
         places = []
         self._sizes = []
         for number, one in enumerate(self.paths):
             self._files.append(self._open(one))
-            self._sources.append(RecordSource(one))
             self._sizes.append(os.fstat(self._files[-1]).st_size)
             found = self._read_index(index) if index else self._scanned(number)
             places += [(number, offset) for offset in found]
@@ -84,13 +83,17 @@ class RecordFiles:
     def __len__(self) -> int:
         return len(self._places)
 
-    def close(self) -> None:
-        """Close the files."""
-        for source in self._sources:
-            source.close()
-        for file in self._files:
+    def __del__(self) -> None:
+        for file in vars(self).get("_files", ()):
             os.close(file)
-        self._sources, self._files = [], []
+
+    def _in_parts(self, where: int, offset: int, number: int) -> tuple[bytes, int] | None:
+        """Return a record that is in parts and where the next is, or raise the error that says what is wrong."""
+        source = RecordSource(self.paths[where])
+        try:
+            return source.record(offset, f"record {number}")
+        finally:
+            source.close()
 
     def _pread(self, file: int, length: int, offset: int) -> bytes:
         if hasattr(os, "pread"):
@@ -102,7 +105,7 @@ class RecordFiles:
     def _scanned(self, number: int) -> list[int]:
         """Return where the records of a file begin."""
         file, size = self._files[number], self._sizes[number]
-        found = []
+        found: list[int] = []
         offset = start = 0
         piece = b""
         while offset < size:
@@ -114,7 +117,7 @@ class RecordFiles:
             length = word & _LENGTH
             following = offset + 8 + (length + 3 & ~3)
             if magic != _MAGIC or word >> 29 or following > size:
-                record = self._sources[number].record(offset, f"record {len(found)}")
+                record = self._in_parts(number, offset, len(found))
                 assert record is not None, "the file does not end here"
                 following = record[1]
             found.append(offset)
@@ -184,7 +187,7 @@ class RecordFiles:
                     piece = self._pread(file, word, offset + 8)
                     if len(piece) == word:
                         return piece
-        record = self._sources[where].record(offset, f"record {number}")
+        record = self._in_parts(where, offset, number)
         if record is None:
             raise FileFormatError(f"{self.function}: {self.name(number)}: the file ends there.")
         return record[0]
@@ -206,21 +209,23 @@ class RecordFiles:
         FileFormatError
             If one is damaged, or shorter than its header says.
         """
-        pread, unpack_head, unpack = self._pread, _HEAD.unpack_from, _HEADER.unpack_from
+        pread, unpack, files = self._pread, _RECORD.unpack_from, self._files
         places, spans = self._places[numbers].tolist(), self._spans[numbers].tolist()
         for number, (where, offset), span in zip(numbers, places, spans, strict=True):
             # Nearly every record is whole, and ends where the next one begins.
-            content = memoryview(pread(self._files[where], span, offset) if span <= _AT_ONCE else b"")
-            if len(content) >= 32 and unpack_head(content)[0] == _MAGIC and unpack_head(content)[1] <= len(content) - 8:
-                content = content[8 : 8 + unpack_head(content)[1]]
-            else:
-                content = memoryview(self.read(number))
+            piece = pread(files[where], span, offset) if span <= _AT_ONCE else b""
+            if len(piece) >= 32:
+                magic, word, count, label, identity, _ = unpack(piece)
+                if magic == _MAGIC and not count and 24 <= word <= len(piece) - 8:
+                    yield Header(label, identity), memoryview(piece)[32 : 8 + word]
+                    continue
+            content = memoryview(self.read(number))
             if len(content) < 24:
                 raise FileFormatError(
                     f"{self.function}: {self.name(number)} has {len(content)} bytes; the header of a picture has 24. "
                     "Was it written by recordio.pack_img, or im2rec?"
                 )
-            count, label, identity, _ = unpack(content)
+            count, label, identity, _ = _HEADER.unpack_from(content)
             if not count:
                 yield Header(label, identity), content[24:]
                 continue

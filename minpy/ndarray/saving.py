@@ -1,5 +1,7 @@
 """`save`, `load` and `load_frombuffer`: NDArrays in MXNet's binary files (`.params`, `.nd`), bit for bit.
 
+`heads` tells names, shapes and dtypes without reading the values.
+
 A file is little-endian throughout:
 
     file     uint64 0x112, uint64 reserved, uint64 n, n arrays, uint64 m, m names (m is 0 or n)
@@ -20,8 +22,8 @@ import math
 import os
 import stat
 import struct
-from collections.abc import Iterator, Sequence
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import numpy
 
@@ -38,7 +40,9 @@ from minpy.ndarray import filling
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.dtypes import DTYPE_NUMBERS, DTYPES
 
-__all__ = ["array_content", "load", "load_frombuffer", "save"]
+__all__ = ["ArrayHead", "array_content", "heads", "load", "load_frombuffer", "save"]
+
+Item = TypeVar("Item")
 
 _FILE_MAGIC = 0x112
 _VERSION_1, _VERSION_2, _VERSION_3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
@@ -261,6 +265,44 @@ def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict
     return _read(_Reader(stream, size, f"nd.load_frombuffer: the buffer of {size} bytes"))
 
 
+class ArrayHead(NamedTuple):
+    """What a file says of an array before its values."""
+
+    shape: tuple[int, ...]
+    dtype: numpy.dtype[Any]  # of the array that `load` makes of it
+    stored: int  # bytes of the values in the file
+
+
+def heads(stream: BinaryIO, size: int, source: str) -> list[ArrayHead] | dict[str, ArrayHead]:
+    """Return what a file says of its arrays, without reading their values.
+
+    Parameters
+    ----------
+    stream : file open for reading bytes, which can seek
+    size : int
+        How many bytes it has.
+    source : str
+        What is read, for messages.
+
+    Raises
+    ------
+    FileFormatError
+        If it is damaged, of another format, or contains sparse arrays.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from minpy import nd
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, 'net.params')
+    ...     nd.save(path, {'weight': nd.ones((2, 3))})
+    ...     with open(path, 'rb') as file:
+    ...         heads(file, os.path.getsize(path), path)
+    {'weight': ArrayHead(shape=(2, 3), dtype=dtype('float32'), stored=24)}
+    """
+    return _walk(_Reader(stream, size, source), _pass_over)
+
+
 class _Reader:
     """A stream of known size, read to its end at most; its errors say where.
 
@@ -320,6 +362,12 @@ class _Reader:
             problem = f"{short.what}: {short.data.nbytes} bytes are needed, and the file shrank while it was read"
             raise self.error(problem, offset=short.offset)
 
+    def skip(self, count: int, what: str) -> None:
+        """Pass over the next `count` bytes."""
+        self.require(count, what)
+        self.stream.seek(count, io.SEEK_CUR)
+        self.offset += count
+
     def numbers(self, layout: str, what: str) -> tuple[int, ...]:
         """Return the next little-endian integers; `layout` is in the notation of `struct`."""
         layout = f"<{layout}"
@@ -337,12 +385,17 @@ class _Reader:
 
 
 def _read(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
+    return _walk(reader, lambda reader, what: new_array(NDArray, _read_array(reader, what)))
+
+
+def _walk(reader: _Reader, read: Callable[[_Reader, str], Item]) -> list[Item] | dict[str, Item]:
+    """Go through a file; `read` makes something of each array."""
     beginning = reader.take(min(8, reader.size), "the magic number")
     if beginning != struct.pack("<Q", _FILE_MAGIC):
         raise _wrong_magic(reader, beginning)
     reader.numbers("Q", "the reserved field")
     count = reader.count(20, "arrays")
-    arrays = [new_array(NDArray, _read_array(reader, f"array {position} of {count}")) for position in range(count)]
+    arrays = [read(reader, f"array {position} of {count}") for position in range(count)]
     start = reader.offset
     named = reader.count(8, "names")
     if named not in (0, count):
@@ -365,7 +418,15 @@ def _wrong_magic(reader: _Reader, beginning: bytes) -> FileFormatError:
     )
 
 
-def _read_array(reader: _Reader, what: str) -> numpy.ndarray:
+def _pass_over(reader: _Reader, what: str) -> ArrayHead:
+    shape, dtype, is_bfloat16 = _read_head(reader, what)
+    count = math.prod(shape) * dtype.itemsize
+    reader.skip(count, f"the values of {what}, {dtype.name} {shape}")
+    return ArrayHead(shape, numpy.dtype("float32") if is_bfloat16 else dtype.newbyteorder("="), count)
+
+
+def _read_head(reader: _Reader, what: str) -> tuple[tuple[int, ...], numpy.dtype[Any], bool]:
+    """Read what stands before the values; return (shape, dtype in the file, whether it stands for bfloat16)."""
     shape = _read_shape(reader, what)
     reader.numbers("ii", f"the device of {what}")
     start = reader.offset
@@ -373,8 +434,12 @@ def _read_array(reader: _Reader, what: str) -> numpy.ndarray:
     if number not in DTYPES and number != _BFLOAT16:
         known = ", ".join(f"{number} ({dtype.name})" for number, dtype in DTYPES.items())
         raise reader.error(f"the dtype of {what} is {number}, expected one of {known}", offset=start)
-    dtype = DTYPES.get(number, numpy.dtype("<u2"))
-    name = "bfloat16" if number == _BFLOAT16 else dtype.name
+    return shape, DTYPES.get(number, numpy.dtype("<u2")), number == _BFLOAT16
+
+
+def _read_array(reader: _Reader, what: str) -> numpy.ndarray:
+    shape, dtype, is_bfloat16 = _read_head(reader, what)
+    name = "bfloat16" if is_bfloat16 else dtype.name
     values = f"the values of {what}, {name} {shape}"
     reader.require(math.prod(shape) * dtype.itemsize, values)
     try:
@@ -383,9 +448,9 @@ def _read_array(reader: _Reader, what: str) -> numpy.ndarray:
         raise reader.error(f"{what} is {name} {shape}, which NumPy cannot hold: {error}") from None
     if data.size:
         reader.fill(data, values)
-    if number == _BFLOAT16 or dtype.kind == "b" or not dtype.isnative:
+    if is_bfloat16 or dtype.kind == "b" or not dtype.isnative:
         reader.finish()  # what follows needs the values
-    if number == _BFLOAT16:
+    if is_bfloat16:
         wide = data.astype(numpy.uint32)
         wide <<= 16
         return wide.view(numpy.float32).copy()

@@ -31,7 +31,8 @@ def opencv() -> ModuleType | None:
         import cv2
     except ImportError:
         return None
-    return cv2  # type: ignore[no-any-return]
+    module: ModuleType = cv2
+    return module
 
 
 def pillow() -> ModuleType | None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from minpy.core.errors import ArgumentError, DTypeError
 
-__all__ = ["matrix", "require_interpolation", "resized", "taps"]
+__all__ = ["CUBIC", "matrix", "require_interpolation", "resized", "taps"]
 
 NEAREST, LINEAR, CUBIC, AREA, LANCZOS, LINEAR_EXACT = range(6)
 # Bits behind the point of the weights of uint8 images.

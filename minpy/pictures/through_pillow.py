@@ -75,7 +75,7 @@ def encoded(pillow: Any, image: np.ndarray, kind: str, quality: int, to_rgb: boo
         image = _turned(image)
     picture = pillow.fromarray(np.ascontiguousarray(image[..., 0] if image.shape[2] == 1 else image))
     file = io.BytesIO()
-    options = {
+    options: dict[str, dict[str, Any]] = {
         "JPEG": {"quality": quality, "subsampling": "4:2:0"},
         "PNG": {"compress_level": quality},
         "WEBP": {"quality": quality},

@@ -21,7 +21,7 @@ _LENGTH_BITS = 29
 _LONGEST = (1 << _LENGTH_BITS) - 1
 # What the upper bits of the second word say of a part.
 _WHOLE, _FIRST, _MIDDLE, _LAST = range(4)
-# How much is read at once where records are read one after the other, and where they are not.
+# How much is read at once where records are read one after the other, and where one is read whose length is not known.
 _AHEAD, _ASIDE = 1 << 20, 1 << 15
 
 
@@ -84,7 +84,7 @@ class RecordSource:
         """Return how many bytes the file has now."""
         return os.fstat(self._file.fileno()).st_size
 
-    def record(self, offset: int, named: str) -> tuple[bytes, int] | None:
+    def record(self, offset: int, named: str, expected: int = _ASIDE) -> tuple[bytes, int] | None:
         """Return the record that begins at an offset, and where the next one does; None at the end of the file.
 
         Parameters
@@ -92,13 +92,15 @@ class RecordSource:
         offset : int
         named : str
             Which record that is, for messages.
+        expected : int
+            How many bytes it probably has in the file: as many are read at once.
 
         Raises
         ------
         FileFormatError
             If there is no record, or a part of one.
         """
-        kind, part, following = self._part(offset, named, offset)
+        kind, part, following = self._part(offset, named, offset, expected)
         if kind == _WHOLE:
             return part, following
         if kind < 0:
@@ -108,7 +110,7 @@ class RecordSource:
         parts = [part]
         while kind != _LAST:
             place = following
-            kind, part, following = self._part(place, named, offset)
+            kind, part, following = self._part(place, named, offset, _ASIDE)
             if kind < 0:
                 raise self._damage(named, offset, f"the file ends at {place}, before the record's last part")
             if kind not in (_MIDDLE, _LAST):
@@ -116,12 +118,12 @@ class RecordSource:
             parts.append(part)
         return _MAGIC.join(parts), following
 
-    def _part(self, place: int, named: str, offset: int) -> tuple[int, bytes, int]:
+    def _part(self, place: int, named: str, offset: int, expected: int) -> tuple[int, bytes, int]:
         """Return the kind of the part at `place`, its bytes, and where the next one is; the kind is -1 at the end."""
         start, piece = self._piece
         within = place - start
         if not 0 <= within <= len(piece) - 8:
-            start, piece = self._fetched(place, 8)
+            start, piece = self._fetched(place, 8, expected)
             within = 0
             if len(piece) < 8:
                 if not piece:
@@ -139,18 +141,18 @@ class RecordSource:
                 raise self._damage(
                     named, offset, f"its part at {place} has {length} bytes, and the file ends after {size - place - 8}"
                 )
-            start, piece = self._fetched(place, 8 + length)
+            start, piece = self._fetched(place, 8 + length, 0)
             within, end = 0, 8 + length
             if end > len(piece):
                 raise self._damage(named, offset, "the file became shorter while it was read")
         return word >> _LENGTH_BITS, piece[within + 8 : end], following
 
-    def _fetched(self, place: int, length: int) -> tuple[int, bytes]:
+    def _fetched(self, place: int, length: int, expected: int) -> tuple[int, bytes]:
         """Return a piece of the file that begins at a place and has at least so many bytes, unless the file ends."""
         start, piece = self._piece
         ahead = start <= place <= start + len(piece)
         try:
-            piece = self._read(place, max(length, _AHEAD if ahead else _ASIDE))
+            piece = self._read(place, max(length, _AHEAD if ahead else min(expected, _AHEAD)))
         except OSError as error:
             raise access_error("MXRecordIO", "read", self.path, error) from error
         self._piece = place, piece

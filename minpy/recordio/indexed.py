@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,9 @@ from minpy.files import WholeFile, access_error, checked_path
 from minpy.recordio.records import MXRecordIO
 
 __all__ = ["MXIndexedRecordIO"]
+
+# How much is read at once of the last record, whose length no index tells.
+_LAST = 1 << 15
 
 
 class MXIndexedRecordIO(MXRecordIO):
@@ -57,6 +61,8 @@ class MXIndexedRecordIO(MXRecordIO):
     """
 
     _index_writer: WholeFile | None = None
+    # The offsets of all records, ascending, once one is read by its key.
+    _offsets: list[int] | None = None
 
     def __init__(self, idx_path: Any, uri: Any, flag: str, key_type: Callable[[str], Any] = int) -> None:
         self.idx_path = checked_path(type(self).__name__, idx_path)
@@ -85,6 +91,7 @@ class MXIndexedRecordIO(MXRecordIO):
         super().open()
         self.idx = {}
         self.keys = []
+        self._offsets = None
         try:
             if self.writable:
                 self._index_writer = WholeFile(self.idx_path)
@@ -161,6 +168,7 @@ class MXIndexedRecordIO(MXRecordIO):
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         state.pop("_index_writer", None)
+        state.pop("_offsets", None)
         return state
 
     def seek(self, idx: Any) -> None:
@@ -202,6 +210,14 @@ class MXIndexedRecordIO(MXRecordIO):
                 f"{type(self).__name__}: {self.idx_path!r} has no record with the key {describe(key)}; it has "
                 f"{len(self.idx)}" + (f", from {self.keys[0]!r} to {self.keys[-1]!r}." if self.keys else ".")
             ) from None
+
+    def _room(self, offset: int) -> int:
+        """Return how many bytes there are up to the next record of the index."""
+        offsets = self._offsets
+        if offsets is None:
+            offsets = self._offsets = sorted(self.idx.values())
+        place = bisect_right(offsets, offset)
+        return offsets[place] - offset if place < len(offsets) else _LAST
 
     def tell(self) -> int:
         """Return the offset at which the next record is written, or read.
@@ -255,7 +271,7 @@ class MXIndexedRecordIO(MXRecordIO):
         if source is None:
             raise self._unusable("read", "r")
         offset = self._place(idx)
-        found = source.record(offset, f"the record with key {idx!r}")
+        found = source.record(offset, f"the record with key {idx!r}", self._room(offset))
         if found is None:
             size = source.size()
             raise FileFormatError(

@@ -62,6 +62,7 @@ def pack(header: Any, s: bytes) -> bytes:
         raise ArgumentError(f"recordio.pack: s must be bytes, got {describe(s)}.")
     label = header.label
     labels = b""
+    one: Any
     if isinstance(label, numbers.Number):
         flag, one = 0, label
     else:

@@ -889,6 +889,75 @@ TRAINERS = [
     ),
 ]
 
+RECURRENT_CELLS = [
+    Difference(
+        "`rnn.rnn_unroll` fails: it passes `input_prefix` on to `unroll`, which has none.",
+        "It unrolls the cell; without inputs they are `{input_prefix}t0_data`, ...",
+        "It could not be called at all.",
+        "rnn_cells_rnn_unroll",
+    ),
+    Difference(
+        "`rnn.encode_sentences` with `unknown_token` gives that a new number at each unknown word, also one that other "
+        "words have.",
+        "It has one number: that in `vocab`, or a new one.",
+        "One token under many numbers, of which some are other words'.",
+        "rnn_cells_encoded_unknown",
+    ),
+]
+
+ITERATORS = [
+    Difference(
+        "`NDArrayIter` with `layout='TNC'` takes the length of the first axis for the number of instances; a label "
+        "with fewer axes is an error.",
+        "The N counts the instances; arrays with fewer axes have them along the first.",
+        "Most instances were left out.",
+        "io_array_layout_tnc io_array_layout_other_count",
+    ),
+    Difference(
+        "A `batch_size` larger than the data gives epochs without a batch, or crashes in a later epoch.",
+        "An error that names both numbers, but where the handle is 'pad', or `round_batch` is False.",
+        "Training on no data goes unnoticed.",
+        "io_array_larger_discarded io_array_larger_rolled_over io_file_csv_larger",
+    ),
+    Difference(
+        "`NDArrayIter` takes arrays of different lengths, and gives batches of different lengths.",
+        "An error that names the arrays and their lengths.",
+        "Labels that belong to other instances.",
+        "io_array_lengths_differ",
+    ),
+    Difference(
+        "An unknown `last_batch_handle` counts as 'roll_over' or 'discard'.",
+        "An error.",
+        "'pads' is a slip.",
+        "io_array_unknown_handle",
+    ),
+    Difference(
+        "`ImageRecordIter` gives 0 as the ids of all pictures; with `round_batch=False` the last batch has pad 0, and "
+        "what was in memory.",
+        "The ids of the records; the pad, and zeros.",
+        "Nobody could leave out what does not count.",
+        "io_picture_ids io_picture_not_rounded",
+    ),
+    Difference(
+        "`LibSVMIter` gives sparse arrays.",
+        "Dense ones.",
+        "There are no sparse arrays.",
+        "io_file_svm_stype",
+    ),
+    Difference(
+        "`reset()` amid an epoch of an iterator over files goes on behind the batches read ahead.",
+        "The next epoch begins with the first instance.",
+        "Each run would be another one.",
+        "",
+    ),
+    Difference(
+        "Iterators over files ignore arguments that there are not.",
+        "An error, with the nearest name.",
+        "`rand_mirrored=True` did nothing.",
+        "io_picture_unknown_argument",
+    ),
+]
+
 # All of the above, in this order.
 LAYERS = [
     Difference(
@@ -1008,6 +1077,34 @@ RECORDS = [
         "An error, which names the record.",
         "None fails later, in some other place.",
         "recordio_unpack_img_no_picture",
+    ),
+]
+
+DATA = [
+    Difference(
+        "`IntervalSampler` with `rollover=False` says that it has as many indices as with it.",
+        "Its length is the number of indices that it yields.",
+        "Progress bars and schedules ask for it.",
+        "dataset_intervals",
+    ),
+    Difference(
+        "A `DataLoader`'s workers all begin with the states of `numpy.random` and `mx.random` as they are when it is "
+        "made: they draw the same numbers.",
+        "Generators are seeded for each batch, with what follows from their states, the epoch and the batch.",
+        "Augmentations that repeat from worker to worker spoil training; so they repeat only from run to run.",
+        "loader_drawn",
+    ),
+    Difference(
+        "Batches of workers are on `cpu_shared(0)`, which a hybridized network with parameters on `cpu(0)` refuses.",
+        "They are on `cpu(0)`, in memory that the worker shares.",
+        "It is the memory that networks use; nothing is copied.",
+        "loader_context",
+    ),
+    Difference(
+        "After an exception in a worker a `DataLoader` cannot be used any more ('Pool not running').",
+        "The next epoch goes on with the workers that there are; those that have ended are started anew.",
+        "In a notebook one goes on.",
+        "loader_epoch_after_error",
     ),
 ]
 

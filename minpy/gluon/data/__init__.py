@@ -2,7 +2,7 @@
 
 from minpy.gluon.data import batchify, dataloader, dataset, sampler, vision
 from minpy.gluon.data.dataloader import DataLoader
-from minpy.gluon.data.dataset import ArrayDataset, Dataset, SimpleDataset
+from minpy.gluon.data.dataset import ArrayDataset, Dataset, RecordFileDataset, SimpleDataset
 from minpy.gluon.data.sampler import (
     BatchSampler,
     FilterSampler,
@@ -21,6 +21,7 @@ __all__ = [
     "FilterSampler",
     "IntervalSampler",
     "RandomSampler",
+    "RecordFileDataset",
     "Sampler",
     "SequentialSampler",
     "SimpleDataset",

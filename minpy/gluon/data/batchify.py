@@ -9,11 +9,12 @@ import numpy
 
 from minpy import ndarray as nd
 from minpy import numpy as np
+from minpy.context import Context, cpu_shared
 from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe
 from minpy.core.switches import is_np_array
 from minpy.namespaces import listing, missing
 
-__all__ = ["Append", "AsList", "Group", "Pad", "Stack"]
+__all__ = ["Append", "AsList", "Group", "Pad", "Stack"]  # MXNet has the default functions in `dataloader`
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.data.batchify", "name", __all__)
 
@@ -209,3 +210,63 @@ class Group:
                     f"{describe(item)} at position {position}."
                 )
         return tuple(fn([item[entry] for item in data]) for entry, fn in enumerate(self._fn))
+
+
+# -- the functions of loaders that are given none ----------------------------------------------------------------------
+
+
+def default_batchify_fn(data: Sequence[Any]) -> Any:
+    """Return a batch of items: stacked, and each entry by itself if items are tuples.
+
+    Parameters
+    ----------
+    data : list of NDArray, numbers or tuples
+
+    Returns
+    -------
+    NDArray or list of NDArray
+        Of the items' dtypes.
+
+    Raises
+    ------
+    ShapeError
+        If arrays have different shapes.
+    DTypeError
+        If items make no array of numbers.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> from minpy.gluon.data.dataloader import default_batchify_fn
+    >>> images, labels = default_batchify_fn([(nd.ones((2, 2)), 0), (nd.zeros((2, 2)), 1)])
+    >>> images.shape, labels.asnumpy()
+    ((2, 2, 2), array([0, 1]))
+    """
+    if not len(data):
+        raise ArgumentError("default_batchify_fn: a batch needs one item or more, got none.")
+    if isinstance(data[0], tuple):
+        return [default_batchify_fn(entries) for entries in zip(*data, strict=True)]
+    return stacked(data)
+
+
+def default_mp_batchify_fn(data: Sequence[Any]) -> Any:
+    """Return a batch as `default_batchify_fn` does, on the context `cpu_shared(0)`, as MXNet's workers do.
+
+    Parameters
+    ----------
+    data : list of NDArray, numbers or tuples
+
+    Returns
+    -------
+    NDArray or list of NDArray
+    """
+    return as_in_context(default_batchify_fn(data), cpu_shared(0))
+
+
+def as_in_context(data: Any, ctx: Context) -> Any:
+    """Bring arrays, also inside lists and tuples, to a context."""
+    if isinstance(data, nd.NDArray):
+        return data.as_in_context(ctx)
+    if isinstance(data, (list, tuple)):
+        return [as_in_context(one, ctx) for one in data]
+    return data

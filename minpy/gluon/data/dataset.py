@@ -9,11 +9,12 @@ from typing import Any
 import numpy
 
 from minpy import ndarray as nd
-from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
+from minpy import recordio
+from minpy.core.errors import ArgumentError, ArgumentValueError, OutOfRangeError, ShapeError, describe
 from minpy.gluon.data.sampler import FilterSampler, Sampler, SequentialSampler
 from minpy.namespaces import listing, missing
 
-__all__ = ["ArrayDataset", "Dataset", "SimpleDataset"]
+__all__ = ["ArrayDataset", "Dataset", "RecordFileDataset", "SimpleDataset"]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.data.dataset", "name", __all__)
 
@@ -259,6 +260,52 @@ class ArrayDataset(Dataset):
         return found
 
 
+class RecordFileDataset(Dataset):
+    """The records of a RecordIO file, as bytes, in the order of its index.
+
+    Workers and threads read from one file: it has no position that they would share.
+
+    Parameters
+    ----------
+    filename : str
+        The `.rec` file; its index is the `.idx` file of the same name.
+
+    Raises
+    ------
+    FileMissingError
+        If there is no such file, or no index.
+    OutOfRangeError
+        By `dataset[index]`, if there is no such record.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import minpy as mx
+    >>> path = tempfile.mkdtemp() + '/words'
+    >>> with mx.recordio.MXIndexedRecordIO(path + '.idx', path + '.rec', 'w') as writer:
+    ...     writer.write_idx(0, b'one')
+    >>> mx.gluon.data.RecordFileDataset(path + '.rec')[0]
+    b'one'
+    """
+
+    def __init__(self, filename: Any) -> None:
+        self.filename = os.fspath(filename)
+        self.idx_file = os.path.splitext(self.filename)[0] + ".idx"
+        self._record: Any = recordio.MXIndexedRecordIO(self.idx_file, self.filename, "r")
+
+    def __getitem__(self, idx: Any) -> Any:
+        try:
+            key = self._record.keys[idx]
+        except IndexError:
+            raise OutOfRangeError(
+                f"RecordFileDataset: there is no record {idx} in {self.filename!r}, whose index has {len(self)}."
+            ) from None
+        return self._record.read_idx(key)
+
+    def __len__(self) -> int:
+        return len(self._record.keys)
+
+
 class _LazyTransformDataset(Dataset):
     """What a function makes of items when they are asked for."""
 
@@ -310,12 +357,15 @@ class _FilteredDataset(_SampledDataset):
 class _DownloadedDataset(Dataset):
     """The base of datasets that are fetched: `_get_data` reads `_data` and `_label` from the folder `_root`."""
 
+    _makes_root = True  # as for libraries that download into it
+
     def __init__(self, root: str | os.PathLike[str], transform: Callable[..., Any] | None) -> None:
         self._transform = transform
         self._data: Any = None
         self._label: Any = None
         self._root = os.path.expanduser(root)
-        os.makedirs(self._root, exist_ok=True)
+        if self._makes_root:
+            os.makedirs(self._root, exist_ok=True)
         self._get_data()
 
     def __getitem__(self, idx: Any) -> Any:

@@ -443,6 +443,8 @@ class Parameter:
             for array in arr_list:
                 if array.context == ctx:
                     return array
+            if ctx.device_type in ("cpu_pinned", "cpu_shared"):  # batches of loaders: the same memory
+                return self._check_and_get(arr_list, cpu(ctx.device_id))
             raise ContextError(
                 f"Parameter {self.name!r} is not on {ctx}: it was initialized on "
                 f"{', '.join(str(array.context) for array in arr_list)}. Call reset_ctx, or initialize it there."

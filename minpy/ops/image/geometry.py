@@ -64,7 +64,22 @@ def to_tensor(data: np.ndarray) -> np.ndarray:
     array([0. , 0.2, 1. ], dtype=float32)
     """
     require_image("to_tensor", data.shape)
+    return _tensor(data)
+
+
+def _tensor(data: Any) -> Any:
     return (np.moveaxis(data, -1, -3) / np.float32(255)).astype(np.float32)
+
+
+@to_tensor.def_kernel
+def _to_tensor_in_place(data: np.ndarray) -> np.ndarray:
+    """Return tensors of bytes, divided where they lie in their new order."""
+    require_image("to_tensor", data.shape)
+    if data.dtype != np.uint8:
+        return _tensor(data)
+    tensor = data.transpose((2, 0, 1) if data.ndim == 3 else (0, 3, 1, 2)).astype(np.float32, order="C")
+    tensor /= np.float32(255)
+    return tensor
 
 
 to_tensor.def_grad(lambda ans, data: lambda g: (np.moveaxis(g, -3, -1) / 255).astype(data.dtype))
@@ -117,9 +132,29 @@ def normalize(data: np.ndarray, *, mean: tuple[float, ...] = _NO_MEAN, std: tupl
     array([2., 0.], dtype=float32)
     """
     require_image("normalize", data.shape, layout="channels, height, width")
+    return _normalized(data, mean, std)
+
+
+def _normalized(data: Any, mean: Any, std: Any) -> Any:
     mean_of = _by_channel("mean", mean, _NO_MEAN, data)
     normal = (data - mean_of) / _by_channel("std", std, _NO_STD, data)
     return normal.astype(data.dtype) if data.dtype.kind == "f" else normal.astype(np.int64).astype(data.dtype)
+
+
+@normalize.def_kernel
+def _normalize_in_place(data: np.ndarray, *, mean: tuple[float, ...], std: tuple[float, ...]) -> np.ndarray:
+    """Return normalized tensors; floating point is divided in the memory of the difference."""
+    require_image("normalize", data.shape, layout="channels, height, width")
+    if data.dtype.kind != "f":
+        return _normalized(data, mean, std)
+    normal = data - _by_channel("mean", mean, _NO_MEAN, data)
+    normal /= _by_channel("std", std, _NO_STD, data)
+    return normal
+
+
+def by_channel(name: str, values: Any, data: Any) -> np.ndarray:
+    """Return what `normalize` computes with: one number for each channel, of the data's dtype."""
+    return _by_channel(name, values, _NO_MEAN if name == "mean" else _NO_STD, data)
 
 
 def _by_channel(name: str, values: Any, default: tuple[float, ...], data: Any) -> np.ndarray:

@@ -1,9 +1,27 @@
 """`mx.gluon.data.vision`: datasets of images, and their transforms."""
 
-from __future__ import annotations
-
+from minpy.gluon.data.vision import datasets, transforms
+from minpy.gluon.data.vision.datasets import (
+    CIFAR10,
+    CIFAR100,
+    MNIST,
+    FashionMNIST,
+    ImageFolderDataset,
+    ImageListDataset,
+    ImageRecordDataset,
+)
 from minpy.namespaces import listing, missing
 
-__all__: list[str] = []
+__all__ = [
+    "CIFAR10",
+    "CIFAR100",
+    "MNIST",
+    "FashionMNIST",
+    "ImageFolderDataset",
+    "ImageListDataset",
+    "ImageRecordDataset",
+    "datasets",
+    "transforms",
+]
 __dir__ = listing(__all__)
 __getattr__ = missing("minpy.gluon.data.vision", "name", __all__)

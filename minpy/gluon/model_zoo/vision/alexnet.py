@@ -7,7 +7,7 @@ from typing import Any
 from minpy.gluon import nn
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 
 __all__ = ["AlexNet", "alexnet"]
 
@@ -77,3 +77,4 @@ def alexnet(pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **kwargs
 
 
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.model_zoo.vision.alexnet", "name", __all__)

@@ -11,7 +11,7 @@ from minpy.gluon import nn
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.contrib.nn import HybridConcurrent, Identity
 from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 
 __all__ = ["DenseNet", "densenet121", "densenet161", "densenet169", "densenet201", "get_densenet"]
 
@@ -194,4 +194,5 @@ def densenet201(**kwargs: Any) -> DenseNet:
     return get_densenet(201, **kwargs)
 
 
-__dir__ = listing([*__all__, "densenet_spec"])
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.model_zoo.vision.densenet", "name", __all__)

@@ -11,7 +11,7 @@ from minpy.gluon import nn
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.contrib.nn import HybridConcurrent
 from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 
 __all__ = ["Inception3", "inception_v3"]
 
@@ -190,4 +190,5 @@ def inception_v3(pretrained: bool = False, ctx: Any = CPU, root: str = ROOT, **k
     return prepared(Inception3(**kwargs), "inceptionv3", pretrained, ctx, root)
 
 
-__dir__ = listing([*__all__, "make_aux"])
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.model_zoo.vision.inception", "name", __all__)

@@ -9,7 +9,7 @@ from typing import Any
 from minpy.gluon import nn
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 
 __all__ = [
     "MobileNet",
@@ -348,4 +348,5 @@ def mobilenet_v2_0_25(**kwargs: Any) -> MobileNetV2:
     return get_mobilenet_v2(0.25, **kwargs)
 
 
-__dir__ = listing([*__all__, "LinearBottleneck", "RELU6"])
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.model_zoo.vision.mobilenet", "name", __all__)

@@ -10,7 +10,7 @@ from minpy.core.errors import ArgumentValueError, CheckError
 from minpy.gluon import nn
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 
 __all__ = [
     "BasicBlockV1",
@@ -48,6 +48,7 @@ class _BlockV1(HybridBlock):
         super().__init__(**kwargs)
         self.body = nn.HybridSequential(prefix="")
         self._fill(channels, stride, in_channels)
+        self.downsample: nn.HybridSequential | None
         if downsample:
             self.downsample = nn.HybridSequential(prefix="")
             self.downsample.add(_conv1x1(channels, stride, in_channels), nn.BatchNorm())
@@ -564,4 +565,5 @@ def resnet152_v2(**kwargs: Any) -> ResNetV2:
     return net
 
 
-__dir__ = listing([*__all__, "resnet_block_versions", "resnet_net_versions", "resnet_spec"])
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.model_zoo.vision.resnet", "name", __all__)

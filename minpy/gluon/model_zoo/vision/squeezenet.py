@@ -11,7 +11,7 @@ from minpy.gluon import nn
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.contrib.nn import HybridConcurrent
 from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 
 __all__ = ["SqueezeNet", "get_squeezenet", "squeezenet1_0", "squeezenet1_1"]
 
@@ -137,3 +137,4 @@ def squeezenet1_1(**kwargs: Any) -> SqueezeNet:
 
 
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.model_zoo.vision.squeezenet", "name", __all__)

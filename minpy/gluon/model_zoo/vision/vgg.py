@@ -9,7 +9,7 @@ from minpy.gluon import nn
 from minpy.gluon.block import HybridBlock
 from minpy.gluon.model_zoo.vision.weights import CPU, ROOT, prepared
 from minpy.initializer import Xavier
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 
 __all__ = ["VGG", "get_vgg", "vgg11", "vgg11_bn", "vgg13", "vgg13_bn", "vgg16", "vgg16_bn", "vgg19", "vgg19_bn"]
 
@@ -207,4 +207,5 @@ def vgg19_bn(**kwargs: Any) -> VGG:
     return get_vgg(19, batch_norm=True, **kwargs)
 
 
-__dir__ = listing([*__all__, "vgg_spec"])
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.model_zoo.vision.vgg", "name", __all__)

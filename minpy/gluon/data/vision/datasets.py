@@ -1,0 +1,18 @@
+"""`mx.gluon.data.vision.datasets`: datasets of images."""
+
+from minpy.gluon.data.vision.cifar import CIFAR10, CIFAR100
+from minpy.gluon.data.vision.mnist import MNIST, FashionMNIST
+from minpy.gluon.data.vision.pictures import ImageFolderDataset, ImageListDataset, ImageRecordDataset
+from minpy.namespaces import listing, missing
+
+__all__ = [
+    "CIFAR10",
+    "CIFAR100",
+    "MNIST",
+    "FashionMNIST",
+    "ImageFolderDataset",
+    "ImageListDataset",
+    "ImageRecordDataset",
+]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.gluon.data.vision.datasets", "name", __all__)

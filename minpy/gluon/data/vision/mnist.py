@@ -1,0 +1,179 @@
+"""Datasets in the files of the MNIST database."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import struct
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from minpy import ndarray as nd
+from minpy import numpy as np
+from minpy.core.errors import FileFormatError
+from minpy.core.switches import is_np_array
+from minpy.files import access_error
+from minpy.gluon.data.dataset import _DownloadedDataset
+from minpy.gluon.data.local_files import default_root, found
+
+__all__ = ["MNIST", "FashionMNIST", "read_idx"]
+
+_UNSIGNED_BYTES = 8
+_MOST_PACKED = 1032  # bytes that deflate can make of one
+
+
+def read_idx(path: str, dimensions: int) -> numpy.ndarray:
+    """Return the array of unsigned bytes in an idx file, which may be packed by gzip.
+
+    Parameters
+    ----------
+    path : str
+    dimensions : int
+        How many it must have.
+
+    Raises
+    ------
+    FileAccessError
+        If the file cannot be read.
+    FileFormatError
+        If it is none, or cut short.
+    """
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        limit = os.path.getsize(path) * (_MOST_PACKED if packed else 1)
+        with gzip.open(path, "rb") if packed else open(path, "rb") as file:
+            return _idx(file, path, dimensions, limit)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FileFormatError(f"{path!r} is packed by gzip, and damaged: {error}. Get the file again.") from error
+    except FileFormatError:
+        raise
+    except OSError as error:
+        raise access_error("read_idx", "read", path, error) from error
+
+
+def _idx(file: Any, path: str, dimensions: int, limit: int) -> numpy.ndarray:
+    head = file.read(4)
+    if len(head) < 4 or head[:2] != b"\0\0":
+        raise FileFormatError(f"{path!r} begins with {head!r}; an idx file begins with two zero bytes.")
+    if head[2] != _UNSIGNED_BYTES or head[3] != dimensions:
+        raise FileFormatError(
+            f"{path!r} has elements of type {head[2]} in {head[3]} dimensions; expected type {_UNSIGNED_BYTES} "
+            f"(unsigned bytes) in {dimensions}."
+        )
+    lengths = file.read(4 * dimensions)
+    if len(lengths) < 4 * dimensions:
+        raise FileFormatError(f"{path!r} ends within its header of {4 + 4 * dimensions} bytes.")
+    shape = struct.unpack(f">{dimensions}I", lengths)
+    size = math.prod(shape)
+    data = file.read(size) if size <= limit else b""
+    if len(data) < size or size > limit:
+        raise FileFormatError(
+            f"{path!r} has shape {shape} by its header, which takes {size} bytes, and fewer come behind it. It was cut "
+            "short, or is damaged: get it again."
+        )
+    return numpy.frombuffer(data, numpy.uint8).reshape(shape)
+
+
+class MNIST(_DownloadedDataset):
+    """Handwritten digits of LeCun, Cortes and Burges, from local files: gray images of 28×28 and their digits.
+
+    An item is an image, an NDArray of uint8 and shape (28, 28, 1), and its label, an int32.
+
+    Parameters
+    ----------
+    root : str
+        The folder that has train-images-idx3-ubyte.gz, train-labels-idx1-ubyte.gz, t10k-images-idx3-ubyte.gz and
+        t10k-labels-idx1-ubyte.gz, or the same unpacked. Nothing is downloaded. The default follows `MXNET_HOME`.
+    train : bool
+        Whether the 60,000 images for training are read, or the 10,000 for tests.
+    transform : callable, optional
+        Called with image and label, each time; returns an item.
+
+    Raises
+    ------
+    FileMissingError
+        If there is no such file; it says where they come from.
+    FileFormatError
+        If a file is damaged, or images and labels do not belong together.
+
+    Examples
+    --------
+    >>> from minpy.gluon.data.vision import MNIST
+    >>> MNIST(root='/missing')
+    Traceback (most recent call last):
+        ...
+    minpy.core.errors.FileMissingError: MNIST: there is no train-images-idx3-ubyte.gz and no train-images-idx3-ubyte ...
+    """
+
+    _makes_root = False
+    _name = "MNIST"
+    _origin = "the MNIST database of handwritten digits"
+
+    def __init__(
+        self,
+        root: str = default_root("mnist"),
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+    ) -> None:
+        self._train = train
+        super().__init__(root, transform)
+
+    def _get_data(self) -> None:
+        part = "train" if self._train else "t10k"
+        paths = [
+            found(self._name, self._root, [f"{part}-{name}.gz", f"{part}-{name}"], self._origin)
+            for name in ("images-idx3-ubyte", "labels-idx1-ubyte")
+        ]
+        images, labels = read_idx(paths[0], 3), read_idx(paths[1], 1)
+        if len(images) != len(labels):
+            raise FileFormatError(
+                f"{self._name}: {paths[0]!r} has {len(images)} images, and {paths[1]!r} {len(labels)} labels. They do "
+                "not belong together, or one was cut."
+            )
+        self._label = labels.astype(numpy.int32)
+        self._data = (np if is_np_array() else nd).array(images[..., None], dtype="uint8")
+        if is_np_array():
+            self._label = np.array(self._label, dtype="int32")
+
+
+class FashionMNIST(MNIST):
+    """Pieces of clothing by Zalando, in the files and shapes of `MNIST`: gray images of 28×28 of ten kinds.
+
+    Parameters
+    ----------
+    root : str
+        The folder that has the files, which are called as those of `MNIST`.
+    train : bool
+        Whether the 60,000 images for training are read, or the 10,000 for tests.
+    transform : callable, optional
+        Called with image and label, each time; returns an item.
+
+    Raises
+    ------
+    FileMissingError, FileFormatError
+        As by `MNIST`.
+
+    Examples
+    --------
+    >>> from minpy.gluon.data.vision import FashionMNIST
+    >>> FashionMNIST(root='/missing')
+    Traceback (most recent call last):
+        ...
+    minpy.core.errors.FileMissingError: FashionMNIST: there is no train-images-idx3-ubyte.gz and no ...
+    """
+
+    _name = "FashionMNIST"
+    _origin = "Zalando Research's Fashion-MNIST"
+
+    def __init__(
+        self,
+        root: str = default_root("fashion-mnist"),
+        train: bool = True,
+        transform: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(root, train, transform)

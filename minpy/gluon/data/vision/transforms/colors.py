@@ -1,0 +1,199 @@
+"""Colours of images changed by chance. What is drawn follows `mx.random.seed`."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+
+from minpy.gluon.block import Block, HybridBlock
+
+__all__ = [
+    "RandomBrightness",
+    "RandomColorJitter",
+    "RandomContrast",
+    "RandomGray",
+    "RandomHue",
+    "RandomLighting",
+    "RandomSaturation",
+]
+
+
+class RandomBrightness(HybridBlock):
+    """Changes the brightness of an image by chance.
+
+    Parameters
+    ----------
+    brightness : float
+        By how much the factor may be less or more than 1.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.data.vision.transforms.RandomBrightness(0.3)(mx.nd.ones((8, 8, 3))).shape
+    (8, 8, 3)
+    """
+
+    def __init__(self, brightness: float) -> None:
+        super().__init__()
+        self._args = (max(0, 1 - brightness), 1 + brightness)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """Return an image of shape (height, width, channels), changed."""
+        return F.image.random_brightness(x, *self._args)
+
+
+class RandomContrast(HybridBlock):
+    """Changes the contrast of an image by chance.
+
+    Parameters
+    ----------
+    contrast : float
+        By how much the factor may be less or more than 1.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.data.vision.transforms.RandomContrast(0.3)(mx.nd.ones((8, 8, 3))).shape
+    (8, 8, 3)
+    """
+
+    def __init__(self, contrast: float) -> None:
+        super().__init__()
+        self._args = (max(0, 1 - contrast), 1 + contrast)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """Return an image of shape (height, width, channels), changed."""
+        return F.image.random_contrast(x, *self._args)
+
+
+class RandomSaturation(HybridBlock):
+    """Changes the saturation of an image by chance.
+
+    Parameters
+    ----------
+    saturation : float
+        By how much the factor may be less or more than 1.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.data.vision.transforms.RandomSaturation(0.3)(mx.nd.ones((8, 8, 3))).shape
+    (8, 8, 3)
+    """
+
+    def __init__(self, saturation: float) -> None:
+        super().__init__()
+        self._args = (max(0, 1 - saturation), 1 + saturation)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """Return an image of shape (height, width, channels), changed."""
+        return F.image.random_saturation(x, *self._args)
+
+
+class RandomHue(HybridBlock):
+    """Changes the hue of an image by chance.
+
+    Parameters
+    ----------
+    hue : float
+        By how much the factor may be less or more than 1.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.data.vision.transforms.RandomHue(0.3)(mx.nd.ones((8, 8, 3))).shape
+    (8, 8, 3)
+    """
+
+    def __init__(self, hue: float) -> None:
+        super().__init__()
+        self._args = (max(0, 1 - hue), 1 + hue)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """Return an image of shape (height, width, channels), changed."""
+        return F.image.random_hue(x, *self._args)
+
+
+class RandomColorJitter(HybridBlock):
+    """Changes brightness, contrast, saturation and hue of an image by chance, in an order that is drawn, too.
+
+    Parameters
+    ----------
+    brightness, contrast, saturation : float
+        By how much each factor may be less or more than 1.
+    hue : float
+        How many turns of the circle of colours hues may move.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.data.vision.transforms.RandomColorJitter(0.3, 0.3, 0.3, 0.1)(mx.nd.ones((8, 8, 3))).shape
+    (8, 8, 3)
+    """
+
+    def __init__(self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0) -> None:
+        super().__init__()
+        self._args = (brightness, contrast, saturation, hue)
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """Return an image of shape (height, width, channels), changed."""
+        return F.image.random_color_jitter(x, *self._args)
+
+
+class RandomLighting(HybridBlock):
+    """Adds a colour to an image, along the directions in which the colours of photos vary.
+
+    Parameters
+    ----------
+    alpha : float
+        The standard deviation of how far.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.gluon.data.vision.transforms.RandomLighting(0.1)(mx.nd.ones((8, 8, 3))).shape
+    (8, 8, 3)
+    """
+
+    def __init__(self, alpha: float) -> None:
+        super().__init__()
+        self._alpha = alpha
+
+    def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
+        """Return an image of shape (height, width, channels), changed."""
+        return F.image.random_lighting(x, self._alpha)
+
+
+# How bright red, green and blue are, as MXNet's augmenters have it.
+_GRAY = np.array([0.21, 0.72, 0.07])
+
+
+class RandomGray(Block):
+    """Makes an image gray by chance, with equal channels; MXNet 2 has it. The chance follows `random.seed`.
+
+    Parameters
+    ----------
+    p : float
+        How probable it is.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> image = mx.nd.array([[[100, 50, 200]]])
+    >>> mx.gluon.data.vision.transforms.RandomGray(p=1)(image).asnumpy().round(3).ravel().tolist()
+    [71.0, 71.0, 71.0]
+    """
+
+    def __init__(self, p: float = 0.5) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Any, *args: Any) -> Any:
+        """Return an image of shape (height, width, 3), gray or not."""
+        if self.p < random.random():
+            return x
+        raw = x.asnumpy()
+        gray = (raw @ _GRAY)[..., None]
+        return x._like(np.broadcast_to(gray, raw.shape).astype(raw.dtype))

@@ -1,0 +1,383 @@
+"""Where a model lies: a symbol's file and its parameters, by the name of either or of both; in folders and archives.
+
+Of archives (`model.tar.gz` as model servers write it, `.zip`, `.mar`, `.model`) nothing is unpacked to disk: what is
+needed is read through the archive, up to limits. Links inside of them are not followed, and where their names lead
+does not matter, as they are no more than names.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, BinaryIO
+
+from minpy.core.errors import ArgumentError, FileFormatError, FileMissingError, nearest
+from minpy.files import access_error, checked_path
+from minpy.inspection.archives import Archive, is_archive, opened, read_exactly
+from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.saving import ArrayHead, heads, load, load_frombuffer
+
+__all__ = ["Artifact", "find", "heads_of_file", "label_lines"]
+
+_COMMAND = "python -m minpy model"
+_EPOCH = re.compile(r"-(\d{4,})\.params$")
+_LARGEST_TEXT = 64 << 20
+
+
+@dataclass
+class Artifact:
+    """A model as it was found.
+
+    Attributes
+    ----------
+    source : str
+        What was given.
+    symbol_name, params_name : str
+        The files; the latter is empty if there are no parameters.
+    symbol : bytes
+        The content of the symbol's file.
+    heads : dict of str to ArrayHead, or None
+        What the parameters' file says of its arrays, by name.
+    read : callable
+        Reads the parameters themselves.
+    shapes : dict of str to tuple of int
+        What is said beside the model of its inputs, each with where that was read.
+    facts : dict of str to str
+        What else is said there.
+    labels : list of str
+        The names of classes.
+    notes : list of str
+        What was chosen among several files.
+    """
+
+    source: str
+    symbol_name: str
+    symbol: bytes
+    params_name: str = ""
+    heads: Mapping[str, ArrayHead] | None = None
+    read: Callable[[], Mapping[str, NDArray]] = dict
+    shapes: dict[str, tuple[tuple[int, ...], str]] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+    labels: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def find(
+    path: str | os.PathLike[str], params: str | os.PathLike[str] | None = None, epoch: int | None = None
+) -> Artifact:
+    """Find a model's files, and read the symbol's and what stands in front of the parameters.
+
+    Parameters
+    ----------
+    path : str or PathLike
+        A `-symbol.json` file; a `.params` file; the prefix of both; a folder; or an archive.
+    params : str or PathLike, optional
+        The parameters' file; by default that beside the symbol, of the last epoch if there are several.
+    epoch : int, optional
+        Which of several.
+
+    Raises
+    ------
+    FileMissingError, FileAccessError
+        If there is no such file, or it cannot be read.
+    FileFormatError
+        If a file is damaged, of another format, or an archive is beyond the limits.
+    ArgumentError
+        If a folder or an archive holds several models.
+    """
+    name = checked_path(_COMMAND, path)
+    if params is not None:
+        params = checked_path(_COMMAND, params)
+    if os.path.isdir(name):
+        found = _in_folder(name)
+        return _from_files(name, found, params, epoch)
+    if os.path.isfile(name) and is_archive(name):
+        with opened(name) as archive:
+            return _from_archive(name, archive, params, epoch)
+    return _from_files(name, _symbol_of(name), params or _given_params(name), epoch)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def _given_params(name: str) -> str | None:
+    return name if name.endswith(".params") and os.path.isfile(name) else None
+
+
+def _symbol_of(name: str) -> str:
+    """Return the symbol's file for what was given."""
+    if name.endswith(".params"):
+        stem = _EPOCH.sub("", name) if _EPOCH.search(name) else name.removesuffix(".params")
+        candidates = [f"{stem}-symbol.json", f"{stem}.json"]
+    elif os.path.isfile(name) or name.endswith(".json"):
+        return name
+    else:
+        stem = name.removesuffix("-")
+        candidates = [f"{stem}-symbol.json", f"{stem}.json"]
+    for candidate in candidates:
+        if os.path.isfile(candidate):
+            return candidate
+    folder = os.path.dirname(name) or os.curdir
+    there = [one for one in sorted(os.listdir(folder)) if one.endswith(".json")] if os.path.isdir(folder) else []
+    advice = nearest(os.path.basename(candidates[0]), there) or (
+        f" The folder holds {', '.join(map(repr, there[:5]))}." if there else ""
+    )
+    if not os.path.isdir(folder):
+        advice = f" The folder {folder!r} does not exist."
+    raise FileMissingError(
+        f"{_COMMAND}: there is no symbol for {name!r}: neither {' nor '.join(map(repr, candidates))}.{advice}"
+    )
+
+
+def _in_folder(folder: str) -> str:
+    names = sorted(name for name in os.listdir(folder) if name.endswith("-symbol.json"))
+    return os.path.join(folder, _only_symbol(names, f"the folder {folder!r}"))
+
+
+def _only_symbol(names: list[str], where: str) -> str:
+    if not names:
+        raise FileMissingError(f"{_COMMAND}: {where} holds no -symbol.json file.")
+    if len(names) > 1:
+        shown = ", ".join(map(repr, names[:6])) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+        raise ArgumentError(f"{_COMMAND}: {where} holds {len(names)} models: {shown}. Name the one that is meant.")
+    return names[0]
+
+
+def _from_files(source: str, symbol: str, params: str | None, epoch: int | None) -> Artifact:
+    try:
+        with open(symbol, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise access_error(_COMMAND, "read", symbol, error) from error
+    artifact = Artifact(source, symbol, content)
+    folder = os.path.dirname(symbol) or os.curdir
+    if params is None:
+        names = {name: os.path.join(os.path.dirname(symbol), name) for name in _listed(folder)}
+        chosen = _beside(os.path.basename(symbol), names, epoch, artifact.notes)
+        params = names[chosen] if chosen else None
+    if params is not None:
+        artifact.params_name = params
+        artifact.heads = heads_of_file(params)
+        artifact.read = lambda: _named(load(params), params)
+    for name in _listed(folder):
+        if name in _SAID:
+            path = os.path.join(folder, name)
+            try:
+                with open(path, "rb") as file:
+                    said = file.read(_LARGEST_TEXT)
+            except OSError as error:
+                raise access_error(_COMMAND, "read", path, error) from error
+            _SAID[name](artifact, said, path)
+    return artifact
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError:  # it may be read from all the same
+        return []
+
+
+def _beside(symbol: str, names: Mapping[str, Any], epoch: int | None, notes: list[str]) -> str | None:
+    """Return the file of parameters that belongs to a symbol, of the wanted or the last epoch, if there is one."""
+    prefix = symbol.removesuffix(".json").removesuffix("-symbol")
+    found: dict[int, str] = {}
+    for name in names:
+        if name.startswith(f"{prefix}-") and re.fullmatch(r"\d{4,}\.params", name[len(prefix) + 1 :]):
+            found[int(name[len(prefix) + 1 : -len(".params")])] = name
+    if epoch is not None:
+        if epoch not in found:
+            there = ", ".join(map(str, sorted(found))) or "none"
+            raise FileMissingError(
+                f"{_COMMAND}: there is no {prefix}-{epoch:04d}.params beside {symbol!r}; there are the epochs {there}."
+            )
+        return found[epoch]
+    if found:
+        last = max(found)
+        if len(found) > 1:
+            notes.append(f"{found[last]} is the last of {len(found)} epochs; --epoch N takes another")
+        return found[last]
+    return f"{prefix}.params" if f"{prefix}.params" in names else None
+
+
+def heads_of_file(path: str) -> Mapping[str, ArrayHead]:
+    """Return what a file of parameters says of its arrays, by name.
+
+    Raises
+    ------
+    FileMissingError, FileAccessError, FileFormatError
+        If it is not there, cannot be read, is damaged, or holds no names.
+    """
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                content = file.read()
+                return _named(heads(io.BytesIO(content), len(content), f"{_COMMAND}: {path!r}"), path)
+            return _named(heads(file, status.st_size, f"{_COMMAND}: {path!r}"), path)
+    except OSError as error:
+        raise access_error(_COMMAND, "read", path, error) from error
+
+
+def _named(found: Any, path: str | None) -> Mapping[str, Any]:
+    if isinstance(found, list) and found:
+        raise FileFormatError(
+            f"{_COMMAND}: {path!r} holds {len(found)} array(s) without names; expected a dict of them, as "
+            "save_checkpoint, export and save_parameters write."
+        )
+    return found if isinstance(found, dict) else {}
+
+
+# -- archives ----------------------------------------------------------------------------------------------------------
+
+
+def _from_archive(source: str, archive: Archive, params: str | None, epoch: int | None) -> Artifact:
+    texts: dict[str, bytes] = {}
+    found: dict[str, Mapping[str, ArrayHead] | FileFormatError] = {}
+    for name, size, stream in archive.files():
+        base = name.rpartition("/")[2]
+        if base.startswith("._"):  # what macOS adds
+            continue
+        if base.endswith("-symbol.json") or base in _SAID:
+            texts[name] = _text(archive, name, size, stream)
+        elif base.endswith(".params"):
+            found[name] = _heads_in(archive, name, size, stream)
+    symbols = [name for name in texts if name.endswith("-symbol.json")]
+    links = [name for name in archive.links if name.endswith(("-symbol.json", ".params"))]
+    if links:
+        raise FileFormatError(
+            f"{_COMMAND}: {source!r} holds {links[0]!r} as a link, which is not followed: pack the file itself."
+        )
+    symbol = _only_symbol(symbols, f"the archive {source!r}")
+    folder = symbol.rpartition("/")[0]
+    artifact = Artifact(source, f"{source}:{symbol}", texts[symbol])
+    if params is not None:
+        artifact.params_name, artifact.heads = params, heads_of_file(params)
+        artifact.read = lambda: _named(load(params), params)
+    else:
+        beside = {name.rpartition("/")[2]: name for name in found if name.rpartition("/")[0] == folder}
+        chosen = _beside(symbol.rpartition("/")[2], beside, epoch, artifact.notes)
+        if chosen is not None:
+            name = beside[chosen]
+            its_heads = found[name]
+            if isinstance(its_heads, FileFormatError):
+                raise its_heads
+            artifact.params_name, artifact.heads = f"{source}:{name}", its_heads
+            artifact.read = partial(_read_in, source, name)
+    for name, said in texts.items():
+        base = name.rpartition("/")[2]
+        if base in _SAID:
+            _SAID[base](artifact, said, f"{source}:{name}")
+    return artifact
+
+
+def _text(archive: Archive, name: str, size: int, stream: BinaryIO) -> bytes:
+    if size > _LARGEST_TEXT:
+        raise FileFormatError(
+            f"{_COMMAND}: {archive.path!r}: {name!r} has {size} bytes; expected a text of 64 MiB at most."
+        )
+    return read_exactly(stream, size, f"{archive.path!r}: {name!r}")
+
+
+def _heads_in(archive: Archive, name: str, size: int, stream: BinaryIO) -> Mapping[str, ArrayHead] | FileFormatError:
+    try:
+        return _named(heads(stream, size, f"{_COMMAND}: {archive.path!r}: {name!r}"), name)
+    except FileFormatError as error:  # raised if this is the one that is wanted
+        return error
+
+
+def _read_in(source: str, wanted: str) -> Mapping[str, NDArray]:
+    with opened(source) as archive:
+        for name, size, stream in archive.files():
+            if name == wanted:
+                content = read_exactly(stream, size, f"{source!r}: {name!r}")
+                return _named(load_frombuffer(content), wanted)
+    raise FileMissingError(f"{_COMMAND}: {wanted!r} is no longer in {source!r}.")
+
+
+# -- what is said beside a model ---------------------------------------------------------------------------------------
+
+
+def _json(content: bytes, where: str) -> Any:
+    try:
+        return json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{_COMMAND}: {where!r} is no JSON: {error}.") from None
+
+
+def _shape(given: Any) -> tuple[int, ...] | None:
+    lengths = given if isinstance(given, list) else []
+    fine = lengths and len(lengths) <= 32 and all(type(one) is int and 0 <= one < 2**31 for one in lengths)
+    return tuple(one or 1 for one in lengths) if fine and math.prod(one or 1 for one in lengths) < 2**40 else None
+
+
+def _model_shapes(artifact: Artifact, content: bytes, where: str) -> None:
+    """Take over the shapes that a model server is told: [{"name": "data", "shape": [1, 3, 300, 300]}]."""
+    said = _json(content, where)
+    for entry in said if isinstance(said, list) else [said]:
+        shape = _shape(entry.get("shape")) if isinstance(entry, dict) else None
+        if shape is None or not isinstance(entry.get("name"), str):
+            raise FileFormatError(
+                f"{_COMMAND}: {where!r} is not as expected, which is "
+                '[{"name": "data", "shape": [1, 3, 300, 300]}], an entry for each input.'
+            )
+        artifact.shapes[entry["name"]] = (shape, f"in {os.path.basename(where.rpartition(':')[2])}")
+
+
+def _signature(artifact: Artifact, content: bytes, where: str) -> None:
+    """Take over the shapes of a signature: {"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}."""
+    said = _json(content, where)
+    inputs = said.get("inputs") if isinstance(said, dict) else None
+    for entry in inputs if isinstance(inputs, list) else ():
+        shape = _shape(entry.get("data_shape")) if isinstance(entry, dict) else None
+        if shape is None or not isinstance(entry.get("data_name"), str):
+            raise FileFormatError(
+                f"{_COMMAND}: {where!r} is not as expected, which is "
+                '{"inputs": [{"data_name": "data", "data_shape": [0, 3, 224, 224]}]}.'
+            )
+        artifact.shapes.setdefault(entry["data_name"], (shape, "in signature.json"))
+
+
+def _hyperparameters(artifact: Artifact, content: bytes, where: str) -> None:
+    """Take over what the network was trained with: an object of strings."""
+    said = _json(content, where)
+    if not isinstance(said, dict):
+        raise FileFormatError(f"{_COMMAND}: {where!r} is not as expected, which is an object of hyperparameters.")
+    artifact.facts.update(
+        {
+            str(key): str(value)
+            for key, value in said.items()
+            if isinstance(value, (str, int, float)) and len(str(value)) < 200
+        }
+    )
+    text = artifact.facts.get("image_shape", "")
+    lengths = [int(one) for one in re.findall(r"\d{1,6}", text)]
+    if len(lengths) in (1, 3) and "data" not in artifact.shapes:
+        shape = (1, *lengths) if len(lengths) == 3 else (1, 3, *lengths, *lengths)
+        artifact.shapes["data"] = (shape, "image_shape in hyperparams.json")
+
+
+def _synset(artifact: Artifact, content: bytes, where: str) -> None:
+    artifact.labels = label_lines(content)
+
+
+def label_lines(content: bytes) -> list[str]:
+    """Return the names of classes, one a line; WordNet's numbers in front of them are left out."""
+    lines = [line.strip() for line in content.decode("utf-8-sig", "replace").splitlines()]
+    return [re.sub(r"^n\d{8}\s+", "", line) for line in lines if line]
+
+
+_SAID: dict[str, Callable[[Artifact, bytes, str], None]] = {
+    # In this order: shapes that are said as such count more than what follows from hyperparameters.
+    "model-shapes.json": _model_shapes,
+    "signature.json": _signature,
+    "hyperparams.json": _hyperparameters,
+    "synset.txt": _synset,
+}

@@ -1,0 +1,233 @@
+"""How much work a node is: multiply-adds, from its shapes.
+
+The convention: one multiplication with the addition that follows it counts as one (so FLOPs, as hardware counts them,
+are twice as many). Layers with products count their products, without biases; pooling counts the elements in its
+windows, sums and the like the elements that they read, everything else one for each element of its outputs. What only
+moves or looks up values counts nothing. Where the work depends on values, or is a user's own, it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from minpy.core.attributes import REQUIRED
+from minpy.graph.ir import Node
+
+__all__ = ["multiply_adds"]
+
+Shapes = Sequence[tuple[int, ...]]
+
+
+def multiply_adds(node: Node, inputs: Shapes, outputs: Shapes) -> int | None:
+    """Return how many multiply-adds a call of an operator is in prediction; None if that is not known.
+
+    Parameters
+    ----------
+    node : Node
+    inputs, outputs : sequence of tuple of int
+        The shapes of its inputs and of the outputs that callers see.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=10, name='fc')
+    >>> multiply_adds(net.order[-1], [(2, 5), (10, 5), (10,)], [(2, 10)])
+    100
+    """
+    operator = node.operator
+    if operator is None:
+        return 0
+    if not getattr(operator, "builtin", False):
+        return None
+    name = operator.__name__
+    rule = _RULES.get(name)
+    if rule is not None:
+        return rule(node, inputs, outputs)
+    if name in _MOVING or (operator.category == "shape" and name not in ("im2col", "col2im")):
+        return 0
+    if name in _BY_VALUES:
+        return None
+    if name in _REDUCTIONS:
+        return prod(inputs[0]) if inputs else 0
+    return sum(map(prod, outputs))
+
+
+def _attribute(node: Node, name: str) -> Any:
+    """Return the value of an attribute, or its default."""
+    if name in node.attributes:
+        return node.attributes[name]
+    default = node.operator.signature.attributes[name].default
+    return None if default is REQUIRED else default
+
+
+def _place(node: Node, name: str) -> int:
+    names: list[str] = node.input_names()
+    return names.index(name)
+
+
+# -- layers ------------------------------------------------------------------------------------------------------------
+
+
+def _convolution(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    """Each output element is a product with one filter: (filters, channels / groups, *kernel)."""
+    return prod(outputs[0]) * prod(inputs[_place(node, "weight")][1:])
+
+
+def _deconvolution(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    """Each input element is multiplied with one filter: (channels, filters / groups, *kernel)."""
+    return prod(inputs[0]) * prod(inputs[_place(node, "weight")][1:])
+
+
+def _fully_connected(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    return prod(outputs[0]) * inputs[_place(node, "weight")][-1]
+
+
+def _rnn(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    """At every step, in each direction of each layer, the gates are products with the input and the last output."""
+    steps, batch, width = inputs[0]
+    size, layers = _attribute(node, "state_size"), _attribute(node, "num_layers")
+    directions = 2 if _attribute(node, "bidirectional") else 1
+    projected = _attribute(node, "projection_size")
+    answers = projected or size
+    gates = {"lstm": 4, "gru": 3}.get(_attribute(node, "mode"), 1)
+    cells = 0
+    for _ in range(layers):
+        cells += directions * (gates * size * (width + answers) + (size * projected if projected else 0))
+        width = directions * answers
+    return steps * batch * cells
+
+
+def _pooling(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    if _attribute(node, "global_pool"):
+        return prod(inputs[0])
+    return prod(outputs[0]) * prod(_attribute(node, "kernel") or ())
+
+
+def _upsampling(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    if _attribute(node, "sample_type") == "nearest":
+        return 0
+    return prod(inputs[0]) * prod(inputs[1][1:])  # a deconvolution
+
+
+def _correlation(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    return prod(outputs[0]) * int(_attribute(node, "kernel_size")) ** 2 * inputs[0][1]
+
+
+def _lrn(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    return prod(outputs[0]) * int(_attribute(node, "nsize"))
+
+
+def _roi_align(node: Node, inputs: Shapes, outputs: Shapes) -> int | None:
+    """Each output element is the mean of samples, and each of these of four pixels."""
+    ratio = _attribute(node, "sample_ratio")
+    return None if ratio <= 0 else prod(outputs[0]) * int(ratio) ** 2 * 4
+
+
+def _first_input(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    return prod(inputs[0])
+
+
+# -- products of matrices ----------------------------------------------------------------------------------------------
+
+
+def _dot(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    return prod(outputs[0]) * inputs[0][0 if _attribute(node, "transpose_a") else -1]
+
+
+def _batch_dot(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    return prod(outputs[0]) * inputs[0][-2 if _attribute(node, "transpose_a") else -1]
+
+
+def _syrk(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    return prod(outputs[0]) * inputs[0][-2 if _attribute(node, "transpose") else -1]
+
+
+def _trmm(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    """Half of a triangular matrix is zero."""
+    length = inputs[0][-1]
+    return prod(outputs[0]) * (length + 1) // 2
+
+
+def _khatri_rao(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    return prod(outputs[0]) * (len(inputs) - 1)
+
+
+# -- attention ---------------------------------------------------------------------------------------------------------
+
+
+def _selfatt_qk(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    """Queries, keys and values of all heads lie side by side along the last axis."""
+    return prod(outputs[0]) * (inputs[0][2] // _attribute(node, "heads") // 3)
+
+
+def _encdec_qk(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    return prod(outputs[0]) * (inputs[0][2] // _attribute(node, "heads"))
+
+
+def _valatt(node: Node, inputs: Shapes, outputs: Shapes) -> int:
+    return prod(outputs[0]) * inputs[1][-1]
+
+
+_RULES: dict[str, Callable[[Node, Shapes, Shapes], int | None]] = {
+    "Convolution": _convolution,
+    "Correlation": _correlation,
+    "Deconvolution": _deconvolution,
+    "FullyConnected": _fully_connected,
+    "LRN": _lrn,
+    "Pooling": _pooling,
+    "Pooling_v1": _pooling,
+    "RNN": _rnn,
+    "UpSampling": _upsampling,
+    "_contrib_AdaptiveAvgPooling2D": _first_input,
+    "_contrib_DeformableConvolution": _convolution,
+    "_contrib_ModulatedDeformableConvolution": _convolution,
+    "_contrib_ROIAlign": _roi_align,
+    "_contrib_interleaved_matmul_encdec_qk": _encdec_qk,
+    "_contrib_interleaved_matmul_encdec_valatt": _valatt,
+    "_contrib_interleaved_matmul_selfatt_qk": _selfatt_qk,
+    "_contrib_interleaved_matmul_selfatt_valatt": _valatt,
+    "_linalg_gemm": _batch_dot,
+    "_linalg_gemm2": _batch_dot,
+    "_linalg_syrk": _syrk,
+    "_linalg_trmm": _trmm,
+    "batch_dot": _batch_dot,
+    "dot": _dot,
+    "khatri_rao": _khatri_rao,
+}
+
+# What reads every element of its first input, and answers with fewer.
+_REDUCTIONS = frozenset(
+    (
+        *("sum", "mean", "prod", "nansum", "nanprod", "max", "min", "norm", "moments", "argmax", "argmin"),
+        *("argmax_channel", "all_finite", "multi_sum_sq", "softmax_cross_entropy"),
+    )
+)
+# What moves values, looks them up, or passes them on in prediction.
+_MOVING = frozenset(
+    (
+        *("BlockGrad", "_copy", "_identity_with_attr_like_rhs", "cast", "amp_cast", "amp_multicast", "cast_storage"),
+        *("Dropout", "IdentityAttachKLSparseReg", "MakeLoss", "make_loss", "LinearRegressionOutput"),
+        *("MAERegressionOutput", "SVMOutput", "_contrib_gradientmultiplier"),
+        *("Embedding", "take", "batch_take", "pick", "gather_nd", "scatter_nd", "_scatter_set_nd", "one_hot"),
+        *("concat", "stack", "SliceChannel", "split_v2", "_split_v2", "slice", "slice_axis", "slice_like"),
+        *("_slice_assign", "_slice_assign_scalar", "Crop", "pad", "tile", "repeat", "flip", "reshape", "reshape_like"),
+        *("flatten", "expand_dims", "squeeze", "transpose", "swapaxes", "depth_to_space", "space_to_depth", "diag"),
+        *("broadcast_to", "broadcast_axis", "broadcast_like", "where", "SequenceLast", "SequenceMask"),
+        *("SequenceReverse", "_zeros", "_zeros_without_dtype", "_ones", "_full", "_eye", "_arange", "_linspace"),
+        *("zeros_like", "ones_like", "shape_array", "size_array", "_contrib_arange_like", "_contrib_index_array"),
+        *("_contrib_index_copy", "_rnn_param_concat", "fill_element_0index", "_shuffle", "_contrib_MultiBoxPrior"),
+        *("_linalg_extractdiag", "_linalg_extracttrian", "_linalg_makediag", "_linalg_maketrian"),
+    )
+)
+# Whose work depends on what the values are.
+_BY_VALUES = frozenset(
+    (
+        *("_contrib_MultiBoxDetection", "_contrib_MultiBoxTarget", "_contrib_Proposal", "_contrib_MultiProposal"),
+        *("_contrib_box_nms", "_contrib_bipartite_matching", "ROIPooling", "_contrib_PSROIPooling"),
+        *("_contrib_DeformablePSROIPooling", "_contrib_RROIAlign", "CTCLoss", "_contrib_boolean_mask", "sort"),
+        *("argsort", "topk", "_contrib_fft", "_contrib_ifft", "_linalg_det", "_linalg_slogdet", "_linalg_inverse"),
+        *("_linalg_gelqf", "_linalg_potrf", "_linalg_potri", "_linalg_syevd", "_linalg_trsm"),
+    )
+)

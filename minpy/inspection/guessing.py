@@ -1,0 +1,382 @@
+"""The shapes of a network's inputs, guessed from its parameters.
+
+The first layers that read an input say how many axes it has, and its channels or features. The size of pictures, or
+the length of sequences, is the first of the usual ones with which every shape follows and fits the parameters: where a
+layer at the end is as wide as one size makes it, only that size fits.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from minpy.core.errors import MXNetError
+from minpy.graph.inference import Inference
+from minpy.graph.ir import Node, Value, consumers
+from minpy.ops.inference.partial_shapes import is_known
+
+__all__ = ["Guess", "guessed"]
+
+Shape = tuple[int, ...]
+Form = tuple[Any, ...]  # of lengths, and of letters for those that are not known
+
+_BATCH, _HEIGHT, _WIDTH, _LENGTH = "batch", "height", "width", "length"
+_SIZES = (224, 299, 32, 112, 28, 64, 96, 128, 227, 300, 512, 160, 192, 256, 320, 384, 416, 448, 100, 48, 608, 640)
+_HEIGHTS = (32, 48, 64, 16, 8, 24, 40, 60, 96, 128)  # of pictures that are no squares
+_WIDTHS = (100, 128, 160, 200, 256, 12, 16, 24, 32, 48, 64, 96, 320, 512)
+_LENGTHS = (32, 16, 64, 128, 10, 20, 30, 35, 50, 56, 60, 100, 200, 256, 384, 500, 512)
+_SECONDS = 0.4  # for trying sizes
+
+
+@dataclass(frozen=True)
+class Guess:
+    """The shape of an input, and in words where it is from."""
+
+    shape: Shape
+    origin: str
+
+
+def guessed(
+    order: Sequence[Node],
+    inputs: Sequence[Node],
+    labels: Collection[Node],
+    known: Mapping[Value, Shape],
+    infer: Callable[[Mapping[Value, Shape]], Inference],
+) -> dict[Node, Guess]:
+    """Return the shapes of those inputs for which one can be told.
+
+    Parameters
+    ----------
+    order : sequence of Node
+        The graph.
+    inputs : sequence of Node
+        Variables whose shapes are not known.
+    labels : collection of Node
+        Those of them that only training needs.
+    known : mapping
+        The shapes of parameters, and of other inputs.
+    infer : callable
+        Infers all shapes from those of some variables, and raises where they do not fit.
+    """
+    readers = consumers(order)
+    try:
+        facts = infer(known).known
+    except MXNetError:  # a parameter does not fit; without them nothing can be said of its layer either
+        facts = dict(known)
+    forms: dict[Node, Form] = {}
+    for node in inputs:
+        if node not in labels and not is_known(facts.get(Value(node))):
+            form = _form(Value(node), readers, facts)
+            if form is not None:
+                forms[node] = form
+    needed = [
+        Value(node, index) for node in order if node.operator is not None for index in range(len(node.output_names()))
+    ]
+    found: list[tuple[dict[str, Any], dict[Node, Shape]]] = []
+    free = {one for form in forms.values() for one in form if isinstance(one, str)} - {_BATCH}
+    end = time.perf_counter() + _SECONDS
+    for sizes in _candidates(free, order, forms, facts):
+        shapes = {node: _filled(form, sizes) for node, form in forms.items()}
+        after = _tried(infer, known, shapes)
+        for node in labels:
+            if after is not None and not is_known(after.get(Value(node))):
+                after = _with_label(node, shapes, known, infer, needed, sizes) or after
+        if after is not None and all(is_known(after.get(value)) for value in needed):
+            found.append((sizes, shapes))
+        # Two that fit: any would. (Layers at the end let only one size through.)
+        if len(found) == 2 or not free or time.perf_counter() > end:
+            break
+    if not found:
+        return _nearest(order, forms, known, infer, free, facts)
+    sizes, shapes = found[0]
+    guesses = {}
+    for node, shape in shapes.items():
+        own = [one for one in dict.fromkeys(forms.get(node, ())) if one in free]
+        origin = "follows from the parameters"
+        if node not in forms:
+            origin = "assumed"
+        elif own:
+            what = "length" if own == [_LENGTH] else "size"
+            numbers = " x ".join(str(one or "one") for one in dict.fromkeys(sizes[one] for one in own))
+            origin = (
+                f"its {what} is assumed: others fit as well"
+                if len(found) > 1
+                else f"{numbers} is the only usual {what} that fits the parameters"
+            )
+        guesses[node] = Guess(shape, origin)
+    return guesses
+
+
+Infer = Callable[[Mapping[Value, Shape]], Inference]
+
+
+def _tried(infer: Infer, known: Mapping[Value, Shape], shapes: Mapping[Node, Shape]) -> Mapping[Value, Any] | None:
+    """Return all shapes that follow; None if these do not fit."""
+    try:
+        return infer({**known, **{Value(node): shape for node, shape in shapes.items()}}).known
+    except MXNetError:
+        return None
+
+
+def _with_label(
+    node: Node,
+    shapes: dict[Node, Shape],
+    known: Mapping[Value, Shape],
+    infer: Infer,
+    needed: Sequence[Value],
+    sizes: Mapping[str, Any],
+) -> Mapping[Value, Any] | None:
+    """Find a shape for a label, and add it to `shapes`; return all shapes that follow."""
+    batch = sizes[_BATCH]
+    like = [shape[:2] for shape in shapes.values() if len(shape) == 2]
+    for shape in [*like, *((one[1], one[0]) for one in like), (batch,), (batch, 1), (batch, 4), (batch, 1, 5)]:
+        after = _tried(infer, known, {**shapes, node: shape})
+        if after is not None and all(is_known(after.get(value)) for value in needed):
+            shapes[node] = shape
+            return after
+    return None
+
+
+def _nearest(
+    order: Sequence[Node],
+    forms: Mapping[Node, Form],
+    known: Mapping[Value, Shape],
+    infer: Infer,
+    free: set[str],
+    facts: Mapping[Value, Any],
+) -> dict[Node, Guess]:
+    """Return the guess with which most parameters fit, where no guess makes all of them fit."""
+    best: tuple[int, dict[Node, Shape]] | None = None
+    end = time.perf_counter() + _SECONDS
+    if not forms:
+        return {}
+    for sizes in _candidates(free, order, forms, facts):
+        if time.perf_counter() > end:
+            break
+        shapes = {node: _filled(form, sizes) for node, form in forms.items()}
+        after = _tried(infer, {}, shapes)
+        if after is not None and all(is_known(after.get(value)) for value in known):
+            wrong = sum(after[value] != shape for value, shape in known.items())
+            if best is None or wrong < best[0]:
+                best = wrong, shapes
+        if not free:
+            break
+    if best is None:
+        return {}
+    return {node: Guess(shape, "assumed: with it most parameters fit") for node, shape in best[1].items()}
+
+
+def _filled(form: Form, sizes: Mapping[str, Any]) -> Shape:
+    """Return a form with its letters replaced; a length of None leaves the axis out."""
+    lengths = [sizes[one] if isinstance(one, str) else one for one in form]
+    return tuple(length for length in lengths if length is not None)
+
+
+def _candidates(
+    free: set[str], order: Sequence[Node], forms: Mapping[Node, Form], facts: Mapping[Value, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield values for what is free: the usual ones first, then all; with each batch that the graph may have fixed."""
+    grey = any(_HEIGHT in form and 1 in form and 3 not in form for form in forms.values())
+    sizes = list(dict.fromkeys([*((28, 32) if grey else ()), *_SIZES, *range(8, 1025, 8), *range(1, 320)]))
+    steps = [node.attributes["num_outputs"] for node in order if isinstance(node.attributes.get("num_outputs"), int)]
+    fixed = [
+        one
+        for node in order
+        for one in node.attributes.get("shape") or ()
+        if isinstance(node.attributes.get("shape"), tuple)
+    ]
+    usual = list(dict.fromkeys([*(one for one in steps if one > 2), *_LENGTHS[:4], None, *_LENGTHS[4:]]))
+    lengths: list[int | None] = list(dict.fromkeys([*usual, *(one for one in fixed if one > 1), *range(1, 257)]))
+    squares = [{_HEIGHT: one, _WIDTH: one} for one in sizes]
+    others = [{_HEIGHT: height, _WIDTH: width} for height in _HEIGHTS for width in _WIDTHS if height != width]
+    pictures = [*squares[:22], *others, *squares[22:]] if free & {_HEIGHT, _WIDTH} else [{}]
+    texts: list[dict[str, Any]] = [{_LENGTH: one} for one in lengths] if _LENGTH in free else [{}]
+    if free & {_HEIGHT, _WIDTH} and _LENGTH in free:
+        pictures, texts = pictures[:6], texts[:12]
+    ways = [{**picture, **text} for picture in pictures for text in texts]
+    for batch in _batches(order, facts):
+        for way in ways:
+            yield {_BATCH: batch, **way}
+
+
+def _batches(order: Sequence[Node], facts: Mapping[Value, Any]) -> list[int]:
+    """Return 1; or, where layers have fixed their first axis without knowing the input, these lengths."""
+    firsts: Counter[int] = Counter()
+    for value, shape in facts.items():
+        if value.node.operator is not None and value.node.inputs and shape and shape[0] > 1:
+            firsts[shape[0]] += 1
+        elif value.node.operator is None and "state" in _roles(order, value) and shape and len(shape) == 3:
+            firsts[shape[1]] += 1
+    return [1, *(number for number, _ in firsts.most_common(3) if number > 1)]
+
+
+def _roles(order: Sequence[Node], value: Value) -> set[str]:
+    return {
+        role
+        for node in order
+        if value in node.inputs
+        for role, given in zip(node.input_names(), node.inputs, strict=False)
+        if given == value
+    }
+
+
+# -- what an input looks like to the first layers that read it ---------------------------------------------------------
+
+# What leaves the axes as they are.
+_SAME = frozenset(
+    (
+        *("_copy", "BlockGrad", "cast", "amp_cast", "Dropout", "LeakyReLU", "LRN", "L2Normalization", "InstanceNorm"),
+        *("_plus_scalar", "_minus_scalar", "_rminus_scalar", "_mul_scalar", "_div_scalar", "_power_scalar", "clip"),
+        *("elemwise_add", "elemwise_sub", "elemwise_mul", "elemwise_div", "broadcast_add", "broadcast_sub"),
+        *("broadcast_mul", "broadcast_div", "pad", "Pooling", "Pooling_v1", "_contrib_BilinearResize2D", "UpSampling"),
+        *("SequenceMask", "SequenceReverse", "identity", "negative", "square", "sqrt", "abs", "exp", "log", "add_n"),
+    )
+)
+_ROWS = ("Embedding", "take")
+_SPATIAL = {"N": _BATCH, "H": _HEIGHT, "W": _WIDTH, "D": 16}
+
+
+def _form(value: Value, readers: Mapping[Value, Sequence[Node]], facts: Mapping[Value, Any]) -> Form | None:
+    """Return the form of a value, from the first of its readers that says one."""
+    pending: list[tuple[Value, Callable[[Form], Form | None]]] = [(value, lambda form: form)]
+    seen = {value}
+    while pending:
+        at, back = pending.pop(0)
+        for node in readers.get(at, ()):
+            form = _read_by(node, at, facts)
+            if form is not None:
+                told = back(form)
+                if told is not None:
+                    return told
+            further = _passed_on(node)
+            result = Value(node)
+            if further is not None and result not in seen:
+                seen.add(result)
+                pending.append((result, _after(further, back)))
+    return None
+
+
+def _after(first: Callable[[Form], Form | None], then: Callable[[Form], Form | None]) -> Callable[[Form], Form | None]:
+    def both(form: Form) -> Form | None:
+        one = first(form)
+        return None if one is None else then(one)
+
+    return both
+
+
+def _passed_on(node: Node) -> Callable[[Form], Form | None] | None:
+    """Return how the form of a node's first input follows from that of its output; None if it does not."""
+    operator = node.operator
+    name = operator.__name__
+    if not getattr(operator, "builtin", False):
+        return None
+    if name in _SAME or operator.category in ("activation", "normalization"):
+        return lambda form: form
+    if name == "transpose" and node.attributes.get("axes"):
+        axes = node.attributes["axes"]
+        return lambda form: _permuted(form, axes)
+    if name == "swapaxes":
+        one, other = node.attributes.get("dim1", 0), node.attributes.get("dim2", 0)
+        return lambda form: _swapped(form, one, other)
+    if name == "expand_dims":
+        axis = node.attributes["axis"]
+        return lambda form: tuple(length for place, length in enumerate(form) if place != axis % len(form))
+    if name == "SliceChannel":
+        parts, axis = node.attributes["num_outputs"], node.attributes.get("axis", 1)
+        return lambda form: _joined(form, parts, axis, bool(node.attributes.get("squeeze_axis")))
+    if name == "flatten":
+        return lambda form: form if len(form) == 2 else None
+    return None
+
+
+def _permuted(form: Form, axes: Sequence[int]) -> Form | None:
+    if len(form) != len(axes):
+        return None
+    result = [0] * len(form)
+    for place, axis in enumerate(axes):
+        result[axis % len(form)] = form[place]
+    return tuple(result)
+
+
+def _joined(form: Form, parts: int, axis: int, squeezed: bool) -> Form | None:
+    """Return the form of what is split into parts of this form."""
+    if squeezed:
+        return (*form[:axis], parts, *form[axis:]) if 0 <= axis <= len(form) else None
+    if not 0 <= axis < len(form) or not isinstance(form[axis], int):
+        return None
+    return (*form[:axis], form[axis] * parts, *form[axis + 1 :])
+
+
+def _swapped(form: Form, one: int, other: int) -> Form | None:
+    if not (-len(form) <= one < len(form) and -len(form) <= other < len(form)):
+        return None
+    result = list(form)
+    result[one], result[other] = result[other], result[one]
+    return tuple(result)
+
+
+def _read_by(node: Node, value: Value, facts: Mapping[Value, Any]) -> Form | None:
+    """Return what a layer says about the form of one of its inputs."""
+    name = node.operator.__name__
+    roles = [role for role, given in zip(node.input_names(), node.inputs, strict=False) if given == value]
+    role = roles[0] if roles else ""
+    shapes: dict[str, Any] = {
+        role: facts.get(given) for role, given in zip(node.input_names(), node.inputs, strict=False)
+    }
+    if name in ("Convolution", "Deconvolution", "_contrib_DeformableConvolution") and role == "data":
+        return _of_convolution(node, shapes.get("weight"))
+    if name == "FullyConnected" and role == "data":
+        weight: Shape = shapes.get("weight") or ()
+        return (_BATCH, weight[1]) if len(weight) == 2 and is_known(weight) else None
+    if name in _ROWS and role in ("data", "indices") and (name == "Embedding" or role == "indices"):
+        return (_BATCH, _LENGTH)
+    if name == "RNN" and role == "data":
+        return _of_rnn(node, shapes.get("parameters"))
+    if name == "dot" and role == "lhs" and not node.attributes.get("transpose_a"):
+        other: Sequence[int] = shapes.get("rhs") or ()
+        rows = list(other)[::-1] if node.attributes.get("transpose_b") else list(other)
+        return (_BATCH, rows[0]) if len(rows) == 2 else None
+    if name == "reshape" and not node.attributes.get("reverse"):
+        target: Sequence[int] = node.attributes.get("shape") or ()
+        if len(target) > 1 and target[0] in (-1, 0) and all(length > 0 for length in target[1:]):
+            count = 1
+            for length in target[1:]:
+                count *= length
+            return (_BATCH, count)
+    if name == "_contrib_MultiBoxTarget" and role == "label":
+        return (_BATCH, 1, 5)
+    if name in ("_contrib_Proposal", "_contrib_MultiProposal") and role == "im_info":
+        return (_BATCH, 3)
+    return None
+
+
+def _of_convolution(node: Node, weight: Any) -> Form | None:
+    kernel = node.attributes.get("kernel") or ()
+    layout = node.attributes.get("layout")
+    axes = len(kernel)
+    if layout in (None, "None"):
+        layout = {1: "NCW", 2: "NCHW", 3: "NCDHW"}.get(axes)
+    if layout is None or not is_known(weight) or len(weight) != axes + 2:
+        return None
+    groups = int(node.attributes.get("num_group", 1))
+    if node.operator.__name__ == "Deconvolution":
+        channels = weight[0]
+    else:
+        channels = weight[1 if layout[1] == "C" else -1] * groups
+    if axes == 1:
+        return tuple({"N": _BATCH, "C": channels}.get(axis, _LENGTH) for axis in layout)
+    return tuple({**_SPATIAL, "C": channels}[axis] for axis in layout)
+
+
+def _of_rnn(node: Node, parameters: Sequence[int] | None) -> Form | None:
+    """Solve for the width of the input: the number of parameters grows with it by the same amount."""
+    if parameters is None or not is_known((*parameters,)):
+        return None
+    rule: Any = node.operator.shape_inference
+    unknown, outputs = [None] * (len(node.inputs) - 1), [None] * len(node.output_names())
+    one, two = (rule([(1, 1, width), *unknown], outputs, **node.attributes)[0][1][0] for width in (1, 2))
+    width, rest = divmod(parameters[0] - one, two - one)
+    return None if rest or width < 0 else (_LENGTH, _BATCH, width + 1)

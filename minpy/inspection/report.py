@@ -1,0 +1,560 @@
+"""`report`: what a model is, as an object with tables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from math import prod
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentError, MXNetError, ShapeError, describe, nearest
+from minpy.graph.inference import Inference
+from minpy.graph.ir import Node, Value, variables
+from minpy.inspection.artifacts import Artifact, find, heads_of_file
+from minpy.inspection.counting import multiply_adds
+from minpy.inspection.fitting import Fit, by_name, compared
+from minpy.inspection.guessing import guessed
+from minpy.inspection.tables import shape_text
+from minpy.inspection.text import text
+from minpy.ops.inference.partial_shapes import is_known
+from minpy.symbol.contents import Contents, UnknownOperator, contents
+from minpy.symbol.saving import load_json
+from minpy.symbol.symbol import Symbol
+
+__all__ = ["Input", "Layer", "Output", "Report", "report"]
+
+Shape = tuple[int, ...]
+
+# What operators call their parameters, and how programs name them.
+_ROLES = frozenset(("weight", "bias", "gamma", "beta", "parameters", "moving_mean", "moving_var"))
+_ENDINGS = (
+    *("_weight", "_bias", "_gamma", "_beta", "_alpha", "_parameters"),
+    *("_moving_mean", "_moving_var", "_running_mean", "_running_var"),
+)
+# How shapes may look that these layers read.
+_EXAMPLES = {"Embedding": "1,32", "take": "1,32", "FullyConnected": "1,100", "RNN": "35,1,100", "reshape": "1,32"}
+
+
+@dataclass(frozen=True)
+class Input:
+    """What is given with every batch.
+
+    Attributes
+    ----------
+    name : str
+    shape : tuple of int, or None
+    dtype : str
+    origin : str
+        Where the shape is from.
+    is_label : bool
+        Whether only training needs it.
+    """
+
+    name: str
+    shape: Shape | None
+    dtype: str
+    origin: str
+    is_label: bool
+
+
+@dataclass(frozen=True)
+class Output:
+    """What the network answers.
+
+    Attributes
+    ----------
+    name : str
+    shape : tuple of int, or None
+    dtype : str
+    operator : str
+        What computes it.
+    is_loss : bool
+        Whether that is a loss: gradients start there.
+    """
+
+    name: str
+    shape: Shape | None
+    dtype: str
+    operator: str
+    is_loss: bool
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A call of an operator.
+
+    Attributes
+    ----------
+    name, operator : str
+    detail : str
+        Kernel, strides, filters, or whatever says best what a layer of this kind is.
+    shapes : list of tuple of int
+        Of its outputs; None for one that is not known.
+    parameters : int or None
+        How many numbers its parameters and states have. One that several layers read belongs to the first.
+    multiply_adds : int or None
+        In prediction; see `minpy.inspection.counting` for what is counted.
+    memory : int or None
+        The bytes of its outputs.
+    """
+
+    name: str
+    operator: str
+    detail: str
+    shapes: list[Shape | None]
+    parameters: int | None
+    multiply_adds: int | None
+    memory: int | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a model is. `str()` is its text, 100 columns wide.
+
+    Attributes
+    ----------
+    source, params_name : str
+        What was given, and the file of its parameters.
+    version : str
+        The MXNet that wrote it.
+    inputs, outputs, layers : list of Input, Output, Layer
+        Layers are there unless operators are missing.
+    operators : dict of str to int
+        How many nodes call each.
+    unknown : list of UnknownOperator
+        The operators that are not here.
+    fit : Fit or None
+        Whether the parameters fit; None without parameters.
+    parameters, states : int or None
+        How many numbers are learned, and how many are statistics.
+    parameter_bytes, activation_bytes, peak_bytes : int or None
+        Memory: of all parameters and states; of all outputs of layers; of those that are needed at the same time in
+        prediction, if each is freed after its last use.
+    multiply_adds : int or None
+        Of all layers of which they are known.
+    dtypes : list of str
+        Of parameters.
+    facts : dict of str to str
+        What else is said beside the model.
+    notes : list of str
+        What was chosen, or could not be told.
+    problem : str
+        Why there are no shapes; empty if there are.
+    """
+
+    source: str
+    params_name: str
+    version: str
+    inputs: list[Input]
+    outputs: list[Output]
+    layers: list[Layer]
+    operators: dict[str, int]
+    unknown: list[UnknownOperator]
+    fit: Fit | None
+    parameters: int | None
+    states: int | None
+    parameter_bytes: int | None
+    activation_bytes: int | None
+    peak_bytes: int | None
+    multiply_adds: int | None
+    dtypes: list[str]
+    facts: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    problem: str = ""
+
+    @property
+    def runs(self) -> bool:
+        """Whether the network can be run: nothing is missing, and everything fits."""
+        return not self.unknown and not self.problem and (self.fit is None or self.fit.fits)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as dicts, lists, strings and numbers: what `--json` prints."""
+        return {**asdict(self), "runs": self.runs}
+
+    def __str__(self) -> str:
+        return text(self)
+
+
+def report(
+    symbol: Symbol | str | os.PathLike[str] | Artifact,
+    params: Any = None,
+    shapes: Mapping[str, Sequence[int]] | Sequence[int] | None = None,
+    epoch: int | None = None,
+) -> Report:
+    """Say what a model is.
+
+    Parameters
+    ----------
+    symbol : Symbol, or str or PathLike
+        A network; or where one lies: a `-symbol.json` file, a prefix, a folder, an archive.
+    params : str or PathLike, or dict of str to NDArray, optional
+        Its parameters; by default, for a file, those that lie beside it.
+    shapes : dict of str to tuple of int, or tuple of int, optional
+        The shapes of its inputs, or of the only one. By default they are guessed from the parameters.
+    epoch : int, optional
+        Which of several files of parameters.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    FileMissingError, FileAccessError, FileFormatError
+        If a file is not there, cannot be read, or is damaged.
+    ArgumentError
+        If `shapes` names no input; or for what is no model.
+    ShapeError
+        If the shapes that are given contradict the network.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.var('data'), num_hidden=10, name='fc')
+    >>> found = report(net, {'fc_weight': mx.nd.ones((10, 5)), 'fc_bias': mx.nd.ones(10)})
+    >>> found.inputs[0].shape, found.parameters, found.multiply_adds, found.fit.fits
+    ((1, 5), 60, 50, True)
+    """
+    artifact: Artifact | None = None
+    if isinstance(symbol, Symbol):
+        held = None if params is None else find_params(params)
+        said = Contents(0, [], _kinds(symbol), [])
+        given = {} if held is None else dict(held)
+        has_params = held is not None
+        source, params_name = repr(symbol), "the parameters that are given" if has_params else ""
+    else:
+        named = params if isinstance(params, (str, os.PathLike)) else None
+        artifact = symbol if isinstance(symbol, Artifact) else find(symbol, named, epoch)
+        said = contents(artifact.symbol, f"python -m minpy model: {artifact.symbol_name!r}")
+        given = dict(artifact.heads or {}) if params is None or named is not None else dict(find_params(params))
+        has_params = artifact.heads is not None or (params is not None and named is None)
+        source, params_name = artifact.symbol_name, artifact.params_name
+        if said.unknown:
+            return _of_unknown(artifact, said)
+        symbol = load_json(artifact.symbol.decode("utf-8-sig"))
+    return _Inspection(symbol, by_name(given), has_params, artifact).report(source, params_name, said, shapes)
+
+
+def find_params(params: Any) -> Mapping[str, Any]:
+    """Return parameters by name: those given, or those of a file."""
+    if isinstance(params, Mapping):
+        for name, array in params.items():
+            if not hasattr(array, "shape") or not hasattr(array, "dtype"):
+                raise ArgumentError(
+                    f"inspection.report: the parameter {name!r} is {describe(array)}; expected an NDArray."
+                )
+        return params
+    if isinstance(params, (str, os.PathLike)):
+        return heads_of_file(os.fspath(params))
+    raise ArgumentError(
+        f"inspection.report: params is {describe(params)}; expected a dict of str to NDArray, or the name of a file."
+    )
+
+
+def _kinds(symbol: Symbol) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for node in symbol.order:
+        if node.operator is not None:
+            found[node.kind] = found.get(node.kind, 0) + 1
+    return found
+
+
+def _of_unknown(artifact: Artifact, said: Contents) -> Report:
+    """Return what can be said of a symbol that cannot be made here."""
+    heads = artifact.heads or {}
+    names = {name for name, (_, _) in by_name(heads).items()}
+    inputs = [
+        Input(name, None, "", "", name.endswith("label"))
+        for name in said.variables
+        if name not in names and not name.endswith(_ENDINGS)
+    ]
+    count = sum(prod(head.shape) for head in heads.values())
+    return Report(
+        artifact.symbol_name,
+        artifact.params_name,
+        said.version_text,
+        inputs,
+        [],
+        [],
+        said.operators,
+        said.unknown,
+        None,
+        count if heads else None,
+        None,
+        sum(prod(head.shape) * head.dtype.itemsize for head in heads.values()) if heads else None,
+        None,
+        None,
+        None,
+        sorted({head.dtype.name for head in heads.values()}),
+        dict(artifact.facts),
+        list(artifact.notes),
+        "operators are not here",
+    )
+
+
+class _Inspection:
+    """What is found out about a symbol."""
+
+    def __init__(
+        self, symbol: Symbol, given: Mapping[str, tuple[str, Any]], has_params: bool, artifact: Artifact | None
+    ) -> None:
+        self.symbol, self.given, self.has_params, self.artifact = symbol, given, has_params, artifact
+        self.order = symbol.order
+        self.arguments, self.states = variables(self.order)
+        self.readers: dict[Node, list[tuple[Node, str]]] = {}
+        for node in self.order:
+            for role, value in zip(node.input_names() if node.inputs else (), node.inputs, strict=False):
+                if value.node.operator is None:
+                    self.readers.setdefault(value.node, []).append((node, role))
+        self.inputs = [node for node in self.arguments if self._is_input(node)]
+        self.notes = list(artifact.notes) if artifact is not None else []
+        held = {node.name: given[node.name][1].dtype for node in (*self.arguments, *self.states) if node.name in given}
+        try:
+            self.dtypes = symbol._infer_type("inspection", (), held, default="float32").known
+        except MXNetError as error:
+            self.notes.append(f"The parameters' dtypes do not go together: {error}")
+            self.dtypes = symbol._infer_type("inspection", (), {}, default="float32").known
+
+    def _is_input(self, node: Node) -> bool:
+        roles = {role for _, role in self.readers.get(node, ())}
+        if node.name in self.given:  # some programs save a batch, too
+            return self.given[node.name][0] != "aux" and (node.name == "data" or self._is_label(node))
+        named = (
+            (not self.given and node.name.endswith(_ENDINGS))
+            or "__init__" in node.annotations
+            or "__lr_mult__" in node.annotations
+        )
+        return not (named or roles & _ROLES)
+
+    def _is_label(self, node: Node) -> bool:
+        roles = {role for _, role in self.readers.get(node, ())}
+        return node.name.endswith("label") or roles == {"label"}
+
+    def _infer(self, shapes: Mapping[Value, Shape]) -> Inference:
+        named = {value.node.name: shape for value, shape in shapes.items()}
+        return self.symbol._infer_shape("inspection", (), named, self.dtypes)
+
+    # -- shapes --------------------------------------------------------------------------------------------------------
+
+    def _given_shapes(self, shapes: Any) -> dict[Node, tuple[Shape, str]]:
+        """Return the shapes of inputs that are given, or said beside the model."""
+        inputs = {node.name: node for node in self.inputs}
+        found: dict[Node, tuple[Shape, str]] = {
+            node: (tuple(self.given[node.name][1].shape), "of the array in the parameters' file")
+            for node in self.inputs
+            if node.name in self.given
+        }
+        if self.artifact is not None:
+            for name, (shape, where) in self.artifact.shapes.items():
+                if name in inputs:
+                    found[inputs[name]] = shape, where
+                elif name != "data":
+                    self.notes.append(f"A shape is said for {name!r} {where}; the network has no such input.")
+        if shapes is None:
+            return found
+        if not isinstance(shapes, Mapping):
+            fed = [node for node in self.inputs if not self._is_label(node)]
+            if len(fed) != 1:
+                raise ArgumentError(
+                    f"inspection.report: one shape is given for {len(fed)} inputs: "
+                    f"{', '.join(node.name for node in fed)}. Give them by name: "
+                    f"--data {fed[0].name if fed else 'data'}:1,3,224,224."
+                )
+            shapes = {fed[0].name: shapes}
+        for name, shape in shapes.items():
+            node = inputs.get(name)
+            if node is None:
+                node = next((one for one in self.arguments if one.name == name), None)
+                if node is None:
+                    raise ArgumentError(
+                        f"inspection.report: the network has no input {name!r}; it has {', '.join(inputs) or 'none'}."
+                        + nearest(name, inputs)
+                    )
+                self.inputs.append(node)
+            found[node] = tuple(int(length) for length in shape), "given"
+        return found
+
+    def report(self, source: str, params_name: str, said: Contents, shapes: Any) -> Report:
+        """Return everything."""
+        told = self._given_shapes(shapes)
+        held = {
+            Value(node): tuple(self.given[node.name][1].shape)
+            for node in (*self.arguments, *self.states)
+            if node.name in self.given and node not in told
+        }
+        known = {Value(node): shape for node, (shape, _) in told.items()}
+        open_inputs = [node for node in self.inputs if node not in told]
+        labels = [node for node in open_inputs if self._is_label(node)]
+        guesses = guessed(self.order, open_inputs, labels, {**held, **known}, self._infer)
+        origins = {node: where for node, (_, where) in told.items()}
+        origins |= {node: guess.origin for node, guess in guesses.items()}
+        alone = {**known, **{Value(node): guess.shape for node, guess in guesses.items()}}
+        facts, problem, agrees = self._facts(alone, held)
+        if "given" in origins.values() and problem.startswith("infer_shape"):
+            raise ShapeError(problem)
+        if not problem:
+            for node in self.inputs:
+                if not is_known(facts.get(Value(node))):
+                    problem = self._ask(node, facts)
+                    break
+        fit = None
+        if self.has_params:
+            follows = facts if agrees else self._needed(alone, facts)
+            needed = {node.name: follows.get(Value(node)) for node in (*self.arguments, *self.states)}
+            fit = compared(self.arguments, self.states, self.inputs, self.given, needed)
+        layers = [self._layer(node, facts, owners) for owners in [self._owners()] for node in self._calls()]
+        learned = [node for node in self.arguments if node not in self.inputs]
+        return Report(
+            source,
+            params_name,
+            said.version_text if said.version else "",
+            [self._input(node, facts, origins) for node in self.inputs],
+            [
+                self._output(value, name, facts)
+                for value, name in zip(self.symbol.values, self.symbol.list_outputs(), strict=True)
+            ],
+            layers,
+            said.operators,
+            [],
+            fit,
+            self._count(learned, facts),
+            self._count(self.states, facts),
+            _total([self._bytes(Value(node), facts) for node in (*learned, *self.states)]),
+            _total([layer.memory for layer in layers]),
+            self._peak(facts),
+            sum(layer.multiply_adds or 0 for layer in layers) if not problem else None,
+            sorted(
+                {
+                    array.dtype.name if hasattr(array.dtype, "name") else numpy.dtype(array.dtype).name
+                    for _, array in self.given.values()
+                }
+            ),
+            dict(self.artifact.facts) if self.artifact is not None else {},
+            self.notes,
+            problem,
+        )
+
+    def _facts(
+        self, alone: Mapping[Value, Shape], held: Mapping[Value, Shape]
+    ) -> tuple[Mapping[Value, Any], str, bool]:
+        """Return all shapes; what is wrong; and whether the parameters' shapes go with those of the inputs."""
+        try:
+            return self._infer({**held, **alone}).known, "", True
+        except MXNetError as first:
+            try:
+                facts = self._infer(alone).known
+            except MXNetError as error:
+                return {}, str(error), False
+            return facts, "" if self.has_params else str(first), False
+
+    def _needed(self, alone: Mapping[Value, Shape], facts: Mapping[Value, Any]) -> Mapping[Value, Any]:
+        """Return what shapes follow from those of the inputs."""
+        try:
+            return self._infer(alone).known
+        except MXNetError:
+            return facts
+
+    def _ask(self, node: Node, facts: Mapping[Value, Any]) -> str:
+        partly = facts.get(Value(node))
+        readers = self.readers.get(node, ())
+        example = _EXAMPLES.get(readers[0][0].operator.__name__, "1,3,224,224") if readers else "1,3,224,224"
+        if partly is not None:
+            usual = [1, 3, 224, 224]
+            example = ",".join(str(one if one > 0 else usual[place % 4]) for place, one in enumerate(partly))
+        known = "" if partly is None else f"; what is known of it is {shape_text(partly)}"
+        read = f" It is read by {readers[0][0].name!r} ({readers[0][0].kind})." if readers else ""
+        return (
+            f"The shape of the input {node.name!r} does not follow from the files{known}.{read} "
+            f"Give it: --data {node.name}:{example}."
+        )
+
+    # -- rows ----------------------------------------------------------------------------------------------------------
+
+    def _calls(self) -> list[Node]:
+        return [node for node in self.order if node.operator is not None]
+
+    def _owners(self) -> dict[Node, list[Node]]:
+        """Return the parameters of each layer; one that several read belongs to the first."""
+        inputs = {*self.inputs}
+        owners: dict[Node, list[Node]] = {}
+        for variable in (*self.arguments, *self.states):
+            readers = self.readers.get(variable)
+            if variable not in inputs and readers:
+                owners.setdefault(readers[0][0], []).append(variable)
+        return owners
+
+    def _layer(self, node: Node, facts: Mapping[Value, Any], owners: Mapping[Node, list[Node]]) -> Layer:
+        results = [Value(node, index) for index in range(len(node.output_names()))]
+        shapes = [facts.get(value) for value in results]
+        inputs = [facts.get(value) for value in node.inputs]
+        counted = None
+        if all(map(is_known, (*inputs, *shapes))):
+            counted = multiply_adds(node, inputs, shapes)  # type: ignore[arg-type]
+        caption = getattr(node.operator, "caption", None)
+        detail = ""
+        if caption is not None:
+            try:
+                detail = caption(node.attributes)
+            except (KeyError, TypeError):  # an attribute that only defaults give
+                detail = ""
+        return Layer(
+            node.name,
+            node.kind,
+            detail,
+            [shape if is_known(shape) else None for shape in shapes],
+            self._count(owners.get(node, ()), facts),
+            counted,
+            _total([self._bytes(value, facts) for value in results]),
+        )
+
+    def _input(self, node: Node, facts: Mapping[Value, Any], origins: Mapping[Node, str]) -> Input:
+        value = Value(node)
+        shape = facts.get(value)
+        origin = origins.get(node, "follows from the others" if is_known(shape) else "")
+        return Input(
+            node.name, shape if is_known(shape) else None, self._dtype(value).name, origin, self._is_label(node)
+        )
+
+    def _output(self, value: Value, name: str, facts: Mapping[Value, Any]) -> Output:
+        operator = value.node.operator
+        shape = facts.get(value)
+        is_loss = operator is not None and getattr(operator, "category", None) == "loss"
+        return Output(name, shape if is_known(shape) else None, self._dtype(value).name, value.node.kind, is_loss)
+
+    def _dtype(self, value: Value) -> numpy.dtype[Any]:
+        return numpy.dtype(self.dtypes.get(value) or numpy.float32)
+
+    def _bytes(self, value: Value, facts: Mapping[Value, Any]) -> int | None:
+        shape: Any = facts.get(value)
+        return prod(shape) * self._dtype(value).itemsize if is_known(shape) else None
+
+    def _count(self, nodes: Sequence[Node], facts: Mapping[Value, Any]) -> int | None:
+        return _total([prod(shape) if is_known(shape := facts.get(Value(node))) else None for node in nodes])  # type: ignore[arg-type]
+
+    def _peak(self, facts: Mapping[Value, Any]) -> int | None:
+        """Go through the nodes, and free each output after its last use."""
+        last: dict[Value, int] = {}
+        for position, node in enumerate(self.order):
+            for value in node.inputs:
+                last[value] = position
+        last |= dict.fromkeys(self.symbol.values, len(self.order))
+        live = peak = 0
+        for position, node in enumerate(self.order):
+            if node.operator is None:
+                continue
+            results = [Value(node, index) for index in range(len(node.output_names()))]
+            sizes = [self._bytes(value, facts) for value in results]
+            if None in sizes:
+                return None
+            live += sum(size or 0 for size in sizes)
+            peak = max(peak, live)
+            gone = {value for value in (*node.inputs, *results) if last.get(value, position) == position}
+            live -= sum(self._bytes(value, facts) or 0 for value in gone if value.node.operator is not None)
+        return peak
+
+
+def _total(numbers: Sequence[int | None]) -> int | None:
+    return None if None in numbers else sum(number or 0 for number in numbers)
