@@ -27,6 +27,7 @@ from minpy.namespaces import listing, missing
 from minpy.ndarray import zeros
 from minpy.optimizer.updater import states_with_progress
 from minpy.symbol import Symbol
+from minpy.symbol.labels import label_names as label_names_of
 
 __all__ = [
     "BaseModule",
@@ -439,6 +440,9 @@ class Module(BaseModule):
         elif self.params_initialized:  # of a checkpoint, or from before
             wanted = self._on_first_context()
             given = {"argument": self._arg_params, "auxiliary state": self._aux_params}
+            for label in label_names_of(self._symbol):  # where it has no place among the labels: predictions need none
+                if label not in self._arg_params:
+                    wanted["argument"].pop(label, None)
             try:
                 require_fit("bind", given, wanted, allow_extra=False)
             except Exception:

@@ -981,6 +981,28 @@ LAYERS = [
     ),
 ]
 
+OLD_MODELS = [
+    Difference(
+        "In graphs the gradient of `LeakyReLU`'s slopes (`act_type='prelu'`) is multiplied by them: the operator "
+        "overwrites its input, which its gradient reads.",
+        "The gradient, as of `nd.LeakyReLU`.",
+        "Networks for faces train with slopes that hardly move.",
+        "slopes_of_prelu_in_a_graph",
+    ),
+    Difference(
+        "`SymbolBlock.imports` of a checkpoint that ends in a loss wants the label among its inputs.",
+        "Left out, the output layer is what it predicts: softmax, sigmoid, the scores.",
+        "Most checkpoints of modules end so, and predictions need no label.",
+        "",
+    ),
+    Difference(
+        "A `-symbol.json` that calls an operator that is not there fails at the first.",
+        "All are listed, with what to do; a `CustomOpProp` that is registered under that name is called.",
+        "A plugin, or an operator in C++, is written anew once, and the file stays as it is.",
+        "",
+    ),
+]
+
 MIXED_PRECISION = [
     Difference(
         "`amp` computes in bfloat16, too.",
