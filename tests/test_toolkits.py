@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 
@@ -72,3 +74,23 @@ def test_dtype_of_what_is_alike(name: str, value: int) -> None:
     assert result.asnumpy().tolist() == [value, value]
     symbol = getattr(mx.sym, name)(mx.sym.var("x"), dtype="int64")
     assert mx.sym.load_json(symbol.tojson()).eval(x=data)[0].asnumpy().tolist() == [value, value]
+
+
+def test_workers_after_threads_of_opencv() -> None:
+    """Datasets warp pictures before a loader forks its workers, which then have none of OpenCV's threads."""
+    cv2 = pytest.importorskip("cv2")
+    before = cv2.getNumThreads()
+    cv2.setNumThreads(4)
+    try:
+        picture = np.random.default_rng(0).integers(0, 255, (1200, 1200, 3), np.uint8)
+        turned = cv2.getRotationMatrix2D((600, 600), 30, 1)
+        expected = cv2.warpAffine(picture, turned, (1200, 1200))
+        time.sleep(0.05)  # its threads go to sleep, which is when a fork loses them for good
+        dataset = gluon.data.SimpleDataset([0, 1]).transform(
+            lambda index: int(cv2.warpAffine(picture, turned, (1200, 1200)).sum())
+        )
+        loader = gluon.data.DataLoader(dataset, 2, num_workers=1, timeout=20)
+        assert [batch.asnumpy().tolist() for batch in loader] == [[int(expected.sum())] * 2]
+        assert cv2.getNumThreads() == 4
+    finally:
+        cv2.setNumThreads(before)
