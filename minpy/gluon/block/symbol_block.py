@@ -75,7 +75,9 @@ class SymbolBlock(HybridBlock):
         self._symbol, self._inputs = out, variables
         names = {one.name for one in variables}
         states = set(out.list_auxiliary_states())
-        for node in [value for value in out.order if value.operator is None and value.name not in names]:
+        nodes = [value for value in out.order if value.operator is None and value.name not in names]
+        # States come last: it is the order in which MXNet draws initial values, and writes files.
+        for node in sorted(nodes, key=lambda value: value.name in states):
             parameter = self._params.get(node.name, allow_deferred_init=True)
             if node.name in states:
                 parameter.grad_req = "null"

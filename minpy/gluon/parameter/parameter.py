@@ -20,6 +20,7 @@ from minpy.core.errors import (
     ContextError,
     DTypeError,
     MXNetError,
+    NotReadyError,
     ShapeError,
     describe,
 )
@@ -425,8 +426,8 @@ class Parameter:
             return list(self._deferred_init[1])
         raise self._uninitialized()
 
-    def _uninitialized(self) -> MXNetError:
-        return MXNetError(
+    def _uninitialized(self, error: type[MXNetError] = MXNetError) -> MXNetError:
+        return error(
             f"Parameter {self.name!r} is not initialized. Call initialize() on its block, or on collect_params() of "
             "it: `params` of a block has only the block's own, not those of its children."
         )
@@ -472,7 +473,7 @@ class Parameter:
             raise ShapeError(f"Parameter {self.name!r} has shape {self._shape}; set_data got {shape}.") from None
         if self._data is None:
             if not self._deferred_init:
-                raise self._uninitialized()
+                raise self._uninitialized(NotReadyError)
             self._shape = known
             values = data if isinstance(data, NDArray) else nd.array(data, dtype=self._dtype)
             self._deferred_init = (*self._deferred_init[:3], _like_mode(values).astype(self._dtype))
@@ -505,7 +506,7 @@ class Parameter:
 
         Raises
         ------
-        MXNetError
+        ArgumentValueError
             If it is not initialized.
         """
         contexts = _contexts(ctx, self.name)
@@ -514,8 +515,8 @@ class Parameter:
         elif self._deferred_init:
             init, _, default_init, data = self._deferred_init
             self._deferred_init = (init, contexts, default_init, data)
-        else:
-            raise self._uninitialized()
+        else:  # programs catch MXNet's ValueError here, to move what has values and leave the rest
+            raise self._uninitialized(ArgumentValueError)
 
     list_device, reset_device = list_ctx, reset_ctx  # MXNet 2's names
 

@@ -97,12 +97,14 @@ cast.def_grad(lambda ans, data: lambda g: g)
 
 
 @operator(name="zeros_like")
-def zeros_like(data: np.ndarray) -> np.ndarray:
+def zeros_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     """Return zeros of the data's shape and dtype.
 
     Parameters
     ----------
     data : NDArray
+    dtype : str or dtype, optional
+        Not used: as in MXNet, the result has the data's dtype also where programs give another. `cast` converts it.
 
     Returns
     -------
@@ -114,16 +116,19 @@ def zeros_like(data: np.ndarray) -> np.ndarray:
     >>> nd.zeros_like(nd.array([1, 2])).asnumpy()
     array([0., 0.], dtype=float32)
     """
+    del dtype
     return np.zeros_like(data)
 
 
 @operator(name="ones_like")
-def ones_like(data: np.ndarray) -> np.ndarray:
+def ones_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     """Return ones of the data's shape and dtype.
 
     Parameters
     ----------
     data : NDArray
+    dtype : str or dtype, optional
+        Not used: as in MXNet, the result has the data's dtype also where programs give another. `cast` converts it.
 
     Returns
     -------
@@ -135,6 +140,7 @@ def ones_like(data: np.ndarray) -> np.ndarray:
     >>> nd.ones_like(nd.array([1, 2])).asnumpy()
     array([1., 1.], dtype=float32)
     """
+    del dtype
     return np.ones_like(data)
 
 

@@ -226,7 +226,7 @@ class ProcessPool:
             daemon=True,
         )
         try:
-            with _quiet_start():
+            with _quiet_start(), _no_picture_threads(forks):
                 process.start()
         except Exception as error:
             ours.close()
@@ -567,3 +567,21 @@ def _before_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_before_fork, after_in_child=_new_lock)
+
+
+@contextmanager
+def _no_picture_threads(forks: bool) -> Iterator[None]:
+    """Start a process while OpenCV has no threads, if it is a fork.
+
+    A fork does not copy them, and the child's OpenCV would wait for ever for those that it still believes in.
+    """
+    cv2 = sys.modules.get("cv2") if forks else None
+    threads = cv2.getNumThreads() if cv2 is not None else 1
+    if cv2 is None or threads <= 1:
+        yield
+        return
+    cv2.setNumThreads(1)
+    try:
+        yield
+    finally:
+        cv2.setNumThreads(threads)
