@@ -65,7 +65,6 @@ def _resize_pictures(data: np.ndarray, *, size: tuple[int, ...], keep_ratio: boo
     require_image("resize", data.shape)
     width, height = _new_size(data.shape, size, keep_ratio)
     if data.dtype != np.uint8 or interp == CUBIC:
-    if data.dtype != np.uint8 or interp == 2:  # of which OpenCV rounds a few pixels otherwise on newer processors
         return resized("resize", data, width, height, interp)
     if data.ndim == 3:
         return pictures.resize(data, width, height, interp, name="resize")
