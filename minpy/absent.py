@@ -111,6 +111,11 @@ ROWS = [
     ),
     Row(r"base|contrib\.text\.\w+", "libinfo|vocab|base|C", _IMPORTED),
     Row(r"optimizer\.optimizer", "numpy|pickle", _IMPORTED),
+    Row(
+        "model",
+        "BASE_ESTIMATOR|SKLEARN_INSTALLED",
+        "MXNet derives FeedForward from a class of scikit-learn's, if that is there. It derives from none here.",
+    ),
     Row(r"io\.(io|utils)", "CSRNDArray|concat|h5py|sparse_array|tile", _IMPORTED),
     Row(r"contrib\.amp\.amp", "BucketingModule|base|bfloat16|opt|symbol_contrib|trainer", _IMPORTED),
     Row(r"contrib\.amp\.loss_scaler", "ag|multi_all_finite", _IMPORTED),

@@ -77,8 +77,8 @@ def _load_general(data: Sequence[Any], targets: Sequence[Any]) -> None:
             own = raw[part]
             if own.shape != array.shape:
                 raise ShapeError(
-                    f"the batch has {describe(source)}, of which {own.shape} is for an array of {array.shape}; expected "
-                    "batches of the size with which the executors are bound."
+                    f"the batch has {describe(source)}, of which {own.shape} is for an array of {array.shape}; "
+                    "expected batches of the size with which the executors are bound."
                 )
             numpy.copyto(array._data, own, casting="unsafe")
             note_write(array._data)
@@ -130,7 +130,7 @@ class DataParallelExecutorGroup:
         self.param_names = [names[place] for place in self.param_idx]
         self.slices = list(slices)
         self.output_names = sym.list_outputs()
-        self.train_execs = []
+        self.train_execs: list[Any] = []
         for place, (context, part) in enumerate(zip(ctx, slices, strict=True)):
             shapes = {one[0]: (part.stop - part.start, *tuple(one[1])[1:]) for one in inputs}
             dtypes = {one.name: one.dtype for one in inputs if isinstance(one, DataDesc)}

@@ -139,7 +139,8 @@ class Monitor:
         for array in arrays:
             if not isinstance(array, nd.NDArray):
                 raise ArgumentError(
-                    f"Monitor: stat_func returned {describe(array)} for {name!r}; expected an NDArray, or a list of them."
+                    f"Monitor: stat_func returned {describe(array)} for {name!r}; expected an NDArray, or a list "
+                    "of them."
                 )
         return "".join(str(array.asscalar() if array.shape == (1,) else array.asnumpy()) + "\t" for array in arrays)
 

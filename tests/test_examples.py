@@ -186,6 +186,24 @@ def test_lstm(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["lstm.png"]
 
 
+def test_old_model(tmp_path: Path) -> None:
+    result = run("old_model.py", "--quick", "--output", tmp_path / "old.png")
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"as a module: .* 360 digits read, in \d+ ms: 99\.44%", result.stdout)
+    assert re.search(
+        r"as a block: .*: 99\.44%\nlargest difference between their probabilities: [0-5]\.\de-0[6-9]|0\.0e",
+        result.stdout,
+    )
+    assert "from the new scanner: 23.89% of 360" in result.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["old.png"]
+
+
+def test_old_model_says_what_is_missing(tmp_path: Path) -> None:
+    result = run_here("old_model.py", "--model", tmp_path / "digit", "--output", tmp_path / "old.png")
+    assert result.returncode == 2
+    assert "digit-symbol.json': No such file or directory" in result.stderr
+
+
 def test_symbolic_digits(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "folder"
     result = run("symbolic_digits.py", "--quick", "--output", folder)

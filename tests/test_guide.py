@@ -34,8 +34,9 @@ def programs(text: str) -> list[tuple[int, str, str | None]]:
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_code_of_documents(document: Path) -> None:
+def test_code_of_documents(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("autograd")
+    monkeypatch.chdir(ROOT)  # for the files of examples/data
     scope: dict[str, Any] = {"__name__": f"document_{document.stem}"}
     blocks = programs(document.read_text(encoding="utf-8"))
     assert blocks

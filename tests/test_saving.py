@@ -31,7 +31,7 @@ from minpy.core.errors import (
     FileMissingError,
     MXNetError,
 )
-from minpy.ndarray import saving
+from minpy.ndarray import filling, saving
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 sys.path.insert(0, str(GOLDEN))
@@ -477,3 +477,81 @@ def test_a_large_file_with_large_claims_is_refused_by_its_size(tmp_path: Path) -
     os.truncate(path, 1 << 33)
     with pytest.raises(FileFormatError, match=rf": {HUGE} bytes are needed, but the file ends after"):
         nd.load(path)
+
+
+# -- large files -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, np.ndarray]]:
+    """Return a file of 13 MB, small and large arrays by turns, and what it holds."""
+    random = np.random.RandomState(0)
+    shapes = [(3,), (512, 1024), (7, 5), (640, 1024), (1,), (256, 1024), (2, 3)]
+    raw = {f"arg:{number}": random.uniform(-1, 1, shape).astype("float32") for number, shape in enumerate(shapes)}
+    raw["aux:half"] = random.uniform(-1, 1, (512, 1024)).astype("float16")
+    raw["aux:flags"] = random.uniform(-1, 1, (1024, 1024)) > 0
+    raw["aux:wide"] = random.uniform(-1, 1, (400, 1024))
+    path = tmp_path_factory.mktemp("large") / "net.params"
+    nd.save(path, arrays_of(raw))
+    return path, raw
+
+
+@pytest.mark.parametrize("processors", [1, 4])
+def test_large_arrays_are_read_by_several_threads(
+    processors: int, large: tuple[Path, dict[str, np.ndarray]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(filling, "_processors", lambda: processors)
+    path, raw = large
+    before = threading.active_count()
+    assert_equal(nd.load(path), raw)
+    assert_equal(nd.load_frombuffer(path.read_bytes()), raw)
+    assert threading.active_count() == before
+
+
+def test_large_files_are_read_without_a_second_copy(large: tuple[Path, dict[str, np.ndarray]]) -> None:
+    path, raw = large
+    nd.load(path)
+    tracemalloc.start()
+    loaded = nd.load(path)
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    size = sum(array.nbytes for array in raw.values())
+    assert len(loaded) == len(raw)
+    assert size <= held <= peak < 1.02 * size
+
+
+@pytest.mark.parametrize("processors", [1, 4])
+def test_a_large_file_that_shrinks_while_it_is_read_is_an_error(
+    processors: int, large: tuple[Path, dict[str, np.ndarray]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "net.params"
+    path.write_bytes(large[0].read_bytes())
+    fill = filling.fill
+
+    def cut(stream: Any, parts: Any) -> Any:
+        os.truncate(path, parts[0].offset + 1000)
+        return fill(stream, parts)
+
+    monkeypatch.setattr(filling, "_processors", lambda: processors)
+    monkeypatch.setattr(filling, "fill", cut)
+    with pytest.raises(
+        FileFormatError, match=r"byte \d+: the values of array 1 of 10, float32 \(512, 1024\): 2097152 "
+    ):
+        nd.load(path)
+
+
+def test_a_block_takes_what_was_read_and_nothing_else_does(large: tuple[Path, dict[str, np.ndarray]]) -> None:
+    """Values from a file are the parameters' own memory; those from a dict are copied."""
+    path, _ = large
+    names = [f"{number}" for number in range(7)]
+    net = mx.gluon.SymbolBlock(mx.sym.Group([mx.sym.var(name) * 1 for name in names]), [])
+    tracemalloc.start()
+    net.collect_params().load(path, ignore_extra=True)
+    held = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert held < 1.3 * 2 * sum(net.collect_params()[name].data()._data.nbytes for name in names)  # and gradients
+    given = {name: nd.ones(net.collect_params()[name].shape) for name in names}
+    other = mx.gluon.SymbolBlock(mx.sym.Group([mx.sym.var(name) * 1 for name in names]), [])
+    other.collect_params().load_dict(given)
+    given["1"][:] = 7
+    assert float(other.collect_params()["1"].data()[0, 0].asscalar()) == 1

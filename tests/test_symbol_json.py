@@ -20,9 +20,13 @@ import minpy as mx
 from minpy import sym
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, FileAccessError, FileFormatError, FileMissingError, MXNetError
+from minpy.custom.registry import PROPS
 from minpy.graph.ir import Node, Value, constant
-from minpy.ops.registry import OPERATORS
+from minpy.ops.registry import OPERATORS, known_operator
+from minpy.symbol.not_here import advice_of
+from minpy.symbol.renamed import present_name
 from minpy.symbol.saving import mxnet_name
+from minpy.symbol.subgraphs import CONTROL_FLOW
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 SYMBOLS = GOLDEN / "symbols"
@@ -868,3 +872,108 @@ def test_a_failure_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_fromjson_is_load_json() -> None:
     assert sym.fromjson is sym.load_json
+
+
+# -- operators that are not here -------------------------------------------------------------------------------------
+
+WITHOUT = [
+    DATA,
+    node("_contrib_quantized_conv", "q", [[0, 0]], {"kernel": "(3, 3)"}),
+    node("WarpCTC", "ctc", [[1, 0]], {"label_length": "4"}),
+    node("_sg_mkldnn_conv", "fused", [[2, 0]]),
+    node("Convolutoin", "typed", [[3, 0]]),
+    node("Custom", "own", [[4, 0]], {"op_type": "golden_sofmax"}),
+    node("WarpCTC", "again", [[5, 0]]),
+    node("nets.layers:swish", "swish", [[6, 0]]),
+]
+
+
+def test_operators_that_are_not_here_are_listed_all_at_once() -> None:
+    with pytest.raises(FileFormatError) as caught:
+        read(*WITHOUT)
+    assert str(caught.value) == NOT_HERE
+
+
+NOT_HERE = """\
+sym.load_json: 6 operators are not here (of 8 nodes 7 cannot be computed):
+  '_contrib_quantized_conv', node 1 ('q', '_contrib_quantized_conv'). It computes with 8-bit integers: load the \
+float32 model that was quantized.
+  'WarpCTC', node 2 ('ctc', 'WarpCTC'), node 6 ('again', 'WarpCTC'). It was a plugin: at inference it is softmax; its \
+loss is mx.sym.ctc_loss.
+  '_sg_mkldnn_conv', node 3 ('fused', '_sg_mkldnn_conv'). It stands for a part of the graph that a backend of MXNet's \
+had fused: save the symbol as it was before optimize_for or get_backend_symbol.
+  'Convolutoin', node 4 ('typed', 'Convolutoin'). Did you mean 'Convolution' or 'Convolution_v1' or 'Deconvolution'? \
+Write it as a CustomOp, and register its CustomOpProp under that name.
+  Custom 'golden_sofmax', node 5 ('own', 'Custom'). Did you mean 'golden_softmax'? Import the module that registers \
+it, with mx.operator.register('golden_sofmax'), before loading the symbol.
+  'nets.layers:swish', node 7 ('swish', 'nets.layers:swish'). Import 'nets.layers', or run the code that defines it, \
+before loading the symbol."""
+
+
+def test_thousands_of_operators_that_are_not_here_make_a_short_message() -> None:
+    nodes = [node(f"Nothing{'x' * 10_000}{number}", f"n{number}", [[number, 0]]) for number in range(3000)]
+    with pytest.raises(FileFormatError, match=r"3000 operators are not here (.*\n){51}  and 2950 more\.$") as caught:
+        read(DATA, *nodes)
+    assert len(str(caught.value)) < 30_000
+
+
+def test_an_operator_that_a_user_registers_under_its_name_is_called() -> None:
+    class Doubled(mx.operator.CustomOp):
+        def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+            self.assign(out_data[0], req[0], in_data[0] * self.by)
+
+    class Prop(mx.operator.CustomOpProp):
+        def __init__(self, by: str = "2") -> None:
+            super().__init__(need_top_grad=True)
+            self.by = float(by)
+
+        def create_operator(self, ctx: Any, shapes: Any, dtypes: Any) -> Any:
+            made = Doubled()
+            made.by = self.by
+            return made
+
+    nodes = DATA, node("PluginOfOld", "p", [[0, 0]], {"by": "3", "__note__": "x"})
+    with pytest.raises(FileFormatError, match=r"no operator 'PluginOfOld'\..* register its CustomOpProp under that n"):
+        read(*nodes)
+    mx.operator.register("PluginOfOld")(Prop)
+    try:
+        symbol = read(*nodes)
+        assert symbol.eval(data=mx.nd.ones((2,)))[0].asnumpy().tolist() == [3, 3]
+        assert symbol.attr_dict()["p"]["__note__"] == "x"
+        assert json.loads(symbol.tojson())["nodes"][1]["attrs"] == {
+            "op_type": "PluginOfOld",
+            "by": "3",
+            "__note__": "x",
+        }
+        again(symbol)
+    finally:
+        del PROPS["PluginOfOld"]
+
+
+RENAMED = [name for name in NAMES if present_name(name) != name]
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_operators_under_names_that_only_files_have(name: str) -> None:
+    assert NAMES[name] == present_name(name) or (name, present_name(name)) == ("_CrossDeviceCopy", "_copy")
+    assert known_operator(present_name(name)) is not None
+
+
+def test_every_name_that_mxnet_reads_is_read_or_has_its_advice() -> None:
+    other = [
+        name
+        for name in NAMES
+        if known_operator(present_name(name)) is None
+        and name not in (*CONTROL_FLOW, "Custom")
+        and "backward" not in name
+    ]
+    general = "Write it as a CustomOp, and register its CustomOpProp under that name."
+    assert {name for name in other if advice_of(name) == general} == {
+        "_NoGradient",
+        "_npi_Custom",
+        "_set_value",
+        "reset_arrays",
+        "_npi_boolean_mask_assign_scalar",
+        "_npi_boolean_mask_assign_tensor",
+    }
+    assert len(RENAMED) > 60

@@ -14,9 +14,9 @@ ndarray = nd = _ndarray.contrib
 symbol = sym = _symbol.contrib
 
 # Modules that stand on what imports this one; they are imported when they are looked up.
-_LATE = ("amp", "io", "tensorboard")
+_LATE = ("amp", "io", "svrg_optimization", "tensorboard")
 
-__all__ = ["amp", "autograd", "io", "nd", "ndarray", "sym", "symbol", "tensorboard", "text"]
+__all__ = ["amp", "autograd", "io", "nd", "ndarray", "svrg_optimization", "sym", "symbol", "tensorboard", "text"]
 __dir__ = listing(__all__)
 
 _refuse = missing("minpy.contrib", "module", __all__)

@@ -81,7 +81,8 @@ class BaseModule:
         """Refuse a call that comes before another one: say which."""
         if not self.binded:
             raise NotReadyError(
-                f"{type(self).__name__}.{function}: the module is not bound. Call bind(data_shapes, label_shapes) first."
+                f"{type(self).__name__}.{function}: the module is not bound. Call bind(data_shapes, label_shapes) "
+                "first."
             )
         if initialized and not self.params_initialized:
             raise NotReadyError(

@@ -150,8 +150,7 @@ class BucketingModule(BaseModule):
         if self.binded:
             names: list[str] = self._curr_module.output_names
             return names
-        names = self._call_sym_gen(self._default_bucket_key)[0].list_outputs()
-        return names
+        return list(self._call_sym_gen(self._default_bucket_key)[0].list_outputs())
 
     @property
     def data_shapes(self) -> list[Any]:
@@ -198,14 +197,13 @@ class BucketingModule(BaseModule):
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        if self.params_initialized and not force_init:
-            if self.binded:
-                warnings.warn(
-                    "Parameters already initialized and force_init=False. init_params call ignored.",
-                    UserWarning,
-                    stacklevel=2,
-                )
-                return
+        if self.params_initialized and self.binded and not force_init:
+            warnings.warn(
+                "Parameters already initialized and force_init=False. init_params call ignored.",
+                UserWarning,
+                stacklevel=2,
+            )
+            return
         self._require("init_params", initialized=False)
         self._curr_module.init_params(
             initializer=initializer,

@@ -101,6 +101,7 @@ class DataParallelExecutorGroup:
         self.num_outputs = len(self.output_names)
         self.output_layouts = [batch_axis(symbol[name].attr("__layout__")) for name in self.output_names]
         self.batch_size: Any = None
+        self.slices: list[slice] = []
         self.execs: list[Any] = []
         self._bound: OrderedDict[Any, list[Any]] = OrderedDict()
         self._monitors: list[Any] = []
@@ -193,7 +194,7 @@ class DataParallelExecutorGroup:
         ShapeError
             If shapes contradict each other, or are not enough.
         """
-        before = (self.batch_size, getattr(self, "slices", None))
+        before = self.batch_size, self.slices
         self.batch_size = None
         try:
             layouts = self.decide_slices(data_shapes)

@@ -12,14 +12,14 @@ from minpy.core.errors import ArgumentError, NotReadyError, describe
 from minpy.files import access_error, checked_path, write_whole
 from minpy.initializer import InitDesc, Uniform
 from minpy.io import DataDesc
-from minpy.model import (
+from minpy.model import load_checkpoint
+from minpy.model.checkpoint import epoch_file
+from minpy.model.updating import (
     _create_kvstore,
     _initialize_kvstore,
     _update_params,
     _update_params_on_kvstore,
-    load_checkpoint,
 )
-from minpy.model.checkpoint import epoch_file
 from minpy.module.base_module import BaseModule, _check_input_names, _parse_data_desc
 from minpy.module.executor_group import DataParallelExecutorGroup
 from minpy.module.parameters import require_fit
@@ -27,6 +27,7 @@ from minpy.namespaces import listing, missing
 from minpy.ndarray import zeros
 from minpy.optimizer.updater import states_with_progress
 from minpy.symbol import Symbol
+from minpy.symbol.labels import label_names as label_names_of
 
 __all__ = [
     "BaseModule",
@@ -439,6 +440,9 @@ class Module(BaseModule):
         elif self.params_initialized:  # of a checkpoint, or from before
             wanted = self._on_first_context()
             given = {"argument": self._arg_params, "auxiliary state": self._aux_params}
+            for label in label_names_of(self._symbol):  # where it has no place among the labels: predictions need none
+                if label not in self._arg_params:
+                    wanted["argument"].pop(label, None)
             try:
                 require_fit("bind", given, wanted, allow_extra=False)
             except Exception:

@@ -36,6 +36,7 @@ from minpy.core.errors import (
 )
 from minpy.core.switches import is_np_shape
 from minpy.files import access_error, checked_path, write_whole
+from minpy.ndarray import filling
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.dtypes import DTYPE_NUMBERS, DTYPES
 
@@ -313,13 +314,14 @@ class _Reader:
         What is read, for messages.
     """
 
-    __slots__ = ("offset", "size", "source", "stream")
+    __slots__ = ("_later", "offset", "size", "source", "stream")
 
     def __init__(self, stream: BinaryIO, size: int, source: str) -> None:
         self.stream = stream
         self.size = size
         self.source = source
         self.offset = 0
+        self._later: list[filling.Part] | None = [] if filling.can_fill(stream) else None
 
     def error(self, problem: str, advice: str = _DAMAGED, offset: int | None = None) -> FileFormatError:
         """Return the error for a problem at an offset, by default the present one."""
@@ -341,11 +343,24 @@ class _Reader:
         return content
 
     def fill(self, data: numpy.ndarray, what: str) -> None:
-        """Read the values of a contiguous array."""
+        """Read the values of a contiguous array, or note that `finish` is to do so."""
+        if self._later is not None and data.nbytes >= filling.LARGE:
+            self._later.append(filling.Part(data, self.offset, what))
+            self.offset += data.nbytes
+            self.stream.seek(self.offset)
+            return
         count = self.stream.readinto(data.reshape(-1).view(numpy.uint8))  # type: ignore[attr-defined]
         if count < data.nbytes:
             raise self.error(f"{what}: {data.nbytes} bytes are needed, got {count}: the file shrank while it was read")
         self.offset += count
+
+    def finish(self) -> None:
+        """Read what `fill` left."""
+        parts, self._later = self._later, None if self._later is None else []
+        short = filling.fill(self.stream, parts) if parts else None
+        if short is not None:
+            problem = f"{short.what}: {short.data.nbytes} bytes are needed, and the file shrank while it was read"
+            raise self.error(problem, offset=short.offset)
 
     def skip(self, count: int, what: str) -> None:
         """Pass over the next `count` bytes."""
@@ -386,6 +401,7 @@ def _walk(reader: _Reader, read: Callable[[_Reader, str], Item]) -> list[Item] |
     if named not in (0, count):
         raise reader.error(f"there are {named} names for {count} arrays; expected as many, or none", offset=start)
     names = [_read_name(reader, f"name {position} of {named}") for position in range(named)]
+    reader.finish()
     return dict(zip(names, arrays, strict=True)) if names else arrays
 
 
@@ -432,6 +448,8 @@ def _read_array(reader: _Reader, what: str) -> numpy.ndarray:
         raise reader.error(f"{what} is {name} {shape}, which NumPy cannot hold: {error}") from None
     if data.size:
         reader.fill(data, values)
+    if is_bfloat16 or dtype.kind == "b" or not dtype.isnative:
+        reader.finish()  # what follows needs the values
     if is_bfloat16:
         wide = data.astype(numpy.uint32)
         wide <<= 16

@@ -237,7 +237,11 @@ def _inputs(
     if not operator.builtin and not isinstance(operator, PropOperator):
         given = _with_constants(operator, given)
     if isinstance(given, list):
-        return [value for one in given for value in _values(kind, "inputs", one)]
+        values = [value for one in given for value in _values(kind, "inputs", one)]
+        if operator.builtin:
+            rest = operator.input_names(attributes, len(values))[len(values) :]
+            values += [_made(operator, name, argument, annotations) for argument in rest]
+        return values
     wanted = operator.input_names(attributes)
     values = []
     for argument in operator.signature.inputs:
@@ -250,10 +254,15 @@ def _inputs(
                 )
             values.append(found[0])
         elif argument in wanted:
-            initializer = operator.initializers.get(argument)
-            own = annotations if initializer is None else {**annotations, "__init__": initializer}
-            values.append(variable(f"{name}_{argument}", **own))
+            values.append(_made(operator, name, argument, annotations))
     return values
+
+
+def _made(operator: Any, name: str, argument: str, annotations: dict[str, str]) -> Value:
+    """Return a new variable for an input that is not given."""
+    initializer = operator.initializers.get(argument)
+    own = annotations if initializer is None else {**annotations, "__init__": initializer}
+    return variable(f"{name}_{argument}", **own)
 
 
 def _with_constants(operator: Operator, given: dict[str, Any] | list[Any]) -> dict[str, Any] | list[Any]:

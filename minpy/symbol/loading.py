@@ -19,11 +19,14 @@ from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, descri
 from minpy.core.operator import Operator
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
+from minpy.custom.registry import PROPS
 from minpy.graph.ir import Node, Value
 from minpy.graph.verifier import GraphError, verify
 from minpy.ops.dtypes import DTYPES
 from minpy.ops.registry import OPERATORS, known_operator
 from minpy.symbol.naming import hidden_key
+from minpy.symbol.not_here import Missing, advice_of, table_of
+from minpy.symbol.renamed import present_name
 from minpy.symbol.subgraphs import CONTROL_FLOW, Cond, ControlFlow, Foreach, Subgraph, WhileLoop
 from minpy.symbol.symbol import Symbol
 from minpy.symbol.upgrading import missing_inputs, taken_for_inputs, upgraded
@@ -103,6 +106,7 @@ class Reader:
         if not isinstance(items, list) or not items:
             self.fail(f'"nodes" is {_shown(items)}; expected a list that is not empty')
         rows = [self._row(number, item) for number, item in enumerate(items)]
+        self._require_operators(rows)
         nodes = self._nodes(rows)
         heads = self._entries(document["heads"], len(nodes), '"heads"')
         if not heads:
@@ -152,7 +156,8 @@ class Reader:
         for key in item:
             if key not in known:
                 self.fail(
-                    f"{what} has an unknown entry {_short(key)}; known are {', '.join(known)}.{nearest(key, known)}"
+                    f"{what} has an unknown entry {_short(key)}; known are {', '.join(known)}."
+                    f"{nearest(key[:100], known)}".rstrip(".")
                 )
 
     def _version(self, document: dict[str, Any]) -> int:
@@ -191,7 +196,14 @@ class Reader:
             if not _is_unicode(text):
                 self.fail(f"{what}: {_short(text)} is half of a surrogate pair, no text")
         entries = self._entries(item["inputs"], number, f'{what}: "inputs"')
-        row = _Row(number, item["op"], item["name"], attributes, entries, self._graphs(item.get("subgraphs", []), what))
+        row = _Row(
+            number,
+            present_name(item["op"]),
+            item["name"],
+            attributes,
+            entries,
+            self._graphs(item.get("subgraphs", []), what),
+        )
         if row.op == "null" and (row.inputs or not row.name):
             self.fail(f"{row}: a variable must have a name and no inputs")
         return row
@@ -277,7 +289,9 @@ class Reader:
         annotations = {key: given.pop(key) for key in list(given) if key.startswith("__") and key.endswith("__")}
         operator: Any
         kind, attributes, for_inputs = row.op, {}, []
-        if kind == "Custom":
+        if kind == "Custom" or (kind in PROPS and not known_operator(kind)):
+            if kind != "Custom":  # an operator that was built into MXNet, and that a user has written anew
+                given, kind = {"op_type": kind, **given}, "Custom"
             operator = self._custom(row, given)
         elif kind in CONTROL_FLOW:
             operator = self._control_flow(row, given)
@@ -300,6 +314,25 @@ class Reader:
             target.annotations[hidden_key(name)] = text
         return node
 
+    def _require_operators(self, rows: Sequence[_Row]) -> None:
+        """Raise, once for all, unless there are the operators that are called."""
+        found: dict[tuple[str, bool], Missing] = {}
+        for row in rows:
+            custom = row.op == "Custom"
+            op = row.attributes.get("op_type", "") if custom else row.op
+            if op not in PROPS if custom else not self._is_known(op):
+                found.setdefault((op, custom), Missing(op, custom, [])).nodes.append(str(row))
+        if len(found) > 1:
+            self.fail(table_of([*found.values()], len(rows)).rstrip("."), "")
+
+    def _is_known(self, op: str) -> bool:
+        return (
+            op in ("null", *CONTROL_FLOW)
+            or op in PROPS
+            or known_operator(op) is not None
+            or USER_OPERATORS.get(op) is not None
+        )
+
     def _operator(self, row: _Row) -> tuple[Operator, str]:
         """Return the operator of that name, and what we call it."""
         kind = row.op
@@ -310,14 +343,11 @@ class Reader:
         if operator is not None:
             return operator, operator.__name__
         if ":" in kind and not kind.startswith("minpy:np."):
-            self.fail(
-                f"{row}: there is no @customop of that name",
-                f"Import {_short(kind.partition(':')[0])}, or run the code that defines it, before loading the symbol.",
-            )
+            self.fail(f"{row}: there is no @customop of that name", advice_of(kind))
         self.fail(
             f"{row}: there is no operator {_short(kind)}.{nearest(kind[:100], OPERATORS)} Known are those of mx.sym, "
             "and Custom",
-            "Write it as a CustomOp, and register it.",
+            advice_of(kind),
         )
         raise AssertionError
 
@@ -408,8 +438,8 @@ class Reader:
         attributes = {}
         for key, text in given.items():
             if key in known:
-                kind, required = known[key].type, known[key].default is REQUIRED
-                if typing.get_origin(kind) is not tuple or required or text.strip() != "None":  # None: not given
+                required = known[key].default is REQUIRED
+                if required or not _says_nothing(known[key], text.strip()):
                     attributes[key] = self._value(row, known[key], text)
             elif operator.signature.open_ended:
                 attributes[key] = self._value(row, Attribute(key, None, None), text)
@@ -479,8 +509,11 @@ class Reader:
     ) -> None:
         signature, count = operator.signature, len(inputs)
         if signature.variadic is not None:
-            least = most = self._number_of_inputs(row, operator, given, count)
-            names = [f"{least} (num_args)"]
+            said = self._number_of_inputs(row, operator, given, count)
+            names = operator.input_names(attributes, said)
+            least = most = len(names)
+            if least == said:
+                names = [f"{said} (num_args)"]
         else:
             names = operator.input_names(attributes)
             optional = [name for name in signature.defaults if name not in operator.optional_inputs]
@@ -519,6 +552,18 @@ def _shown(value: Any) -> str:
     if isinstance(value, int) and not -(10**18) < value < 10**18:
         return "a huge number"
     return "null" if value is None else describe(value)
+
+
+def _says_nothing(attribute: Attribute, text: str) -> bool:
+    """Tell whether a text means that an attribute is not given: None, for a tuple or a dtype that is never None."""
+    options = typing.get_args(attribute.type) or (attribute.type,)
+    if typing.get_origin(attribute.type) is tuple:
+        return text == "None"
+    if attribute.default is None or type(None) in options or attribute.type in (None, Any):
+        return False
+    if attribute.name == "dtype":
+        return text in ("None", "-1")
+    return text == "None" and any(typing.get_origin(one) is tuple for one in options)
 
 
 def _is_dtype(text: str, optional: bool) -> bool:

@@ -974,6 +974,28 @@ LAYERS = [
     ),
 ]
 
+OLD_MODELS = [
+    Difference(
+        "In graphs the gradient of `LeakyReLU`'s slopes (`act_type='prelu'`) is multiplied by them: the operator "
+        "overwrites its input, which its gradient reads.",
+        "The gradient, as of `nd.LeakyReLU`.",
+        "Networks for faces train with slopes that hardly move.",
+        "slopes_of_prelu_in_a_graph",
+    ),
+    Difference(
+        "`SymbolBlock.imports` of a checkpoint that ends in a loss wants the label among its inputs.",
+        "Left out, the output layer is what it predicts: softmax, sigmoid, the scores.",
+        "Most checkpoints of modules end so, and predictions need no label.",
+        "",
+    ),
+    Difference(
+        "A `-symbol.json` that calls an operator that is not there fails at the first.",
+        "All are listed, with what to do; a `CustomOpProp` that is registered under that name is called.",
+        "A plugin, or an operator in C++, is written anew once, and the file stays as it is.",
+        "",
+    ),
+]
+
 MIXED_PRECISION = [
     Difference(
         "`amp` computes in bfloat16, too.",
@@ -982,15 +1004,15 @@ MIXED_PRECISION = [
         "amp_convert_symbol_bfloat16 amp_lists_of_bfloat16",
     ),
     Difference(
-        "`amp.convert_symbol` takes only operators of some lists as `target_dtype_ops`, and none that are in another list "
-        "by default.",
+        "`amp.convert_symbol` takes only operators of some lists as `target_dtype_ops`, and none that are in another "
+        "list by default.",
         "It takes all; what is given goes before what is there by default, as in `amp.init`.",
         "`dot` and `exp` can be computed in float16 if that is asked for.",
         "amp_convert_symbol_widest_as_target amp_convert_symbol_wide_as_target",
     ),
     Difference(
-        "`amp.convert_symbol` fails where `take` or `pick` reads what is computed in float16, and where a layer that is "
-        "in no list follows one in float16.",
+        "`amp.convert_symbol` fails where `take` or `pick` reads what is computed in float16, and where a layer that "
+        "is in no list follows one in float16.",
         "Such graphs are converted. Operators without a list take arrays of both dtypes.",
         "An error about inference, of a graph that is right.",
         "amp_convert_symbol_take amp_convert_symbol_pick amp_convert_symbol_layer_in_no_list",
@@ -1035,17 +1057,17 @@ MIXED_PRECISION = [
 
 TRAINING_MODULES = [
     Difference(
-        "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and moving "
-        "BatchNorm's statistics.",
-        "It predicts, as it does with an iterator.",
-        "Predictions at random, of a network that they change.",
-        "module_predict_an_array_on_a_module_for_training",
-    ),
-    Difference(
         "`SVRGModule` adds its second mean of all gradients to the first, and so on.",
         "Each is computed anew, as in the paper.",
         "Gradients that are no longer those of the loss.",
         "svrg_fit_sgd_1",
+    ),
+    Difference(
+        "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and "
+        "moving BatchNorm's statistics.",
+        "It predicts, as it does with an iterator.",
+        "Predictions at random, of a network that they change.",
+        "module_predict_an_array_on_a_module_for_training",
     ),
 ]
 

@@ -1,5 +1,7 @@
 """Cases of `mx.mod`, `mx.model`, `mx.callback` and `mx.monitor`: numbers of training, orders of calls, texts of logs."""
 
+# ruff: noqa: E501 - one case is one text
+
 SETUP = """
 import logging, re, warnings, os, tempfile
 warnings.simplefilter("ignore")

@@ -1,5 +1,7 @@
 """Cases of `mx.contrib.svrg_optimization`: what gradients of reduced variance come to."""
 
+# ruff: noqa: E501 - one case is one text
+
 SETUP = """
 import logging, sys, importlib
 package = importlib.import_module(mx.__name__ + ".contrib.svrg_optimization.svrg_module")

@@ -21,9 +21,9 @@ __getattr__ = missing("minpy.contrib.svrg_optimization.svrg_module", "name", __a
 class SVRGModule(Module):
     """A module whose optimizer gets gradients of reduced variance (Johnson and Zhang 2013).
 
-    Every `update_freq` epochs a copy w' of the parameters w is kept, with the mean f' of its gradients over all batches.
-    In place of a batch's gradient g(w) the optimizer gets g(w) - g(w') + f': the same on average, and closer to the
-    gradient over all data as w and w' come together. Each step computes two gradients for that.
+    Every `update_freq` epochs a copy w' of the parameters w is kept, with the mean f' of its gradients over all
+    batches. In place of a batch's gradient g(w) the optimizer gets g(w) - g(w') + f': the same on average, and closer
+    to the gradient over all data as w and w' come together. Each step computes two gradients for that.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ class SVRGModule(Module):
     ) -> None:
         if isinstance(update_freq, bool) or not isinstance(update_freq, int):
             raise ArgumentError(
-                f"SVRGModule: update_freq is {describe(update_freq)}; expected after how many epochs the gradients over "
-                "all data are computed anew, such as 2."
+                f"SVRGModule: update_freq is {describe(update_freq)}; expected after how many epochs the gradients "
+                "over all data are computed anew, such as 2."
             )
         if update_freq <= 0:
             raise ArgumentValueError(f"SVRGModule: update_freq is {update_freq}; expected a positive number of epochs.")

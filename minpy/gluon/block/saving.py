@@ -36,7 +36,7 @@ def load_parameters(
     """Read the parameters of a block. See `Block.load_parameters`."""
     arrays = read_file(filename)
     where = f"file {os.fspath(filename)!r}"
-    load_arrays(block, arrays, where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+    _take(block, arrays, Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, owned=True))
 
 
 def load_arrays(
@@ -50,10 +50,13 @@ def load_arrays(
     dtype_source: str,
 ) -> None:
     """Take the parameters of a block from arrays, by where they are or by their names. See `Block.load_parameters`."""
+    _take(block, arrays, Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source))
+
+
+def _take(block: Any, arrays: Mapping[str, Any], options: Options) -> None:
     parameters = block._collect_params_with_prefix()
     if not arrays and not parameters:
         return
-    options = Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
     if not any("." in name for name in arrays) and not set(arrays) & set(parameters):
         _load_by_name(block, arrays, options)
         return

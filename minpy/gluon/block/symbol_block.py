@@ -13,9 +13,11 @@ from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.gluon.block.nesting import _flatten, _regroup
 from minpy.gluon.parameter import ParameterDict
+from minpy.gluon.parameter.loading import Options, read_file
 from minpy.graph.ir import Value
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol
+from minpy.symbol.labels import label_names, without_labels
 
 __all__ = ["SymbolBlock"]
 
@@ -94,6 +96,9 @@ class SymbolBlock(HybridBlock):
     ) -> SymbolBlock:
         """Return the block of a graph that `export`, or MXNet, wrote to a file.
 
+        A checkpoint of a module ends in a loss, whose label its parameters do not hold. Where such a label is no
+        input either, the output layer becomes what it predicts: softmax, sigmoid, or the scores themselves.
+
         Parameters
         ----------
         symbol_file : str or PathLike
@@ -125,16 +130,17 @@ class SymbolBlock(HybridBlock):
                     f"SymbolBlock.imports: the graph of {os.fspath(symbol_file)!r} has no input {name!r}."
                     f"{nearest(name, known)}"
                 )
+        arrays = None if param_file is None else read_file(param_file)
+        if arrays is not None and not allow_missing:
+            there = {name.removeprefix("arg:") for name in arrays}
+            loaded = without_labels(loaded, [name for name in label_names(loaded) if name not in (*names, *there)])
         internals = loaded.get_internals()
         block = SymbolBlock(loaded, [internals[name] for name in names])
-        if param_file is not None:
-            block.collect_params().load(
-                param_file,
-                ctx=cpu() if ctx is None else ctx,
-                allow_missing=allow_missing,
-                ignore_extra=ignore_extra,
-                cast_dtype=True,
-                dtype_source="saved",
+        if arrays is not None:
+            where = f"file {os.fspath(param_file or '')!r}"
+            places = cpu() if ctx is None else ctx
+            block.collect_params()._take(
+                arrays, "", Options(where, places, allow_missing, ignore_extra, True, "saved", owned=True)
             )
         return block
 

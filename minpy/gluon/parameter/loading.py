@@ -7,7 +7,8 @@ from collections.abc import Container, Mapping
 from typing import Any, NamedTuple
 
 from minpy import ndarray as nd
-from minpy.core.errors import MXNetError, nearest
+from minpy.core.errors import MXNetError, ParametersError, nearest
+from minpy.gluon.parameter.misfits import table_of
 from minpy.gluon.parameter.parameter import Parameter
 
 __all__ = ["Options", "filled", "read_file"]
@@ -38,6 +39,8 @@ class Options(NamedTuple):
     allow_missing, ignore_extra, cast_dtype : bool
     dtype_source : str
         See `Block.load_parameters`.
+    owned : bool
+        Whether nobody else has the arrays, as they were just read: parameters without values take them as they are.
     """
 
     where: str
@@ -46,6 +49,7 @@ class Options(NamedTuple):
     ignore_extra: bool
     cast_dtype: bool
     dtype_source: str
+    owned: bool = False
 
 
 def filled(
@@ -64,30 +68,40 @@ def filled(
 
     Raises
     ------
-    MXNetError
+    ParametersError
         For names that are missing or extra.
     ShapeError, DTypeError, ContextError
-        If a parameter does not fit.
+        If a parameter does not fit. Where several things are wrong, a table of all follows.
     """
-    where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source = options
-    missing = [name for name in parameters if name not in present]
-    if missing and not allow_missing:
-        one = missing[0]
-        raise MXNetError(
+    where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, owned = options
+    missing = [] if allow_missing else [name for name in parameters if name not in present]
+    extra = [] if ignore_extra else [name for name in arrays if name not in parameters]
+    wanted = {name: array for name, array in arrays.items() if name in parameters}
+    misfits: dict[str, MXNetError] = {}
+    for name, array in wanted.items():
+        try:
+            parameters[name]._check_load(array, ctx, cast_dtype, dtype_source, where)
+        except MXNetError as error:
+            misfits[name] = error
+    problem: MXNetError | None = None
+    if missing:
+        problem = ParametersError(
             f"{len(missing)} parameter(s) are missing in the {where}: {_listed(missing)}. It has {_listed(arrays)}."
-            f"{nearest(one, arrays)} Give allow_missing=True to leave them as they are."
+            f"{nearest(missing[0], arrays)} Give allow_missing=True to leave them as they are."
         )
-    extra = [name for name in arrays if name not in parameters]
-    if extra and not ignore_extra:
-        raise MXNetError(
+    elif extra:
+        problem = ParametersError(
             f"The {where} has {len(extra)} name(s) that the block has not: {_listed(extra)}. The block has "
             f"{_listed(parameters)}.{nearest(extra[0], parameters)} Give ignore_extra=True to leave them out."
         )
-    wanted = {name: array for name, array in arrays.items() if name in parameters}
+    elif misfits:
+        problem = next(iter(misfits.values()))
+    if problem is not None:
+        if len(misfits) > 1 or bool(missing) + bool(extra) + bool(misfits) > 1:
+            problem = type(problem)(f"{problem}\n{table_of(parameters, arrays, missing, extra, misfits)}")
+        raise problem
     for name, array in wanted.items():
-        parameters[name]._check_load(array, ctx, cast_dtype, dtype_source, where)
-    for name, array in wanted.items():
-        parameters[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source)
+        parameters[name]._load_init(array, ctx, cast_dtype=cast_dtype, dtype_source=dtype_source, owned=owned)
 
 
 def _listed(names: Any) -> str:

@@ -288,9 +288,12 @@ class Parameter:
             self._deferred_init = ()
             self._init_impl(data, contexts)
 
-    def _init_impl(self, data: Any, ctx_list: Sequence[Context]) -> None:
-        """Lay copies of an array on contexts, with gradients."""
-        self._data = [data.copyto(context) for context in ctx_list]
+    def _init_impl(self, data: Any, ctx_list: Sequence[Context], owned: bool = False) -> None:
+        """Lay copies of an array on contexts, with gradients; one that is owned by nobody else is taken itself."""
+        self._data = [
+            data if owned and number == 0 and data.context == context else data.copyto(context)
+            for number, context in enumerate(ctx_list)
+        ]
         self._grad = None
         if self._grad_req != "null":
             self._make_gradients()
@@ -300,7 +303,7 @@ class Parameter:
         if self._data[0]._data.dtype.kind not in "fc":
             self._grad_req = "null"
             return
-        self._grad = [array.zeros_like() if type(array) is NDArray else array * 0 for array in self._data]
+        self._grad = [_zeros_of(array) if type(array) is NDArray else array * 0 for array in self._data]
         self._attach()
 
     def _attach(self) -> None:
@@ -334,8 +337,10 @@ class Parameter:
                     "without ctx, or call reset_ctx first."
                 )
 
-    def _load_init(self, data: Any, ctx: Any, cast_dtype: bool = False, dtype_source: str = "current") -> None:
-        """Take the values of an array that was read from a file."""
+    def _load_init(
+        self, data: Any, ctx: Any, cast_dtype: bool = False, dtype_source: str = "current", owned: bool = False
+    ) -> None:
+        """Take the values of an array that was read from a file, or the array itself if it is owned by nobody else."""
         self._check_load(data, ctx, cast_dtype, dtype_source)
         if numpy.dtype(self._dtype) != data.dtype:
             if dtype_source == "current":
@@ -350,7 +355,7 @@ class Parameter:
             self._deferred_init[1] if self._deferred_init else _contexts(cpu() if ctx is None else ctx, self.name)
         )
         self._deferred_init = ()
-        self._init_impl(_like_mode(data), contexts)
+        self._init_impl(_like_mode(data), contexts, owned)
 
     # -- values ------------------------------------------------------------------------------------------------------
 
@@ -584,6 +589,11 @@ class Parameter:
     def _set_trainer(self, trainer: Any) -> None:
         """Note the Trainer that updates it."""
         self._trainer = trainer
+
+
+def _zeros_of(array: NDArray) -> NDArray:
+    """Return zeros for an array's gradient: memory that the system clears when it is written to, if it ever is."""
+    return nd.zeros(array.shape, ctx=array.context, dtype=array.dtype)
 
 
 def _like_mode(data: Any) -> Any:

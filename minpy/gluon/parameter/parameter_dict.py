@@ -271,15 +271,11 @@ class ParameterDict:
         ShapeError, DTypeError
             If a parameter has another shape or dtype. In all cases no parameter is changed.
         """
-        self.load_dict(
-            read_file(filename),
-            ctx,
-            allow_missing,
-            ignore_extra,
+        arrays, where = read_file(filename), f"file {os.fspath(filename)!r}"
+        self._take(
+            arrays,
             restore_prefix,
-            os.fspath(filename),
-            cast_dtype,
-            dtype_source,
+            Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source, owned=True),
         )
 
     def load_dict(
@@ -295,15 +291,20 @@ class ParameterDict:
     ) -> None:
         """Take the parameters' values from a dict of arrays; see `load`."""
         where = f"file {filename!r}" if filename is not None else "dict"
+        self._take(
+            param_dict, restore_prefix, Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
+        )
+
+    def _take(self, arrays: Mapping[str, Any], restore_prefix: str, options: Options) -> None:
+        """Take the parameters' values from arrays, with or without `arg:` and `aux:` before their names."""
         for name in self.keys():
             if not name.startswith(restore_prefix):
                 raise ArgumentValueError(
                     f"load: restore_prefix is {restore_prefix!r}, with which the name {name!r} does not begin."
                 )
         given = {}
-        for name, array in param_dict.items():
+        for name, array in arrays.items():
             given[restore_prefix + name.removeprefix("arg:").removeprefix("aux:")] = array
-        options = Options(where, ctx, allow_missing, ignore_extra, cast_dtype, dtype_source)
         filled(self._params, given, options, given)
 
 

@@ -325,3 +325,4 @@ for _operator in (sync_batch_norm, batch_norm_v1, batch_norm_with_relu):
     _operator.initializers = batch_norm.initializers
     _operator.saved_outputs = batch_norm.saved_outputs
     _operator.category = "normalization"
+batch_norm_with_relu.saved_outputs = lambda given: 4

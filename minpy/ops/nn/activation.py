@@ -305,4 +305,5 @@ leaky_relu.def_infer_type(with_followers)
 
 activation.category = leaky_relu.category = "activation"
 activation.caption = leaky_relu.caption = lambda attributes: str(attributes.get("act_type", "leaky"))
+leaky_relu.initializers = {"gamma": '["Constant", {"value": 0.25}]'}
 leaky_relu.saved_outputs = lambda given: 2 if given.get("act_type") == "rrelu" else 1

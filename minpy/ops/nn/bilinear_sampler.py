@@ -145,6 +145,7 @@ def _sampler_shapes(inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
 
 
 bilinear_sampler.category = "pooling"
+bilinear_sampler.saved_outputs = lambda given: 2
 
 # -- grids -------------------------------------------------------------------------------------------------------------
 
@@ -277,6 +278,7 @@ def _grid_shapes(inputs: Shapes, outputs: Shapes, *, transform_type: str, target
 
 
 grid_generator.category = "pooling"
+grid_generator.saved_outputs = lambda given: 2
 
 # -- both --------------------------------------------------------------------------------------------------------------
 
@@ -371,3 +373,4 @@ def _transformer_shapes(
 
 
 spatial_transformer.category = "pooling"
+spatial_transformer.saved_outputs = lambda given: 3

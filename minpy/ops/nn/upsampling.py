@@ -175,7 +175,14 @@ def _input_names(attributes: dict[str, Any], count: int | None = None) -> list[s
     return [f"arg{index}" for index in range(count or attributes.get("num_args") or 0)]
 
 
+def _saved_attributes(given: dict[str, Any]) -> dict[str, Any]:
+    """Return attributes as files hold them: the weights of 'bilinear' do not count."""
+    return {**given, "num_args": 1} if given.get("sample_type") == "bilinear" else given
+
+
 upsampling.input_names = _input_names
+upsampling.saved_attributes = _saved_attributes
+upsampling.initializers = {"weight": '["bilinear", {}]'}
 upsampling.may_alias = False
 
 upsampling.category = "pooling"
