@@ -62,7 +62,9 @@ def test_layers_ask_the_subclass_for_their_data(hybridized: bool, initialized: b
         y = layer(x)
     y.backward()
     assert y.asnumpy().tolist() == [[12, 12], [30, 30]]
-    numpy.testing.assert_array_equal(layer.collect_params()[layer.name + "_weight"].grad().asnumpy(), [[10, 14, 18]] * 2)
+    numpy.testing.assert_array_equal(
+        layer.collect_params()[layer.name + "_weight"].grad().asnumpy(), [[10, 14, 18]] * 2
+    )
 
 
 @pytest.mark.parametrize("hybridized", [False, True], ids=["imperative", "hybridized"])
