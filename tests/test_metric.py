@@ -590,3 +590,10 @@ def test_bad_input(case):
     with pytest.raises(kind, match=re.escape(text)) as caught:
         call()
     assert isinstance(caught.value, (mx.MXNetError, NotImplementedError))
+
+
+def test_programs_import_modules_of_mxnet_from_here() -> None:
+    from minpy.metric import ndarray, numpy, registry
+
+    assert (ndarray, numpy, registry) == (mx.nd, np, mx.registry)
+    assert not {"ndarray", "numpy", "registry"} & set(dir(metric))

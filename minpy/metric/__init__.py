@@ -4,8 +4,10 @@
 `collected` several at once, and `create`, which makes them by name.
 """
 
-import numpy as numpy  # a name of MXNet's module, which is not listed
+import numpy as numpy  # a name of MXNet's module, which is not listed; programs import these three from here
 
+from minpy import ndarray as ndarray
+from minpy import registry as registry
 from minpy.metric.averages import Caffe, CustomMetric, Loss, Torch, np
 from minpy.metric.base import EvalMetric, alias, check_label_shapes, register
 from minpy.metric.classification import Accuracy, TopKAccuracy

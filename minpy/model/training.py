@@ -130,3 +130,4 @@ def train_multi_device(
                 total += 1
             if eval_end_callback is not None:
                 call_all(eval_end_callback, BatchEndParam(epoch, total, eval_metric, locals()))
+            eval_data.reset()  # also before: an iterator that shuffles draws twice an epoch

@@ -414,6 +414,32 @@ class Parameter:
         """Return its gradients as its arrays have them: a user may have attached others."""
         return None if self._data is None else [array.grad for array in self._data]
 
+    @property
+    def _ctx_list(self) -> list[Context] | None:
+        """The contexts of its arrays, None without any: what subclasses written for MXNet copy."""
+        return None if self._data is None else [array.context for array in self._data]
+
+    @_ctx_list.setter
+    def _ctx_list(self, contexts: object) -> None:
+        """Contexts follow from the arrays: who sets these has set the arrays, too."""
+
+    @property
+    def _ctx_map(self) -> list[list[int]] | None:
+        """By device type id and 1, and then by device id: which of its arrays lies there."""
+        if self._data is None:
+            return None
+        places: list[list[int]] = [[], []]
+        for number, array in enumerate(self._data):
+            context = array.context
+            of_type = places[context.device_typeid & 1]
+            of_type.extend([None] * (context.device_id + 1 - len(of_type)))  # type: ignore[list-item]
+            of_type[context.device_id] = number
+        return places
+
+    @_ctx_map.setter
+    def _ctx_map(self, places: object) -> None:
+        """See `_ctx_list`."""
+
     def _no_gradient(self) -> MXNetError:
         why = "it is not differentiable" if not self._differentiable else "its grad_req is 'null'"
         return MXNetError(f"Parameter {self.name!r} has no gradient: {why}. Set grad_req to 'write' or 'add'.")
