@@ -201,9 +201,10 @@ class PictureBatches:
         pixels = numpy.empty(data.shape, "uint8")
         by_pixel = pixels.transpose(0, 2, 3, 1)  # seen as pictures are, blue first
         by_pixel = by_pixel[..., ::-1] if data.shape[1] == 3 else by_pixel
-        whole = by_pixel.shape[1:]
+        whole: tuple[int, ...] = by_pixel.shape[1:]
         is_smaller = []
-        all_labels, identities = [], []
+        all_labels: list[Any] = []
+        identities: list[int] = []
         decoded, is_decided = decoder(self._flag, to_rgb=False), self._flag >= 0
         labels_of, picture = self._labels, self._work.picture
         records = self.records.unpacked(numbers)

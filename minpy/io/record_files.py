@@ -89,14 +89,12 @@ class RecordFiles:
         finally:
             source.close()
 
-    if hasattr(os, "pread"):
-        _pread = staticmethod(os.pread)
-    else:
-
-        def _pread(self, file: int, length: int, offset: int) -> bytes:
-            with self._lock:
-                os.lseek(file, offset, os.SEEK_SET)
-                return os.read(file, length)
+    def _pread(self, file: int, length: int, offset: int) -> bytes:
+        if hasattr(os, "pread"):
+            return os.pread(file, length, offset)
+        with self._lock:
+            os.lseek(file, offset, os.SEEK_SET)
+            return os.read(file, length)
 
     def _scanned(self, number: int) -> list[int]:
         """Return where the records of a file begin."""
@@ -205,7 +203,7 @@ class RecordFiles:
         FileFormatError
             If one is damaged, or shorter than its header says.
         """
-        pread, unpack, files = self._pread, _RECORD.unpack_from, self._files
+        pread, unpack, files = getattr(os, "pread", self._pread), _RECORD.unpack_from, self._files
         frombuffer, byte = numpy.frombuffer, _BYTE
         places, spans = self._places[numbers].tolist(), self._spans[numbers].tolist()
         for number, (where, offset), span in zip(numbers, places, spans, strict=True):
