@@ -581,3 +581,36 @@ def test_whatever_a_record_file_has(tmp_path, length, changes, indexed):
         assert "fuzz" in message
     else:
         assert all(data.shape == (1, 3, 8, 8) for data, _, _, _ in found)
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize("dtype", ["uint8", "float32"])
+def test_pictures_of_many_sizes_are_cut_and_mirrored_each_by_itself(tmp_path, channels, dtype):
+    """Larger ones, those that fit, and mirrored ones side by side in a batch that several threads fill."""
+    rng = np.random.default_rng(5)
+    sizes = [(8 + number % 4, 8 + number % 3) for number in range(60)]
+    pictures = [rng.integers(0, 256, (*size, channels), "uint8") for size in sizes]
+    path = write(tmp_path / "sizes.rec", pictures, [float(number) for number in range(60)])
+    options = {"data_shape": (channels, 8, 8), "batch_size": 30, "dtype": dtype, "preprocess_threads": 2}
+    order = {1: [0], 3: [2, 1, 0], 4: [2, 1, 0, 3]}[channels]
+    cut = []
+    for picture in pictures:
+        y, x = (picture.shape[0] - 8) // 2, (picture.shape[1] - 8) // 2
+        cut.append(picture[y : y + 8, x : x + 8, order].transpose(2, 0, 1))
+    straight = np.stack(cut)
+    for mirror, found in ((False, straight), (True, straight[..., ::-1])):
+        batches = list(records(path, mirror=mirror, **options))
+        assert (np.concatenate([batch.data[0].asnumpy() for batch in batches]) == found).all()
+        assert np.concatenate([batch.label[0].asnumpy() for batch in batches]).tolist() == list(range(60))
+        assert np.concatenate([batch.index for batch in batches]).tolist() == list(range(50, 110))
+    chosen = np.concatenate([batch.data[0].asnumpy() for batch in records(path, rand_mirror=True, **options)])
+    kinds = [((one == same).all(), (one == same[..., ::-1]).all()) for one, same in zip(chosen, straight, strict=True)]
+    assert all(any(kind) for kind in kinds)
+    assert {bool(kind[0]) for kind in kinds} == {True, False}
+
+
+def test_a_record_without_a_picture_behind_its_header(tmp_path):
+    with MXRecordIO(str(tmp_path / "empty.rec"), "w") as file:
+        file.write(pack(IRHeader(0, 1.0, 5, 0), b""))
+    with pytest.raises(FileFormatError, match=r"record 0 \(at offset 0\) of .*: its picture is damaged: .*no bytes"):
+        records(str(tmp_path / "empty.rec"), batch_size=1).next()

@@ -101,6 +101,8 @@ class Augmenter:
             or (given.max_aspect_ratio != 0 and not given.random_resized_crop)
             or (given.max_img_size, given.min_img_size) != (1e10, 0)
         )
+        self.is_random = given.rand_crop
+        self.mirrored = 1.0 if given.mirror else 0.5 if given.rand_mirror else 0.0  # the share of pictures
         self.colours = bool(given.brightness or given.contrast or given.saturation)
         self.hues = bool(given.random_h or given.random_s or given.random_l)
         for low, high in (("min_random_scale", "max_random_scale"), ("min_random_area", "max_random_area")):
@@ -116,6 +118,16 @@ class Augmenter:
                     f"{function}: min_crop_size is {given.min_crop_size} and max_crop_size {given.max_crop_size}; "
                     "expected 0 < min_crop_size <= max_crop_size."
                 )
+        self.only_cuts = not (
+            self.turned
+            or self.colours
+            or self.hues
+            or self.crop_sizes
+            or given.random_resized_crop
+            or given.resize > 0
+            or given.pad > 0
+            or given.pca_noise > 0
+        )
 
     def _fitted(self, image: numpy.ndarray, u: Any) -> numpy.ndarray:
         """Return an image in the target's size."""
@@ -255,6 +267,13 @@ class Augmenter:
         u : list of float
             The picture's numbers.
         """
+        if self.only_cuts:
+            height, width, _ = image.shape
+            down, across = height - self.height, width - self.width
+            if down >= 0 and across >= 0:  # as in `_cropped`
+                y, x = (_integer(u[Y], down), _integer(u[X], across)) if self.is_random else (down // 2, across // 2)
+                image = image[y : y + self.height, x : x + self.width]
+                return image[:, ::-1] if u[MIRROR] < self.mirrored else image
         given = self.given
         if given.resize > 0:
             image = shorter_edge(image, given.resize, given.inter_method, u[INTERPOLATION])
@@ -265,6 +284,6 @@ class Augmenter:
         image = self._cropped(image, u)
         if self.colours or self.hues or given.pca_noise > 0:
             image = self._recoloured(image, u)
-        if given.mirror or (given.rand_mirror and u[MIRROR] < 0.5):
+        if u[MIRROR] < self.mirrored:
             image = image[:, ::-1]
         return image

@@ -14,7 +14,7 @@ import numpy
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError
 from minpy.io.mxdata_iter import Loaded
 from minpy.io.normalizing import Normalizer
-from minpy.io.record_files import Header, RecordFiles
+from minpy.io.record_files import RecordFiles
 from minpy.io.rounds import Place, Rounds, Turn
 from minpy.io.text_files import require_batch_size, require_part
 from minpy.pictures import decode
@@ -59,24 +59,23 @@ class LabelReader:
         self.function, self.records, self.listed, self.width = function, records, listed, width
         self.list_path = list_path
 
-    def __call__(self, number: int, header: Header) -> Any:
-        """Return the labels of a record: an array, or a float.
+    def __call__(self, number: int, label: Any, identity: int) -> Any:
+        """Return the labels of a record that says that they are `label`: an array, or a float.
 
         Raises
         ------
         FileFormatError
             If the list has none for its id, or there are not as many as `width` says.
         """
-        label = header.label
         if self.listed is None and self.width == 1 and isinstance(label, float):
             return label
         label = numpy.atleast_1d(label)
         source = "the record has"
         if self.listed is not None:
-            found = self.listed.get(header.id)
+            found = self.listed.get(identity)
             if found is None:
                 raise FileFormatError(
-                    f"{self.function}: {self.records.name(number)} has the id {header.id}, for which there is no label "
+                    f"{self.function}: {self.records.name(number)} has the id {identity}, for which there is no label "
                     f"in {self.list_path!r}."
                 )
             label, source = found, f"{self.list_path!r} has"
@@ -200,31 +199,38 @@ class PictureBatches:
     ) -> None:
         """Fill a part of a batch."""
         pixels = numpy.empty(data.shape, "uint8")
-        channels = data.shape[1]
+        by_pixel = pixels.transpose(0, 2, 3, 1)  # seen as pictures are, blue first
+        by_pixel = by_pixel[..., ::-1] if data.shape[1] == 3 else by_pixel
+        whole: tuple[int, ...] = by_pixel.shape[1:]
         is_smaller = []
-        chances = u.tolist()
-        decoded = decoder(self._flag, to_rgb=False)
-        for position, (header, content) in enumerate(self.records.unpacked(numbers)):
-            number = numbers[position]
+        all_labels: list[Any] = []
+        identities: list[int] = []
+        decoded, is_decided = decoder(self._flag, to_rgb=False), self._flag >= 0
+        labels_of, picture = self._labels, self._work.picture
+        records = self.records.unpacked(numbers)
+        for number, chances, place, (said, identity, content) in zip(
+            numbers, u.tolist(), by_pixel, records, strict=True
+        ):
             image = decoded(content)
-            if image is None or self._flag < 0:
+            if image is None or not is_decided:
                 image = self.decoded(number, content)
-            labels = self._labels(number, header)
+            labels = labels_of(number, said, identity)
             try:
-                image, labels = self._work.picture(image, labels, chances[position])
+                image, labels = picture(image, labels, chances)
             except ArgumentError as error:
                 raise ArgumentValueError(f"{self.function}: {self.records.name(number)}: {error}.") from error
-            height, width = image.shape[:2]
-            planes = image.transpose(2, 0, 1)
-            if channels == 3:
-                planes = planes[::-1]
-            elif channels == 4:
-                planes = planes[[2, 1, 0, 3]]
-            if (height, width) != data.shape[2:]:
-                is_smaller.append((position, height, width))
-            pixels[position, :, :height, :width] = planes
-            label[position] = labels
-            index[position] = header.id
+            if whole[2] == 4:
+                image = image[..., [2, 1, 0, 3]]
+            if image.shape == whole:
+                place[...] = image
+            else:
+                height, width = image.shape[:2]
+                is_smaller.append((len(identities), height, width))
+                place[:height, :width] = image
+            all_labels.append(labels)
+            identities.append(identity)
+        label[...] = numpy.array(all_labels, "float32").reshape(label.shape)
+        index[...] = identities
         self._normalizer(pixels, u, data)
         for position, height, width in is_smaller:
             data[position, :, height:] = 0
@@ -266,11 +272,10 @@ class PictureBatches:
         stream = numpy.random.PCG64([self._picture_seed, _PICTURES])
         u = numpy.random.Generator(stream).random((count, self._work.numbers), "float32")
         numbers = self._numbers.tolist()
-        for position, (header, content) in enumerate(self.records.unpacked(numbers)):
+        for position, (label, identity, content) in enumerate(self.records.unpacked(numbers)):
             number = numbers[position]
-            image, _ = self._work.picture(
-                self.decoded(number, content), self._labels(number, header), u[position].tolist()
-            )
+            labels = self._labels(number, label, identity)
+            image, _ = self._work.picture(self.decoded(number, content), labels, u[position].tolist())
             planes = image.transpose(2, 0, 1)
             order = {1: [0], 3: [2, 1, 0], 4: [2, 1, 0, 3]}[len(planes)]
             total[:, : planes.shape[1], : planes.shape[2]] += planes[order]

@@ -6,7 +6,7 @@ import os
 import struct
 import threading
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy
 
@@ -14,7 +14,7 @@ from minpy.core.errors import FileFormatError
 from minpy.files import access_error
 from minpy.recordio.framing import RecordSource
 
-__all__ = ["Header", "RecordFiles", "label_list"]
+__all__ = ["RecordFiles", "label_list"]
 
 _MAGIC = 0xCED7230A
 _LENGTH = (1 << 29) - 1
@@ -23,13 +23,7 @@ _HEADER = struct.Struct("<IfQQ")
 _RECORD = struct.Struct("<IIIfQQ")  # both
 # A record that may be longer is read in two steps: its length, then itself.
 _AT_ONCE = 1 << 20
-
-
-class Header(NamedTuple):
-    """What stands before the picture in a record."""
-
-    label: Any  # a float, or an array
-    id: int
+_BYTE = numpy.dtype("uint8")
 
 
 class RecordFiles:
@@ -198,18 +192,19 @@ class RecordFiles:
         piece = self._pread(self._files[where], 12, offset)
         if len(piece) == 12 and _HEAD.unpack_from(piece)[0] == _MAGIC:
             return max(int.from_bytes(piece[8:12], "little"), 1)
-        header, _ = next(self.unpacked([number]))
-        return int(numpy.size(header.label))
+        label, _, _ = next(self.unpacked([number]))
+        return int(numpy.size(label))
 
-    def unpacked(self, numbers: Sequence[int]) -> Iterator[tuple[Header, memoryview]]:
-        """Yield header and picture of records.
+    def unpacked(self, numbers: Sequence[int]) -> Iterator[tuple[Any, int, numpy.ndarray]]:
+        """Yield label (a float, or an array), id and picture (its bytes) of records.
 
         Raises
         ------
         FileFormatError
             If one is damaged, or shorter than its header says.
         """
-        pread, unpack, files = self._pread, _RECORD.unpack_from, self._files
+        pread, unpack, files = getattr(os, "pread", self._pread), _RECORD.unpack_from, self._files
+        frombuffer, byte = numpy.frombuffer, _BYTE
         places, spans = self._places[numbers].tolist(), self._spans[numbers].tolist()
         for number, (where, offset), span in zip(numbers, places, spans, strict=True):
             # Nearly every record is whole, and ends where the next one begins.
@@ -217,9 +212,9 @@ class RecordFiles:
             if len(piece) >= 32:
                 magic, word, count, label, identity, _ = unpack(piece)
                 if magic == _MAGIC and not count and 24 <= word <= len(piece) - 8:
-                    yield Header(label, identity), memoryview(piece)[32 : 8 + word]
+                    yield label, identity, frombuffer(piece, byte, word - 24, 32)
                     continue
-            content = memoryview(self.read(number))
+            content = self.read(number)
             if len(content) < 24:
                 raise FileFormatError(
                     f"{self.function}: {self.name(number)} has {len(content)} bytes; the header of a picture has 24. "
@@ -227,7 +222,7 @@ class RecordFiles:
                 )
             count, label, identity, _ = _HEADER.unpack_from(content)
             if not count:
-                yield Header(label, identity), content[24:]
+                yield label, identity, frombuffer(content, byte, -1, 24)
                 continue
             if len(content) < 24 + 4 * count:
                 raise FileFormatError(
@@ -235,7 +230,7 @@ class RecordFiles:
                     f"its header are {len(content) - 24} bytes."
                 )
             labels = numpy.frombuffer(content, "<f4", count, 24).astype("float32", copy=False)
-            yield Header(labels, identity), content[24 + 4 * count :]
+            yield labels, identity, frombuffer(content, byte, -1, 24 + 4 * count)
 
 
 def label_list(function: str, path: str) -> dict[int, numpy.ndarray]:

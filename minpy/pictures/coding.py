@@ -87,27 +87,29 @@ def decode(
     ) from (reason if isinstance(reason, Exception) else None)
 
 
-def decoder(flag: int = 1, to_rgb: bool = True) -> Callable[[Any], np.ndarray | None]:
+def decoder(flag: int = 1, to_rgb: bool = True) -> Callable[[np.ndarray], np.ndarray | None]:
     """Return a function that decodes many small pictures with less ado than `decode`, and answers None where that is to
     be asked: what OpenCV does not decode, or all if it is not there.
 
     Parameters
     ----------
     flag, to_rgb
-        As of `decode`.
+        As of `decode`. The function takes an array of bytes.
 
     Examples
     --------
-    >>> decoder()(b'no picture') is None
+    >>> decoder()(np.frombuffer(b'no picture', dtype='uint8')) is None
     True
     """
     cv2 = opencv()
     if cv2 is None:
         return lambda data: None
 
-    def decoded(data: Any) -> np.ndarray | None:
-        raw = np.frombuffer(data, np.uint8)
-        return through_opencv.decoded(cv2, raw, flag, to_rgb, False) if raw.size else None
+    if flag == COLOR and not to_rgb:
+        return through_opencv.color_decoder(cv2)
+
+    def decoded(data: np.ndarray) -> np.ndarray | None:
+        return through_opencv.decoded(cv2, data, flag, to_rgb, False) if data.size else None
 
     return decoded
 
