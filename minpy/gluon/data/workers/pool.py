@@ -226,6 +226,8 @@ class ProcessPool:
             daemon=True,
         )
         try:
+            if not forks:
+                _start_tracker()
             with _quiet_start():
                 process.start()
         except Exception as error:
@@ -519,6 +521,14 @@ _starting = threading.Lock()
 def _new_lock() -> None:
     global _starting
     _starting = threading.Lock()
+
+
+def _start_tracker() -> None:
+    """Start the process that Python has beside those that it does not fork: where one starts, interrupts go on."""
+    if os.name == "posix":
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()
 
 
 @contextmanager
