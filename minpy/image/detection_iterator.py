@@ -127,8 +127,9 @@ class ImageDetIter(ImageIter):
                 f"{self._which()} has a label of {row.size} numbers; expected 7 or more: how long "
                 "the header is (2), how many numbers an object has (5), and the objects."
             )
-        header, width = row[0], row[1]
-        if header != int(header) or width != int(width) or not _HEADER <= header <= row.size or width < _OBJECT:
+        header, width = float(row[0]), float(row[1])
+        whole = header.is_integer() and width.is_integer()
+        if not whole or not _HEADER <= header <= row.size or width < _OBJECT:
             raise ShapeError(
                 f"{self._which()} has a label that begins with {header:g}, {width:g}; expected how "
                 "long the header is, 2 or more, and how many numbers an object has, 5 or more."

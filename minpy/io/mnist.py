@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import struct
 import zlib
 from collections.abc import Generator
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentValueError, FileFormatError
+from minpy.core.errors import ArgumentValueError, FileFormatError, MXNetError
 from minpy.files import access_error
 from minpy.io.mxdata_iter import Loaded, MXDataIter
 from minpy.io.parameters import parsed
@@ -20,48 +21,53 @@ from minpy.io.text_files import require_part
 __all__ = ["MNISTIter"]
 
 _UNSIGNED_BYTES = 8
-
-
-def _content(path: str) -> bytes:
-    """Return the bytes of a file, unpacked if it is packed."""
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        raise access_error("MNISTIter", "read", path, error) from error
-    if content[:2] != b"\x1f\x8b":
-        return content
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise FileFormatError(f"MNISTIter: {path!r} is packed by gzip, and damaged: {error}.") from error
+_AT_ONCE = 1 << 20
 
 
 def _read_idx(path: str, dimensions: int) -> numpy.ndarray:
-    """Return the array of unsigned bytes in an idx file."""
-    content = _content(path)
-    if len(content) < 4 or content[:2] != b"\0\0":
+    """Return the array of unsigned bytes in an idx file, which may be packed by gzip."""
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path, "rb") if packed else open(path, "rb") as file:
+            return _idx(file, path, dimensions)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FileFormatError(f"MNISTIter: {path!r} is packed by gzip, and damaged: {error}.") from error
+    except OSError as error:
+        if isinstance(error, MXNetError):
+            raise
+        raise access_error("MNISTIter", "read", path, error) from error
+
+
+def _idx(file: Any, path: str, dimensions: int) -> numpy.ndarray:
+    head = file.read(4)
+    if len(head) < 4 or head[:2] != b"\0\0":
+        raise FileFormatError(f"MNISTIter: {path!r} begins with {head!r}; an idx file begins with two zero bytes.")
+    if head[2] != _UNSIGNED_BYTES or head[3] != dimensions:
         raise FileFormatError(
-            f"MNISTIter: {path!r} begins with {content[:4]!r}; an idx file begins with two zero bytes."
-        )
-    if content[2] != _UNSIGNED_BYTES or content[3] != dimensions:
-        raise FileFormatError(
-            f"MNISTIter: {path!r} says that it has elements of type {content[2]} in {content[3]} dimensions; expected "
+            f"MNISTIter: {path!r} says that it has elements of type {head[2]} in {head[3]} dimensions; expected "
             f"type {_UNSIGNED_BYTES} (unsigned bytes) in {dimensions}."
         )
-    start = 4 + 4 * dimensions
-    if len(content) < start:
-        raise FileFormatError(f"MNISTIter: {path!r} ends after {len(content)} bytes, within its header of {start}.")
-    shape = struct.unpack_from(f">{dimensions}I", content, 4)
-    size = 1
-    for length in shape:
-        size *= length
-    if len(content) - start < size:
+    lengths = file.read(4 * dimensions)
+    if len(lengths) < 4 * dimensions:
         raise FileFormatError(
-            f"MNISTIter: {path!r} says that it has the shape {shape}, which takes {size} bytes; behind its header are "
-            f"{len(content) - start}. It was cut short, or is damaged."
+            f"MNISTIter: {path!r} ends after {4 + len(lengths)} bytes, within its header of {4 + 4 * dimensions}."
         )
-    return numpy.frombuffer(content, "uint8", size, start).reshape(shape)
+    shape = struct.unpack(f">{dimensions}I", lengths)
+    size = math.prod(shape)
+    # No more is unpacked than the header says, and no more room is made than for what is there.
+    pieces, left = [], size
+    while left:
+        piece = file.read(min(left, _AT_ONCE))
+        if not piece:
+            raise FileFormatError(
+                f"MNISTIter: {path!r} says that it has the shape {shape}, which takes {size} bytes; behind its header "
+                f"are {size - left}. It was cut short, or is damaged."
+            )
+        pieces.append(piece)
+        left -= len(piece)
+    file.read(1)  # beyond it, where a packed file is checked
+    return numpy.frombuffer(b"".join(pieces), "uint8").reshape(shape)
 
 
 class _Digits:

@@ -24,6 +24,14 @@ _RECORD = struct.Struct("<IIIfQQ")  # both
 # A record that may be longer is read in two steps: its length, then itself.
 _AT_ONCE = 1 << 20
 _BYTE = numpy.dtype("uint8")
+_DIGITS = 20  # of the largest offset that there can be, 2**64
+
+
+class Header(NamedTuple):
+    """What stands before the picture in a record."""
+
+    label: Any  # a float, or an array
+    id: int
 
 
 class RecordFiles:
@@ -129,7 +137,7 @@ class RecordFiles:
             fields = line.split()
             if not fields:
                 continue
-            if len(fields) != 2 or not fields[1].isdigit():
+            if len(fields) != 2 or not fields[1].isdigit() or len(fields[1]) > _DIGITS:
                 raise FileFormatError(
                     f"{self.function}: {path!r}, line {number}: {line[:60]!r}; expected a key, a tab and an offset."
                 )
@@ -187,13 +195,26 @@ class RecordFiles:
         return record[0]
 
     def label_count(self, number: int) -> int:
-        """Return how many labels a record has, without reading the picture."""
+        """Return how many labels a record has, without reading the picture.
+
+        Raises
+        ------
+        FileFormatError
+            If it is damaged, or has no room for so many.
+        """
         where, offset = self._places[number].tolist()
         piece = self._pread(self._files[where], 12, offset)
         if len(piece) == 12 and _HEAD.unpack_from(piece)[0] == _MAGIC:
             return max(int.from_bytes(piece[8:12], "little"), 1)
         label, _, _ = next(self.unpacked([number]))
         return int(numpy.size(label))
+        if len(piece) == 12:
+            magic, word = _HEAD.unpack_from(piece)
+            count = int.from_bytes(piece[8:12], "little")
+            if magic == _MAGIC and 24 + 4 * count <= word <= _LENGTH:
+                return max(count, 1)
+        header, _ = next(self.unpacked([number]))
+        return int(numpy.size(header.label))
 
     def unpacked(self, numbers: Sequence[int]) -> Iterator[tuple[Any, int, numpy.ndarray]]:
         """Yield label (a float, or an array), id and picture (its bytes) of records.

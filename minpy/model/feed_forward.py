@@ -17,9 +17,11 @@ from minpy.executor_manager import _check_arguments
 from minpy.io import DataDesc, DataIter, NDArrayIter
 from minpy.model.batch_end import BatchEndParam, call_all
 from minpy.model.checkpoint import load_checkpoint, save_checkpoint
+from minpy.model.fitting import require_fit
 from minpy.model.training import train_multi_device
 from minpy.model.updating import _create_kvstore
 from minpy.model.validation import LogValidationMetricsCallback
+from minpy.symbol.labels import label_names
 
 __all__ = ["FeedForward"]
 
@@ -186,8 +188,20 @@ class FeedForward:
                     "allow_extra_params=True to leave out what it does not have."
                 )
         executor = self.symbol.simple_bind(self.ctx[0], grad_req="null", type_dict=type_dict or {}, **shapes)
-        executor.copy_params_from(self.arg_params, self.aux_params or {}, allow_extra_params=True)
         _check_arguments(self.symbol)
+        others = {*shapes, *label_names(self.symbol)}
+        arguments = {
+            name: array
+            for name, array in executor.arg_dict.items()
+            if name not in others and (name in self.arg_params or not name.endswith("label"))  # a loss's, by custom
+        }
+        require_fit(
+            "FeedForward",
+            {"argument": self.arg_params, "auxiliary state": self.aux_params},
+            {"argument": arguments, "auxiliary state": executor.aux_dict},
+            advice="Give the parameters that belong to the symbol, or train it: fit makes those that are missing.",
+        )
+        executor.copy_params_from(self.arg_params, self.aux_params or {}, allow_extra_params=True)
         self._pred_exec = executor
 
     def _init_iter(self, X: Any, y: Any, is_train: bool) -> Any:

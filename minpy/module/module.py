@@ -14,6 +14,7 @@ from minpy.initializer import InitDesc, Uniform
 from minpy.io import DataDesc
 from minpy.model import load_checkpoint
 from minpy.model.checkpoint import epoch_file
+from minpy.model.fitting import require_fit
 from minpy.model.updating import (
     _create_kvstore,
     _initialize_kvstore,
@@ -22,7 +23,6 @@ from minpy.model.updating import (
 )
 from minpy.module.base_module import BaseModule, _check_input_names, _parse_data_desc
 from minpy.module.executor_group import DataParallelExecutorGroup
-from minpy.module.parameters import require_fit
 from minpy.namespaces import listing, missing
 from minpy.ndarray import zeros
 from minpy.optimizer.updater import states_with_progress

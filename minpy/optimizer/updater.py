@@ -16,6 +16,8 @@ __all__ = ["Updater", "get_updater", "states_with_progress"]
 # The key, among the states, of what an optimizer knows besides: how many updates it has made. MXNet, which forgets that
 # when training goes on from a file, does not look at it.
 _PROGRESS = "__progress__"
+# What every optimizer has, so that one that was read lacks none of it.
+_NEEDED = ("aggregate_num", "lr", "wd", "num_update", "_index_update_count")
 _MOVING = ("num_update", "m_schedule", "last_lr", "cur_lr")
 
 
@@ -168,6 +170,12 @@ class Updater:
                 f"set_states: expected a pickle of a dict of states, or of that and an Optimizer; got "
                 f"{describe(found)}{'' if isinstance(found, dict) else ', and no states'}. Give what "
                 "Updater.get_states, or Trainer.save_states, has written."
+            )
+        lacking = [name for name in _NEEDED if not hasattr(optimizer, name)]
+        if lacking:
+            raise FileFormatError(
+                f"set_states: the {type(optimizer).__name__} that comes with the states has no {', '.join(lacking)}. "
+                "They are damaged."
             )
         progress = found.pop(_PROGRESS, None)
         if progress is not None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, FileMissingError, ShapeError, describe
-from minpy.files import access_error
+from minpy.files import access_error, checked_path
 from minpy.pictures import through_opencv, through_pillow
 from minpy.pictures.libraries import opencv, require_any
 
@@ -133,7 +132,7 @@ def read(path: Any, flag: int = 1, to_rgb: bool = True, *, rotate: bool = False,
         ...
     minpy.core.errors.FileMissingError: imread: there is no file 'missing.png'.
     """
-    path = os.fspath(path)
+    path = checked_path(name, path)
     try:
         with open(path, "rb") as file:
             data = file.read()

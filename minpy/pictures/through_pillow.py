@@ -18,8 +18,8 @@ _LUMA = np.array([9797, 19234, 3737])
 
 
 def failures(pillow: Any) -> tuple[type[Exception], ...]:
-    """Return what Pillow raises for files that are broken, or too large."""
-    return (OSError, SyntaxError, ValueError, EOFError, pillow.DecompressionBombError)
+    """Return what Pillow raises for files that are broken, or too large; its warnings, too, where they are errors."""
+    return (OSError, SyntaxError, ValueError, EOFError, MemoryError, Warning, pillow.DecompressionBombError)
 
 
 def decoded(pillow: Any, data: Any, flag: int, to_rgb: bool, rotate: bool) -> np.ndarray:

@@ -216,20 +216,24 @@ class Executor:
         ArgumentValueError
             For a name that the symbol does not have, unless `allow_extra_params`.
         ShapeError
-            For a value of another shape.
+            For a value of another shape. Nothing has changed then.
         """
+        copied = []
         for given, known, what in (
             (arg_params, self.arg_dict, "argument"),
             (aux_params or {}, self.aux_dict, "auxiliary state"),
         ):
             for name, value in given.items():
                 if name in known:
-                    _copy(value, known[name], f"copy_params_from: {what} {name!r}")
+                    target = known[name]
+                    copied.append((_fitting(value, target, f"copy_params_from: {what} {name!r}"), target))
                 elif not allow_extra_params:
                     raise ArgumentValueError(
                         f"copy_params_from: the symbol has no {what} {name!r}; it has {', '.join(known) or 'none'}."
                         f"{nearest(name, known)} Pass allow_extra_params=True to leave out what it does not have."
                     )
+        for raw, target in copied:
+            _write(raw, target)
 
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
         """Return an executor for other shapes, which shares the arrays whose shapes stay.
@@ -461,6 +465,11 @@ def _apart(head: numpy.ndarray, buffers: Iterable[numpy.ndarray]) -> numpy.ndarr
 
 
 def _copy(value: Any, target: NDArray, what: str) -> None:
+    _write(_fitting(value, target, what), target)
+
+
+def _fitting(value: Any, target: NDArray, what: str) -> Any:
+    """Return the numbers of a value that is to be written into an array."""
     try:
         raw = as_raw(value)
     except (TypeError, ValueError):
@@ -469,6 +478,10 @@ def _copy(value: Any, target: NDArray, what: str) -> None:
         raise DTypeError(f"{what} is {describe(value)}; expected an array of numbers.")
     if raw.shape != target.shape:
         raise ShapeError(f"{what} has shape {raw.shape}; expected {target.shape}, with which it was bound.")
+    return raw
+
+
+def _write(raw: Any, target: NDArray) -> None:
     numpy.copyto(target._data, raw, casting="unsafe")
     note_write(target._data)
 

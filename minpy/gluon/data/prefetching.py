@@ -14,6 +14,7 @@ from numpy import integer
 
 from minpy import ndarray as nd
 from minpy.context import CPU, Context, cpu_pinned
+from minpy.core.errors import WorkerError
 from minpy.core.state import state
 from minpy.core.switches import is_np_array, is_np_shape, set_np
 from minpy.gluon.data.batchify import default_batchify_fn, default_mp_batchify_fn, stacked
@@ -89,7 +90,17 @@ class ThreadWorkers:
 
     def apply_async(self, function: Callable[..., Any], args: Any = ()) -> Any:
         """Begin a call in one of the threads."""
-        return self._pool.apply_async(function, args)
+        return self._pool.apply_async(_in_thread, (function, args))
+
+
+def _in_thread(function: Callable[..., Any], arguments: Any) -> Any:
+    """Return what a call returns; what would end the thread, and leave its batch for ever undone, is an error."""
+    try:
+        return function(*arguments)
+    except Exception:
+        raise
+    except BaseException as error:
+        raise WorkerError(f"DataLoader: a batch in a thread failed with {type(error).__name__}: {error}") from error
 
 
 class _Later:

@@ -20,6 +20,7 @@ from minpy.gluon.data.local_files import default_root, found
 
 __all__ = ["CIFAR10", "CIFAR100"]
 
+_MOST = 50_000  # images in a file
 _PIXELS = 3 * 32 * 32
 
 
@@ -77,8 +78,9 @@ class CIFAR10(_DownloadedDataset):
         """Return the images and labels of a file, which may lie in the archive."""
         origin = f"{self._name}'s binary version, at the University of Toronto"
         path = found(self._name, self._root, [filename, f"{self._folder}/{filename}", self._archive], origin)
-        content = _from_archive(path, f"{self._folder}/{filename}") if path.endswith(".gz") else _content(path)
         length = self._label_bytes + _PIXELS
+        packed = path.endswith(".gz")
+        content = _from_archive(path, f"{self._folder}/{filename}", _MOST * length) if packed else _content(path)
         if not content or len(content) % length:
             raise FileFormatError(
                 f"{self._name}: {filename} of {path!r} has {len(content)} bytes; expected a multiple of {length}, "
@@ -154,12 +156,17 @@ def _content(path: str) -> bytes:
         raise access_error("CIFAR10", "read", path, error) from error
 
 
-def _from_archive(path: str, name: str) -> bytes:
+def _from_archive(path: str, name: str, limit: int) -> bytes:
     """Return a file of an archive, of which nothing is unpacked into folders."""
     try:
         with tarfile.open(path) as archive:
             for member in archive:
                 if member.isfile() and os.path.basename(member.name) == os.path.basename(name):
+                    if member.size > limit:
+                        raise FileFormatError(
+                            f"{path!r}: {member.name} has {member.size} bytes by the archive's table; {limit} is the "
+                            "most that it may have. The archive is damaged, or another one."
+                        )
                     file = archive.extractfile(member)
                     assert file is not None  # as it is one
                     return file.read()

@@ -23,6 +23,7 @@ from minpy.gluon.data.local_files import default_root, found
 __all__ = ["MNIST", "FashionMNIST", "read_idx"]
 
 _UNSIGNED_BYTES = 8
+_AT_ONCE = 1 << 20
 _MOST_PACKED = 1032  # bytes that deflate can make of one
 
 
@@ -70,8 +71,16 @@ def _idx(file: Any, path: str, dimensions: int, limit: int) -> numpy.ndarray:
         raise FileFormatError(f"{path!r} ends within its header of {4 + 4 * dimensions} bytes.")
     shape = struct.unpack(f">{dimensions}I", lengths)
     size = math.prod(shape)
-    data = file.read(size) if size <= limit else b""
-    if len(data) < size or size > limit:
+    pieces, left = [], size if size <= limit else 0
+    while left:  # a packed file may say that it has much more than it has
+        piece = file.read(min(left, _AT_ONCE))
+        if not piece:
+            break
+        pieces.append(piece)
+        left -= len(piece)
+    data = b"".join(pieces)
+    file.read(1)  # beyond it, where a packed file is checked
+    if len(data) < size:
         raise FileFormatError(
             f"{path!r} has shape {shape} by its header, which takes {size} bytes, and fewer come behind it. It was cut "
             "short, or is damaged: get it again."

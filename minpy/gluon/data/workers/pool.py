@@ -227,6 +227,9 @@ class ProcessPool:
         )
         try:
             with _quiet_start(), _no_picture_threads(forks):
+            if not forks:
+                _start_tracker()
+            with _quiet_start():
                 process.start()
         except Exception as error:
             ours.close()
@@ -519,6 +522,14 @@ _starting = threading.Lock()
 def _new_lock() -> None:
     global _starting
     _starting = threading.Lock()
+
+
+def _start_tracker() -> None:
+    """Start the process that Python has beside those that it does not fork: where one starts, interrupts go on."""
+    if os.name == "posix":
+        from multiprocessing import resource_tracker
+
+        resource_tracker.ensure_running()
 
 
 @contextmanager

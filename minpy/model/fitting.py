@@ -19,6 +19,7 @@ def require_fit(
     wanted: Mapping[str, Mapping[str, Any]],
     allow_missing: bool = False,
     allow_extra: bool = True,
+    advice: str | None = None,
 ) -> None:
     """Refuse parameters that do not fit, all of them at once.
 
@@ -30,6 +31,8 @@ def require_fit(
         By 'argument' and 'auxiliary state'; None where nothing was given, which is as if all were missing.
     allow_missing, allow_extra : bool
         What is no error.
+    advice : str, optional
+        What to do, where there are no arguments of those names.
 
     Raises
     ------
@@ -64,7 +67,8 @@ def require_fit(
                     kinds["superfluous"] += 1
                     rows.append((name, str(tuple(arrays[name].shape)), "not there", ""))
     if rows:
-        raise ParametersError(f"{function}: {_summary(kinds)}; nothing was changed.\n{_table(rows)}{_advice(kinds)}")
+        what_to_do = _advice(kinds) if advice is None else advice
+        raise ParametersError(f"{function}: {_summary(kinds)}; nothing was changed.\n{_table(rows)}{what_to_do}")
 
 
 def _summary(kinds: Mapping[str, int]) -> str:
