@@ -2,66 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
-import struct
-import zlib
 from collections.abc import Generator
 from typing import Any
 
 import numpy
 
 from minpy.core.errors import ArgumentValueError, FileFormatError
-from minpy.files import access_error
+from minpy.io.idx_files import read_idx
 from minpy.io.mxdata_iter import Loaded, MXDataIter
 from minpy.io.parameters import parsed
 from minpy.io.rounds import Place
 from minpy.io.text_files import require_part
 
 __all__ = ["MNISTIter"]
-
-_UNSIGNED_BYTES = 8
-
-
-def _content(path: str) -> bytes:
-    """Return the bytes of a file, unpacked if it is packed."""
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        raise access_error("MNISTIter", "read", path, error) from error
-    if content[:2] != b"\x1f\x8b":
-        return content
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise FileFormatError(f"MNISTIter: {path!r} is packed by gzip, and damaged: {error}.") from error
-
-
-def _read_idx(path: str, dimensions: int) -> numpy.ndarray:
-    """Return the array of unsigned bytes in an idx file."""
-    content = _content(path)
-    if len(content) < 4 or content[:2] != b"\0\0":
-        raise FileFormatError(
-            f"MNISTIter: {path!r} begins with {content[:4]!r}; an idx file begins with two zero bytes."
-        )
-    if content[2] != _UNSIGNED_BYTES or content[3] != dimensions:
-        raise FileFormatError(
-            f"MNISTIter: {path!r} says that it has elements of type {content[2]} in {content[3]} dimensions; expected "
-            f"type {_UNSIGNED_BYTES} (unsigned bytes) in {dimensions}."
-        )
-    start = 4 + 4 * dimensions
-    if len(content) < start:
-        raise FileFormatError(f"MNISTIter: {path!r} ends after {len(content)} bytes, within its header of {start}.")
-    shape = struct.unpack_from(f">{dimensions}I", content, 4)
-    size = 1
-    for length in shape:
-        size *= length
-    if len(content) - start < size:
-        raise FileFormatError(
-            f"MNISTIter: {path!r} says that it has the shape {shape}, which takes {size} bytes; behind its header are "
-            f"{len(content) - start}. It was cut short, or is damaged."
-        )
-    return numpy.frombuffer(content, "uint8", size, start).reshape(shape)
 
 
 class _Digits:
@@ -158,7 +111,7 @@ def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:
     require_part("MNISTIter", given.num_parts, given.part_index)
     if given.dtype not in (None, "float32"):
         raise ArgumentValueError(f"MNISTIter: dtype is {given.dtype!r}; only 'float32' is possible.")
-    images, labels = _read_idx(given.image, 3), _read_idx(given.label, 1)
+    images, labels = read_idx("MNISTIter", given.image, 3), read_idx("MNISTIter", given.label, 1)
     if len(images) != len(labels):
         raise FileFormatError(
             f"MNISTIter: {given.image!r} has {len(images)} pictures, and {given.label!r} has {len(labels)} labels."

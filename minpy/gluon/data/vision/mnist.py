@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import math
-import os
-import struct
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -16,67 +11,11 @@ from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.core.errors import FileFormatError
 from minpy.core.switches import is_np_array
-from minpy.files import access_error
 from minpy.gluon.data.dataset import _DownloadedDataset
 from minpy.gluon.data.local_files import default_root, found
+from minpy.io.idx_files import read_idx
 
-__all__ = ["MNIST", "FashionMNIST", "read_idx"]
-
-_UNSIGNED_BYTES = 8
-_MOST_PACKED = 1032  # bytes that deflate can make of one
-
-
-def read_idx(path: str, dimensions: int) -> numpy.ndarray:
-    """Return the array of unsigned bytes in an idx file, which may be packed by gzip.
-
-    Parameters
-    ----------
-    path : str
-    dimensions : int
-        How many it must have.
-
-    Raises
-    ------
-    FileAccessError
-        If the file cannot be read.
-    FileFormatError
-        If it is none, or cut short.
-    """
-    try:
-        with open(path, "rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        limit = os.path.getsize(path) * (_MOST_PACKED if packed else 1)
-        with gzip.open(path, "rb") if packed else open(path, "rb") as file:
-            return _idx(file, path, dimensions, limit)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FileFormatError(f"{path!r} is packed by gzip, and damaged: {error}. Get the file again.") from error
-    except FileFormatError:
-        raise
-    except OSError as error:
-        raise access_error("read_idx", "read", path, error) from error
-
-
-def _idx(file: Any, path: str, dimensions: int, limit: int) -> numpy.ndarray:
-    head = file.read(4)
-    if len(head) < 4 or head[:2] != b"\0\0":
-        raise FileFormatError(f"{path!r} begins with {head!r}; an idx file begins with two zero bytes.")
-    if head[2] != _UNSIGNED_BYTES or head[3] != dimensions:
-        raise FileFormatError(
-            f"{path!r} has elements of type {head[2]} in {head[3]} dimensions; expected type {_UNSIGNED_BYTES} "
-            f"(unsigned bytes) in {dimensions}."
-        )
-    lengths = file.read(4 * dimensions)
-    if len(lengths) < 4 * dimensions:
-        raise FileFormatError(f"{path!r} ends within its header of {4 + 4 * dimensions} bytes.")
-    shape = struct.unpack(f">{dimensions}I", lengths)
-    size = math.prod(shape)
-    data = file.read(size) if size <= limit else b""
-    if len(data) < size or size > limit:
-        raise FileFormatError(
-            f"{path!r} has shape {shape} by its header, which takes {size} bytes, and fewer come behind it. It was cut "
-            "short, or is damaged: get it again."
-        )
-    return numpy.frombuffer(data, numpy.uint8).reshape(shape)
+__all__ = ["MNIST", "FashionMNIST"]
 
 
 class MNIST(_DownloadedDataset):
@@ -129,7 +68,7 @@ class MNIST(_DownloadedDataset):
             found(self._name, self._root, [f"{part}-{name}.gz", f"{part}-{name}"], self._origin)
             for name in ("images-idx3-ubyte", "labels-idx1-ubyte")
         ]
-        images, labels = read_idx(paths[0], 3), read_idx(paths[1], 1)
+        images, labels = read_idx(self._name, paths[0], 3), read_idx(self._name, paths[1], 1)
         if len(images) != len(labels):
             raise FileFormatError(
                 f"{self._name}: {paths[0]!r} has {len(images)} images, and {paths[1]!r} {len(labels)} labels. They do "
