@@ -183,15 +183,17 @@ def picture(text: str) -> Path:
 def main() -> int:
     """Train, report and draw; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="a shorter run, and 80 %% instead of 95 %%")
+    parser.add_argument("--quick", action="store_true", help="a shorter run on smaller images; 80 %% instead of 95 %%")
     parser.add_argument("--folder", type=Path, help="images in folders, one a class; a fifth of them is tested on")
     parser.add_argument("--model", default="mobilenet0.25", help="of the zoo (default: %(default)s)")
     parser.add_argument("--weights", type=Path, metavar="FOLDER", help="where the model's file of weights is")
-    parser.add_argument("--side", type=int, default=PIECE, help="of the images, in pixels (default: %(default)s)")
+    parser.add_argument("--side", type=int, help=f"of the images, in pixels (default: {PIECE}; 32 if --quick)")
     parser.add_argument("--workers", type=int, default=0, help="processes that read images (default: none)")
     parser.add_argument("--seed", type=int, default=0, help="of initial weights and batches (default: 0)")
     parser.add_argument("--output", type=picture, default="finetune.png", help="the picture (default: %(default)s)")
     options = parser.parse_args()
+    if options.side is None:
+        options.side = PIECE // 2 if options.quick else PIECE
     if options.side < 32 or options.workers < 0 or options.seed < 0:
         parser.error("--side must be at least 32, --workers and --seed at least 0")
 
@@ -211,7 +213,7 @@ def main() -> int:
         net.hybridize()
         last, everything = net.output.collect_params(), net.collect_params()
         history["the last layer"] = train("the last layer", net, last, batches, 1 if options.quick else 2, 0.01)
-        history["everything"] = train("everything", net, everything, batches, 2 if options.quick else 6, 0.002)
+        history["everything"] = train("everything", net, everything, batches, 3 if options.quick else 6, 0.002)
         scores, labels = predict(net, tested)
         draw(options.output, history, test, names, scores, labels)
     correct = int(np.sum(scores.argmax(axis=1) == labels))

@@ -558,6 +558,31 @@ def test_hybridized_or_not_the_same(on: None) -> None:
         np.testing.assert_allclose(gradient, hybrid[name], rtol=1e-3, atol=1e-5, err_msg=name)
 
 
+@pytest.mark.parametrize("how", ["hybrid_forward", "forward", "inside"])
+def test_a_network_that_was_traced_before_is_traced_again(how: str) -> None:
+    """What was hybridized and called before `amp.init` computes as it would unhybridized."""
+
+    class Forward(gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = gluon.nn.Dense(2, in_units=3)
+
+        def forward(self, x: Any) -> Any:
+            return self.dense(x)
+
+    net = gluon.nn.Dense(2, in_units=3) if how == "hybrid_forward" else Forward()
+    called = gluon.nn.Sequential() if how == "inside" else net
+    if how == "inside":
+        called.add(net)
+    net.initialize()
+    net.hybridize()
+    assert called(ones(1, 3)).dtype == np.float32
+    amp.init()
+    assert called(ones(1, 3)).dtype == np.float16
+    amp.amp._reset()
+    assert called(ones(1, 3)).dtype == np.float32
+
+
 def test_close_to_float32() -> None:
     net, x, label = small_net(), nd.random.uniform(shape=(4, 3, 8, 8)), nd.array([0, 1, 1, 0])
     _, expected = gradients_of(net, x, label)

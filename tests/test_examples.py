@@ -126,7 +126,7 @@ def test_module_digits(tmp_path: Path) -> None:
 
 
 def test_finetune(tmp_path: Path) -> None:
-    result = run("finetune.py", "--quick", "--output", tmp_path / "finetune.png")
+    result = run_here("finetune.py", "--quick", "--output", tmp_path / "finetune.png")
     assert result.returncode == 0, result.stderr
     assert "288 images to learn from, 120 to be tested on: china, flower" in result.stdout
     assert "of 120 test images recognized" in result.stdout

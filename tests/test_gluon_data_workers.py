@@ -58,6 +58,15 @@ def listed(batches: Any) -> list[Any]:
     return [batch.asnumpy().tolist() for batch in batches]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _what_was_there_before_is_not_collected() -> Iterator[None]:
+    """Let `gc.collect`, which runs after each test, look only at what these tests have made: that takes no time."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 @pytest.fixture(autouse=True)
 def _nothing_left() -> Iterator[None]:
     before = {process.pid for process in multiprocessing.active_children()}
@@ -474,9 +483,8 @@ from minpy.gluon import data
 loader = data.DataLoader(data.SimpleDataset([1]), 1, num_workers=1)
 print(list(loader))
 """
+# These three are forked from one process that has imported all, which takes longer than they do.
 _INTERRUPTED = """
-import os, signal, sys, threading, time
-from minpy.gluon import data
 class Slow(data.Dataset):
     def __getitem__(self, i): time.sleep(60)
     def __len__(self): return 5
@@ -489,8 +497,6 @@ except KeyboardInterrupt:
     print('interrupted', flush=True)
 """
 _KILLED = """
-import os, signal, time
-from minpy.gluon import data
 class Slow(data.Dataset):
     def __getitem__(self, i): time.sleep(60)
     def __len__(self): return 5
@@ -500,23 +506,59 @@ print(*[worker.pid for worker in loader._worker_pool._workers], flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
 _LEFT = """
-import numpy as np
-from minpy.gluon import data
 loader = data.DataLoader(data.SimpleDataset([np.ones(9000)] * 9), 1, num_workers=2)
 threads = data.DataLoader(data.SimpleDataset([np.ones(9000)] * 9), 1, num_workers=2, thread_pool=True)
 kept, other = next(iter(loader)), iter(threads)
 print(*[worker.pid for worker in loader._worker_pool._workers])
 """
+_FORKING = """
+import os, signal, sys, threading, time
+import numpy as np
+from minpy.gluon import data
+statuses = []
+for number, program in enumerate(sys.argv[2:]):
+    child = os.fork()
+    if not child:
+        os.setsid()
+        for stream, name in ((1, 'out'), (2, 'err')):
+            os.dup2(os.open(f'{sys.argv[1]}/{number}.{name}', os.O_WRONLY | os.O_CREAT), stream)
+        statuses = None
+        exec(program)
+        break  # and end as any program does
+    statuses.append(os.waitpid(child, 0)[1])
+if statuses is not None:
+    print(*map(os.waitstatus_to_exitcode, statuses))
+"""
+
+
+@pytest.fixture(scope="module")
+def ends(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, str, int]]:
+    """What the three programs wrote and said, and their exit statuses."""
+    folder = tmp_path_factory.mktemp("ends")
+    programs = {"interrupted": _INTERRUPTED, "killed": _KILLED, "left": _LEFT}
+    done = _run(_FORKING, str(folder), *programs.values())
+    statuses = map(int, done.stdout.split())
+    return {
+        name: ((folder / f"{number}.out").read_text(), (folder / f"{number}.err").read_text(), status)
+        for number, (name, status) in enumerate(zip(programs, statuses, strict=True))
+    }
 
 
 def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    file = ["-W", "error", "-c", program]
-    if arguments or "Squares" in program:  # processes that are spawned read the file anew
-        file = ["-W", "error", arguments[0]]
-        arguments = arguments[1:]
     return subprocess.run(
-        [sys.executable, *file, *arguments], capture_output=True, text=True, timeout=LONG, start_new_session=True
+        [sys.executable, "-W", "error", "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+        start_new_session=True,
     )
+
+
+def _run_file(path: Any, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program from a file, which processes that are spawned read anew."""
+    path.write_text(program)
+    file = [sys.executable, "-W", "error", str(path), *arguments]
+    return subprocess.run(file, capture_output=True, text=True, timeout=LONG, start_new_session=True)
 
 
 def _ended(pids: str) -> bool:
@@ -530,42 +572,38 @@ def _ended(pids: str) -> bool:
 
 @pytest.mark.parametrize("method", ["spawn", "forkserver"])
 def test_other_start_methods(method: str, tmp_path: Any) -> None:
-    path = tmp_path / "program.py"
-    path.write_text(_STARTED)
-    done = _run(_STARTED, str(path), method)
+    done = _run_file(tmp_path / "program.py", _STARTED, method)
     assert "[0, 1, 4, 9, 16]" in done.stdout, done.stderr
     assert f"the start method {method!r} of multiprocessing pickles dataset" in done.stdout
     assert "Define classes and functions at the top" in done.stdout
 
 
 def test_a_program_without_guard(tmp_path: Any) -> None:
-    path = tmp_path / "program.py"
-    path.write_text(_UNGUARDED)
-    done = _run(_UNGUARDED, str(path))
+    done = _run_file(tmp_path / "program.py", _UNGUARDED)
     assert "With the start method 'spawn' a program's own code must stand under" in done.stderr
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="it looks for processes in /proc")
-def test_ctrl_c() -> None:
-    done = _run(_INTERRUPTED)
-    pids, text = done.stdout.splitlines()
-    assert (text, done.stderr, done.returncode) == ("interrupted", "", 0)
+def test_ctrl_c(ends: Any) -> None:
+    out, errors, status = ends["interrupted"]
+    pids, text = out.splitlines()
+    assert (text, errors, status) == ("interrupted", "", 0)
     assert _ended(pids)
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="it looks for processes in /proc")
-def test_a_killed_program() -> None:
-    done = _run(_KILLED)
-    assert done.returncode == -signal.SIGKILL
-    assert _ended(done.stdout)
+def test_a_killed_program(ends: Any) -> None:
+    out, _, status = ends["killed"]
+    assert status == -signal.SIGKILL
+    assert _ended(out)
     assert not [name for name in os.listdir("/dev/shm") if "minpy" in name]
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="it looks for processes in /proc")
-def test_a_program_that_ends_amid_an_epoch() -> None:
-    done = _run(_LEFT)
-    assert (done.stderr, done.returncode) == ("", 0)
-    assert _ended(done.stdout)
+def test_a_program_that_ends_amid_an_epoch(ends: Any) -> None:
+    out, errors, status = ends["left"]
+    assert (errors, status) == ("", 0)
+    assert _ended(out)
 
 
 # -- pools -------------------------------------------------------------------------------------------------------------

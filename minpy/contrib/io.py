@@ -94,10 +94,15 @@ class DataLoaderIter(DataIter):
         Raises
         ------
         ArgumentError
-            If it is no pair.
+            If it is no pair, or larger than the first.
         """
         batch = next(self._iter, None)
         self._current_batch = None if batch is None else self._pair(batch)
+        if self.getpad() < 0:
+            raise ArgumentError(
+                f"DataLoaderIter: a batch of the loader has {self.batch_size - self.getpad()} instances, and the first "
+                f"had {self.batch_size}, which is the size of all. Let the loader make no larger ones."
+            )
         return self._current_batch is not None
 
     def _array(self, which: int) -> list[Any]:

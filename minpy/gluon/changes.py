@@ -1,4 +1,4 @@
-"""Counts the changes of attributes of blocks, and of dtypes of parameters: graphs may depend on them."""
+"""Counts the changes that graphs may depend on: of blocks' attributes, parameters' dtypes, and operators' meaning."""
 
 from __future__ import annotations
 
@@ -13,12 +13,18 @@ class _Changes:
 
     def __init__(self) -> None:
         self.count = 0
+        # How often what operators do has changed as a whole: no graph from before holds.
+        self.meanings = 0
         self._next = itertools.count(1).__next__
 
     def note(self, owner: Any) -> None:
         """Note a change of an owner's attributes, there as well: so those that have not changed are not looked at."""
         vars(owner)["_changes"] = count = self._next()
         self.count = count
+
+    def note_meaning(self) -> None:
+        """Note that operators compute otherwise from now on, as in mixed precision: every block is traced again."""
+        self.meanings += 1
 
 
 CHANGES = _Changes()

@@ -13,6 +13,7 @@ import numpy
 
 from minpy.core.errors import ArgumentValueError, FileFormatError, MXNetError
 from minpy.files import access_error
+from minpy.io.idx_files import read_idx
 from minpy.io.mxdata_iter import Loaded, MXDataIter
 from minpy.io.parameters import parsed
 from minpy.io.rounds import Place
@@ -164,7 +165,7 @@ def MNISTIter(*args: Any, **kwargs: Any) -> MXDataIter:
     require_part("MNISTIter", given.num_parts, given.part_index)
     if given.dtype not in (None, "float32"):
         raise ArgumentValueError(f"MNISTIter: dtype is {given.dtype!r}; only 'float32' is possible.")
-    images, labels = _read_idx(given.image, 3), _read_idx(given.label, 1)
+    images, labels = read_idx("MNISTIter", given.image, 3), read_idx("MNISTIter", given.label, 1)
     if len(images) != len(labels):
         raise FileFormatError(
             f"MNISTIter: {given.image!r} has {len(images)} pictures, and {given.label!r} has {len(labels)} labels."

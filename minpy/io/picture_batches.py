@@ -14,6 +14,7 @@ import numpy
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError
 from minpy.io.mxdata_iter import Loaded
 from minpy.io.normalizing import Normalizer
+from minpy.io.processes import require_process
 from minpy.io.record_files import RecordFiles
 from minpy.io.rounds import Place, Rounds, Turn
 from minpy.io.text_files import require_batch_size, require_part
@@ -141,6 +142,7 @@ class PictureBatches:
         self.data = (self.batch_size, *given.data_shape), normalizer.dtype.type
         self.label = single_labels(((self.batch_size, *label_shape), numpy.float32))
         self._threads = min(given.preprocess_threads, os.cpu_count() or 1)
+        self._pid = os.getpid()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix=function)
         pixels = given.data_shape[1] * given.data_shape[2]
         self._group = max(-(-self.batch_size // (2 * self._threads)), min(self.batch_size, _PIXELS // pixels), 1)
@@ -166,6 +168,7 @@ class PictureBatches:
                     ahead.append(self._begun(turn, (*place, ordinal)))
                 if not ahead:
                     return
+                require_process(self.function, self._pid)
                 turn, arrays, futures = ahead.popleft()
                 for future in futures:
                     future.result()

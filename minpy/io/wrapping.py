@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from typing import Any
 from minpy.core.errors import ArgumentError, MXNetError, describe, nearest
 from minpy.io.base import DataIter
 from minpy.io.batches import DataBatch, DataDesc
+from minpy.io.processes import require_process
 
 __all__ = ["PrefetchingIter", "ResizeIter"]
 
@@ -106,6 +108,7 @@ class _Reader:
         self.batch: Any = None
         self.error: BaseException | None = None
         self.running = True
+        self.pid = os.getpid()
         self.thread = threading.Thread(target=_Reader._run, args=(self,), name="PrefetchingIter", daemon=True)
         self.thread.start()
         self.asked.set()
@@ -125,9 +128,14 @@ class _Reader:
                 self.error = error
             self.ready.set()
 
+    def wait(self) -> None:
+        """Wait until the thread has what it was asked for."""
+        require_process("PrefetchingIter", self.pid)
+        self.ready.wait()
+
     def taken(self) -> Any:
         """Wait for the batch, and return it, or None at the end; or raise what the iterator raised."""
-        self.ready.wait()
+        self.wait()
         if self.error is not None:
             raise self.error
         return self.batch
@@ -237,7 +245,7 @@ class PrefetchingIter(DataIter):
     def reset(self) -> None:
         """Start the next epoch of all iterators, also amid one."""
         for reader in self._readers:
-            reader.ready.wait()
+            reader.wait()
         for reader in self._readers:
             reader.error = None
             reader.iterator.reset()

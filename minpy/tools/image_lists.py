@@ -78,7 +78,9 @@ def found(root: str, recursive: bool, extensions: Sequence[str]) -> tuple[list[I
             fail(error)
         return [Item(number, name, (0.0,)) for number, name in enumerate(n for n in names if is_picture(root, n))], {}
     for folder, inside, names in os.walk(root, onerror=fail, followlinks=True):
-        inside.sort()
+        # A link to a folder that it lies in would be followed without end.
+        above = {os.path.realpath(folder), *_parents(os.path.realpath(folder))}
+        inside[:] = sorted(name for name in inside if os.path.realpath(os.path.join(folder, name)) not in above)
         below = os.path.relpath(folder, root)
         for name in sorted(names):
             if is_picture(folder, name):
@@ -86,6 +88,12 @@ def found(root: str, recursive: bool, extensions: Sequence[str]) -> tuple[list[I
                 path = os.path.relpath(os.path.join(folder, name), root)
                 items.append(Item(len(items), path.replace(os.sep, "/"), (float(label),)))
     return items, labels
+
+
+def _parents(path: str) -> Iterator[str]:
+    while path != (parent := os.path.dirname(path)):
+        yield parent
+        path = parent
 
 
 def shuffled(items: list[Item]) -> list[Item]:

@@ -60,8 +60,8 @@ def init(
 ) -> None:
     """Turn mixed precision on: from now on, listed operators compute in float16, others in float32, whatever they get.
 
-    On arrays and in graphs that are made from now on: call it before a network is hybridized or bound. Arrays of
-    `mx.np` are not cast. A second call changes nothing.
+    On arrays, and in symbols that are composed from now on: call it before those are made. Hybridized networks are
+    traced again. Arrays of `mx.np` are not cast. A second call changes nothing.
 
     Parameters
     ----------

@@ -20,6 +20,7 @@ from minpy.core.exchanging import Exchange
 from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.custom.operator import PropOperator
+from minpy.gluon.changes import CHANGES
 from minpy.graph.ir import Node, Value
 from minpy.ndarray import NDArray
 from minpy.ops.nn.class_log_probability import class_log_probability
@@ -88,10 +89,12 @@ def turn_on(policy: Policy, loss_scale: Callable[[], float], warn: Callable[[str
     for sign, kind in _SIGNS.items():
         if policy.place([kind], {}) == WIDE:
             _exchange.put(NDArray, sign, _wide_sign)
+    CHANGES.note_meaning()
 
 
 def turn_off() -> None:
     """Let all operators compute in the dtype that they are given again."""
+    CHANGES.note_meaning()
     _Current.policy = None
     _exchange.remove()
     while _listed:

@@ -100,7 +100,7 @@ class Guards:
 
     def __init__(self, blocks: Iterable[Any], internal: frozenset[str]) -> None:
         self._internal = internal
-        self._count, self._time = CHANGES.count, now()
+        self._count, self._time, self._meanings = CHANGES.count, now(), CHANGES.meanings
         # Lists and dicts, which can be changed without a block's knowing it.
         self._containers: list[tuple[Any, Any]] = []
         self._arrays: list[Any] = []
@@ -160,6 +160,8 @@ class Guards:
 
     def hold(self) -> bool:
         """Tell whether everything is what it was."""
+        if self._meanings != CHANGES.meanings:
+            return False
         for space, name, kept in self._names:
             if not _same(space.get(name), kept):
                 return False

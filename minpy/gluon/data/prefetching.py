@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import random
 import weakref
@@ -83,10 +84,15 @@ class ThreadWorkers:
     """Threads that make batches: a `ThreadPool` that ends with the last reference to it."""
 
     def __init__(self, count: int) -> None:
+        self._count, self._switches = count, (is_np_shape(), is_np_array())
+        self._begin()
+
+    def _begin(self) -> None:
         from multiprocessing.pool import ThreadPool
 
-        self._pool = ThreadPool(count, _thread_worker_initializer, (is_np_shape(), is_np_array()))
-        weakref.finalize(self, self._pool.terminate)
+        self._pid = os.getpid()
+        self._pool = ThreadPool(self._count, _thread_worker_initializer, self._switches)
+        self._finalizer = weakref.finalize(self, self._pool.terminate)
 
     def apply_async(self, function: Callable[..., Any], args: Any = ()) -> Any:
         """Begin a call in one of the threads."""
@@ -101,6 +107,10 @@ def _in_thread(function: Callable[..., Any], arguments: Any) -> Any:
         raise
     except BaseException as error:
         raise WorkerError(f"DataLoader: a batch in a thread failed with {type(error).__name__}: {error}") from error
+        if self._pid != os.getpid():  # a process that was forked has none of them
+            self._finalizer.detach()
+            self._begin()
+        return self._pool.apply_async(function, args)
 
 
 class _Later:

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import math
-import os
-import struct
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -16,9 +11,9 @@ from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.core.errors import FileFormatError
 from minpy.core.switches import is_np_array
-from minpy.files import access_error
 from minpy.gluon.data.dataset import _DownloadedDataset
 from minpy.gluon.data.local_files import default_root, found
+from minpy.io.idx_files import read_idx
 
 __all__ = ["MNIST", "FashionMNIST", "read_idx"]
 
@@ -88,6 +83,9 @@ def _idx(file: Any, path: str, dimensions: int, limit: int) -> numpy.ndarray:
     return numpy.frombuffer(data, numpy.uint8).reshape(shape)
 
 
+__all__ = ["MNIST", "FashionMNIST"]
+
+
 class MNIST(_DownloadedDataset):
     """Handwritten digits of LeCun, Cortes and Burges, from local files: gray images of 28×28 and their digits.
 
@@ -138,7 +136,7 @@ class MNIST(_DownloadedDataset):
             found(self._name, self._root, [f"{part}-{name}.gz", f"{part}-{name}"], self._origin)
             for name in ("images-idx3-ubyte", "labels-idx1-ubyte")
         ]
-        images, labels = read_idx(paths[0], 3), read_idx(paths[1], 1)
+        images, labels = read_idx(self._name, paths[0], 3), read_idx(self._name, paths[1], 1)
         if len(images) != len(labels):
             raise FileFormatError(
                 f"{self._name}: {paths[0]!r} has {len(images)} images, and {paths[1]!r} {len(labels)} labels. They do "

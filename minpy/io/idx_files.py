@@ -1,0 +1,85 @@
+"""Arrays of bytes in idx files, the format of the MNIST database, packed by gzip or not."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import struct
+import zlib
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import FileFormatError
+from minpy.files import access_error
+
+__all__ = ["read_idx"]
+
+_UNSIGNED_BYTES = 8
+_MOST_PACKED = 1032  # bytes that deflate can make of one
+
+
+def read_idx(function: str, path: str, dimensions: int) -> numpy.ndarray:
+    """Return the array of unsigned bytes in an idx file, which may be packed by gzip.
+
+    No more is unpacked than the header says, and nothing if the file is too short for that.
+
+    Parameters
+    ----------
+    function : str
+        For messages.
+    path : str
+    dimensions : int
+        How many it must have.
+
+    Raises
+    ------
+    FileMissingError, FileAccessError
+        If the file is not there, or cannot be read.
+    FileFormatError
+        If it is none, or cut short.
+    """
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        limit = os.path.getsize(path) * (_MOST_PACKED if packed else 1)
+        with gzip.open(path, "rb") if packed else open(path, "rb") as file:
+            return _content(function, file, path, dimensions, limit, packed)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FileFormatError(
+            f"{function}: {path!r} is packed by gzip, and damaged: {error}. Get the file again."
+        ) from error
+    except FileFormatError:
+        raise
+    except OSError as error:
+        raise access_error(function, "read", path, error) from error
+
+
+def _content(function: str, file: Any, path: str, dimensions: int, limit: int, packed: bool) -> numpy.ndarray:
+    head = file.read(4)
+    if len(head) < 4 or head[:2] != b"\0\0":
+        raise FileFormatError(f"{function}: {path!r} begins with {head!r}; an idx file begins with two zero bytes.")
+    if head[2] != _UNSIGNED_BYTES or head[3] != dimensions:
+        raise FileFormatError(
+            f"{function}: {path!r} has elements of type {head[2]} in {head[3]} dimensions; expected type "
+            f"{_UNSIGNED_BYTES} (unsigned bytes) in {dimensions}."
+        )
+    lengths = file.read(4 * dimensions)
+    if len(lengths) < 4 * dimensions:
+        raise FileFormatError(
+            f"{function}: {path!r} ends after {4 + len(lengths)} bytes, within its header of {4 + 4 * dimensions}. Get "
+            "the file again."
+        )
+    shape = struct.unpack(f">{dimensions}I", lengths)
+    size = math.prod(shape)
+    there = limit - 4 - 4 * dimensions
+    data = file.read(size) if size <= there else b""
+    if len(data) < size:
+        count = f"{len(data) if size <= there else there}{' at most' if size > there and packed else ''}"
+        raise FileFormatError(
+            f"{function}: {path!r} has the shape {shape}, which takes {size} bytes; behind its header are {count}. It "
+            "was cut short, or is damaged: get it again."
+        )
+    file.read(1)  # to the end of what is packed, where its check sum is compared
+    return numpy.frombuffer(data, numpy.uint8).reshape(shape)
