@@ -18,6 +18,7 @@ __all__ = ["read_idx"]
 
 _UNSIGNED_BYTES = 8
 _MOST_PACKED = 1032  # bytes that deflate can make of one
+_AT_ONCE = 1 << 20
 
 
 def read_idx(function: str, path: str, dimensions: int) -> numpy.ndarray:
@@ -74,7 +75,11 @@ def _content(function: str, file: Any, path: str, dimensions: int, limit: int, p
     shape = struct.unpack(f">{dimensions}I", lengths)
     size = math.prod(shape)
     there = limit - 4 - 4 * dimensions
-    data = file.read(size) if size <= there else b""
+    pieces, left = [], size if size <= there else 0
+    while left and (piece := file.read(min(left, _AT_ONCE))):  # a packed file may say that it has far more than it has
+        pieces.append(piece)
+        left -= len(piece)
+    data = b"".join(pieces)
     if len(data) < size:
         count = f"{len(data) if size <= there else there}{' at most' if size > there and packed else ''}"
         raise FileFormatError(

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import gzip
-import math
-import struct
-import zlib
 from collections.abc import Generator
 from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentValueError, FileFormatError, MXNetError
-from minpy.files import access_error
+from minpy.core.errors import ArgumentValueError, FileFormatError
 from minpy.io.idx_files import read_idx
 from minpy.io.mxdata_iter import Loaded, MXDataIter
 from minpy.io.parameters import parsed
@@ -20,55 +15,6 @@ from minpy.io.rounds import Place
 from minpy.io.text_files import require_part
 
 __all__ = ["MNISTIter"]
-
-_UNSIGNED_BYTES = 8
-_AT_ONCE = 1 << 20
-
-
-def _read_idx(path: str, dimensions: int) -> numpy.ndarray:
-    """Return the array of unsigned bytes in an idx file, which may be packed by gzip."""
-    try:
-        with open(path, "rb") as file:
-            packed = file.read(2) == b"\x1f\x8b"
-        with gzip.open(path, "rb") if packed else open(path, "rb") as file:
-            return _idx(file, path, dimensions)
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise FileFormatError(f"MNISTIter: {path!r} is packed by gzip, and damaged: {error}.") from error
-    except OSError as error:
-        if isinstance(error, MXNetError):
-            raise
-        raise access_error("MNISTIter", "read", path, error) from error
-
-
-def _idx(file: Any, path: str, dimensions: int) -> numpy.ndarray:
-    head = file.read(4)
-    if len(head) < 4 or head[:2] != b"\0\0":
-        raise FileFormatError(f"MNISTIter: {path!r} begins with {head!r}; an idx file begins with two zero bytes.")
-    if head[2] != _UNSIGNED_BYTES or head[3] != dimensions:
-        raise FileFormatError(
-            f"MNISTIter: {path!r} says that it has elements of type {head[2]} in {head[3]} dimensions; expected "
-            f"type {_UNSIGNED_BYTES} (unsigned bytes) in {dimensions}."
-        )
-    lengths = file.read(4 * dimensions)
-    if len(lengths) < 4 * dimensions:
-        raise FileFormatError(
-            f"MNISTIter: {path!r} ends after {4 + len(lengths)} bytes, within its header of {4 + 4 * dimensions}."
-        )
-    shape = struct.unpack(f">{dimensions}I", lengths)
-    size = math.prod(shape)
-    # No more is unpacked than the header says, and no more room is made than for what is there.
-    pieces, left = [], size
-    while left:
-        piece = file.read(min(left, _AT_ONCE))
-        if not piece:
-            raise FileFormatError(
-                f"MNISTIter: {path!r} says that it has the shape {shape}, which takes {size} bytes; behind its header "
-                f"are {size - left}. It was cut short, or is damaged."
-            )
-        pieces.append(piece)
-        left -= len(piece)
-    file.read(1)  # beyond it, where a packed file is checked
-    return numpy.frombuffer(b"".join(pieces), "uint8").reshape(shape)
 
 
 class _Digits:

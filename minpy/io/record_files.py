@@ -27,13 +27,6 @@ _BYTE = numpy.dtype("uint8")
 _DIGITS = 20  # of the largest offset that there can be, 2**64
 
 
-class Header(NamedTuple):
-    """What stands before the picture in a record."""
-
-    label: Any  # a float, or an array
-    id: int
-
-
 class RecordFiles:
     """The records of a file, or of all files in a folder.
 
@@ -204,17 +197,13 @@ class RecordFiles:
         """
         where, offset = self._places[number].tolist()
         piece = self._pread(self._files[where], 12, offset)
-        if len(piece) == 12 and _HEAD.unpack_from(piece)[0] == _MAGIC:
-            return max(int.from_bytes(piece[8:12], "little"), 1)
-        label, _, _ = next(self.unpacked([number]))
-        return int(numpy.size(label))
         if len(piece) == 12:
             magic, word = _HEAD.unpack_from(piece)
             count = int.from_bytes(piece[8:12], "little")
             if magic == _MAGIC and 24 + 4 * count <= word <= _LENGTH:
                 return max(count, 1)
-        header, _ = next(self.unpacked([number]))
-        return int(numpy.size(header.label))
+        label, _, _ = next(self.unpacked([number]))
+        return int(numpy.size(label))
 
     def unpacked(self, numbers: Sequence[int]) -> Iterator[tuple[Any, int, numpy.ndarray]]:
         """Yield label (a float, or an array), id and picture (its bytes) of records.

@@ -96,6 +96,9 @@ class ThreadWorkers:
 
     def apply_async(self, function: Callable[..., Any], args: Any = ()) -> Any:
         """Begin a call in one of the threads."""
+        if self._pid != os.getpid():  # a process that was forked has none of them
+            self._finalizer.detach()
+            self._begin()
         return self._pool.apply_async(_in_thread, (function, args))
 
 
@@ -107,10 +110,6 @@ def _in_thread(function: Callable[..., Any], arguments: Any) -> Any:
         raise
     except BaseException as error:
         raise WorkerError(f"DataLoader: a batch in a thread failed with {type(error).__name__}: {error}") from error
-        if self._pid != os.getpid():  # a process that was forked has none of them
-            self._finalizer.detach()
-            self._begin()
-        return self._pool.apply_async(function, args)
 
 
 class _Later:

@@ -226,10 +226,9 @@ class ProcessPool:
             daemon=True,
         )
         try:
-            with _quiet_start(), _no_picture_threads(forks):
             if not forks:
                 _start_tracker()
-            with _quiet_start():
+            with _quiet_start(), _no_picture_threads(forks):
                 process.start()
         except Exception as error:
             ours.close()
