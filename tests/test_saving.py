@@ -271,10 +271,7 @@ class Failing:
     def __init__(self, path: str, mode: str, error: BaseException) -> None:
         self.file, self.error = open(path, mode), error  # noqa: SIM115
 
-    def __enter__(self) -> Failing:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
+    def close(self) -> None:
         self.file.close()
 
     def close(self) -> None:

@@ -53,7 +53,7 @@ def _processors() -> int:
 
 def _read(file: int, part: Part) -> bool:
     """Read an array's values; False if the file ends before."""
-    rest = memoryview(part.data.reshape(-1).view(numpy.uint8))
+    rest = memoryview(part.data.reshape(-1).view(numpy.uint8))  # type: ignore[arg-type]
     offset = part.offset
     while rest:
         count = os.preadv(file, [rest], offset)

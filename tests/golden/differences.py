@@ -956,13 +956,6 @@ ITERATORS = [
         "`rand_mirrored=True` did nothing.",
         "io_picture_unknown_argument",
     ),
-    Difference(
-        "`NDArrayIter` with `layout='TNC'` takes the length of the first axis for the number of instances; a label with "
-        "fewer axes is an error.",
-        "The N counts the instances; arrays with fewer axes have them along the first.",
-        "Most instances were left out.",
-        "io_array_layout_tnc io_array_layout_other_count",
-    ),
 ]
 
 # All of the above, in this order.
@@ -1011,15 +1004,15 @@ MIXED_PRECISION = [
         "amp_convert_symbol_bfloat16 amp_lists_of_bfloat16",
     ),
     Difference(
-        "`amp.convert_symbol` takes only operators of some lists as `target_dtype_ops`, and none that are in another list "
-        "by default.",
+        "`amp.convert_symbol` takes only operators of some lists as `target_dtype_ops`, and none that are in another "
+        "list by default.",
         "It takes all; what is given goes before what is there by default, as in `amp.init`.",
         "`dot` and `exp` can be computed in float16 if that is asked for.",
         "amp_convert_symbol_widest_as_target amp_convert_symbol_wide_as_target",
     ),
     Difference(
-        "`amp.convert_symbol` fails where `take` or `pick` reads what is computed in float16, and where a layer that is "
-        "in no list follows one in float16.",
+        "`amp.convert_symbol` fails where `take` or `pick` reads what is computed in float16, and where a layer that "
+        "is in no list follows one in float16.",
         "Such graphs are converted. Operators without a list take arrays of both dtypes.",
         "An error about inference, of a graph that is right.",
         "amp_convert_symbol_take amp_convert_symbol_pick amp_convert_symbol_layer_in_no_list",
@@ -1063,13 +1056,6 @@ MIXED_PRECISION = [
 ]
 
 TRAINING_MODULES = [
-    Difference(
-        "`Module.predict` of an array runs as in training if the module is bound for training: with dropout, and moving "
-        "BatchNorm's statistics.",
-        "It predicts, as it does with an iterator.",
-        "Predictions at random, of a network that they change.",
-        "module_predict_an_array_on_a_module_for_training",
-    ),
     Difference(
         "`SVRGModule` adds its second mean of all gradients to the first, and so on.",
         "Each is computed anew, as in the paper.",

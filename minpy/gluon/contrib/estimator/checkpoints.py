@@ -52,8 +52,10 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
 
     Examples
     --------
+    >>> import tempfile
     >>> from minpy.gluon.contrib.estimator import CheckpointHandler
-    >>> CheckpointHandler('checkpoints', 'digits', epoch_period=5).max_checkpoints
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     CheckpointHandler(folder, 'digits', epoch_period=5).max_checkpoints
     5
     """
 
