@@ -575,7 +575,9 @@ def test_the_picture_without_the_program(model: Path, capsys, monkeypatch) -> No
     assert status == 0
     assert "the program `dot` is not installed" in " ".join(err.split())
     assert not (model.parent / "net.svg").exists()
-    assert "Convolution" in (model.parent / "net.gv").read_text()
+    drawn = (model.parent / "net.gv").read_text()
+    assert "Convolution" in drawn
+    assert "fixedsize=true" not in drawn  # so that long names are not cut off
     _, _, err = printed(capsys, model, "--picture", model.parent / "net.docx")
     assert "ends with '.docx'; expected one of .png, .svg" in " ".join(err.split())
 

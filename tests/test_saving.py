@@ -274,9 +274,6 @@ class Failing:
     def close(self) -> None:
         self.file.close()
 
-    def close(self) -> None:
-        self.file.close()
-
     def writelines(self, chunks: Iterator[Any]) -> None:
         self.file.write(next(iter(chunks)))
         self.file.flush()

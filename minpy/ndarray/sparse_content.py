@@ -75,7 +75,8 @@ def dense(kind: str, shape: tuple[int, ...], values: numpy.ndarray, indices: Seq
         made[places] = values
     elif values.size:
         begins = indices[0]
-        counts = numpy.diff(begins.astype(numpy.int64))
+        rows = begins.astype(numpy.int64)
+        counts = rows[1:] - rows[:-1]
         if begins[0] != 0 or begins[-1] != len(values) or (counts < 0).any():
             raise SparseProblem(f"its rows do not begin one after another, from 0 to {len(values)}")
         made[numpy.repeat(numpy.arange(shape[0]), counts), places] = values
