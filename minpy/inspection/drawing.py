@@ -14,6 +14,8 @@ from minpy.visualization import plot_network
 __all__ = ["draw"]
 
 _FORMATS = ("png", "svg", "pdf", "gv", "dot", "jpg")
+# Boxes grow with what stands in them: in those of one size long names are cut off, and `dot` warns of each.
+_BOXES = {"fixedsize": "false"}
 
 
 def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, str]:
@@ -39,7 +41,7 @@ def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -
         )
     symbol = load_json(artifact.symbol.decode("utf-8-sig"))
     title = os.path.basename(artifact.symbol_name.rpartition(":")[2]).removesuffix(".json").removesuffix("-symbol")
-    dot = plot_network(symbol, title=title, save_format=kind, shape=dict(shapes) or None)
+    dot = plot_network(symbol, title=title, save_format=kind, shape=dict(shapes) or None, node_attrs=_BOXES)
     said = ""
     content = dot.source.encode()
     if kind not in ("gv", "dot"):

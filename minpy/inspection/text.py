@@ -165,7 +165,7 @@ def _fit(fit: Fit) -> list[str]:
         ),
         (
             "of another shape",
-            "the file belongs to another network",
+            "the file belongs to another network, or its data are of another size: give --data",
             ("name", "got", "expected"),
             [[name, shape_text(got), shape_text(wanted)] for name, got, wanted in fit.other_shape],
         ),

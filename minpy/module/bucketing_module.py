@@ -183,6 +183,10 @@ class BucketingModule(BaseModule):
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         self._require("get_params")
+        if self._params_dirty:  # what other buckets have and the current one does not may be newer, too
+            for module in self._buckets.values():
+                if not set(module._param_names) <= set(self._curr_module._param_names):
+                    module._sync_params_from_devices()
         self._curr_module._params_dirty = self._params_dirty
         params: tuple[dict[str, Any], dict[str, Any]] = self._curr_module.get_params()
         self._params_dirty = False
@@ -282,6 +286,8 @@ class BucketingModule(BaseModule):
         if self._given is not None:  # of a checkpoint, or from before
             module.set_params(*self._given)
             self._given = None
+        if self.optimizer_initialized:  # before it was bound anew: it goes on
+            module.borrow_optimizer(self._curr_module)
         self._reset_bind()
         if self._monitor is not None:
             module.install_monitor(self._monitor)

@@ -14,6 +14,7 @@ from minpy import ndarray as nd
 from minpy.core.array import note_write
 from minpy.core.errors import ArgumentError, NotReadyError, ShapeError, describe
 from minpy.executor_manager import _split_input_slice
+from minpy.graph.ir import Value, variables
 from minpy.io import DataDesc
 from minpy.module.batches import batch_axis, load_inputs, merged, part_of
 from minpy.namespaces import listing, missing
@@ -272,8 +273,6 @@ class DataParallelExecutorGroup:
             return self.symbol.simple_bind(context, grad_req=self.grad_req, type_dict=dtypes, **shapes)
         known = infer_known(self.symbol, dtypes, shapes)
         symbol_shapes = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
-        from minpy.graph.ir import Value, variables
-
         nodes, state_nodes = variables(self.symbol.order)
         arguments: list[Any] = []
         gradients: list[Any] = []
@@ -282,6 +281,9 @@ class DataParallelExecutorGroup:
             # Inputs have arrays of their own, as both groups may be in use; states go on if they fit.
             own = name in shapes or name not in self.param_names
             array = None if own else self._shared(others, "arg_dict", name, shape)
+            if reshape and name in self.state_names:
+                state = self.execs[i].arg_dict[name]
+                array = state if state.shape == tuple(shape) and state.dtype == dtype else None
             gradient = None
             if self.grad_req[name] != "null":
                 gradient = None if own else self._shared(others, "grad_dict", name, shape)

@@ -13,6 +13,7 @@ Versions 2 and 3 look alike. In version 2 an array without axes has no values, a
 3 is what MXNet writes and reads under `np_shape`, where these are arrays like any other. MXNet takes no file that
 mixes the two, so a file is of version 2 unless it is written under `np_shape`, or one of its arrays needs version 3.
 Version 1 has no storage type. Before it there was no version: an array began with uint32 k, and k uint32 lengths.
+MXNet's sparse arrays (storage types 1 and 2) are read as dense ones: `sparse_content` tells what stands there.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import math
 import os
 import stat
 import struct
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple, TypeVar
 
@@ -38,6 +40,7 @@ from minpy.core.switches import is_np_shape
 from minpy.files import access_error, checked_path, write_whole
 from minpy.ndarray import filling
 from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.sparse_content import KINDS, SparseHead, SparseProblem, dense, read_sparse_head
 from minpy.ops.dtypes import DTYPE_NUMBERS, DTYPES
 
 __all__ = ["ArrayHead", "array_content", "heads", "load", "load_frombuffer", "save"]
@@ -47,9 +50,10 @@ Item = TypeVar("Item")
 _FILE_MAGIC = 0x112
 _VERSION_1, _VERSION_2, _VERSION_3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _DENSE = 0
-_SPARSE = {1: "row_sparse", 2: "csr"}
 _BFLOAT16 = 12  # read as float32, which holds all its values; not written
 _MOST_AXES = 64  # of a NumPy array
+# What sparse arrays of a file may become, dense, beyond a file's own size: a few bytes can say any shape.
+_MOST_DENSE, _MOST_TIMES = 1 << 26, 1000
 
 _DAMAGED = "It is damaged or incomplete: copy or download it again, or save it anew."
 _KNOWN_BEGINNINGS = {
@@ -214,7 +218,7 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
     FileAccessError
         If it cannot be read.
     FileFormatError
-        If it is damaged, of another format, or contains sparse arrays.
+        If it is damaged or of another format, or its sparse arrays would be too large as dense ones.
 
     Examples
     --------
@@ -252,7 +256,7 @@ def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict
     ArgumentError
         If `buf` is not bytes-like.
     FileFormatError
-        If it is damaged, of another format, or contains sparse arrays.
+        If it is damaged or of another format, or its sparse arrays would be too large as dense ones.
     """
     try:
         stream = io.BytesIO(buf)
@@ -287,7 +291,7 @@ def heads(stream: BinaryIO, size: int, source: str) -> list[ArrayHead] | dict[st
     Raises
     ------
     FileFormatError
-        If it is damaged, of another format, or contains sparse arrays.
+        If it is damaged, or of another format.
 
     Examples
     --------
@@ -314,13 +318,15 @@ class _Reader:
         What is read, for messages.
     """
 
-    __slots__ = ("_later", "offset", "size", "source", "stream")
+    __slots__ = ("_later", "dense_left", "offset", "size", "source", "sparse", "stream")
 
     def __init__(self, stream: BinaryIO, size: int, source: str) -> None:
         self.stream = stream
         self.size = size
         self.source = source
         self.offset = 0
+        self.sparse = 0  # how many of the arrays were
+        self.dense_left = _MOST_DENSE + _MOST_TIMES * size
         self._later: list[filling.Part] | None = [] if filling.can_fill(stream) else None
 
     def error(self, problem: str, advice: str = _DAMAGED, offset: int | None = None) -> FileFormatError:
@@ -385,7 +391,14 @@ class _Reader:
 
 
 def _read(reader: _Reader) -> list[NDArray] | dict[str, NDArray]:
-    return _walk(reader, lambda reader, what: new_array(NDArray, _read_array(reader, what)))
+    found = _walk(reader, lambda reader, what: new_array(NDArray, _read_array(reader, what)))
+    if reader.sparse:
+        warnings.warn(
+            f"{reader.source}: {reader.sparse} of {len(found)} arrays are sparse in the file; they are dense here.",
+            UserWarning,
+            stacklevel=3,
+        )
+    return found
 
 
 def _walk(reader: _Reader, read: Callable[[_Reader, str], Item]) -> list[Item] | dict[str, Item]:
@@ -418,34 +431,87 @@ def _wrong_magic(reader: _Reader, beginning: bytes) -> FileFormatError:
     )
 
 
+class _Head(NamedTuple):
+    """What stands before the values of an array."""
+
+    shape: tuple[int, ...]
+    dtype: numpy.dtype[Any]  # in the file
+    is_bfloat16: bool
+    sparse: SparseHead | None
+
+
 def _pass_over(reader: _Reader, what: str) -> ArrayHead:
-    shape, dtype, is_bfloat16 = _read_head(reader, what)
-    count = math.prod(shape) * dtype.itemsize
-    reader.skip(count, f"the values of {what}, {dtype.name} {shape}")
-    return ArrayHead(shape, numpy.dtype("float32") if is_bfloat16 else dtype.newbyteorder("="), count)
+    head = _read_head(reader, what)
+    stored = head.shape if head.sparse is None else head.sparse.stored
+    count = math.prod(stored) * head.dtype.itemsize
+    reader.skip(count, f"the values of {what}, {head.dtype.name} {stored}")
+    for shape, dtype in () if head.sparse is None else head.sparse.indices:
+        reader.skip(math.prod(shape) * dtype.itemsize, f"the indices of {what}, {dtype.name} {shape}")
+    return ArrayHead(head.shape, numpy.dtype("float32") if head.is_bfloat16 else head.dtype.newbyteorder("="), count)
 
 
-def _read_head(reader: _Reader, what: str) -> tuple[tuple[int, ...], numpy.dtype[Any], bool]:
-    """Read what stands before the values; return (shape, dtype in the file, whether it stands for bfloat16)."""
-    shape = _read_shape(reader, what)
+def _read_head(reader: _Reader, what: str) -> _Head:
+    """Read what stands before the values."""
+    shape, kind = _read_shape(reader, what)
     reader.numbers("ii", f"the device of {what}")
     start = reader.offset
     (number,) = reader.numbers("i", f"the dtype of {what}")
     if number not in DTYPES and number != _BFLOAT16:
         known = ", ".join(f"{number} ({dtype.name})" for number, dtype in DTYPES.items())
         raise reader.error(f"the dtype of {what} is {number}, expected one of {known}", offset=start)
-    return shape, DTYPES.get(number, numpy.dtype("<u2")), number == _BFLOAT16
+    sparse = None
+    if kind:
+        try:
+            sparse = read_sparse_head(kind, shape, lambda: _index_head(reader, what))
+        except SparseProblem as problem:
+            raise reader.error(f"{what} is {kind}, {shape}: {problem}", offset=start) from None
+    return _Head(shape, DTYPES.get(number, numpy.dtype("<u2")), number == _BFLOAT16, sparse)
+
+
+def _index_head(reader: _Reader, what: str) -> tuple[tuple[int, ...], numpy.dtype[Any]]:
+    """Read dtype and shape of one of the arrays that say where the values of a sparse array belong."""
+    (number,) = reader.numbers("i", f"the dtype of the indices of {what}")
+    if number not in DTYPES:
+        raise SparseProblem(f"the dtype of its indices is {number}")
+    return _read_lengths(reader, f"the indices of {what}"), DTYPES[number]
 
 
 def _read_array(reader: _Reader, what: str) -> numpy.ndarray:
-    shape, dtype, is_bfloat16 = _read_head(reader, what)
+    head = _read_head(reader, what)
+    if head.sparse is None:
+        return _read_values(reader, head.shape, head.dtype, head.is_bfloat16, f"the values of {what}")
+    start = reader.offset
+    values = _read_values(reader, head.sparse.stored, head.dtype, head.is_bfloat16, f"the values of {what}")
+    indices = [_read_values(reader, shape, dtype, False, f"the indices of {what}") for shape, dtype in head.sparse[2]]
+    reader.finish()
+    size = math.prod(head.shape) * values.itemsize
+    reader.dense_left -= size
+    if reader.dense_left < 0:
+        raise reader.error(
+            f"{what} is {head.sparse.kind}, {head.shape}, of which {len(indices[-1])} rows or values are stored; it "
+            f"would take {size:,} bytes as a dense array",
+            "Arrays are dense here: cut it down in MXNet to the rows that are needed, and save it anew.",
+            offset=start,
+        )
+    try:
+        made = dense(head.sparse.kind, head.shape, values, indices)
+    except SparseProblem as problem:
+        raise reader.error(f"{what} is {head.sparse.kind}, {head.shape}: {problem}", offset=start) from None
+    reader.sparse += 1
+    return made
+
+
+def _read_values(
+    reader: _Reader, shape: tuple[int, ...], dtype: numpy.dtype[Any], is_bfloat16: bool, what: str
+) -> numpy.ndarray:
     name = "bfloat16" if is_bfloat16 else dtype.name
-    values = f"the values of {what}, {name} {shape}"
+    values = f"{what}, {name} {shape}"
     reader.require(math.prod(shape) * dtype.itemsize, values)
     try:
         data = numpy.empty(shape, dtype)
     except ValueError as error:  # an axis of length 0, so that nothing is to be read, beside astronomic ones
-        raise reader.error(f"{what} is {name} {shape}, which NumPy cannot hold: {error}") from None
+        array = what.removeprefix("the values of ")
+        raise reader.error(f"{array} is {name} {shape}, which NumPy cannot hold: {error}") from None
     if data.size:
         reader.fill(data, values)
     if is_bfloat16 or dtype.kind == "b" or not dtype.isnative:
@@ -459,45 +525,47 @@ def _read_array(reader: _Reader, what: str) -> numpy.ndarray:
     return data if dtype.isnative else data.astype(dtype.newbyteorder("="))
 
 
-def _read_shape(reader: _Reader, what: str) -> tuple[int, ...]:
-    """Read the beginning of an array, of whatever version it is, up to its shape."""
+def _read_shape(reader: _Reader, what: str) -> tuple[tuple[int, ...], str]:
+    """Read the beginning of an array, of whatever version it is: its shape, and of what kind it is if sparse."""
     start = reader.offset
     (version,) = reader.numbers("I", f"the version of {what}")
+    kind = ""
     if version in (_VERSION_2, _VERSION_3):
         (storage,) = reader.numbers("i", f"the storage type of {what}")
-        if storage in _SPARSE:
-            raise reader.error(
-                f"{what} is sparse ({_SPARSE[storage]}), and only dense arrays are supported",
-                "Make it dense with x.tostype('default') in MXNet, and save it anew.",
-                offset=start,
-            )
-        if storage != _DENSE:
+        if storage in KINDS:
+            kind = KINDS[storage]
+            _read_lengths(reader, f"the values of {what}")
+        elif storage != _DENSE:
             raise reader.error(f"the storage type of {what} is {storage}, expected 0 (dense)", offset=start + 4)
-    length = "q"
     if version in (_VERSION_1, _VERSION_2, _VERSION_3):
-        start = reader.offset
-        (axes,) = reader.numbers("i", f"the number of axes of {what}")
-        if not 0 <= axes <= _MOST_AXES:
-            raise reader.error(f"{what} has {axes} axes, expected 0 to {_MOST_AXES}", offset=start)
+        shape = _read_lengths(reader, what)
+    elif version <= _MOST_AXES:
+        shape = reader.numbers(f"{version}I", f"the shape of {what}")
     else:
-        axes, length = version, "I"
-        if axes > _MOST_AXES:
-            raise reader.error(
-                f"{what} begins with {version:#x}, expected {_VERSION_2:#x}, {_VERSION_3:#x}, {_VERSION_1:#x}, "
-                f"or a number of axes up to {_MOST_AXES}",
-                offset=start,
-            )
-    if not axes and version != _VERSION_3:
+        raise reader.error(
+            f"{what} begins with {version:#x}, expected {_VERSION_2:#x}, {_VERSION_3:#x}, {_VERSION_1:#x}, "
+            f"or a number of axes up to {_MOST_AXES}",
+            offset=start,
+        )
+    if not shape and version != _VERSION_3:
         raise reader.error(
             f"{what} has no shape and no values",
             "MXNet saved it before it was initialized, or it has no axes and was saved without np_shape: "
             "save it again with values, under mx.util.np_shape(True).",
-            offset=start,
+            offset=start if version <= _MOST_AXES else reader.offset - 4,
         )
+    return shape, kind
+
+
+def _read_lengths(reader: _Reader, what: str) -> tuple[int, ...]:
+    """Read a shape: how many axes there are, and their lengths."""
     start = reader.offset
-    shape = reader.numbers(f"{axes}{length}", f"the shape of {what}")
+    (axes,) = reader.numbers("i", f"the number of axes of {what}")
+    if not 0 <= axes <= _MOST_AXES:
+        raise reader.error(f"{what} has {axes} axes, expected 0 to {_MOST_AXES}", offset=start)
+    shape = reader.numbers(f"{axes}q", f"the shape of {what}")
     if any(length < 0 for length in shape):
-        raise reader.error(f"{what} has shape {shape}, with a negative length", offset=start)
+        raise reader.error(f"{what} has shape {shape}, with a negative length", offset=start + 4)
     return shape
 
 

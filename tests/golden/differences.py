@@ -284,7 +284,7 @@ NUMBERS = [
     Difference(
         "`nd.zeros(stype='csr')` and `attach_grad(stype='row_sparse')` make sparse arrays.",
         "They are errors: arrays are dense.",
-        "There are no sparse arrays yet.",
+        "There are no sparse arrays yet; those in files are read as dense ones.",
         "zeros_stype_csr attach_grad_stype_csr",
     ),
     Difference(
