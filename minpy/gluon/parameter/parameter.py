@@ -432,7 +432,7 @@ class Parameter:
         for number, array in enumerate(self._data):
             context = array.context
             of_type = places[context.device_typeid & 1]
-            of_type.extend([None] * (context.device_id + 1 - len(of_type)))  # type: ignore[list-item]
+            of_type.extend([None] * (context.device_id + 1 - len(of_type)))
             of_type[context.device_id] = number
         return places
 
