@@ -31,7 +31,7 @@ _EPOCH = re.compile(r"-(\d{4,})\.params$")
 _LARGEST_TEXT = 64 << 20
 _PICTURE_OR_ARRAY = "no model: what a network is to be run on follows --run, after the model."
 _NO_MODELS = {
-    (".onnx",): "an ONNX model, which cannot be read yet. Give a -symbol.json and a .params file, as MXNet writes them.",
+    (".onnx",): "an ONNX model, which cannot be read yet. Give a -symbol.json and a .params file of MXNet's.",
     (".npy", ".npz"): _PICTURE_OR_ARRAY,
     (".jpg", ".jpeg", ".png", ".bmp"): _PICTURE_OR_ARRAY,
 }
