@@ -8,11 +8,11 @@ it with `python examples/minpy_digits.py`.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy
-from sklearn.datasets import load_digits
 
 import minpy.numpy as np
 from minpy.core import grad_and_loss
@@ -21,6 +21,11 @@ from minpy.nn.io import NDArrayIter
 from minpy.nn.model import ModelBase
 from minpy.nn.solver import Solver
 from minpy.primitive import customop
+
+try:
+    from sklearn.datasets import load_digits
+except ModuleNotFoundError as error:
+    sys.exit(f'{error}. The examples need: python -m pip install -e ".[examples]"')
 
 CLASSES = 10
 

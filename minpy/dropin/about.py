@@ -32,15 +32,23 @@ Runs a program written for MXNet as Python does, with `import mxnet` finding min
   --help         print this
 """
 
-_PACKAGES = ("numpy", "autograd", "scipy", "graphviz", "torch")
+# Each with the extra that it comes with, if it is one.
+_PACKAGES = {
+    "numpy": "", "autograd": "", "opencv-python-headless": "image", "pillow": "image", "tqdm": "progress",
+    "scipy": "special", "tensorboardX": "tensorboard", "pandas": "notebook", "bokeh": "notebook", "graphviz": "viz",
+    "torch": "",
+}  # fmt: skip
 _MEANT = ("MXNET_HOME", "MXNET_PROFILER_AUTOSTART")
 
 
 def _version_of(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
+    for name in (package, package.removesuffix("-headless")):  # OpenCV comes with and without windows
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            continue
+    extra = _PACKAGES[package]
+    return f"not installed (minpy[{extra}])" if extra else "not installed"
 
 
 def about() -> str:

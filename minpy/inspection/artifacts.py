@@ -29,6 +29,12 @@ __all__ = ["Artifact", "find", "heads_of_file", "label_lines"]
 _COMMAND = "python -m minpy model"
 _EPOCH = re.compile(r"-(\d{4,})\.params$")
 _LARGEST_TEXT = 64 << 20
+_PICTURE_OR_ARRAY = "no model: what a network is to be run on follows --run, after the model."
+_NO_MODELS = {
+    (".onnx",): "an ONNX model, which cannot be read yet. Give a -symbol.json and a .params file of MXNet's.",
+    (".npy", ".npz"): _PICTURE_OR_ARRAY,
+    (".jpg", ".jpeg", ".png", ".bmp"): _PICTURE_OR_ARRAY,
+}
 
 
 @dataclass
@@ -95,6 +101,8 @@ def find(
     name = checked_path(_COMMAND, path)
     if params is not None:
         params = checked_path(_COMMAND, params)
+        if name.endswith(".params") and params.endswith(".json"):
+            name, params = params, name
     if os.path.isdir(name):
         found = _in_folder(name)
         return _from_files(name, found, params, epoch)
@@ -117,6 +125,9 @@ def _symbol_of(name: str) -> str:
         stem = _EPOCH.sub("", name) if _EPOCH.search(name) else name.removesuffix(".params")
         candidates = [f"{stem}-symbol.json", f"{stem}.json"]
     elif os.path.isfile(name) or name.endswith(".json"):
+        for endings, advice in _NO_MODELS.items():
+            if name.lower().endswith(endings):
+                raise ArgumentError(f"{_COMMAND}: {name!r} is {advice}")
         return name
     else:
         stem = name.removesuffix("-")
@@ -196,7 +207,8 @@ def _beside(symbol: str, names: Mapping[str, Any], epoch: int | None, notes: lis
         if epoch not in found:
             there = ", ".join(map(str, sorted(found))) or "none"
             raise FileMissingError(
-                f"{_COMMAND}: there is no {prefix}-{epoch:04d}.params beside {symbol!r}; there are the epochs {there}."
+                f"{_COMMAND}: there is no {prefix}-{epoch:04d}.params beside {symbol!r}; "
+                f"{'there are the epochs' if len(found) > 1 else 'there is epoch'} {there}."
             )
         return found[epoch]
     if found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import json
 import os
@@ -12,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy.core.errors import ArgumentError, MXNetError
+from minpy.files import access_error
 from minpy.inspection.artifacts import Artifact, find
 from minpy.inspection.report import Report, report
 from minpy.inspection.tables import wrapped
@@ -115,6 +117,9 @@ def _do(given: argparse.Namespace) -> int:
             arrays = answering.read_arrays(given.run, first.inputs)
             shapes = _with_arrays(first, shapes, arrays)
     found = report(artifact, shapes=shapes)
+    if given.run is not None and found.runs and not os.path.isfile(given.run):
+        missing = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        raise access_error("python -m minpy model: --run", "read", given.run, missing)
     if not given.json:
         print(found)
     answer = None

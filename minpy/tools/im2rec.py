@@ -34,7 +34,6 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m minpy.tools.im2rec",
         description="Make lists of the pictures in a folder (--list), or record files (.rec, .idx) of such lists.",
-        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument(
         "prefix", help="what the names of the lists and of the record files begin with, or their folder"
@@ -43,35 +42,47 @@ def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     lists = parser.add_argument_group("lists")
     lists.add_argument("--list", action="store_true", help="make lists, PREFIX.lst, instead of record files")
     lists.add_argument(
-        "--exts", nargs="+", default=[".jpeg", ".jpg", ".png"], help="what the names of pictures end with"
+        "--exts",
+        nargs="+",
+        default=[".jpeg", ".jpg", ".png"],
+        help="what the names of pictures end with (default: .jpeg .jpg .png)",
     )
-    lists.add_argument("--chunks", type=int, default=1, help="how many lists there are")
-    lists.add_argument("--train-ratio", type=float, default=1.0, help="which part is for training: PREFIX_train.lst")
-    lists.add_argument("--test-ratio", type=float, default=0, help="which part is for tests: PREFIX_test.lst")
+    lists.add_argument("--chunks", type=int, default=1, help="how many lists there are (default: 1)")
+    lists.add_argument(
+        "--train-ratio", type=float, default=1.0, help="which part is for training: PREFIX_train.lst (default: 1.0)"
+    )
+    lists.add_argument(
+        "--test-ratio", type=float, default=0, help="which part is for tests: PREFIX_test.lst (default: 0)"
+    )
     lists.add_argument(
         "--recursive", action="store_true", help="look through folders in the folder, too; each gets a label of its own"
     )
     lists.add_argument(
-        "--no-shuffle", dest="shuffle", action="store_false", help="keep the pictures in the order of their names"
+        "--no-shuffle",
+        dest="shuffle",
+        action="store_false",
+        help="keep the pictures in the order of their names; by default they are shuffled",
     )
     records = parser.add_argument_group("record files")
     records.add_argument("--pass-through", action="store_true", help="pack the files of pictures as they are")
     records.add_argument(
-        "--resize", type=int, default=0, help="the shorter side of the pictures, in pixels; 0: as it is"
+        "--resize", type=int, default=0, help="the shorter side of the pictures, in pixels; 0: as it is (default: 0)"
     )
     records.add_argument("--center-crop", action="store_true", help="cut out the square in the middle")
     records.add_argument(
-        "--quality", type=int, default=95, help="of JPEG, 1 to 100; of PNG how hard to compress, 1 to 9"
+        "--quality", type=int, default=95, help="of JPEG, 1 to 100; of PNG how hard to compress, 1 to 9 (default: 95)"
     )
-    records.add_argument("--num-thread", type=int, default=1, help="how many threads decode and encode")
+    records.add_argument("--num-thread", type=int, default=1, help="how many threads decode and encode (default: 1)")
     records.add_argument(
         "--color",
         type=int,
         default=1,
         choices=[-1, 0, 1],
-        help="1: in colours; 0: in gray; -1: as they are, with alpha",
+        help="1: in colours; 0: in gray; -1: as they are, with alpha (default: 1)",
     )
-    records.add_argument("--encoding", default=".jpg", choices=[".jpg", ".png"], help="how pictures are packed")
+    records.add_argument(
+        "--encoding", default=".jpg", choices=[".jpg", ".png"], help="how pictures are packed (default: .jpg)"
+    )
     records.add_argument("--pack-label", action="store_true", help="pack all labels of a picture, not only its first")
     options = parser.parse_args(given)
     options.prefix, options.root = os.path.abspath(options.prefix), os.path.abspath(options.root)

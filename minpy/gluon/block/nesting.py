@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy
+
 from minpy.core.errors import ArgumentError, describe
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
@@ -47,7 +49,12 @@ def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
     if not isinstance(args, (list, tuple)):
         raise ArgumentError(
             f"An {inout_str} of a block is {describe(args)}; expected an NDArray, a Symbol or None, or nested lists, "
-            "tuples or dicts of them. Numbers and other options are given to the block when it is made."
+            "tuples or dicts of them. "
+            + (
+                "Make an array of NumPy's an NDArray first: mx.nd.array(x)."
+                if isinstance(args, numpy.ndarray)
+                else "Numbers and other options are given to the block when it is made."
+            )
         )
     leaves, forms = [], []
     for part in args:

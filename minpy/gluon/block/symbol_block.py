@@ -130,7 +130,7 @@ class SymbolBlock(HybridBlock):
             if name not in known:
                 raise ArgumentError(
                     f"SymbolBlock.imports: the graph of {os.fspath(symbol_file)!r} has no input {name!r}."
-                    f"{nearest(name, known)}"
+                    f"{nearest(name, known) or _inputs_of(loaded)}"
                 )
         arrays = None if param_file is None else read_file(param_file)
         if arrays is not None and not allow_missing:
@@ -183,6 +183,14 @@ class SymbolBlock(HybridBlock):
     def reset_ctx(self, ctx: Any) -> None:
         """Move the parameters to other contexts."""
         self.collect_params().reset_ctx(ctx)
+
+
+def _inputs_of(graph: Symbol) -> str:
+    """Say which inputs a graph has: what is left when names that end like those of parameters are taken away."""
+    endings = ("_weight", "_bias", "_gamma", "_beta", "_mean", "_var", "_parameters", "_label", "_alpha")
+    names = [name for name in graph.list_inputs() if not name.endswith(endings)]
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return f" It has {', '.join(map(repr, names[:8]))}{more}." if names else ""
 
 
 def _found_in(out: Symbol, variables: Sequence[Symbol]) -> list[Symbol]:

@@ -98,10 +98,11 @@ class ImageFolderDataset(Dataset):
     def _list_images(self, root: str) -> None:
         self.synsets: list[str] = []
         self.items: list[tuple[str, int]] = []
+        no_folders, no_pictures = [], []
         for folder in self._names(root):
             path = os.path.join(root, folder)
             if not os.path.isdir(path):
-                warnings.warn(f"ImageFolderDataset: {path} is left out: it is no folder.", UserWarning, stacklevel=4)
+                no_folders.append(path)
                 continue
             label = len(self.synsets)
             self.synsets.append(folder)
@@ -110,11 +111,19 @@ class ImageFolderDataset(Dataset):
                 if os.path.splitext(name)[1].lower() in self._exts:
                     self.items.append((file, label))
                 else:
-                    warnings.warn(
-                        f"ImageFolderDataset: {file} is left out: it is none of {', '.join(self._exts)}.",
-                        UserWarning,
-                        stacklevel=4,
-                    )
+                    no_pictures.append(file)
+        hint = "" if self.synsets else f" There is no folder in {root}: give the one that has a folder for each kind."
+        self._warn_of(no_folders, "no folders" if len(no_folders) > 1 else "no folder", hint)
+        self._warn_of(no_pictures, f"none of {', '.join(self._exts)}", "")
+
+    def _warn_of(self, paths: list[str], what: str, hint: str) -> None:
+        """Warn once of all that is left out, however much it is."""
+        if not paths:
+            return
+        more = f" and {len(paths) - 3} more" if len(paths) > 3 else ""
+        be, it = ("are", "they are") if len(paths) > 1 else ("is", "it is")
+        text = f"ImageFolderDataset: {', '.join(paths[:3])}{more} {be} left out: {it} {what}.{hint}"
+        warnings.warn(text, UserWarning, stacklevel=4)
 
     def _names(self, folder: str) -> list[str]:
         try:
