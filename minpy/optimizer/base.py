@@ -263,7 +263,7 @@ class Optimizer:
         if cls is None:
             raise ArgumentValueError(
                 f"optimizer.create: there is no optimizer {name!r}.{nearest(name.lower(), known)} There are "
-                f"{', '.join(sorted(known))}. Others have to be registered first, with optimizer.register."
+                f"{', '.join(sorted(one for one in known if not one.startswith('_')))}. Others have to be registered first, with optimizer.register."
             )
         try:
             made: Optimizer = cls(**kwargs)
