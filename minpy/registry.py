@@ -208,7 +208,7 @@ def _one(noun: str) -> str:
 
 
 def _names(known: dict[str, type]) -> str:
-    return ", ".join(map(repr, known)) or "none"
+    return ", ".join(repr(name) for name in known if not name.startswith("_")) or "none"
 
 
 def _given(what: dict[str, Any], kwargs: dict[str, Any], args: Any, nickname: str) -> dict[str, Any]:

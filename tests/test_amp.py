@@ -19,6 +19,7 @@ from minpy import autograd, gluon, nd, profiler, sym
 from minpy.contrib import amp
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError
 from minpy.ops.registry import OPERATORS, find_operator
+from minpy.profiler.control import _profiler
 
 GOLDEN = Path(__file__).resolve().parent / "golden"
 _spec = importlib.util.spec_from_file_location("make_amp", GOLDEN / "make_amp.py")
@@ -179,7 +180,8 @@ def test_off_again_nothing_is_left() -> None:
 
 @pytest.mark.parametrize("order", ["profiler first", "amp first"])
 @pytest.mark.parametrize("off", ["profiler", "amp"])
-def test_beside_a_profiler(order: str, off: str, tmp_path: Path) -> None:
+def test_beside_a_profiler(order: str, off: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_profiler, "config", _profiler.config.copy())
     h, before = ones(2, dtype=H), nd.NDArray.__pow__
     profiler.set_config(profile_all=True, filename=str(tmp_path / "profile.json"))
     run, stop = (lambda: profiler.set_state("run")), (lambda: profiler.set_state("stop"))

@@ -130,7 +130,11 @@ def test_golden_networks_are_told_within_the_width(path: Path, capsys) -> None:
     status, out, err = printed(capsys, path)
     assert max(map(len, out.splitlines())) <= WIDTH
     assert not err
-    ends = {"custom-symbol": (1, "are not here"), "held-symbol": (1, "does not follow from the files")}
+    there = "golden_softmax" in mx.operator.get_all_registered_operators()  # by another test in this process
+    ends = {
+        "custom-symbol": (0, "parameters and statistics fit") if there else (1, "are not here"),
+        "held-symbol": (1, "does not follow from the files"),
+    }
     wanted, said = ends.get(path.stem, (0, "parameters and statistics fit"))
     assert status == wanted, out
     assert said in out

@@ -39,7 +39,8 @@ try:
 finally:
     sys.path.remove(str(GOLDEN))
 
-NAMES = sorted(name for name, cls in Optimizer.opt_registry.items() if cls.__module__.startswith("minpy."))
+# Those of other modules, as `contrib.svrg_optimization`, are there once these are imported.
+NAMES = sorted(name for name, cls in Optimizer.opt_registry.items() if cls.__module__.startswith("minpy.optimizer."))
 # Made to show all that they can keep; their weights have rows.
 SETTINGS: dict[str, dict[str, Any]] = {
     "sgd": {"momentum": 0.9}, "nag": {"momentum": 0.9}, "dcasgd": {"momentum": 0.9}, "lars": {"momentum": 0.9},

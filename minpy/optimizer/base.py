@@ -261,9 +261,10 @@ class Optimizer:
         known = Optimizer.opt_registry
         cls = known.get(name.lower())
         if cls is None:
+            public = [one for one in sorted(known) if not one.startswith("_")]
             raise ArgumentValueError(
-                f"optimizer.create: there is no optimizer {name!r}.{nearest(name.lower(), known)} There are "
-                f"{', '.join(sorted(known))}. Others have to be registered first, with optimizer.register."
+                f"optimizer.create: there is no optimizer {name!r}.{nearest(name.lower(), public)} There are "
+                f"{', '.join(public)}. Others have to be registered first, with optimizer.register."
             )
         try:
             made: Optimizer = cls(**kwargs)

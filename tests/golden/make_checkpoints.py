@@ -8,7 +8,6 @@ import json
 import sys
 from pathlib import Path
 
-import mxnet as mx
 import numpy as np
 
 HERE = Path(__file__).resolve().parent / "checkpoints"
@@ -17,6 +16,8 @@ OPTIONS = {"learning_rate": 0.05, "momentum": 0.9}
 
 def network():
     """A perceptron with BatchNorm."""
+    import mxnet as mx
+
     hidden = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     hidden = mx.sym.Activation(mx.sym.BatchNorm(hidden, fix_gamma=False, name="bn"), act_type="tanh", name="act")
     return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(hidden, num_hidden=2, name="fc2"), name="softmax")
@@ -24,6 +25,8 @@ def network():
 
 def data():
     """Twelve rows in batches of four."""
+    import mxnet as mx
+
     random = np.random.RandomState(0)
     rows = random.rand(12, 5).astype("float32")
     return mx.io.NDArrayIter(rows, (rows.sum(1) > 2.5).astype("float32"), 4)
@@ -31,6 +34,8 @@ def data():
 
 def trained(optimizer, epochs):
     """A module after some epochs, from parameters that are drawn by NumPy."""
+    import mxnet as mx
+
     random = np.random.RandomState(1)
     module = mx.mod.Module(network())
     batches = data()
@@ -44,6 +49,8 @@ def trained(optimizer, epochs):
 
 def gone_on(folder, optimizer):
     """The parameters of a module that goes on from epoch 2 to 4."""
+    import mxnet as mx
+
     module = mx.mod.Module.load(str(folder / optimizer), 2, load_optimizer_states=True)
     module.fit(
         data(),

@@ -424,11 +424,11 @@ class Parameter:
         """Contexts follow from the arrays: who sets these has set the arrays, too."""
 
     @property
-    def _ctx_map(self) -> list[list[int]] | None:
+    def _ctx_map(self) -> list[list[Any]] | None:
         """By device type id and 1, and then by device id: which of its arrays lies there."""
         if self._data is None:
             return None
-        places: list[list[int]] = [[], []]
+        places: list[list[Any]] = [[], []]
         for number, array in enumerate(self._data):
             context = array.context
             of_type = places[context.device_typeid & 1]
