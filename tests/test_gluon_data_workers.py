@@ -520,6 +520,7 @@ for number, program in enumerate(sys.argv[2:]):
     child = os.fork()
     if not child:
         os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, if all this was begun in the background
         for stream, name in ((1, 'out'), (2, 'err')):
             os.dup2(os.open(f'{sys.argv[1]}/{number}.{name}', os.O_WRONLY | os.O_CREAT), stream)
         statuses = None
