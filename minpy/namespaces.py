@@ -119,7 +119,7 @@ def listing(names: Iterable[str]) -> Callable[[], list[str]]:
 
 def add_names(module: ModuleType, found: Mapping[str, Any]) -> None:
     """Give a public module further names, which it lists from then on; None for one that it is to lose."""
-    names = {*module.__all__}
+    names: set[str] = {*vars(module)["__all__"]}
     for name, value in found.items():
         if value is None:
             vars(module).pop(name, None)
@@ -127,8 +127,7 @@ def add_names(module: ModuleType, found: Mapping[str, Any]) -> None:
         else:
             setattr(module, name, value)
             names.add(name)
-    module.__all__ = [*sorted(names)]
-    vars(module)["__dir__"] = listing(module.__all__)
+    vars(module).update(__all__=sorted(names), __dir__=listing(names))
 
 
 def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any]:

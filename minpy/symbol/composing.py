@@ -389,7 +389,7 @@ def dtype_code(dtype: Any) -> int:
         raise ArgumentError(f"sym.var: dtype {dtype!r} is not one that symbols know; they know {known}.") from None
 
 
-def _traced(operator: Operator, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Symbol:
+def _traced(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Symbol:
     """Answer a call of any operator whose inputs include a symbol: `nd.X(symbol)`, or a `@customop`."""
     if isinstance(operator, PropOperator):
         return compose_custom(operator, inputs, {}, name, None)
