@@ -7,7 +7,7 @@ imported first.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -23,6 +23,7 @@ __all__ = [
     "LATE",
     "MXNET_VERSION",
     "PARTS_TO_COME",
+    "add_names",
     "install",
     "install_as_mxnet",
     "listing",
@@ -114,6 +115,19 @@ def listing(names: Iterable[str]) -> Callable[[], list[str]]:
     """Return the `__dir__` of a module that shows these names only, and none that it imports for itself."""
     shown = sorted({*names})
     return shown.copy
+
+
+def add_names(module: ModuleType, found: Mapping[str, Any]) -> None:
+    """Give a public module further names, which it lists from then on; None for one that it is to lose."""
+    names: set[str] = {*vars(module)["__all__"]}
+    for name, value in found.items():
+        if value is None:
+            vars(module).pop(name, None)
+            names.discard(name)
+        else:
+            setattr(module, name, value)
+            names.add(name)
+    vars(module).update(__all__=sorted(names), __dir__=listing(names))
 
 
 def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any]:

@@ -40,7 +40,7 @@ LAYERS = [
         "minpy.torch",
         "minpy.util",
     ],
-    ["minpy.initializer*", "minpy.metric*", "minpy.optimizer*"],
+    ["minpy.initializer*", "minpy.library*", "minpy.metric*", "minpy.optimizer*"],
     ["minpy.io*", "minpy.kvstore*"],
     ["minpy.image*"],
     ["minpy.executor_manager", "minpy.misc", "minpy.monitor"],

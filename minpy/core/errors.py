@@ -16,6 +16,7 @@ __all__ = [
     "ArgumentError",
     "ArgumentValueError",
     "CheckError",
+    "CompilerError",
     "ContextError",
     "DTypeError",
     "FileAccessError",
@@ -25,6 +26,7 @@ __all__ = [
     "GradientError",
     "GraphFreedError",
     "KeyMissingError",
+    "LibraryError",
     "MXNetError",
     "MissingDependencyError",
     "MissingPartError",
@@ -128,6 +130,16 @@ class FileAccessError(MXNetError, OSError):
 
 class FileMissingError(FileAccessError, FileNotFoundError):
     """A file or folder that does not exist."""
+
+
+class LibraryError(MXNetError, OSError):
+    """A native library that cannot be loaded, or does not keep to the interface that it was built for."""
+
+    __str__ = Exception.__str__  # OSError's shows no more than its number once `errno` is set
+
+
+class CompilerError(MXNetError):
+    """A C++ compiler that is missing, or that does not accept what it is given."""
 
 
 class WorkerError(MXNetError):

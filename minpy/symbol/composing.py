@@ -12,6 +12,7 @@ import numpy
 from minpy.core import dispatch
 from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute
+from minpy.core.configured import ConfiguredOperator, OperatorFamily, text_of
 from minpy.core.errors import ArgumentError, MXNetError, NoValueError, describe, nearest, operator_error
 from minpy.core.operator import Operator
 from minpy.custom.calling import prop_operator
@@ -22,7 +23,7 @@ from minpy.symbol.modes import in_modes
 from minpy.symbol.naming import current_names, current_scope, hidden_key
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["Custom", "compose", "shown_signature", "var"]
+__all__ = ["Custom", "compose", "compose_configured", "compose_family", "shown_signature", "var"]
 
 
 def var(
@@ -336,6 +337,49 @@ def compose_custom(
     return Symbol(in_modes([Value(node, index) for index in range(len(node.output_names()))]))
 
 
+def compose_family(family: OperatorFamily, inputs: Sequence[Any], keywords: dict[str, Any], hint: str) -> Symbol:
+    """Return the symbol of a call of a family of operators: `sym.X(...)` for an operator X of a native library.
+
+    Parameters
+    ----------
+    family : OperatorFamily
+    inputs : sequence of Symbol
+        All of them: missing ones are not made as variables.
+    keywords : dict
+        Its attributes, and `name` and `attr`. What is noted at the node is given to the operator, too.
+    hint : str
+        What nodes without a name are called after.
+
+    Raises
+    ------
+    ArgumentError
+        For another number of inputs, or inputs that are no symbols.
+    """
+    keywords = dict(keywords)
+    name = keywords.pop("name", None)
+    noted = current_scope().get(keywords.pop("attr", None))
+    for key in [key for key in keywords if key.startswith("__") or hidden_key(key) != key]:
+        noted[hidden_key(key)] = str(keywords.pop(key))
+    parameters = {key: text_of(family.__name__, key, value) for key, value in keywords.items()}
+    return compose_configured(family.configured(parameters, noted), inputs, name, noted, hint)
+
+
+def compose_configured(
+    operator: ConfiguredOperator,
+    inputs: Sequence[Any],
+    name: str | None,
+    annotations: dict[str, str],
+    hint: str | None = None,
+) -> Symbol:
+    """Return the symbol of a call of an operator that has its attributes already."""
+    kind = operator.__name__
+    values = [value for one in inputs for value in _values(kind, "an input", one)]
+    operator.require_inputs(len(values), "sym.")
+    values = cast_inputs(operator, kind, values, {})
+    node = Node(operator, values, {}, current_names().get(name, hint or kind.lower()), kind, annotations)
+    return Symbol(in_modes([Value(node, index) for index in range(len(node.output_names()))]))
+
+
 def dtype_code(dtype: Any) -> int:
     """Return MXNet's number for a dtype, which is what files hold."""
     try:
@@ -345,10 +389,15 @@ def dtype_code(dtype: Any) -> int:
         raise ArgumentError(f"sym.var: dtype {dtype!r} is not one that symbols know; they know {known}.") from None
 
 
-def _traced(operator: Operator, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Symbol:
+def _traced(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Symbol:
     """Answer a call of any operator whose inputs include a symbol: `nd.X(symbol)`, or a `@customop`."""
     if isinstance(operator, PropOperator):
         return compose_custom(operator, inputs, {}, name, None)
+    if isinstance(operator, ConfiguredOperator):
+        noted = current_scope().get(None)
+        if noted and noted != operator.noted:
+            operator = operator.family.configured(operator.parameters, noted, operator.graphs)
+        return compose_configured(operator, inputs, name, noted)
     given: Any = inputs
     if operator.signature.variadic is None:
         given = dict(zip(operator.signature.inputs, inputs, strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from minpy.core.configured import FAMILIES
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import nearest
 from minpy.custom.registry import PROPS
@@ -139,7 +140,7 @@ def _unknown(kind: str, node: dict[str, Any]) -> str | None:
             if isinstance(given, dict) and "op_type" in given:
                 return None if given["op_type"] in PROPS else f"Custom(op_type={given['op_type']!r})"
         return None
-    known = kind in CONTROL_FLOW or kind in USER_OPERATORS or known_operator(kind) is not None
+    known = kind in CONTROL_FLOW or kind in FAMILIES or kind in USER_OPERATORS or known_operator(kind) is not None
     return None if known else kind
 
 

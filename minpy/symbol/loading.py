@@ -14,6 +14,7 @@ import numpy
 
 from minpy.core.attributes import REQUIRED, Attribute, parse_attribute
 from minpy.core.base import BaseOperator
+from minpy.core.configured import FAMILIES, ConfiguredOperator
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
 from minpy.core.operator import Operator
@@ -190,8 +191,12 @@ class Reader:
             attributes.update(given)
         if item.get("control_deps"):
             self.fail(f'{what} has "control_deps", which minpy does not support', "")
-        if item.get("subgraphs") and item["op"] not in CONTROL_FLOW:
-            self.fail(f'{what} has "subgraphs", which minpy supports for {", ".join(CONTROL_FLOW)} only', "")
+        if item.get("subgraphs") and item["op"] not in CONTROL_FLOW and item["op"] not in FAMILIES:
+            self.fail(
+                f'{what} has "subgraphs", which {", ".join(CONTROL_FLOW)} have, and operators of native libraries and '
+                f"of partitioners; there is no such operator {_short(item['op'])}",
+                "Load the library first, with mx.library.load, or register the partitioner.",
+            )
         for text in (item["name"], *attributes, *attributes.values()):
             if not _is_unicode(text):
                 self.fail(f"{what}: {_short(text)} is half of a surrogate pair, no text")
@@ -295,6 +300,8 @@ class Reader:
             operator = self._custom(row, given)
         elif kind in CONTROL_FLOW:
             operator = self._control_flow(row, given)
+        elif kind in FAMILIES:
+            operator = self._configured(row, given, annotations)
         else:
             operator, kind = self._operator(row)
             signature = operator.signature
@@ -329,6 +336,7 @@ class Reader:
         return (
             op in ("null", *CONTROL_FLOW)
             or op in PROPS
+            or op in FAMILIES
             or known_operator(op) is not None
             or USER_OPERATORS.get(op) is not None
         )
@@ -359,6 +367,15 @@ class Reader:
             return prop_operator(parameters.pop("op_type"), parameters)
         except MXNetError as error:
             raise ArgumentError(f"{self.source}: {row}: {error}") from error
+
+    def _configured(self, row: _Row, given: dict[str, str], annotations: dict[str, str]) -> ConfiguredOperator:
+        """Return an operator of a native library, or one made of the graphs inside of the node."""
+        try:
+            operator = FAMILIES[row.op].configured(given, annotations, row.graphs)
+            operator.require_inputs(len(row.inputs))
+        except MXNetError as error:
+            raise ArgumentError(f"{self.source}: {row}: {error}") from error
+        return operator
 
     def _control_flow(self, row: _Row, given: dict[str, str]) -> ControlFlow:
         """Return the operator of a loop or a branch, made of its graphs and of where their inputs come from."""

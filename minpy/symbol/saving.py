@@ -16,12 +16,13 @@ operator that shares them.
 from __future__ import annotations
 
 import os
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from typing import Any
 
 import numpy
 
 from minpy.core.attributes import Attribute
+from minpy.core.configured import ConfiguredOperator
 from minpy.core.customop import USER_OPERATORS, user_name
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
@@ -167,8 +168,9 @@ def _graph(symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, 
             pairs = [f"{_quoted(key, node)}: {_quoted(text, node)}" for key, text in sorted(attributes.items())]
             fields.append(f'"attrs": {_listed(pairs, "{}", margin + 8, 1)}')
         fields.append(f'"inputs": {_listed(inputs, "[]", margin + 8)}')
-        if isinstance(node.operator, ControlFlow):
-            graphs = [_graph(graph.symbol, False, for_mxnet, margin + 8, []) for graph in node.operator.graphs]
+        inside = _graphs_inside(node)
+        if inside:
+            graphs = [_graph(graph, False, for_mxnet, margin + 8, []) for graph in inside]
             fields.append(f'"subgraphs": {_listed(graphs, "[]", margin + 8, 0)}')
         nodes.append(_listed(fields, "{}", margin + 6, 0))
         rows.append(rows[-1] + outputs)
@@ -182,6 +184,13 @@ def _graph(symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, 
         *further,
     ]
     return _listed(fields, "{}", margin + 2, 0)
+
+
+def _graphs_inside(node: Node) -> Sequence[Symbol]:
+    """Return the graphs that a node holds."""
+    if isinstance(node.operator, ControlFlow):
+        return [graph.symbol for graph in node.operator.graphs]
+    return node.operator.graphs if isinstance(node.operator, ConfiguredOperator) else ()
 
 
 def _listed(items: list[str], brackets: str, indent: int, most: int = _MOST_IN_A_LINE) -> str:
@@ -229,6 +238,8 @@ def _described(node: Node) -> tuple[str, dict[str, str], int]:
         )
     if isinstance(operator, PropOperator):
         return "Custom", _noted(node, attribute_strings(node)), len(node.output_names())
+    if isinstance(operator, ConfiguredOperator):
+        return operator.__name__, _noted(node, operator.parameters), len(node.output_names())
     if isinstance(operator, Operator):
         known = next((name for name in (node.kind, operator.__name__) if known_operator(name) is operator), None)
         if known is not None:

@@ -1,0 +1,227 @@
+"""`ConfiguredOperator`: an operator made for one set of attributes, and `OperatorFamily`, which makes it.
+
+The operators of native libraries, and those that stand for a part of a graph, learn from their attributes how many
+inputs and outputs they have and which of the inputs are states. So each set of attributes is an operator of its own,
+which knows; what has the name that users call is the family of these operators. Attributes are strings, as libraries
+are given them and as files hold them.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import numpy
+
+from minpy.core import dispatch
+from minpy.core.array import Array
+from minpy.core.attributes import Signature
+from minpy.core.base import BaseOperator
+from minpy.core.errors import ArgumentError, describe
+
+__all__ = ["FAMILIES", "ConfiguredOperator", "OperatorFamily", "find_configured", "text_of"]
+
+# By the name that nodes and files hold.
+FAMILIES: dict[str, OperatorFamily] = {}
+
+_MOST_CONFIGURED = 256
+
+
+class ConfiguredOperator(BaseOperator):
+    """An operator with its attributes.
+
+    Parameters
+    ----------
+    family : OperatorFamily
+    parameters : mapping of str to str
+        The attributes of the call.
+    noted : mapping of str to str
+        What is noted at the node besides, `__in_underscores__`.
+    graphs : sequence of Symbol
+        The graphs inside of it.
+    names : sequence of str
+        What its inputs are called.
+    outputs : sequence of str
+        What its outputs are called.
+    auxiliary : sequence of str
+        The names of the inputs that are states.
+    """
+
+    may_alias = False
+    takes_name = True
+
+    def __init__(
+        self,
+        family: OperatorFamily,
+        parameters: Mapping[str, str],
+        noted: Mapping[str, str],
+        graphs: Sequence[Any],
+        names: Sequence[str],
+        outputs: Sequence[str],
+        auxiliary: Sequence[str] = (),
+    ) -> None:
+        self.__name__ = self.__qualname__ = family.__name__
+        self.family = family
+        self.parameters = dict(parameters)
+        self.noted = dict(noted)
+        self.graphs = tuple(graphs)
+        self.names = tuple(names)
+        self.outputs = list(outputs)
+        self.auxiliary = tuple(auxiliary)
+        self.arity = len(self.names)
+        self.signature = Signature(self.names, {}, {})
+
+    @property
+    def given(self) -> dict[str, str]:
+        """All attributes: those of the call, and what is noted at the node."""
+        return {**self.noted, **self.parameters}
+
+    def is_zero(self, index: int) -> bool:
+        """Tell whether an input is a state, which has no gradient."""
+        return index < len(self.names) and self.names[index] in self.auxiliary
+
+    def require_inputs(self, count: int, where: str = "") -> None:
+        """Raise `ArgumentError` for a call with another number of inputs."""
+        if count != self.arity:
+            attributes = ", ".join(f"{key}={value!r}" for key, value in self.parameters.items())
+            raise ArgumentError(
+                f"{where}{self.__name__} takes {self.arity} input(s)"
+                + (f" with {attributes}" if attributes else "")
+                + f", got {count}."
+            )
+
+    def __reduce__(self) -> Any:
+        return find_configured, (self.__name__, self.parameters, self.noted, self.graphs)
+
+
+class OperatorFamily:
+    """The operators of one name: called with inputs by position, and attributes by name.
+
+    Parameters
+    ----------
+    name : str
+    doc : str
+    """
+
+    # Whether `nd` and `sym` have it; families of operators around graphs stand in graphs only.
+    is_function: ClassVar[bool] = True
+
+    def __init__(self, name: str, doc: str = "") -> None:
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = doc
+        self._known: OrderedDict[Any, ConfiguredOperator] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def configure(
+        self, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Sequence[Any]
+    ) -> ConfiguredOperator:
+        """Make the operator for some attributes, and the graphs inside of it."""
+        raise NotImplementedError(f"{type(self).__name__} defines no configure.")
+
+    def configured(
+        self, parameters: Mapping[str, str], noted: Mapping[str, str] | None = None, graphs: Sequence[Any] = ()
+    ) -> ConfiguredOperator:
+        """Return the operator for some attributes: the same as before, if they are, and it has no graphs.
+
+        Parameters
+        ----------
+        parameters, noted, graphs
+            As for `ConfiguredOperator`.
+
+        Raises
+        ------
+        MXNetError
+            If the attributes are refused.
+        """
+        if graphs:
+            return self.configure(parameters, noted or {}, graphs)
+        key = (*parameters.items(), None, *noted.items()) if noted else tuple(parameters.items())
+        known = self._known.get(key)
+        if known is None:
+            known = self.configure(parameters, noted or {}, ())
+            with self._lock:
+                self._known[key] = known
+                while len(self._known) > _MOST_CONFIGURED:
+                    self._known.popitem(last=False)
+        return known
+
+    def __call__(self, *data: Any, out: Any = None, name: str | None = None, **attributes: Any) -> Any:
+        """Call the operator: on arrays of any kind, or on symbols.
+
+        Parameters
+        ----------
+        *data : NDArray, numpy.ndarray, array_like or Symbol
+        out : NDArray, numpy.ndarray or a list of them, optional
+            What to write the outputs into.
+        name : str, optional
+            What a call on symbols is called in the graph.
+        **attributes
+            The operator is given `str(value)` of each.
+
+        Raises
+        ------
+        ArgumentError
+            For another number of inputs, or an array that is given by name.
+        """
+        operator = self.configured({key: text_of(self.__name__, key, value) for key, value in attributes.items()})
+        if len(data) != operator.arity:
+            operator.require_inputs(len(data))
+        named: dict[str, Any] = {} if name is None else {"name": name}
+        result = operator(*data, **named) if data else self._without_inputs(operator)
+        if out is not None:
+            return dispatch.write_out(operator, result, out)
+        return list(result) if type(result) is tuple and isinstance(result[0], Array) else result
+
+    def _without_inputs(self, operator: ConfiguredOperator) -> Any:
+        return dispatch.run(operator, (), {})
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.__name__}>"
+
+    def __reduce__(self) -> Any:
+        return find_family, (self.__name__,)
+
+
+def text_of(operator: str, key: str, value: Any) -> str:
+    """Return an attribute as an operator is given it.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> [text_of('op', 'a', value) for value in (True, (1, 2), None, 1.5, numpy.float32)]
+    ['True', '(1, 2)', 'None', '1.5', 'float32']
+    """
+    if isinstance(value, (numpy.ndarray, Array)) or dispatch.kind_of(type(value)) in (dispatch.ARRAY, dispatch.TRACER):
+        raise ArgumentError(
+            f"{operator}: {key} is {describe(value)}; its inputs are given by position, and attributes are numbers, "
+            f"strings, or tuples of them: {operator}(x, ..., {key}=1)."
+        )
+    if isinstance(value, numpy.dtype) or (isinstance(value, type) and issubclass(value, numpy.generic)):
+        return numpy.dtype(value).name
+    return str(value)
+
+
+def find_family(name: str) -> OperatorFamily:
+    """Return the family of that name.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none.
+    """
+    found = FAMILIES.get(name)
+    if found is None:
+        raise ArgumentError(
+            f"there is no operator {name!r} of a native library or a partitioner. Load the library that has it, with "
+            "mx.library.load(path), or register the partitioner first."
+        )
+    return found
+
+
+def find_configured(
+    name: str, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Sequence[Any]
+) -> ConfiguredOperator:
+    """Return an operator of a family that is found by its name: how they are unpickled."""
+    return find_family(name).configured(parameters, noted, graphs)
