@@ -1,4 +1,4 @@
-"""What operators of native libraries are given: arrays of every layout and dtype, attributes, random states, in which order."""
+"""What operators of native libraries are given: arrays of every layout and dtype, attributes, random states."""
 
 from __future__ import annotations
 
@@ -411,7 +411,7 @@ def computing(calls):
 
 
 def test_the_order_of_calls(library):
-    """Parsing and inference for the same attributes, shapes and dtypes may be remembered: so they come once, or never."""
+    """What is asked about the same attributes, shapes and dtypes may be remembered: so it is asked once, or never."""
     x = nd.ones(3)
     with library.calls() as first:
         nd.raw_affine(x, scale=123.25)
