@@ -138,7 +138,7 @@ static void* states[BLOCKS];
 static int state_count;
 static atomic_long states_made;
 static atomic_long states_destroyed;
-static atomic_int registrations[256];
+UNUSED static atomic_int registrations[256];
 static atomic_int arrivals;
 
 static void hold(void) {
@@ -264,7 +264,7 @@ static void* lend(size_t bytes) {
     return block;
 }
 
-static bool take_out(void** from, int* count, void* which) {
+UNUSED static bool take_out(void** from, int* count, void* which) {
     for (int i = *count - 1; i >= 0; --i)
         if (from[i] == which) {
             from[i] = from[--*count];
@@ -309,8 +309,10 @@ static const char* CONTEXTS[] = {"cpu", "gpu"};
 
 EXPORT int _opRegSize(void) { return NUM_OPERATORS; }
 
-/* Pointers to functions are opaque to hosts: an operator's address, and one byte further for its gradient. */
-static int fill(const Operator* op, const void* function, const char*** contexts, void*** pointers, int further) {
+/* Pointers to functions are opaque to hosts: an operator's address, and one byte further for its gradient. As in MXNet's
+ * own header, a registration that is asked for again is there twice. */
+static int fill(const Operator* op, const void* function, const char*** contexts, void*** pointers, int further,
+                int times) {
     if (!function) {
         *contexts = NULL;
         *pointers = NULL;
@@ -318,10 +320,11 @@ static int fill(const Operator* op, const void* function, const char*** contexts
     }
     int available = op->contexts ? op->contexts : CPU, count = 0;
     /* Kept as long as the library, as the vectors of MXNet's registry are. */
-    const char** names = malloc(2 * sizeof *names);
-    void** functions = malloc(2 * sizeof *functions);
-    for (int i = 0; i < 2; ++i)
-        if (available & 1 << i) {
+    const char** names = malloc(2 * times * sizeof *names);
+    void** functions = malloc(2 * times * sizeof *functions);
+    for (int k = 0; k < 2 * times; ++k)
+        if (available & 1 << k % 2) {
+            int i = k % 2;
             names[count] = CONTEXTS[i];
             functions[count++] = (char*)op + further + 2 * i;
         }
@@ -339,15 +342,15 @@ EXPORT void _opRegGet(int index, const char** name, int* is_subgraph, const char
         return;
     }
     const Operator* op = &OPERATORS[index];
-    if (atomic_fetch_add(&registrations[index], 1)) fault("_opRegGet(%d) is called again, which doubles its arrays", index);
+    int times = atomic_fetch_add(&registrations[index], 1) + 1;
     *name = op->name;
     *is_subgraph = op->subgraph;
     /* A stateful operator has the same two functions in its state, and none to be called without. */
     const void* forward = op->create ? NULL : (const void*)op->forward;
     const void* backward = op->create ? NULL : (const void*)op->backward;
-    *forward_count = fill(op, forward, forward_contexts, forwards, 0);
-    *backward_count = fill(op, backward, backward_contexts, backwards, 1);
-    *create_count = fill(op, (const void*)op->create, create_contexts, creates, 0);
+    *forward_count = fill(op, forward, forward_contexts, forwards, 0, times);
+    *backward_count = fill(op, backward, backward_contexts, backwards, 1, times);
+    *create_count = fill(op, (const void*)op->create, create_contexts, creates, 0, times);
     *parse = op->parse ? (void*)op : NULL;
     *type = op->type ? (void*)op : NULL;
     *storage = op->storage ? (void*)op : NULL;
@@ -364,6 +367,13 @@ EXPORT void _opCallFree(void* block) {
     if (known) free(block);
     else fault("_opCallFree of a block that is not lent: freed twice, or never given");
 }
+
+/* What a library does to the results of its functions before the host sees them. */
+#ifdef RAW_SPOILS
+static void spoil_shapes(const Attributes* attributes, unsigned int*** in_shapes, int** in_dims,
+                         unsigned int*** out_shapes, int** out_dims);
+static void spoil_indices(const Attributes* attributes, int** indices, int* number_of);
+#endif
 
 /* -- attributes and inference -------------------------------------------------------------------------------------- */
 
@@ -405,6 +415,9 @@ EXPORT int _opCallInferShape(void* function, KV, unsigned int** in_shapes, int* 
         (*out_dims)[i] = out[i].ndim;
         (*out_shapes)[i] = memcpy(lend(bytes), out[i].dims, bytes);
     }
+#ifdef RAW_SPOILS
+    spoil_shapes(&attributes, new_in_shapes, new_in_dims, out_shapes, out_dims);
+#endif
     return SUCCESS;
 }
 
@@ -438,6 +451,9 @@ EXPORT int _opCallMutateInputs(void* function, KV, int** indices, int* number_of
     if (mutated < 0) return FAIL;
     *indices = memcpy(lend(mutated * sizeof(int)), found, mutated * sizeof(int));
     *number_of = mutated;
+#ifdef RAW_SPOILS
+    spoil_indices(&attributes, indices, number_of);
+#endif
     return SUCCESS;
 }
 
@@ -511,6 +527,10 @@ EXPORT int _opCallFCompute(void* function, KV, TENSORS) {
 
 /* -- states -------------------------------------------------------------------------------------------------------- */
 
+#if ABI >= 11
+EXPORT void _opCallDestroyOpState(void* which);
+#endif
+
 static void* VTABLE[4];
 
 static State* made(const Operator* op) {
@@ -536,6 +556,12 @@ static int created(const Operator* op, const Attributes* attributes, State* stat
     release();
     atomic_fetch_add(&states_made, 1);
     *result = state;
+#ifdef RAW_SPOILS
+    if (strcmp(attribute(attributes, "what", ""), "state_null") == 0) {
+        _opCallDestroyOpState(state);
+        *result = NULL;
+    }
+#endif
     return SUCCESS;
 }
 
