@@ -177,7 +177,7 @@ def without_backend(asked: Asked) -> Any:
 def partition(asked: Asked) -> Any:
     net = asked.net()
     before = flat(net(asked.x))
-    asked.optimize(net, "exp", number=1, pair=(1, 2), text="a b")
+    asked.optimize(net, "exp", count=1, pair=(1, 2), text="a b")
     noted, graph = asked.noted(), asked.graph(net)
     return noted, graph, net._active, net._flags, before, flat(net(asked.x)), asked.noted()
 
