@@ -61,7 +61,7 @@ def made(mx: Any, puppet: Any, symbol: Any, backend: str, does: dict[str, Any], 
     answer: dict[str, Any] = {}
     with puppet.doing(**does):
         mx.nd.waitall()
-        result = symbol.optimize_for(backend, **keywords)
+        result = symbol.optimize_for(backend + puppet.tag, **keywords)
         answer["log"] = shown_log(puppet.log)
     document = json.loads(result.tojson())
     answer["symbol"] = shown(document)
@@ -317,7 +317,7 @@ def one_variable_for_each_value(mx: Any, puppet: Any) -> Any:
 
 @case
 def two_strategies(mx: Any, puppet: Any) -> Any:
-    does = {"ids": by_op("exp"), **choosing("_puppet_op", "log"), "review": accept}
+    does = {"ids": by_op("exp"), **choosing(f"_puppet_op{puppet.tag}", "log"), "review": accept}
     return made(mx, puppet, chain(mx), "puppet_two", does, args=arrays(mx, "a", "b"))
 
 
@@ -372,7 +372,7 @@ def values_of_fans(mx: Any, puppet: Any) -> Any:
 @case
 def values_of_two_strategies(mx: Any, puppet: Any) -> Any:
     args = arrays(mx, "a", "b")
-    with puppet.doing(ids=by_op("exp"), **choosing("_puppet_op", "log"), review=accept):
+    with puppet.doing(ids=by_op("exp"), **choosing(f"_puppet_op{puppet.tag}", "log"), review=accept):
         mx.nd.waitall()
         result = chain(mx).optimize_for("puppet_two", args=args)
     return computed(mx, puppet, result, args)
