@@ -31,7 +31,7 @@ from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.guards import CHANGES, Guards
 from minpy.gluon.block.modes import AsWritten, Modes
 from minpy.gluon.block.nesting import _flatten, _regroup
-from minpy.gluon.block.optimizing import LOCK, Given, Optimizations, Step, stand_ins, taken_options
+from minpy.gluon.block.optimizing import LOCK, Given, Optimizations, stand_ins, taken_options
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.block.templates import Keywords, Unkeyed, filled, key_of, split, template_of
 from minpy.gluon.block.traced import Trace, Traced
@@ -242,7 +242,7 @@ class HybridBlock(Block):
             self._optimizations = Optimizations()
         if active and backend is not None:
             taken = taken_options(backend, self._backend_opts) if inherits else self._backend_opts
-            self._optimizations.steps.append(Step(backend, taken))
+            self._optimizations.add(backend, taken)
             for graph in self._graphs.values():
                 graph.is_settled = False
         if active and (self._forward_hooks or self._forward_pre_hooks):
@@ -317,7 +317,7 @@ class HybridBlock(Block):
         flags = {"static_alloc": static_alloc, "static_shape": static_shape, "inline_limit": inline_limit}
         bulks = {"forward_bulk_size": forward_bulk_size, "backward_bulk_size": backward_bulk_size}
         before = {name: vars(self)[name] for name in _OF_GRAPHS if name in vars(self)}
-        self._optimizations = self._optimizations.copy()
+        self._optimizations = self._optimizations.followed()
         self._graphs = dict(self._graphs)
         try:
             self._hybridize_itself(True, backend, clear, flags, bulks, kwargs)
@@ -332,7 +332,7 @@ class HybridBlock(Block):
     def cast(self, dtype: Any) -> None:
         """Convert the parameters of the block, and of those inside, to another dtype."""
         self._clear_cached_op()
-        self._optimizations.made.clear()
+        self._optimizations.cast(dtype)
         super().cast(dtype)
 
     # -- tracing ---------------------------------------------------------------------------------------------------
