@@ -20,42 +20,19 @@ from minpy.context import Context, current_context
 from minpy.core.errors import ArgumentError, ContextError, DTypeError, MXNetError, ShapeError, describe
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.steps import Step
 from minpy.gluon.block.templates import filled, template_of
 from minpy.gluon.parameter import Parameter
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.ir import Value
-from minpy.graph.partitioning.registry import PARTITIONERS, PASSES
 from minpy.ndarray import NDArray
 from minpy.ops.dtypes import DTYPES
 from minpy.symbol import Symbol
 
-__all__ = ["LOCK", "Given", "MadeParameter", "Optimizations", "Step", "stand_ins", "taken_options"]
+__all__ = ["LOCK", "Given", "MadeParameter", "Optimizations", "stand_ins"]
 
-# Options that would be taken for arguments of `Symbol.optimize_for`.
-_NO_OPTIONS = frozenset(["args", "aux", "backend", "ctx", "self", "shape_dict", "stype_dict", "type_dict"])
 # Held while a graph is rewritten: passes may write to parameters, and are to do so once.
 LOCK = threading.RLock()
-
-
-class Step:
-    """One call of `optimize_for`.
-
-    Parameters
-    ----------
-    backend : str
-        The name of a partitioner or of a pass.
-    options : mapping of str
-
-    Attributes
-    ----------
-    is_done : bool
-        Whether a graph has gone through it, and what it has written to parameters stands there.
-    """
-
-    def __init__(self, backend: str, options: Mapping[str, Any]) -> None:
-        self.backend = backend
-        self.options = dict(options)
-        self.is_done = False
 
 
 class Given(NamedTuple):
@@ -135,22 +112,6 @@ class Optimizations:
         others = Optimizations()
         others.steps, others.made = [*self.steps], self.made
         return others
-
-    def add(self, backend: str, options: Mapping[str, Any]) -> None:
-        """Add a step, after those that are there.
-
-        Raises
-        ------
-        ArgumentError
-            For an option that has the name of an argument of `Symbol.optimize_for`.
-        """
-        for name in options:
-            if name in _NO_OPTIONS:
-                raise ArgumentError(
-                    f"optimize_for: a backend cannot have an option {name!r}: Symbol.optimize_for has an argument of "
-                    "that name, which blocks give it. Call the option otherwise."
-                )
-        self.steps.append(Step(backend, options))
 
     def cast(self, dtype: Any) -> None:
         """Convert the parameters that were made to another dtype, as those of the block are."""
@@ -316,23 +277,9 @@ class _Values:
                 parameter.set_data(copied)
 
 
-def taken_options(backend: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the options of a backend before that this one takes, too."""
-    there: Any = PARTITIONERS.get(backend) or PASSES.get(backend)
-    if there is None:
-        return dict(options)
-    return {key: value for key, value in options.items() if _takes(there, key, value)}
-
-
-def _takes(there: Any, key: str, value: Any) -> bool:
-    try:
-        there.check_options({key: value})
-    except ArgumentError:
-        return False
-    return True
-
-
-def stand_ins(name: str, args: Any, contexts: Callable[[], Sequence[Context]]) -> tuple[Any, dict[int, tuple[Any, Any]]]:
+def stand_ins(
+    name: str, args: Any, contexts: Callable[[], Sequence[Context]]
+) -> tuple[Any, dict[int, tuple[Any, Any]]]:
     """Return arguments with arrays in the places of symbols, and what is known of these.
 
     Parameters
