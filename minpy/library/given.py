@@ -135,7 +135,7 @@ class Parameters:
             names = (c_char_p * count)(*[name.encode() for name in arrays])
         except UnicodeEncodeError as error:
             raise ArgumentError(f"{where}: {what} has a name {error.object!r}, which is no text.") from None
-        rows = [(c_int64 * max(raw.ndim, 1))(*raw.shape) for raw in lent]
+        rows: list[Any] = [(c_int64 * max(raw.ndim, 1))(*raw.shape) for raw in lent]
         shapes = (ctypes.POINTER(c_int64) * count)(*rows)
         self._kept = rows
         self.arguments = (

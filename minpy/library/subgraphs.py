@@ -86,7 +86,7 @@ class NativeSubgraphOperator(NativeOperator):
         inputs = [Shaped(*kind) for kind in kinds[: len(kinds) - self.extra]]
         shapes, dtypes = self.graph.known(inputs)
         found = [(shapes[value], dtypes[value]) for value in self.graph.symbol.values]
-        for name, (shape, dtype) in zip(self.outputs, found, strict=True):
+        for name, (shape, dtype) in zip(output_names(len(found)), found, strict=True):
             require_dtype(dtype, self.__name__, name, Shaped(shape, dtype))
         return found
 
