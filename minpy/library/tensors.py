@@ -10,16 +10,28 @@ import ctypes
 import math
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from ctypes import byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from typing import Any
 
 import numpy
 
-from minpy.core.errors import DTypeError, describe
+from minpy.core.array import version_of
+from minpy.core.errors import ArgumentError, DTypeError, describe
 from minpy.library.abi import CPU, DTYPE_NUMBERS, DTYPES
 from minpy.library.resources import RESOURCES, Workspace
 
-__all__ = ["Call", "Kind", "Layout", "address_of", "as_array", "readable", "require_dtype"]
+__all__ = [
+    "Call",
+    "Kind",
+    "Layout",
+    "address_of",
+    "as_array",
+    "put_addresses",
+    "put_versions",
+    "readable",
+    "require_dtype",
+]
 
 Kind = tuple[tuple[int, ...], numpy.dtype]
 
@@ -28,11 +40,20 @@ _DENSE = 0
 _CASTS = {"b": "uint8", "u": "int64", "i": "int32", "c": "float32"}
 
 
-def as_array(value: Any) -> numpy.ndarray:
-    """Return an array for an input: numbers and lists become float32, as they do in `nd.array`."""
+def as_array(value: Any, who: str, what: str) -> numpy.ndarray:
+    """Return an array for an input: numbers and lists become float32, as they do in `nd.array`.
+
+    Raises
+    ------
+    ArgumentError
+        If it cannot be one.
+    """
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return numpy.asarray(value)
-    return numpy.asarray(value, numpy.float32)
+    if value is not None:
+        with suppress(TypeError, ValueError):
+            return numpy.asarray(value, numpy.float32)
+    raise ArgumentError(f"{who}: {what} is {describe(value)}; expected an array.")
 
 
 def readable(array: numpy.ndarray) -> numpy.ndarray:
@@ -81,15 +102,34 @@ def _offset_of_data() -> int | None:
     return None
 
 
-def _address_reader() -> Callable[[numpy.ndarray], int]:
-    offset = _offset_of_data()
-    if offset is None:
-        return lambda array: array.ctypes.data
-    at = c_void_p.from_address
-    return lambda array: at(id(array) + offset).value  # type: ignore[return-value]
+def _address_writer() -> Callable[[Any, Sequence[int], Sequence[numpy.ndarray]], None]:
+    offset, at = _offset_of_data(), c_void_p.from_address
+
+    def by_interface(slots: Any, positions: Sequence[int], arrays: Sequence[numpy.ndarray]) -> None:
+        for index in positions:
+            slots[index] = arrays[index].ctypes.data
+
+    def by_reading(slots: Any, positions: Sequence[int], arrays: Sequence[numpy.ndarray]) -> None:
+        for index in positions:
+            slots[index] = at(id(arrays[index]) + offset).value
+
+    return by_interface if offset is None else by_reading
 
 
-address_of = _address_reader()
+# Puts the addresses of the arrays at some positions into a C array.
+put_addresses = _address_writer()
+
+
+def address_of(array: numpy.ndarray) -> int:
+    """Return the address of an array's memory."""
+    address: int = array.ctypes.data
+    return address
+
+
+def put_versions(slots: Any, positions: Sequence[int], arrays: Sequence[numpy.ndarray]) -> None:
+    """Put into a C array how often the arrays at some positions have been written to, as far as minpy knows."""
+    for index in positions:
+        slots[index] = version_of(arrays[index])
 
 
 class Layout:
