@@ -1,4 +1,4 @@
-"""Partitioners of native libraries: what they are given, in which order, what becomes of it; and answers that are none."""
+"""Partitioners of native libraries: what they are given, what becomes of it, and answers that are none."""
 
 from __future__ import annotations
 
@@ -244,7 +244,7 @@ def test_nothing_is_kept_without_a_list(puppet):
 
 def test_what_is_kept_depends_on_itself(puppet):
     symbol = mx.sym.exp(mx.sym.log(mx.sym.exp(mx.sym.var("x"), name="first"), name="between"), name="last")
-    keep = lambda graph, candidates: [candidates[0], candidates[2]]  # noqa: E731
+    keep = lambda graph, candidates: [candidates[0], candidates[2]]
     text = fails(puppet, "puppet_selector", {**choosing("exp", "log"), "filter": keep}, symbol, ArgumentError)
     assert "strategy 'by_selector'" in text
     assert re.search(r"puppet-\w+\.so", text)
