@@ -533,9 +533,18 @@ def tracked_and_imported(asked: Asked) -> Any:
     return found, block.collect_params()["tracking_mean"].grad_req, sorted(block.collect_params())
 
 
+def stepped_and_optimized(asked: Asked) -> Any:
+    found = []
+    for options in ({}, {"static_alloc": True, "static_shape": True}):
+        net = asked.net("stepping", values=False)
+        asked.optimize(net, "exp", **options)
+        found.append([flat(net(asked.x)) for _ in range(3)])
+    return found
+
+
 def stepped(asked: Asked) -> Any:
     found = []
-    for options in (None, {}):
+    for options in (None, {}, {"static_alloc": True, "static_shape": True}):
         net = asked.net("stepping", values=False)
         if options is not None:
             net.hybridize(**options)
@@ -550,7 +559,7 @@ def stepped(asked: Asked) -> Any:
 
 
 # What asks for the library, and not for backends only.
-NATIVE = [tracked, tracked_and_imported, stepped, renewed]
+NATIVE = [tracked, tracked_and_imported, stepped, stepped_and_optimized, renewed]
 
 CASES = [
     without_backend,
