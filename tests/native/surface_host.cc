@@ -269,7 +269,7 @@ Array floats(const std::vector<float>& values) { return array(0, values); }
 template <class T>
 std::vector<T> values(const Array& from) {
   std::vector<T> result(from.bytes.size() / sizeof(T));
-  if (!result.empty()) memcpy(result.data(), from.bytes.data(), from.bytes.size());
+  if (!result.empty()) memcpy(result.data(), from.bytes.data(), result.size() * sizeof(T));
   return result;
 }
 
