@@ -25,6 +25,7 @@ __all__ = [
     "Call",
     "Kind",
     "Layout",
+    "address_of",
     "as_array",
     "put_addresses",
     "put_versions",
@@ -117,6 +118,12 @@ def _address_writer() -> Callable[[Any, Sequence[int], Sequence[numpy.ndarray]],
 
 # Puts the addresses of the arrays at some positions into a C array.
 put_addresses = _address_writer()
+
+
+def address_of(array: numpy.ndarray) -> int:
+    """Return the address of an array's memory."""
+    address: int = array.ctypes.data
+    return address
 
 
 def put_versions(slots: Any, positions: Sequence[int], arrays: Sequence[numpy.ndarray]) -> None:
