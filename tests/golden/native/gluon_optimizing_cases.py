@@ -549,6 +549,8 @@ def stepped(asked: Asked) -> Any:
         if options is not None:
             net.hybridize(**options)
         found.append([flat(net(asked.x)) for _ in range(3)])
+        if options:
+            continue
         x = asked.x.copy()
         x.attach_grad()
         with asked.mx.autograd.record():
