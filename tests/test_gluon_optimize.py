@@ -78,7 +78,7 @@ def require_alike(found: Any, wanted: Any, where: str) -> None:
         assert math.isclose(found, wanted, rel_tol=2e-5, abs_tol=1e-6), f"{where}: {found}, expected {wanted}"
     elif isinstance(wanted, list) and isinstance(found, list):
         assert len(found) == len(wanted), f"{where}: {found}, expected {wanted}"
-        for index, (one, other) in enumerate(zip(found, wanted)):
+        for index, (one, other) in enumerate(zip(found, wanted, strict=True)):
             require_alike(one, other, f"{where}[{index}]")
     elif isinstance(wanted, dict) and isinstance(found, dict):
         assert found.keys() == wanted.keys(), f"{where}: {found}, expected {wanted}"
@@ -336,7 +336,7 @@ def test_a_block_stays_as_it_was(
 def test_what_is_given_must_be_arrays(asked: cases.Asked) -> None:
     net = asked.net()
     for wrong in (3, "x", cases.X, None):
-        with pytest.raises(ArgumentError, match="expected an NDArray|no argument is an NDArray"):
+        with pytest.raises(ArgumentError, match=r"expected an NDArray|no argument is an NDArray"):
             asked.optimize(net, "exp", wrong) if wrong is not None else net.optimize_for(None, backend="opt_exp")
     assert not net._active
 
@@ -668,7 +668,7 @@ def test_modules_of_symbols_that_are_optimized(asked: cases.Asked) -> None:
 
 
 class Programs(RuleBasedStateMachine):
-    """A network that is optimized, exported and read again, beside one that never is: values and gradients are equal."""
+    """A network that is optimized, exported and read again, beside one that never is: they answer alike."""
 
     @initialize(kind=st.sampled_from(["plain", "nested", "shared"]), native=st.booleans())
     def make(self, kind: str, native: bool) -> None:
