@@ -311,7 +311,7 @@ class HybridBlock(Block):
         >>> net = mx.gluon.nn.HybridLambda('tanh')
         >>> x = mx.nd.zeros((1,))
         >>> net.optimize_for(x, backend='sigmoid-for-tanh')
-        >>> net(x).asscalar()
+        >>> float(net(x).asscalar())
         0.5
         """
         if backend is None:
