@@ -110,8 +110,8 @@ class PythonStrategy(Strategy):
         if isinstance(given, (int, numpy.integer)) and given >= NOT_TAKEN:
             return int(given)
         raise ArgumentError(
-            f"{self.where}: supported({node.name}) returned {describe(given)}; expected True (for any group), False, or "
-            "the number of a group from 0."
+            f"{self.where}: supported({node.name}) returned {describe(given)}; expected True (for any group), False, "
+            "or the number of a group from 0."
         )
 
     def selector(self, graph: Graph, options: Mapping[str, Any]) -> Selector:
@@ -159,7 +159,7 @@ class _Checked:
     def select(self, node: GraphNode) -> bool:
         return self._answer("select", node)
 
-    def select_input(self, node: GraphNode, input: GraphNode) -> bool:  # noqa: A002
+    def select_input(self, node: GraphNode, input: GraphNode) -> bool:
         return self._answer("select_input", node, input)
 
     def select_output(self, node: GraphNode, output: GraphNode) -> bool:
