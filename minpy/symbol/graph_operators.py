@@ -16,7 +16,15 @@ from minpy.core.array import raw_of
 from minpy.core.attributes import parse_attribute
 from minpy.core.base import DTypes, Shapes
 from minpy.core.configured import ConfiguredOperator, OperatorFamily
-from minpy.core.errors import ArgumentError, DTypeError, GradientError, MXNetError, NoGradientError, ShapeError, describe
+from minpy.core.errors import (
+    ArgumentError,
+    DTypeError,
+    GradientError,
+    MXNetError,
+    NoGradientError,
+    ShapeError,
+    describe,
+)
 from minpy.core.guards import read_only, user_error
 from minpy.core.operator import Operator
 from minpy.core.state import state

@@ -141,9 +141,10 @@ def _kept(selector: Selector, candidates: list[GraphNode], where: str) -> list[G
         kept = [given]  # type: ignore[list-item]  # what is no list is no node, either
     wrong = [node for node in kept if node not in candidates]
     if wrong:
+        what = repr(wrong[0]) if isinstance(wrong[0], GraphNode) else describe(wrong[0])
         raise ArgumentError(
-            f"{where}: filter returned {describe(wrong[0]) if not isinstance(wrong[0], GraphNode) else wrong[0]!r}, "
-            f"which is not among the nodes that it was given: {', '.join(node.name for node in candidates)}."
+            f"{where}: filter returned {what}, which is not among the nodes that it was given: "
+            f"{', '.join(node.name for node in candidates)}."
         )
     return sorted(set(kept), key=_index)
 
