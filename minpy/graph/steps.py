@@ -193,7 +193,8 @@ def lowered(
     training, repeatable, traced : bool
         As in `Steps`.
     """
-    heads, shapes, dtypes = inlined(heads, shapes, dtypes)
+    if traced:
+        heads, shapes, dtypes = inlined(heads, shapes, dtypes)
     builder, expansion, captures = Builder(), Expansion(), Captures()
     written, became = lower(heads, training, builder, shapes, dtypes, traced)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
