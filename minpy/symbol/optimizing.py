@@ -15,6 +15,7 @@ from minpy.core.errors import ArgumentError, MXNetError, describe, nearest
 from minpy.graph.ir import Value
 from minpy.graph.partitioning.cutting import apply_strategy
 from minpy.graph.partitioning.editable import EditingError, Graph
+from minpy.graph.partitioning.registering import PythonPass
 from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
@@ -244,7 +245,8 @@ def _passed(
     if graph is not before:
         relinked(graph, editable(symbol))
     result = symbol_of(graph, where, type(symbol))
-    _require_different_names(where, graph, taken)
+    if isinstance(found, PythonPass):  # libraries may name nodes as they like
+        _require_different_names(where, graph, taken)
     names = result.list_arguments(), result.list_auxiliary_states()
     _require_kinds(where, graph, names)
     for own, others in zip(new, (graph.new_args, graph.new_aux), strict=True):
