@@ -30,6 +30,8 @@ from native.watching import Watched
 # What the allocators of C and Python may add to what is kept, without anything being lost: in bytes.
 SLACK_OF_PROCESS = 1_500_000
 SLACK_OF_PYTHON = 20_000
+# More sets of attributes, and of shapes, than the host remembers.
+MOST_KEPT = 600
 
 
 @dataclass
@@ -98,8 +100,9 @@ def kinds() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "stateless", lambda: nd.raw_affine(x, scale=2)
     yield "several outputs", lambda: nd.raw_pair(x, y)
     yield "copied input", lambda: nd.raw_affine(x[:, ::2])
-    yield "NDArray", lambda a=nd.array(x): nd.raw_affine(a)
-    yield "out", lambda out=np.empty((4, 4)): nd.raw_affine(x, out=out)
+    array, out = nd.array(x), np.empty((4, 4))
+    yield "NDArray", lambda: nd.raw_affine(array)
+    yield "out", lambda: nd.raw_affine(x, out=out)
     yield "workspace", lambda: nd.raw_workspace(x, bytes=1000, times=3)
     yield "random", lambda: nd.raw_random(one, count=10)
     yield "changed input", lambda: nd.raw_running(x, one)
@@ -157,7 +160,7 @@ def measure(name: str, call: Callable[[], object], calls: int, watched: list[Wat
     gc.collect()
     process = memory_of_process() - process
     tracemalloc.start()
-    for _ in range(20):
+    for _ in range(min(max(calls // 10, 20), MOST_KEPT)):
         call()
     gc.collect()
     python = tracemalloc.get_traced_memory()[0]
@@ -175,12 +178,17 @@ def measure(name: str, call: Callable[[], object], calls: int, watched: list[Wat
     )
 
 
-def main(calls: int) -> int:
-    """Measure all kinds, and print what has grown."""
+def libraries() -> list[Watched]:
+    """Load the libraries whose operators are called."""
     paths = build("operators.c", flags=["-DABI=11", '-DTAG=""']), build("failing.c")
     for path in paths:
         mx.library.load(path, verbose=False)
-    watched = [Watched(path) for path in paths]
+    return [Watched(path) for path in paths]
+
+
+def main(calls: int) -> int:
+    """Measure all kinds, and print what has grown."""
+    watched = libraries()
     print(f"{calls} calls of each kind: bytes of the process and of Python, states, blocks of memory")
     results = []
     for name, call in kinds():

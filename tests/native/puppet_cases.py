@@ -172,7 +172,7 @@ def nothing_is_known(mx: Any, puppet: Any) -> Any:
 @case
 def arguments_are_known(mx: Any, puppet: Any) -> Any:
     args = arrays(mx, "a", "b")
-    review = lambda graph, number, options, args, aux: (True, {"number": str(number), "sorted": "no"})
+    review = lambda graph, number, options, args, aux: (True, {"number": str(number), "sorted": "no"})  # noqa: E731
     return made(mx, puppet, chain(mx), "puppet", {"ids": by_op("exp", "log"), "review": review}, args=args)
 
 
@@ -252,13 +252,13 @@ def nothing_of_it(mx: Any, puppet: Any) -> Any:
 
 @case
 def rejected(mx: Any, puppet: Any) -> Any:
-    review = lambda graph, number, *rest: (number == 1, {"given": "anyway"})
+    review = lambda graph, number, *rest: (number == 1, {"given": "anyway"})  # noqa: E731
     return made(mx, puppet, fans(mx), "puppet", {"ids": by_op("exp"), "review": review})
 
 
 @case
 def left_as_it_is(mx: Any, puppet: Any) -> Any:
-    review = lambda *rest: (None, {})
+    review = lambda *rest: (None, {})  # noqa: E731
     return made(mx, puppet, chain(mx), "puppet", {"ids": by_op("exp"), "review": review})
 
 
@@ -286,7 +286,7 @@ def variables_are_nodes_too(mx: Any, puppet: Any) -> Any:
 
 @case
 def filtered(mx: Any, puppet: Any) -> Any:
-    keep = lambda graph, candidates: [one for one in candidates if graph["nodes"][one]["op"] != "exp"]
+    keep = lambda graph, candidates: [one for one in candidates if graph["nodes"][one]["op"] != "exp"]  # noqa: E731
     does = {**choosing("exp", "elemwise_add"), "filter": keep, "review": accept}
     return made(mx, puppet, fans(mx), "puppet_selector", does)
 
@@ -341,7 +341,7 @@ def attributes_of_operators(mx: Any, puppet: Any) -> Any:
 
 
 def _computed_partition(mx: Any, puppet: Any, symbol: Any, args: Any, names: tuple[str, ...], **review: str) -> Any:
-    attributes = lambda *rest: (True, review)
+    attributes = lambda *rest: (True, review)  # noqa: E731
     with puppet.doing(ids=by_name(*names), review=attributes):
         mx.nd.waitall()
         result = symbol.optimize_for("puppet", args=args)
@@ -594,11 +594,13 @@ def random_partitions(mx: Any, puppet: Any, count: int) -> Iterator[list[Any]]:
         if draw.random() < 0.5:
             backend, does = "puppet_no_review", {"ids": numbered(**numbers)}
         else:
-            chosen = lambda graph, node, other=None: (
-                numbers.get(graph["nodes"][node if other is None else other]["name"], -2) > -2
+            chosen = lambda graph, node, other=None: (  # noqa: E731
+                numbers.get(graph["nodes"][node if other is None else other]["name"], -2) > -2  # noqa: B023
             )
             dropped = {name for name in numbers if draw.random() < 0.1}
-            keep = lambda graph, candidates: [one for one in candidates if graph["nodes"][one]["name"] not in dropped]
+            keep = lambda graph, candidates: [  # noqa: E731
+                one for one in candidates if graph["nodes"][one]["name"] not in dropped  # noqa: B023
+            ]
             does = {"select": chosen, "select_input": chosen, "select_output": chosen, "filter": keep, "review": accept}
             backend = "puppet_selector"
         with puppet.doing(**does):

@@ -2,8 +2,8 @@
 
     python tests/native/real_headers.py --wheel-1.7 FOLDER --wheel-1.8 FOLDER --wheel-1.9 FOLDER [--mxnet PYTHON]
 
-Each folder is an unpacked wheel of `mxnet` (1.7.0.post2, 1.8.0.post0, 1.9.1), whose headers are given to the compiler and
-to nobody else; --mxnet is a Python that has MXNet 1.9.1, which is asked the same with the library that it can load.
+Each folder is an unpacked wheel of `mxnet` (1.7.0.post2, 1.8.0.post0, 1.9.1), whose headers are given to the compiler
+and to nobody else; --mxnet is a Python that has MXNet 1.9.1, which is asked the same with the library that it can load.
 minpy's own header is built with, too. It is run by hand: the tests need no file of MXNet's.
 """
 
@@ -94,7 +94,7 @@ result = [nd.real_draw(nd.zeros((5,)), state=4) for _ in range(2)]
 }
 
 
-def sources(version: str, wheel: Path, folder: Path) -> list[str]:
+def sources(version: str, wheel: Path) -> list[str]:
     """Returns the arguments of the compiler for the header of a wheel."""
     include = wheel / "mxnet" / "include"
     if version == "1.7":
