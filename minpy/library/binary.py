@@ -30,6 +30,8 @@ from minpy.ops.inference.partial_shapes import show_shape
 __all__ = ["Binary", "OperatorEntry", "PartitionerEntry", "PassEntry", "StrategyEntry", "Texts"]
 
 _MOST_SHOWN = 20
+_MOST_TENSORS = 1 << 16  # a number of inputs or outputs beyond is a mistake
+_MOST_DIMENSIONS = 32
 
 
 class Texts:
@@ -313,10 +315,11 @@ class Binary:
         )
         if not status:
             raise self.failure(ArgumentError, f"{entry.name}: parseAttrs refuses {_shown(texts)}.", before)
-        if inputs.value < 0 or outputs.value < 1:
+        if not 0 <= inputs.value <= _MOST_TENSORS or not 1 <= outputs.value <= _MOST_TENSORS:
             raise LibraryError(
                 f"{entry.name}: parseAttrs gave {inputs.value} input(s) and {outputs.value} output(s) for "
-                f"{_shown(texts)}; expected at least 0 and 1. Does it set *num_inputs and *num_outputs?"
+                f"{_shown(texts)}; expected at least 0 and 1, and {_MOST_TENSORS} at most. Does it set *num_inputs and "
+                "*num_outputs?"
             )
         return inputs.value, outputs.value
 
@@ -342,24 +345,39 @@ class Binary:
                 ShapeError, f"{entry.name}: inferShape failed on {_listed(shapes)} with {_shown(texts)}.", before
             )
         in_shapes, in_lengths, out_shapes, out_lengths = found
-        return self._taken(in_shapes, in_lengths, count), self._taken(out_shapes, out_lengths, outputs)
+        return (
+            self._taken(entry, "inputs", in_shapes, in_lengths, count),
+            self._taken(entry, "outputs", out_shapes, out_lengths, outputs),
+        )
 
-    def _taken(self, shapes: c_void_p, lengths: c_void_p, count: int) -> list[tuple[int, ...]]:
+    def _taken(
+        self, entry: OperatorEntry, what: str, shapes: c_void_p, lengths: c_void_p, count: int
+    ) -> list[tuple[int, ...]]:
         """Return shapes that the library has allocated, and free them."""
         free = self.functions["_opCallFree"]
+        pointers: list[int | None] = []
+        numbers: list[int] = []
+        if shapes.value:
+            pointers = list((c_void_p * count).from_address(shapes.value))
+        if lengths.value:
+            numbers = list((c_int * count).from_address(lengths.value))
+        wrong = [number for number in numbers if not 0 <= number <= _MOST_DIMENSIONS]
         found: list[tuple[int, ...]] = []
-        try:
-            if count and not (shapes.value and lengths.value):
-                raise LibraryError(f"{self.path}: _opCallInferShape reports success, and gives no shapes.")
-            if count:
-                pointers = (c_void_p * count).from_address(shapes.value)
-                numbers = (c_int * count).from_address(lengths.value)
-                for pointer, length in zip(pointers, numbers, strict=True):
-                    found.append(tuple((c_uint * length).from_address(pointer)) if pointer and length > 0 else ())
-                    free(pointer)
-        finally:
-            free(shapes)
-            free(lengths)
+        is_missing = len(pointers) < count or len(numbers) < count
+        if not wrong and not is_missing:
+            is_missing = any(number and not pointer for pointer, number in zip(pointers, numbers, strict=True))
+        if not wrong and not is_missing:
+            for pointer, number in zip(pointers, numbers, strict=True):
+                found.append(tuple((c_uint * number).from_address(pointer)) if pointer and number else ())
+        for address in (*pointers, shapes, lengths):
+            free(address)
+        if wrong:
+            raise LibraryError(
+                f"{entry.name}: inferShape gives a shape of {wrong[0]} dimensions among those of its {what}; there are "
+                f"0 to {_MOST_DIMENSIONS}."
+            )
+        if is_missing:
+            raise LibraryError(f"{entry.name}: inferShape reports success, and gives no shapes for its {what} (NULL).")
         return found
 
     def infer_type(
