@@ -423,8 +423,8 @@ class Binary:
             raise self.failure(kind, f"{entry.name}: {what} failed on {list(types)} with {_shown(texts)}.", before)
         return inputs[:count], results[:outputs]
 
-    def mutate_inputs(self, entry: OperatorEntry, texts: Texts) -> list[int]:
-        """Return the positions of the inputs that an operator changes, in ascending order.
+    def mutate_inputs(self, entry: OperatorEntry, texts: Texts, inputs: int) -> list[int]:
+        """Return the positions of the inputs that an operator with so many changes, in ascending order.
 
         Raises
         ------
@@ -440,8 +440,16 @@ class Binary:
         )
         if not status:
             raise self.failure(ArgumentError, f"{entry.name}: mutateInputs failed with {_shown(texts)}.", before)
-        found = set((c_int * count.value).from_address(indices.value)) if indices.value and count.value > 0 else set()
+        given = 0 <= count.value <= inputs and (indices.value is not None or count.value == 0)
+        found = set((c_int * count.value).from_address(indices.value)) if given and indices.value else set()
         self.functions["_opCallFree"](indices)
+        wrong = sorted(index for index in found if not 0 <= index < inputs)
+        if wrong or not given:
+            what = f"the position {wrong[0]}" if wrong else f"{count.value} positions"
+            raise LibraryError(
+                f"{entry.name}: mutateInputs gives {what}{'' if indices.value else ' (NULL)'}; with {_shown(texts)} the "
+                f"operator has {inputs} input(s)."
+            )
         return sorted(found)
 
     def create_state(

@@ -6,6 +6,7 @@ unknown: an answer without axes is a scalar's only where everything that it foll
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,9 @@ from minpy.library.abi import DTYPE_NUMBERS, DTYPES, UNKNOWN_DIMENSION, UNKNOWN_
 from minpy.library.binary import Binary, OperatorEntry, Texts
 from minpy.ops.inference.partial_shapes import UNKNOWN, complete, is_known, merge_shapes, show_shape
 
-__all__ = ["Inference"]
+__all__ = ["Inference", "plain"]
+
+_MOST_ELEMENTS = 1 << 48
 
 
 class Inference:
@@ -73,6 +76,11 @@ class Inference:
         ]
         found = [_read(result, known) for result in results]
         for name, shape in zip(self._outputs, found, strict=True):
+            if shape is not None and math.prod(map(abs, shape)) > _MOST_ELEMENTS:
+                raise ShapeError(
+                    f"{self._entry.name}: inferShape gives {name} the shape {show_shape(shape)}, for "
+                    f"{self._listed(inputs)}: that is more than any memory."
+                )
             if known and not is_known(shape):
                 raise ShapeError(
                     f"{self._entry.name}: inferShape leaves the shape of {name} at {show_shape(shape)}, for "
