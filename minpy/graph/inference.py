@@ -123,7 +123,7 @@ class Inference:
         ]
         return kind(
             f"infer_{'shape' if kind is ShapeError else 'type'}: {node.described()}: {self._inputs(node)}: {error}"
-            + (f" ({'; '.join(origins)})" if origins else "")
+            + (f"{'\n  ' if '\n' in str(error) else ' '}({'; '.join(origins)})" if origins else "")
         )
 
     def _inputs(self, node: Node) -> str:
