@@ -11,7 +11,7 @@ import numpy
 
 from minpy.context import Context, current_context, resolve_context
 from minpy.core.array import Array
-from minpy.core.errors import ArgumentError, MXNetError, describe, nearest
+from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.graph.ir import Value
 from minpy.graph.partitioning.cutting import apply_strategy
 from minpy.graph.partitioning.editable import EditingError, Graph
@@ -255,7 +255,7 @@ def _passed(
     tables = ("args", args), ("aux", aux)
     for (what, table), added in zip(tables, new, strict=True):
         if added and table is None:
-            raise MXNetError(
+            raise RuntimeError(
                 f"Cannot add new {what} in optimize_for since {what} is None\n"
                 f"Provide a dictionary to the {what} argument to optimize_for; {', '.join(added)} would be added."
             )
