@@ -45,7 +45,8 @@ class Compiler:
     @property
     def name(self) -> str:
         """What to call it in messages."""
-        return os.path.basename(self.command[-1] if len(self.command) > 1 else self.command[0])
+        programs = [word for word in self.command if not word.startswith("-")]
+        return os.path.basename(programs[-1])  # of "ccache g++" the latter
 
     def compiling(self, language: str, flags: Sequence[str]) -> list[str]:
         """Return the command that compiles a file, up to the names of the files.
