@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-import numpy
-
 from minpy.core.base import DTypes, Shapes
 from minpy.core.configured import ConfiguredOperator, OperatorFamily
 from minpy.core.errors import ArgumentError
