@@ -223,7 +223,7 @@ def _forget(library: Library) -> None:
     ):
         for name in names:
             if _owner(what, name) is library:
-                del registry[name]  # type: ignore[attr-defined]
+                del registry[name]
     if _LIBRARIES.get(library.path) is library:
         del _LIBRARIES[library.path]
 

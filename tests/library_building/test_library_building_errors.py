@@ -1,5 +1,7 @@
 """`library.compile` when something is wrong: what it is given, the compiler, an interrupt, another process."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import os
@@ -151,7 +153,7 @@ class TestCompilers:
         path.chmod(0o755)
         monkeypatch.setenv("CXX", str(path))
         with pytest.raises(
-            MissingCompilerError, match="cannot be run: Exec format error. Set the environment variable CXX"
+            MissingCompilerError, match=r"cannot be run: Exec format error\. Set the environment variable CXX"
         ):
             building.compile(TEXT)
 
@@ -323,7 +325,7 @@ def test_all_sources_that_fail_are_shown(fake, tmp_path):
 @posix
 def test_a_compiler_that_makes_nothing(fake):
     fake.tell(library="")
-    with pytest.raises(BuildError, match="fake\\+\\+ has reported no error, and has made no library. The command:\n"):
+    with pytest.raises(BuildError, match=r"fake\+\+ has reported no error, and has made no library\. The command:"):
         building.compile(TEXT)
 
 

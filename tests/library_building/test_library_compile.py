@@ -23,8 +23,8 @@ SCALE = """
 #include "raw.h"
 #include "factor.h"
 static int one(const Attributes* a, int* in, int* out) { (void)a; *in = *out = 1; return SUCCESS; }
-static int shape(const Attributes* a, Shape* in, int m, Shape* out, int n) { (void)a; (void)m; (void)n; out[0] = in[0]; return SUCCESS; }
-static int type(const Attributes* a, int* in, int m, int* out, int n) { (void)a; (void)m; (void)n; out[0] = in[0]; return SUCCESS; }
+static int shape(const Attributes* a, Shape* in, int m, Shape* out, int n) { out[0] = in[0]; return SUCCESS; }
+static int type(const Attributes* a, int* in, int m, int* out, int n) { out[0] = in[0]; return SUCCESS; }
 static int forward(Call* c) {
     for (int64_t i = size_of(c->in); i-- > 0;) put(c->out, i, FACTOR * get(c->in, i));
     return SUCCESS;
@@ -90,16 +90,22 @@ def test_an_edit_takes_the_place_of_what_was_there(tmp_path, forget):
 
     project.write(3, "building_scale", "building_new")
     second = project.compile()
-    assert second.path != first.path and scaled() == [3, 6] and scaled("building_new") == [3, 6]
-    assert not hasattr(nd, "building_dropped") and "building_dropped" not in FAMILIES
-    assert library.loaded()[-1] is second and first not in library.loaded()
+    assert second.path != first.path
+    assert scaled() == [3, 6]
+    assert scaled("building_new") == [3, 6]
+    assert not hasattr(nd, "building_dropped")
+    assert "building_dropped" not in FAMILIES
+    assert library.loaded()[-1] is second
+    assert first not in library.loaded()
     y.backward()  # with the gradient of the forward that was recorded
     assert x.grad.asnumpy().tolist() == [2, 2]
     assert executor.forward()[0].asnumpy().tolist() == [2, 4]
 
     project.write(2, "building_scale", "building_dropped")
     third = project.compile()  # as it was: nothing is compiled, and yet it is what counts again
-    assert third.path == first.path and scaled() == [2, 4] and scaled("building_dropped") == [2, 4]
+    assert third.path == first.path
+    assert scaled() == [2, 4]
+    assert scaled("building_dropped") == [2, 4]
     assert not hasattr(nd, "building_new")
     assert project.compile() is third
 
@@ -113,7 +119,8 @@ def test_an_edit_that_does_not_compile_leaves_what_was_there(tmp_path, forget):
     assert re.search(
         rf"cannot compile scale\.c:\n{re.escape(str(project.header))}:1:16: error: .two. undeclared", str(raised.value)
     )
-    assert raised.value.filename == str(project.header) and raised.value.lineno == 1
+    assert raised.value.filename == str(project.header)
+    assert raised.value.lineno == 1
     assert scaled() == [2, 4]
     project.header.write_text("#define FACTOR 3\n")
     project.compile()
@@ -128,7 +135,8 @@ def test_another_library_may_not_have_the_same_operator(tmp_path, forget):
     ) as raised:
         other.compile()
     assert "Rename one of them" in str(raised.value)
-    assert scaled() == [2, 4] and not hasattr(nd, "building_fresh")
+    assert scaled() == [2, 4]
+    assert not hasattr(nd, "building_fresh")
     library.load(re.search(r"library\.load: (\S+) has", str(raised.value))[1], verbose=False, replace=True)
     assert scaled() == [3, 6]
 
@@ -149,7 +157,9 @@ def test_warnings_and_what_is_found_are_shown_when_asked_for(tmp_path, forget, c
     for text in (first, again):
         assert re.search(r"factor\.h:2:\d+: warning: unused variable .unused.", text)
         assert "Found 1 operators in library\n\tOp[0] building_scale\n" in text
-    assert " -c -o " in first and " -c -o " not in again and "scale.so is up to date" in again
+    assert " -c -o " in first
+    assert " -c -o " not in again
+    assert "scale.so is up to date" in again
     project.compile()
     assert capfd.readouterr() == ("", "")
 
@@ -228,11 +238,13 @@ def test_a_library_written_as_text_with_our_header(forget):
       out->at(0) = in->at(0);
       return MX_SUCCESS;
     }
-    REGISTER_OP(building_increment).setForward(forward, "cpu").setParseAttrs(parse).setInferType(type).setInferShape(shape);
+    REGISTER_OP(building_increment)
+        .setForward(forward, "cpu").setParseAttrs(parse).setInferType(type).setInferShape(shape);
     MXReturnValue initialize(int) { return MX_SUCCESS; }
     """
     made = library.compile(text, extra_flags=[*QUICK, "-std=c++11"])
-    assert Path(made.path).stem == "building_increment" and made.operators == ("building_increment",)
+    assert Path(made.path).stem == "building_increment"
+    assert made.operators == ("building_increment",)
     numpy.testing.assert_array_equal(nd.building_increment(nd.array([1, 2])).asnumpy(), [2, 3])
 
 
