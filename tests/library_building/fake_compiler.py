@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -92,10 +93,12 @@ class FakeCompiler:
             yield
             pipe.unlink()
 
-    def somebody_waits(self) -> bool:
-        """Tell whether a compiler waits in the pipe."""
-        try:
-            os.close(os.open(self.folder / "held", os.O_WRONLY | os.O_NONBLOCK))
-        except OSError:
-            return False
-        return True
+    def nobody_is_left(self) -> bool:
+        """Tell whether the one that waits, which was killed, is gone: at once, or when the system gets to it."""
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            try:
+                os.close(os.open(self.folder / "held", os.O_WRONLY | os.O_NONBLOCK))
+            except OSError:  # nobody reads
+                return True
+        return False
