@@ -94,16 +94,43 @@ def predict(symbol, args, aux):
 CASES = [
     # Matrix products
     ("gemm_float32", GEMM + "result = differentiated(mx.nd.my_gemm, A, B)"),
-    ("gemm_float64", GEMM + "result = differentiated(mx.nd.my_gemm, numbers(3, 4, dtype='float64'), numbers(4, 5, dtype='float64'))"),
-    ("gemm_float64_digits", GEMM + "x = mx.nd.array([[1.0, 1e-12]], dtype='float64')\nresult = mx.nd.my_gemm(x, x, transpose_b=True)"),
-    ("gemm_transpose_a", GEMM + "result = differentiated(lambda a, b: mx.nd.my_gemm(a, b, transpose_a=True), numbers(4, 3), B, heads=numbers(3, 5))"),
-    ("gemm_transpose_b", GEMM + "result = differentiated(lambda a, b: mx.nd.my_gemm(a, b, transpose_b=True), A, numbers(5, 4), heads=numbers(3, 5))"),
-    ("gemm_transpose_both", GEMM + "result = differentiated(lambda a, b: mx.nd.my_gemm(a, b, transpose_a=True, transpose_b=1), numbers(4, 3), numbers(5, 4), heads=numbers(3, 5))"),
-    ("gemm_larger_than_a_part", GEMM + "result = differentiated(mx.nd.my_gemm, numbers(2, 133), numbers(133, 300), heads=numbers(2, 300))[:2]"),
-    ("gemm_of_its_own_output", GEMM + "result = differentiated(lambda a: mx.nd.my_gemm(mx.nd.my_gemm(a, a), a), numbers(3, 3))"),
+    (
+        "gemm_float64",
+        GEMM + "result = differentiated(mx.nd.my_gemm, numbers(3, 4, dtype='float64'), numbers(4, 5, dtype='float64'))",
+    ),
+    (
+        "gemm_float64_digits",
+        GEMM + "x = mx.nd.array([[1.0, 1e-12]], dtype='float64')\nresult = mx.nd.my_gemm(x, x, transpose_b=True)",
+    ),
+    (
+        "gemm_transpose_a",
+        GEMM
+        + "result = differentiated(lambda a, b: mx.nd.my_gemm(a, b, transpose_a=True), numbers(4, 3), B, heads=numbers(3, 5))",
+    ),
+    (
+        "gemm_transpose_b",
+        GEMM
+        + "result = differentiated(lambda a, b: mx.nd.my_gemm(a, b, transpose_b=True), A, numbers(5, 4), heads=numbers(3, 5))",
+    ),
+    (
+        "gemm_transpose_both",
+        GEMM
+        + "result = differentiated(lambda a, b: mx.nd.my_gemm(a, b, transpose_a=True, transpose_b=1), numbers(4, 3), numbers(5, 4), heads=numbers(3, 5))",
+    ),
+    (
+        "gemm_larger_than_a_part",
+        GEMM + "result = differentiated(mx.nd.my_gemm, numbers(2, 133), numbers(133, 300), heads=numbers(2, 300))[:2]",
+    ),
+    (
+        "gemm_of_its_own_output",
+        GEMM + "result = differentiated(lambda a: mx.nd.my_gemm(mx.nd.my_gemm(a, a), a), numbers(3, 3))",
+    ),
     ("gemm_of_a_view", GEMM + "result = mx.nd.my_gemm(numbers(6, 4)[2:5], B)"),
     ("gemm_of_a_transposed_array", GEMM + "result = mx.nd.my_gemm(numbers(4, 3).T, B)"),
-    ("gemm_one_gradient", GEMM + "A.attach_grad()\nwith autograd.record():\n    y = mx.nd.my_gemm(A, B)\ny.backward()\nresult = A.grad"),
+    (
+        "gemm_one_gradient",
+        GEMM + "A.attach_grad()\nwith autograd.record():\n    y = mx.nd.my_gemm(A, B)\ny.backward()\nresult = A.grad",
+    ),
     ("gemm_shapes_do_not_fit", GEMM + "result = mx.nd.my_gemm(A, A)"),
     ("gemm_vector", GEMM + "result = mx.nd.my_gemm(A, numbers(4))"),
     ("gemm_mixed_types", GEMM + "result = mx.nd.my_gemm(A, B.astype('float64'))"),
@@ -111,12 +138,29 @@ CASES = [
     ("gemm_of_float16", GEMM + "result = mx.nd.my_gemm(A.astype('float16'), B.astype('float16'))"),
     ("gemm_three_inputs", GEMM + "result = mx.nd.my_gemm(A, B, B)"),
     ("gemm_wrong_flag", GEMM + "result = mx.nd.my_gemm(A, B, transpose_a='perhaps')"),
-    ("gemm_symbol_names", GRAPH + "c = mx.sym.my_gemm(a, b, transpose_b=True, name='c')\nresult = [c.list_arguments(), c.list_outputs(), graph(c)]"),
-    ("gemm_symbol_shapes", GRAPH + "c = mx.sym.my_gemm(a, b, name='c')\nresult = list(c.infer_shape(a=(2, 3), b=(3, 4)))"),
-    ("gemm_symbol_types", GRAPH + "c = mx.sym.my_gemm(a, b, name='c')\nresult = [[np.dtype(t).name for t in types] for types in c.infer_type(a='float64')]"),
+    (
+        "gemm_symbol_names",
+        GRAPH
+        + "c = mx.sym.my_gemm(a, b, transpose_b=True, name='c')\nresult = [c.list_arguments(), c.list_outputs(), graph(c)]",
+    ),
+    (
+        "gemm_symbol_shapes",
+        GRAPH + "c = mx.sym.my_gemm(a, b, name='c')\nresult = list(c.infer_shape(a=(2, 3), b=(3, 4)))",
+    ),
+    (
+        "gemm_symbol_types",
+        GRAPH
+        + "c = mx.sym.my_gemm(a, b, name='c')\nresult = [[np.dtype(t).name for t in types] for types in c.infer_type(a='float64')]",
+    ),
     ("gemm_symbol_shapes_do_not_fit", GRAPH + "result = list(mx.sym.my_gemm(a, b).infer_shape(a=(2, 3), b=(4, 4)))"),
-    ("gemm_executor", GRAPH + "result = bound(mx.sym.my_gemm(a, b, transpose_a=True) * 2.0, a=numbers(4, 3), b=numbers(4, 2))"),
-    ("gemm_gluon", GEMM + """
+    (
+        "gemm_executor",
+        GRAPH + "result = bound(mx.sym.my_gemm(a, b, transpose_a=True) * 2.0, a=numbers(4, 3), b=numbers(4, 2))",
+    ),
+    (
+        "gemm_gluon",
+        GEMM
+        + """
 class Dense(mx.gluon.HybridBlock):
     def __init__(self):
         super().__init__(prefix='dense_')
@@ -136,8 +180,12 @@ for hybridize in (False, True):
     loss.backward()
     trainer.step(1)
     result += [loss, net.weight.grad(), net.weight.data()]
-"""),
-    ("gemm_gluon_deferred", GEMM + """
+""",
+    ),
+    (
+        "gemm_gluon_deferred",
+        GEMM
+        + """
 class Dense(mx.gluon.HybridBlock):
     def __init__(self):
         super().__init__(prefix='dense_')
@@ -147,59 +195,113 @@ class Dense(mx.gluon.HybridBlock):
 net = Dense()
 net.initialize(mx.init.Constant(0.5))
 result = [net(A), net.weight.shape]
-"""),
+""",
+    ),
     ("state_gemm", GEMM + "result = differentiated(mx.nd.state_gemm, A, B)"),
-    ("state_gemm_counts_one_call", GEMM + "result = [mx.nd.state_gemm(A, B, count=True), mx.nd.state_gemm(A, B, count=True)]"),
-    ("state_gemm_counts_in_an_executor", GRAPH + """
+    (
+        "state_gemm_counts_one_call",
+        GEMM + "result = [mx.nd.state_gemm(A, B, count=True), mx.nd.state_gemm(A, B, count=True)]",
+    ),
+    (
+        "state_gemm_counts_in_an_executor",
+        GRAPH
+        + """
 c = mx.sym.state_gemm(a, b, count=True, name='c')
 args = {'a': numbers(2, 3), 'b': numbers(3, 2)}
 first, second = c.bind(mx.cpu(), args), c.bind(mx.cpu(), args)
 result = [c.list_outputs()]
 for executor in (first, first, second, first):
     result.append(executor.forward()[1].asnumpy())
-"""),
-    ("state_gemm_differentiated_with_its_count", GEMM + """
+""",
+    ),
+    (
+        "state_gemm_differentiated_with_its_count",
+        GEMM
+        + """
 A.attach_grad()
 with autograd.record():
     c, count = mx.nd.state_gemm(A, B, count=True, transpose_a=False)
     y = (c * c).sum()
 y.backward()
 result = [count, A.grad]
-"""),
-    ("state_gemm_in_a_static_graph", GEMM + """
+""",
+    ),
+    (
+        "state_gemm_in_a_static_graph",
+        GEMM
+        + """
 class Counting(mx.gluon.HybridBlock):
     def hybrid_forward(self, F, x, y):
         return F.state_gemm(x, y, count=True)
 net = Counting()
 net.hybridize(static_alloc=True, static_shape=True)
 result = [net(A, B)[1].asnumpy().copy() for _ in range(3)]
-"""),
+""",
+    ),
     # Batch normalization
-    ("batch_norm_training", BATCH_NORM + "result = differentiated(lambda x, g, b: mx.nd.my_batch_norm(x, g, b, mean, var), x, gamma, beta, heads=numbers(4, 3, 2, 2)) + [mean, var]"),
-    ("batch_norm_float64", BATCH_NORM + "x, gamma, beta, mean, var = (a.astype('float64') for a in (x, gamma, beta, mean, var))\nresult = differentiated(lambda x, g, b: mx.nd.my_batch_norm(x, g, b, mean, var, momentum=0.5), x, gamma, beta, heads=numbers(4, 3, 2, 2, dtype='float64')) + [mean, var]"),
-    ("batch_norm_inference", BATCH_NORM + "result = differentiated(lambda x, g, b: mx.nd.my_batch_norm(x, g, b, mean, var, training=False), x, gamma, beta, heads=numbers(4, 3, 2, 2)) + [mean, var]"),
-    ("batch_norm_of_rows", BATCH_NORM + "result = differentiated(lambda x, g, b: mx.nd.my_batch_norm(x, g, b, mean, var, eps=0.1), numbers(7, 3), gamma, beta, heads=numbers(7, 3)) + [mean, var]"),
-    ("batch_norm_twice", BATCH_NORM + "result = [mx.nd.my_batch_norm(x, gamma, beta, mean, var), mx.nd.my_batch_norm(x, gamma, beta, mean, var), mean, var]"),
-    ("batch_norm_large_mean", BATCH_NORM + "result = mx.nd.my_batch_norm(numbers(4, 3, shift=30000.0), gamma, beta, mean, var)"),
+    (
+        "batch_norm_training",
+        BATCH_NORM
+        + "result = differentiated(lambda x, g, b: mx.nd.my_batch_norm(x, g, b, mean, var), x, gamma, beta, heads=numbers(4, 3, 2, 2)) + [mean, var]",
+    ),
+    (
+        "batch_norm_float64",
+        BATCH_NORM
+        + "x, gamma, beta, mean, var = (a.astype('float64') for a in (x, gamma, beta, mean, var))\nresult = differentiated(lambda x, g, b: mx.nd.my_batch_norm(x, g, b, mean, var, momentum=0.5), x, gamma, beta, heads=numbers(4, 3, 2, 2, dtype='float64')) + [mean, var]",
+    ),
+    (
+        "batch_norm_inference",
+        BATCH_NORM
+        + "result = differentiated(lambda x, g, b: mx.nd.my_batch_norm(x, g, b, mean, var, training=False), x, gamma, beta, heads=numbers(4, 3, 2, 2)) + [mean, var]",
+    ),
+    (
+        "batch_norm_of_rows",
+        BATCH_NORM
+        + "result = differentiated(lambda x, g, b: mx.nd.my_batch_norm(x, g, b, mean, var, eps=0.1), numbers(7, 3), gamma, beta, heads=numbers(7, 3)) + [mean, var]",
+    ),
+    (
+        "batch_norm_twice",
+        BATCH_NORM
+        + "result = [mx.nd.my_batch_norm(x, gamma, beta, mean, var), mx.nd.my_batch_norm(x, gamma, beta, mean, var), mean, var]",
+    ),
+    (
+        "batch_norm_large_mean",
+        BATCH_NORM + "result = mx.nd.my_batch_norm(numbers(4, 3, shift=30000.0), gamma, beta, mean, var)",
+    ),
     ("batch_norm_momentum", BATCH_NORM + "result = mx.nd.my_batch_norm(x, gamma, beta, mean, var, momentum=1.5)"),
     ("batch_norm_eps", BATCH_NORM + "result = mx.nd.my_batch_norm(x, gamma, beta, mean, var, eps='small')"),
     ("batch_norm_channels", BATCH_NORM + "result = mx.nd.my_batch_norm(x, numbers(4), beta, mean, var)"),
     ("batch_norm_type", BATCH_NORM + "result = mx.nd.my_batch_norm(x, gamma.astype('float64'), beta, mean, var)"),
     ("batch_norm_one_dimension", BATCH_NORM + "result = mx.nd.my_batch_norm(gamma, gamma, beta, mean, var)"),
-    ("batch_norm_symbol", GRAPH + """
+    (
+        "batch_norm_symbol",
+        GRAPH
+        + """
 v = [mx.sym.Variable(name) for name in ('data', 'gamma', 'beta', 'mean', 'var')]
 y = mx.sym.my_batch_norm(*v, name='y')
 result = [y.list_arguments(), y.list_auxiliary_states(), y.list_inputs(), [[np.dtype(t).name for t in types] for types in y.infer_type(data='float64')]]
-"""),
-    ("batch_norm_symbol_shapes", GRAPH + """
+""",
+    ),
+    (
+        "batch_norm_symbol_shapes",
+        GRAPH
+        + """
 v = [mx.sym.Variable('data')] + [mx.sym.Variable(name, shape=(0,)) for name in ('gamma', 'beta', 'mean', 'var')]
 result = list(mx.sym.my_batch_norm(*v, name='y').infer_shape(data=(2, 3, 4)))
-"""),
-    ("batch_norm_symbol_shapes_of_unknown_dimensions", GRAPH + """
+""",
+    ),
+    (
+        "batch_norm_symbol_shapes_of_unknown_dimensions",
+        GRAPH
+        + """
 v = [mx.sym.Variable(name) for name in ('data', 'gamma', 'beta', 'mean', 'var')]
 result = list(mx.sym.my_batch_norm(*v, name='y').infer_shape(data=(2, 3, 4)))
-"""),
-    ("batch_norm_executor", BATCH_NORM + """
+""",
+    ),
+    (
+        "batch_norm_executor",
+        BATCH_NORM
+        + """
 v = [mx.sym.Variable(name) for name in ('data', 'gamma', 'beta', 'mean', 'var')]
 y = mx.sym.my_batch_norm(*v, name='y')
 args, aux = {'data': x, 'gamma': gamma, 'beta': beta}, {'mean': mean, 'var': var}
@@ -208,8 +310,12 @@ executor = y.bind(mx.cpu(), args, args_grad=grads, aux_states=aux)
 result = [executor.forward(is_train=True)[0].asnumpy()]
 executor.backward(numbers(4, 3, 2, 2))
 result += [grads[name] for name in sorted(grads)] + [executor.aux_dict['mean'], executor.aux_dict['var'], executor.forward(is_train=False)[0], executor.aux_dict['mean']]
-"""),
-    ("batch_norm_gluon", BATCH_NORM + """
+""",
+    ),
+    (
+        "batch_norm_gluon",
+        BATCH_NORM
+        + """
 class Norm(mx.gluon.HybridBlock):
     def __init__(self):
         super().__init__(prefix='norm_')
@@ -232,31 +338,67 @@ for hybridize in (False, True):
         loss.backward()
         trainer.step(1)
         result += [loss] + [p.data().asnumpy().copy() for p in (net.gamma, net.beta, net.moving_mean, net.moving_var)]
-"""),
+""",
+    ),
     # Subgraphs of exp and log
     ("subgraph_values", BRANCHES + "result = bound(net, a=x, b=y)"),
     ("subgraph_graph", BRANCHES + "result = graph(net.optimize_for('exp_log'))"),
     ("subgraph_graph_with_arrays", BRANCHES + "result = graph(net.optimize_for('exp_log', {'a': x, 'b': y}))"),
-    ("subgraph_graph_without_duplicates", BRANCHES + "result = graph(net.optimize_for('exp_log', dedup_subgraph=True))"),
+    (
+        "subgraph_graph_without_duplicates",
+        BRANCHES + "result = graph(net.optimize_for('exp_log', dedup_subgraph=True))",
+    ),
     ("subgraph_partitioned", BRANCHES + "result = bound(net.optimize_for('exp_log', {'a': x, 'b': y}), a=x, b=y)"),
-    ("subgraph_partitioned_float64", BRANCHES + "x, y = x.astype('float64'), y.astype('float64')\nresult = bound(net.optimize_for('exp_log', {'a': x, 'b': y}), a=x, b=y)"),
+    (
+        "subgraph_partitioned_float64",
+        BRANCHES
+        + "x, y = x.astype('float64'), y.astype('float64')\nresult = bound(net.optimize_for('exp_log', {'a': x, 'b': y}), a=x, b=y)",
+    ),
     ("subgraph_min_size", BRANCHES + "result = graph(net.optimize_for('exp_log', min_size=2))"),
     ("subgraph_min_size_of_all", BRANCHES + "result = graph(net.optimize_for('exp_log', min_size=9))"),
-    ("subgraph_min_size_partitioned", BRANCHES + "result = bound(net.optimize_for('exp_log', {'a': x, 'b': y}, min_size=2), a=x, b=y)"),
+    (
+        "subgraph_min_size_partitioned",
+        BRANCHES + "result = bound(net.optimize_for('exp_log', {'a': x, 'b': y}, min_size=2), a=x, b=y)",
+    ),
     ("subgraph_wrong_size", BRANCHES + "result = graph(net.optimize_for('exp_log', min_size='large'))"),
-    ("subgraph_of_float16_stays", GRAPH + "n = mx.sym.exp(mx.sym.exp(mx.sym.cast(a, dtype='float16', name='half'), name='e16') , name='f16')\nresult = graph(n.optimize_for('exp_log', {'a': numbers(3)}))"),
+    (
+        "subgraph_of_float16_stays",
+        GRAPH
+        + "n = mx.sym.exp(mx.sym.exp(mx.sym.cast(a, dtype='float16', name='half'), name='e16') , name='f16')\nresult = graph(n.optimize_for('exp_log', {'a': numbers(3)}))",
+    ),
     ("subgraph_chosen", BRANCHES + "result = graph(net.optimize_for('exp_log_chosen'))"),
     ("subgraph_chosen_exp", BRANCHES + "result = graph(net.optimize_for('exp_log_chosen', operators='exp'))"),
     ("subgraph_chosen_two", BRANCHES + "result = graph(net.optimize_for('exp_log_chosen', max_size=2))"),
-    ("subgraph_chosen_two_partitioned", BRANCHES + "result = bound(net.optimize_for('exp_log_chosen', {'a': x, 'b': y}, max_size=2), a=x, b=y)"),
-    ("subgraph_chosen_wrong_operators", BRANCHES + "result = graph(net.optimize_for('exp_log_chosen', operators='sin'))"),
-    ("subgraph_several_outputs", GRAPH + "e = mx.sym.exp(a, name='e')\nnet = mx.sym.Group([mx.sym.log(e, name='l'), mx.sym.exp(e, name='ee'), e])\nx = numbers(2, 3)\nn = net.optimize_for('exp_log', {'a': x})\nresult = [graph(n)] + bound(n, a=x)"),
-    ("subgraph_larger_than_a_part", GRAPH + "n = mx.sym.log(mx.sym.exp(mx.sym.exp(a) * 0.5) + 1.0)\nx = numbers(30, 40)\nresult = [out.asnumpy()[-1] for out in bound(n.optimize_for('exp_log', {'a': x}), a=x)]"),
-    ("subgraph_files", BRANCHES + """
+    (
+        "subgraph_chosen_two_partitioned",
+        BRANCHES + "result = bound(net.optimize_for('exp_log_chosen', {'a': x, 'b': y}, max_size=2), a=x, b=y)",
+    ),
+    (
+        "subgraph_chosen_wrong_operators",
+        BRANCHES + "result = graph(net.optimize_for('exp_log_chosen', operators='sin'))",
+    ),
+    (
+        "subgraph_several_outputs",
+        GRAPH
+        + "e = mx.sym.exp(a, name='e')\nnet = mx.sym.Group([mx.sym.log(e, name='l'), mx.sym.exp(e, name='ee'), e])\nx = numbers(2, 3)\nn = net.optimize_for('exp_log', {'a': x})\nresult = [graph(n)] + bound(n, a=x)",
+    ),
+    (
+        "subgraph_larger_than_a_part",
+        GRAPH
+        + "n = mx.sym.log(mx.sym.exp(mx.sym.exp(a) * 0.5) + 1.0)\nx = numbers(30, 40)\nresult = [out.asnumpy()[-1] for out in bound(n.optimize_for('exp_log', {'a': x}), a=x)]",
+    ),
+    (
+        "subgraph_files",
+        BRANCHES
+        + """
 n = net.optimize_for('exp_log', {'a': x, 'b': y})
 result = bound(mx.sym.load_json(n.tojson()), a=x, b=y)
-"""),
-    ("subgraph_gluon", BRANCHES + """
+""",
+    ),
+    (
+        "subgraph_gluon",
+        BRANCHES
+        + """
 class LogSum(mx.gluon.HybridBlock):
     def hybrid_forward(self, F, x):
         return F.log(F.sum(F.exp(F.log(F.exp(x))), axis=1))
@@ -268,21 +410,55 @@ with autograd.record():
     out = net(x)
 out.backward()
 result = [out, x.grad]
-"""),
+""",
+    ),
     # Passes
     ("pass_network", NETWORK + "result = predict(net, args, aux)"),
     ("pass_identities_graph", NETWORK + "result = graph(net.optimize_for('remove_identities', args, aux))"),
-    ("pass_identities", NETWORK + "n = net.optimize_for('remove_identities', args, aux)\nresult = [predict(n, args, aux), sorted(args), sorted(aux)]"),
+    (
+        "pass_identities",
+        NETWORK
+        + "n = net.optimize_for('remove_identities', args, aux)\nresult = [predict(n, args, aux), sorted(args), sorted(aux)]",
+    ),
     ("pass_identities_without_arrays", NETWORK + "n = net.optimize_for('remove_identities')\nresult = graph(n)"),
-    ("pass_dropout_always", GRAPH + "n = mx.sym.Dropout(mx.sym.Dropout(a, mode='always', name='d1'), name='d2')\nresult = graph(n.optimize_for('remove_identities'))"),
-    ("pass_identity_of_a_variable", GRAPH + "n = mx.sym.identity(a, name='same')\nresult = graph(n.optimize_for('remove_identities'))"),
-    ("pass_fold_graph", NETWORK + "n = net.optimize_for('fold_batch_norm', args, aux)\nresult = [graph(n), sorted(args), sorted(aux)]"),
-    ("pass_fold", NETWORK + "n = net.optimize_for('fold_batch_norm', args, aux)\nmx.nd.waitall()\nresult = [predict(n, args, aux)] + [args[name] for name in sorted(args)]"),
-    ("pass_both", NETWORK + "n = net.optimize_for('remove_identities', args, aux).optimize_for('fold_batch_norm', args, aux)\nmx.nd.waitall()\nresult = [graph(n), predict(n, args, aux)]"),
-    ("pass_both_without_annotations", NETWORK + "n = net.optimize_for('remove_identities', args, aux, skip_infer=True).optimize_for('fold_batch_norm', args, aux, skip_infer=True)\nmx.nd.waitall()\nresult = [graph(n), predict(n, args, aux)]"),
+    (
+        "pass_dropout_always",
+        GRAPH
+        + "n = mx.sym.Dropout(mx.sym.Dropout(a, mode='always', name='d1'), name='d2')\nresult = graph(n.optimize_for('remove_identities'))",
+    ),
+    (
+        "pass_identity_of_a_variable",
+        GRAPH + "n = mx.sym.identity(a, name='same')\nresult = graph(n.optimize_for('remove_identities'))",
+    ),
+    (
+        "pass_fold_graph",
+        NETWORK + "n = net.optimize_for('fold_batch_norm', args, aux)\nresult = [graph(n), sorted(args), sorted(aux)]",
+    ),
+    (
+        "pass_fold",
+        NETWORK
+        + "n = net.optimize_for('fold_batch_norm', args, aux)\nmx.nd.waitall()\nresult = [predict(n, args, aux)] + [args[name] for name in sorted(args)]",
+    ),
+    (
+        "pass_both",
+        NETWORK
+        + "n = net.optimize_for('remove_identities', args, aux).optimize_for('fold_batch_norm', args, aux)\nmx.nd.waitall()\nresult = [graph(n), predict(n, args, aux)]",
+    ),
+    (
+        "pass_both_without_annotations",
+        NETWORK
+        + "n = net.optimize_for('remove_identities', args, aux, skip_infer=True).optimize_for('fold_batch_norm', args, aux, skip_infer=True)\nmx.nd.waitall()\nresult = [graph(n), predict(n, args, aux)]",
+    ),
     ("pass_fold_without_values", NETWORK + "result = graph(net.optimize_for('fold_batch_norm'))"),
-    ("pass_fold_twice", NETWORK + "n = net.optimize_for('fold_batch_norm', args, aux).optimize_for('fold_batch_norm', args, aux)\nresult = graph(n)"),
-    ("pass_fold_shared_weights", GRAPH + """
+    (
+        "pass_fold_twice",
+        NETWORK
+        + "n = net.optimize_for('fold_batch_norm', args, aux).optimize_for('fold_batch_norm', args, aux)\nresult = graph(n)",
+    ),
+    (
+        "pass_fold_shared_weights",
+        GRAPH
+        + """
 w = mx.sym.Variable('w')
 f1 = mx.sym.FullyConnected(a, w, no_bias=True, num_hidden=3, name='f1')
 f2 = mx.sym.FullyConnected(b, w, no_bias=True, num_hidden=3, name='f2')
@@ -292,9 +468,17 @@ n = n.optimize_for('fold_batch_norm', args, {}, skip_infer=True)
 mx.nd.waitall()
 executor = n.bind(mx.cpu(), {**args, 'a': numbers(2, 2), 'b': numbers(2, 2, shift=1.0)})
 result = [graph(n), sorted(args)] + executor.forward()
-"""),
-    ("pass_fold_layer_with_two_readers", GRAPH + "f = mx.sym.FullyConnected(a, num_hidden=3, name='f')\nresult = graph(mx.sym.Group([f * 2.0, mx.sym.exp(f, name='e')]).optimize_for('fold_batch_norm', skip_infer=True))"),
-    ("pass_gluon", NETWORK + """
+""",
+    ),
+    (
+        "pass_fold_layer_with_two_readers",
+        GRAPH
+        + "f = mx.sym.FullyConnected(a, num_hidden=3, name='f')\nresult = graph(mx.sym.Group([f * 2.0, mx.sym.exp(f, name='e')]).optimize_for('fold_batch_norm', skip_infer=True))",
+    ),
+    (
+        "pass_gluon",
+        NETWORK
+        + """
 class Net(mx.gluon.HybridBlock):
     def __init__(self):
         super().__init__(prefix='net_')
@@ -313,5 +497,6 @@ before = net(x)
 net.hybridize()
 net.optimize_for(x, backend='fold_batch_norm')
 result = [before, net(x)]
-"""),
+""",
+    ),
 ]
