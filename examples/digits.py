@@ -2,8 +2,8 @@
 
 The network's dense layers and its loss, a softmax with cross-entropy, are the same mathematics six times: MXNet's own
 operators, NumPy functions with the gradients that calculus gives them, functions of NDArrays, MXNet's `CustomOp`,
-`autograd.Function`, and C++, which needs a compiler. Whichever is chosen, the network learns the same from the 1,797 real
-8x8 digits that come with scikit-learn. It takes a few seconds, prints a table and draws what was learnt:
+`autograd.Function`, and C++, which needs a compiler. Whichever is chosen, the network learns the same from the 1,797
+real 8x8 digits that come with scikit-learn. It takes a few seconds, prints a table and draws what was learnt:
 
     python examples/digits.py                     # exits with an error if fewer than 97 % of the test digits are read
     python examples/digits.py --op prop --hybridize

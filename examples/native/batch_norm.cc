@@ -178,12 +178,13 @@ struct Layout {
 // of the variance's digits where the mean is large.
 template <typename T>
 void measure(const Layout& layout, const T* x, int64_t channel, double* mean, double* variance) {
+  const double m = static_cast<double>(layout.size_of_channel());
   double sum = 0, squares = 0;
   layout.visit_channel(channel, [&](int64_t i) { sum += x[i]; });
-  const double center = sum / layout.size_of_channel();
+  const double center = sum / m;
   layout.visit_channel(channel, [&](int64_t i) { squares += (x[i] - center) * (x[i] - center); });
   *mean = center;
-  *variance = squares / layout.size_of_channel();
+  *variance = squares / m;
 }
 
 template <typename T>

@@ -70,7 +70,7 @@ MXReturnValue infer_shape(const Attributes&, std::vector<Shape>* in, std::vector
 // The place of a label in its row of scores, or -1 with a message.
 template <typename T>
 int64_t place_of(T label, int64_t row, int64_t classes) {
-  if (label >= 0 && label < classes && label == std::floor(label))
+  if (label >= 0 && label < static_cast<T>(classes) && label == std::floor(label))
     return static_cast<int64_t>(label);
   MX_ERROR_MSG << "the labels of " << classes << " classes are from 0 to " << classes - 1
                << "; labels[" << row << "] is " << label;

@@ -2,7 +2,7 @@
 
 # ruff: noqa: E501 - one case is one line of text
 
-LIBRARIES = ("gemm", "batch_norm", "subgraph", "pass")
+LIBRARIES = ("gemm", "batch_norm", "softmax_loss", "subgraph", "pass")
 
 # Numbers that are the same everywhere, as they come from no generator.
 NUMBERS = """
@@ -340,6 +340,27 @@ for hybridize in (False, True):
         result += [loss] + [p.data().asnumpy().copy() for p in (net.gamma, net.beta, net.moving_mean, net.moving_var)]
 """,
     ),
+    # The loss of a classifier
+    (
+        "softmax_loss",
+        NUMBERS
+        + "labels = mx.nd.array([0, 3, 2])\nresult = differentiated(lambda x: mx.nd.my_softmax_loss(x, labels), numbers(3, 4, scale=2.0), heads=numbers(3))",
+    ),
+    (
+        "softmax_loss_float64",
+        NUMBERS
+        + "labels = mx.nd.array([0, 3, 2], dtype='float64')\nresult = differentiated(mx.nd.my_softmax_loss, numbers(3, 4, dtype='float64'), labels)",
+    ),
+    (
+        "softmax_loss_of_large_scores",
+        NUMBERS + "result = mx.nd.my_softmax_loss(numbers(3, 4, scale=1e4), mx.nd.array([0, 1, 2]))",
+    ),
+    ("softmax_loss_label_too_large", NUMBERS + "result = mx.nd.my_softmax_loss(numbers(3, 4), mx.nd.array([0, 4, 2]))"),
+    (
+        "softmax_loss_label_is_no_whole_number",
+        NUMBERS + "result = mx.nd.my_softmax_loss(numbers(3, 4), mx.nd.array([0, 1.5, 2]))",
+    ),
+    ("softmax_loss_rows", NUMBERS + "result = mx.nd.my_softmax_loss(numbers(3, 4), mx.nd.array([0, 1]))"),
     # Subgraphs of exp and log
     ("subgraph_values", BRANCHES + "result = bound(net, a=x, b=y)"),
     ("subgraph_graph", BRANCHES + "result = graph(net.optimize_for('exp_log'))"),
