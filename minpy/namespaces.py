@@ -106,7 +106,6 @@ PARTS_TO_COME = {
     "contrib.quant": "networks of 8-bit integers",
     "contrib.quantization": "networks of 8-bit integers",
     "contrib.tensorrt": "networks run by TensorRT",
-    "library": "operators of native libraries",
     "onnx": "models from and to ONNX",
 }
 

@@ -14,7 +14,7 @@ import numpy as np
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.state import TRACES, tracing
 
-__all__ = ["generator", "seed"]
+__all__ = ["generator", "seed", "seed_sequence"]
 
 
 class _Source:
@@ -51,6 +51,13 @@ def generator() -> Any:
     if _source.stream is None:
         _source.start(np.random.SeedSequence())
     return _source.stream
+
+
+def seed_sequence() -> Any:
+    """Return the `numpy.random.SeedSequence` that `generator()` follows from: another one after each `seed`."""
+    if _source.sequence is None:
+        generator()
+    return _source.sequence
 
 
 def seed(seed_state: int, ctx: Any = "all") -> None:

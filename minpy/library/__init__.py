@@ -1,0 +1,1 @@
+"""Operators of native libraries: compiled ones are loaded, and sources are compiled."""

@@ -1,0 +1,484 @@
+"""`Binary`: a compiled extension library that has been opened, with what it registers.
+
+Libraries are opened so that their symbols do not mix with those of others. A C++ exception that leaves a function of a
+library ends the process: the original header lets them pass. So whatever would make it throw is found out before the
+call: numbers of inputs, dtypes, contexts. What cannot be found out is a library's own to catch.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable, Mapping, Sequence
+from ctypes import byref, c_char_p, c_int, c_uint, c_void_p
+from dataclasses import dataclass, field
+from typing import Any
+
+from minpy.core.errors import (
+    ArgumentError,
+    DTypeError,
+    FileMissingError,
+    LibraryError,
+    MXNetError,
+    OperatorError,
+    ShapeError,
+)
+from minpy.library.abi import CPU, MXNET_VERSION, UNKNOWN_TYPE, VERSIONS, symbols_of
+from minpy.ops.inference.partial_shapes import show_shape
+
+__all__ = ["Binary", "OperatorEntry", "PartitionerEntry", "PassEntry", "StrategyEntry", "Texts"]
+
+_MOST_SHOWN = 20
+
+
+class Texts:
+    """Attributes or options as C sees them: two arrays of strings. `arguments` are the keys, the values, the number.
+
+    Raises
+    ------
+    ArgumentError
+        For a text that C cannot hold.
+    """
+
+    __slots__ = ("_kept", "arguments")
+
+    def __init__(self, texts: Mapping[str, str], where: str = "") -> None:
+        count = len(texts)
+        for key, value in texts.items():
+            if "\0" in key or "\0" in value:
+                raise ArgumentError(
+                    f"{where}{key!r} is {value!r}; a text for a native library cannot have a character '\\0' in it."
+                )
+        strings = c_char_p * max(count, 1)
+        keys = strings(*[key.encode() for key in texts])
+        values = strings(*[value.encode() for value in texts.values()])
+        self._kept = keys, values
+        self.arguments = (keys, values, c_int(count))
+
+
+@dataclass
+class OperatorEntry:
+    """An operator as a library registers it. Functions are addresses; those for contexts are by its name.
+
+    Attributes
+    ----------
+    name : str
+    is_subgraph : bool
+    forward, backward, create_state : dict of str to int
+        By context, 'cpu' or 'gpu'.
+    parse_attributes, infer_type, infer_storage, infer_shape, mutate_inputs : int or None
+    """
+
+    name: str
+    is_subgraph: bool
+    forward: dict[str, int]
+    backward: dict[str, int]
+    create_state: dict[str, int]
+    parse_attributes: int | None
+    infer_type: int | None
+    infer_storage: int | None
+    infer_shape: int | None
+    mutate_inputs: int | None
+
+    def missing(self) -> str:
+        """Return which function was not set that has to be; an empty text if none."""
+        if self.is_subgraph:
+            return "" if self.create_state else "setCreateOpState"
+        for function, name in (
+            (self.parse_attributes, "setParseAttrs"),
+            (self.infer_type, "setInferType"),
+            (self.infer_shape, "setInferShape"),
+            (self.forward or self.create_state, "setForward or setCreateOpState"),
+        ):
+            if not function:
+                return name
+        return ""
+
+
+@dataclass
+class StrategyEntry:
+    """A strategy of a partitioner: its name, the subgraph operator it makes, and its functions' addresses."""
+
+    name: str
+    operator: str
+    supported: int | None
+    selector: int | None
+    review: int | None
+
+
+@dataclass
+class PartitionerEntry:
+    """A partitioner as a library registers it."""
+
+    name: str
+    strategies: list[StrategyEntry] = field(default_factory=list)
+
+
+@dataclass
+class PassEntry:
+    """A graph pass as a library registers it: its name, and its function's address."""
+
+    name: str
+    body: int
+
+
+class Binary:
+    """An extension library that has been opened.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Of a shared library that was built with the extension header of MXNet 1.7, 1.8, or 1.9, or with minpy's.
+
+    Attributes
+    ----------
+    path : str
+        Absolute.
+    version : int
+        Of the interface that it was built for.
+    functions : dict of str to ctypes function
+        By symbol, with their types.
+    operators, partitioners, passes : list
+        Entries, in the order in which the library registers them.
+
+    Raises
+    ------
+    FileMissingError
+        If there is no such file.
+    LibraryError
+        If it is no shared library, lacks a symbol, has a version that is not supported, refuses to be initialized, or
+        registers something incomplete.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.path.abspath(path)
+        if not os.path.isfile(self.path):
+            what = "is a folder" if os.path.isdir(self.path) else "does not exist"
+            raise FileMissingError(f"library.load: {self.path} {what}; expected the path of a shared library, lib*.so.")
+        try:
+            self._opened = ctypes.CDLL(self.path)
+        except OSError as error:
+            raise LibraryError(
+                f"library.load: {self.path} cannot be opened as a shared library: {error}. It has to be compiled for "
+                "this machine, and what it is linked to has to be found."
+            ) from error
+        self.version: int = self._typed("_opVersion", c_int, ())()
+        if self.version not in VERSIONS:
+            raise LibraryError(
+                f"library.load: {self.path} was built for version {self.version} of MXNet's extension interface; "
+                f"supported are {', '.join(map(str, VERSIONS[:-1]))} and {VERSIONS[-1]}, those of MXNet 1.7, 1.8 and "
+                "1.9. Compile its source again, with the header in minpy.library.include_dir()."
+            )
+        self.functions = {name: self._typed(name, *signature) for name, signature in symbols_of(self.version).items()}
+        self._size: Callable[[], int] = self.functions.get("_msgSize", int)
+        self._initialize()
+        self.operators = [self._operator(index) for index in range(self.functions["_opRegSize"]())]
+        self.partitioners = [self._partitioner(index) for index in range(self.functions["_partRegSize"]())]
+        self.passes = [self._pass(index) for index in range(self.functions["_passRegSize"]())]
+
+    def __repr__(self) -> str:
+        return f"<Binary {self.path}, version {self.version}, {len(self.operators)} operator(s)>"
+
+    def function(self, name: str) -> Any:
+        """Return a new ctypes function for a symbol, without types: arguments are taken as C objects, ints as int."""
+        return self._opened[name]
+
+    def _typed(self, name: str, result: Any, arguments: Sequence[Any]) -> Any:
+        try:
+            function = self._opened[name]
+        except AttributeError as error:
+            needed = "every extension library has it"
+            raise LibraryError(
+                f"library.load: {self.path} has no function {name}; {needed}. Was it compiled with MXNet's extension "
+                "header (and, for 1.8 and 1.9, together with src/lib_api.cc), and are its symbols visible?"
+            ) from error
+        function.restype = result
+        function.argtypes = list(arguments)
+        return function
+
+    # -- messages --------------------------------------------------------------------------------------------------
+
+    def message_count(self) -> int:
+        """Return how many messages the library has given so far: it never forgets any."""
+        return self._size()
+
+    def messages(self, since: int = 0) -> list[str]:
+        """Return the messages that the library has given since there were so many."""
+        found = []
+        for index in range(since, self._size()):
+            text = c_char_p()
+            self.functions["_msgGet"](index, byref(text))
+            found.append((text.value or b"").decode(errors="replace").rstrip())
+        return found
+
+    def explained(self, line: str, since: int) -> str:
+        """Return a line with the messages that the library has given since there were so many below it."""
+        found = self.messages(since)
+        if not found:
+            where = "It prints to the standard output" if self.version < 8 else "It gave no message (MX_ERROR_MSG)"
+            return f"{line} {where}."
+        left_out = len(found) - _MOST_SHOWN
+        shown = [*found[:_MOST_SHOWN], *([f"... and {left_out} more"] if left_out > 0 else [])]
+        return "\n  ".join([line, *shown])
+
+    # -- what it registers -----------------------------------------------------------------------------------------
+
+    def _initialize(self) -> None:
+        before = self.message_count()
+        if not self.functions["initialize"](MXNET_VERSION):
+            raise LibraryError(
+                self.explained(f"library.load: {self.path} refuses to be initialized for MXNet 1.9.1.", before)
+            )
+
+    def _operator(self, index: int) -> OperatorEntry:
+        name, is_subgraph = c_char_p(), c_int()
+        contexts = [(c_void_p(), c_void_p(), c_int()) for _ in range(3)]
+        functions = [c_void_p() for _ in range(5)]
+        self.functions["_opRegGet"](
+            index,
+            byref(name),
+            byref(is_subgraph),
+            *(byref(part) for group in contexts for part in group),
+            *map(byref, functions),
+        )
+        entry = OperatorEntry(
+            _text(name),
+            bool(is_subgraph.value),
+            *(_by_context(*group) for group in contexts),
+            *(function.value for function in functions),
+        )
+        missing = entry.missing()
+        if missing:
+            kind = "subgraph operator" if entry.is_subgraph else "operator"
+            raise LibraryError(
+                f"library.load: {self.path} registers the {kind} {entry.name!r} without {missing}, which it needs."
+            )
+        return entry
+
+    def _partitioner(self, index: int) -> PartitionerEntry:
+        name = c_char_p()
+        count = self.functions["_partRegGetCount"](index, byref(name))
+        entry = PartitionerEntry(_text(name))
+        if count < 1:
+            raise LibraryError(
+                f"library.load: {self.path} registers the partitioner {entry.name!r} without a strategy: it needs at "
+                "least one addStrategy."
+            )
+        for number in range(count):
+            strategy, operator = c_char_p(), c_char_p()
+            functions = [c_void_p() for _ in range(3)]
+            self.functions["_partRegGet"](index, number, byref(strategy), *map(byref, functions), byref(operator))
+            made = StrategyEntry(_text(strategy), _text(operator), *(function.value for function in functions))
+            if made.supported is None and made.selector is None:
+                raise LibraryError(
+                    f"library.load: {self.path} registers strategy {made.name!r} of the partitioner {entry.name!r} "
+                    "without setSupportedOps or setCreateSelector; it needs one of them."
+                )
+            entry.strategies.append(made)
+        return entry
+
+    def _pass(self, index: int) -> PassEntry:
+        body, name = c_void_p(), c_char_p()
+        self.functions["_passRegGet"](index, byref(body), byref(name))
+        if body.value is None:
+            raise LibraryError(
+                f"library.load: {self.path} registers the graph pass {_text(name)!r} without setBody, which it needs."
+            )
+        return PassEntry(_text(name), body.value)
+
+    # -- what operators are asked ----------------------------------------------------------------------------------
+
+    def parse_attributes(self, entry: OperatorEntry, texts: Texts) -> tuple[int, int]:
+        """Return how many inputs and outputs an operator has with these attributes.
+
+        Raises
+        ------
+        ArgumentError
+            If it refuses the attributes.
+        LibraryError
+            If it gives no numbers.
+        """
+        inputs, outputs = c_int(-1), c_int(-1)
+        before = self.message_count()
+        status = self.functions["_opCallParseAttrs"](
+            entry.parse_attributes, *texts.arguments, byref(inputs), byref(outputs)
+        )
+        if not status:
+            raise self.failure(ArgumentError, f"{entry.name}: parseAttrs refuses {_shown(texts)}.", before)
+        if inputs.value < 0 or outputs.value < 1:
+            raise LibraryError(
+                f"{entry.name}: parseAttrs gave {inputs.value} input(s) and {outputs.value} output(s) for "
+                f"{_shown(texts)}; expected at least 0 and 1. Does it set *num_inputs and *num_outputs?"
+            )
+        return inputs.value, outputs.value
+
+    def infer_shape(
+        self, entry: OperatorEntry, texts: Texts, shapes: Sequence[Sequence[int]], outputs: int
+    ) -> tuple[list[tuple[int, ...]], list[tuple[int, ...]]]:
+        """Return the shapes of inputs and outputs that an operator infers, as 32-bit numbers.
+
+        Raises
+        ------
+        ShapeError
+            If it reports failure.
+        """
+        count = len(shapes)
+        given, lengths = shape_arrays(shapes)
+        found = [c_void_p() for _ in range(4)]
+        before = self.message_count()
+        status = self.functions["_opCallInferShape"](
+            entry.infer_shape, *texts.arguments, given, lengths, count, *map(byref, found), outputs
+        )
+        if not status:
+            raise self.failure(
+                ShapeError, f"{entry.name}: inferShape failed on {_listed(shapes)} with {_shown(texts)}.", before
+            )
+        in_shapes, in_lengths, out_shapes, out_lengths = found
+        return self._taken(in_shapes, in_lengths, count), self._taken(out_shapes, out_lengths, outputs)
+
+    def _taken(self, shapes: c_void_p, lengths: c_void_p, count: int) -> list[tuple[int, ...]]:
+        """Return shapes that the library has allocated, and free them."""
+        free = self.functions["_opCallFree"]
+        found: list[tuple[int, ...]] = []
+        try:
+            if count and not (shapes.value and lengths.value):
+                raise LibraryError(f"{self.path}: _opCallInferShape reports success, and gives no shapes.")
+            if count:
+                pointers = (c_void_p * count).from_address(shapes.value)
+                numbers = (c_int * count).from_address(lengths.value)
+                for pointer, length in zip(pointers, numbers, strict=True):
+                    found.append(tuple((c_uint * length).from_address(pointer)) if pointer and length > 0 else ())
+                    free(pointer)
+        finally:
+            free(shapes)
+            free(lengths)
+        return found
+
+    def infer_type(
+        self, entry: OperatorEntry, texts: Texts, types: Sequence[int], outputs: int
+    ) -> tuple[list[int], list[int]]:
+        """Return the numbers of the dtypes of inputs and outputs that an operator infers.
+
+        Raises
+        ------
+        DTypeError
+            If it reports failure.
+        """
+        return self._infer(DTypeError, "inferType", entry.infer_type, entry, texts, types, outputs)
+
+    def infer_storage(
+        self, entry: OperatorEntry, texts: Texts, types: Sequence[int], outputs: int
+    ) -> tuple[list[int], list[int]]:
+        """Return the numbers of the storage types of inputs and outputs that an operator infers.
+
+        Raises
+        ------
+        ArgumentError
+            If it reports failure.
+        """
+        return self._infer(ArgumentError, "inferSType", entry.infer_storage, entry, texts, types, outputs)
+
+    def _infer(
+        self,
+        kind: type[MXNetError],
+        what: str,
+        function: int | None,
+        entry: OperatorEntry,
+        texts: Texts,
+        types: Sequence[int],
+        outputs: int,
+    ) -> tuple[list[int], list[int]]:
+        count = len(types)
+        inputs = (c_int * max(count, 1))(*types)
+        results = (c_int * max(outputs, 1))(*[UNKNOWN_TYPE] * outputs)
+        symbol = "_opCallInferType" if what == "inferType" else "_opCallInferSType"
+        before = self.message_count()
+        if not self.functions[symbol](function, *texts.arguments, inputs, count, results, outputs):
+            raise self.failure(kind, f"{entry.name}: {what} failed on {list(types)} with {_shown(texts)}.", before)
+        return inputs[:count], results[:outputs]
+
+    def mutate_inputs(self, entry: OperatorEntry, texts: Texts) -> list[int]:
+        """Return the positions of the inputs that an operator changes, in ascending order.
+
+        Raises
+        ------
+        ArgumentError
+            If it reports failure.
+        """
+        if entry.mutate_inputs is None:
+            return []
+        indices, count = c_void_p(), c_int()
+        before = self.message_count()
+        status = self.functions["_opCallMutateInputs"](
+            entry.mutate_inputs, *texts.arguments, byref(indices), byref(count)
+        )
+        if not status:
+            raise self.failure(ArgumentError, f"{entry.name}: mutateInputs failed with {_shown(texts)}.", before)
+        found = set((c_int * count.value).from_address(indices.value)) if indices.value and count.value > 0 else set()
+        self.functions["_opCallFree"](indices)
+        return sorted(found)
+
+    def create_state(
+        self, entry: OperatorEntry, texts: Texts, shapes: Sequence[Sequence[int]], types: Sequence[int]
+    ) -> int:
+        """Return the address of a new state of a stateful operator, for the CPU and for inputs of these kinds.
+
+        Raises
+        ------
+        OperatorError
+            If it reports failure, or makes none.
+        """
+        state = c_void_p()
+        arguments: tuple[Any, ...] = ()
+        if self.version >= 10:
+            given, lengths = shape_arrays(shapes)
+            arguments = CPU, 0, given, lengths, len(shapes), (c_int * max(len(types), 1))(*types)
+        before = self.message_count()
+        status = self.functions["_opCallCreateOpState"](
+            entry.create_state["cpu"], *texts.arguments, *arguments, byref(state)
+        )
+        if not status or state.value is None:
+            what = "createOpState failed" if not status else "createOpState made no state"
+            raise self.failure(
+                OperatorError, f"{entry.name}: {what} for {_listed(shapes)} with {_shown(texts)}.", before
+            )
+        return state.value
+
+    def failure(self, kind: type[MXNetError], line: str, before: int) -> MXNetError:
+        """Return an error of a kind with the messages that the library has given since there were so many."""
+        return kind(self.explained(line, before))
+
+
+def shape_arrays(shapes: Sequence[Sequence[int]]) -> tuple[Any, Any]:
+    """Return shapes as C arrays of 32-bit numbers, and the lengths of these."""
+    count = max(len(shapes), 1)
+    rows = [(c_uint * max(len(shape), 1))(*shape) for shape in shapes]
+    pointers = (ctypes.POINTER(c_uint) * count)(*rows)  # it keeps the rows
+    return pointers, (c_int * count)(*map(len, shapes))
+
+
+def _by_context(contexts: c_void_p, functions: c_void_p, count: c_int) -> dict[str, int]:
+    """Return functions by context. A library that is loaded again lists them again."""
+    if not contexts.value or not functions.value or count.value < 1:
+        return {}
+    names = (c_char_p * count.value).from_address(contexts.value)
+    pointers = (c_void_p * count.value).from_address(functions.value)
+    return {
+        (name or b"").decode(): pointer
+        for name, pointer in zip(names, pointers, strict=True)
+        if pointer is not None
+    }
+
+
+def _text(text: c_char_p) -> str:
+    return (text.value or b"").decode(errors="replace")
+
+
+def _listed(shapes: Sequence[Sequence[int]]) -> str:
+    return f"inputs of shapes {', '.join(map(show_shape, shapes))}" if shapes else "no inputs"
+
+
+def _shown(texts: Texts) -> str:
+    keys, values, count = texts.arguments
+    pairs = [f"{keys[index].decode()}={values[index].decode()!r}" for index in range(count.value)]
+    return ", ".join(pairs) or "no attributes"

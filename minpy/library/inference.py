@@ -1,0 +1,169 @@
+"""Shapes, dtypes and storage types as a library's functions infer them, merged with what is known.
+
+A library sees an unknown shape as one without axes, and an unknown length as 4294967295. What it leaves so stays
+unknown: an answer without axes is a scalar's only where everything that it follows from is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.base import DTypes, PartialShape, Shapes
+from minpy.core.errors import ArgumentError, DTypeError, LibraryError, ShapeError
+from minpy.library.abi import DTYPE_NUMBERS, DTYPES, UNKNOWN_DIMENSION, UNKNOWN_TYPE
+from minpy.library.binary import Binary, OperatorEntry, Texts
+from minpy.ops.inference.partial_shapes import UNKNOWN, complete, is_known, merge_shapes, show_shape
+
+__all__ = ["Inference"]
+
+
+class Inference:
+    """The inference functions of an operator with its attributes.
+
+    Parameters
+    ----------
+    binary : Binary
+    entry : OperatorEntry
+    texts : Texts
+    names, outputs : sequence of str
+        What messages call the inputs that are part of inference, and the outputs.
+    """
+
+    def __init__(
+        self, binary: Binary, entry: OperatorEntry, texts: Texts, names: Sequence[str], outputs: Sequence[str]
+    ) -> None:
+        self._binary = binary
+        self._entry = entry
+        self._texts = texts
+        self._names = tuple(names)
+        self._outputs = tuple(outputs)
+
+    def shapes(self, inputs: Shapes) -> tuple[list[PartialShape], list[PartialShape]]:
+        """Return what is known of the shapes of inputs and outputs.
+
+        A library that refuses while not everything is known is asked again when it is.
+
+        Raises
+        ------
+        ShapeError
+            If it reports failure, contradicts what is given, or leaves the shape of an output open though all inputs
+            are known.
+        """
+        known = complete(inputs)
+        unknown: list[PartialShape] = [None] * len(self._outputs)
+        if inputs and all(shape is None for shape in inputs):
+            return list(inputs), unknown
+        for shape, name in zip(inputs, self._names, strict=True):
+            if shape is not None and max(shape, default=0) >= UNKNOWN_DIMENSION:
+                raise ShapeError(f"{self._entry.name}: {name} has shape {shape}; lengths are 32-bit numbers here.")
+        try:
+            answers, results = self._binary.infer_shape(
+                self._entry, self._texts, [shape or () for shape in inputs], len(self._outputs)
+            )
+        except ShapeError:
+            if known:
+                raise
+            return list(inputs), unknown
+        merged = [
+            self._merged(name, shape, _read(answer, shape is not None))
+            for name, shape, answer in zip(self._names, inputs, answers, strict=True)
+        ]
+        found = [_read(result, known) for result in results]
+        for name, shape in zip(self._outputs, found, strict=True):
+            if known and not is_known(shape):
+                raise ShapeError(
+                    f"{self._entry.name}: inferShape leaves the shape of {name} at {show_shape(shape)}, for "
+                    f"{self._listed(inputs)}. It has to set every length of every output."
+                )
+        return merged, found
+
+    def _merged(self, name: str, given: PartialShape, answer: PartialShape) -> PartialShape:
+        try:
+            return merge_shapes(given, answer)
+        except ShapeError:
+            raise ShapeError(
+                f"{self._entry.name}: inferShape says that {name} has shape {show_shape(answer)}; the one given has "
+                f"{show_shape(given)}."
+            ) from None
+
+    def _listed(self, shapes: Shapes) -> str:
+        pairs = zip(self._names, shapes, strict=True)
+        return ", ".join(f"{name} {show_shape(shape)}" for name, shape in pairs) or "no inputs"
+
+    def dtypes(self, inputs: DTypes) -> tuple[list[numpy.dtype | None], list[numpy.dtype | None]]:
+        """Return what is known of the dtypes of inputs and outputs, which libraries know as numbers.
+
+        Raises
+        ------
+        DTypeError
+            If the library reports failure, contradicts what is given, or leaves the dtype of an output open though all
+            inputs are known, or gives one that it cannot compute with.
+        """
+        known = all(dtype is not None for dtype in inputs)
+        numbers = [UNKNOWN_TYPE if dtype is None else DTYPE_NUMBERS[dtype] for dtype in inputs]
+        try:
+            answers, results = self._binary.infer_type(self._entry, self._texts, numbers, len(self._outputs))
+        except DTypeError:
+            if known:
+                raise
+            return list(inputs), [None] * len(self._outputs)
+        merged = []
+        for name, given, number in zip(self._names, inputs, answers, strict=True):
+            answer = self._dtype(name, number)
+            if given is not None and answer is not None and given != answer:
+                raise DTypeError(
+                    f"{self._entry.name}: inferType says that {name} is {answer.name}; the one given is {given.name}. "
+                    f"Cast it first, with astype({answer.name!r})."
+                )
+            merged.append(answer if given is None else given)
+        found = [self._dtype(name, number) for name, number in zip(self._outputs, results, strict=True)]
+        for name, dtype in zip(self._outputs, found, strict=True):
+            if known and dtype is None:
+                shown = ", ".join(f"{name} {one.name}" for name, one in zip(self._names, merged, strict=True) if one)
+                raise DTypeError(
+                    f"{self._entry.name}: inferType leaves the dtype of {name} open, for {shown or 'no inputs'}. It "
+                    "has to set every output's."
+                )
+        return merged, found
+
+    def _dtype(self, name: str, number: int) -> numpy.dtype | None:
+        if number == UNKNOWN_TYPE:
+            return None
+        if not 0 <= number < len(DTYPES):
+            raise DTypeError(
+                f"{self._entry.name}: inferType gives {name} the dtype number {number}; those of the interface are 0 "
+                f"to {len(DTYPES) - 1}: {', '.join(dtype.name for dtype in DTYPES)}."
+            )
+        return DTYPES[number]
+
+    def require_dense(self) -> None:
+        """Raise `ArgumentError` if the operator wants inputs or gives outputs that are sparse."""
+        if self._entry.infer_storage is None:
+            return
+        inputs, outputs = self._binary.infer_storage(
+            self._entry, self._texts, [0] * len(self._names), len(self._outputs)
+        )
+        for names, types in ((self._names, inputs), (self._outputs, outputs)):
+            for name, number in zip(names, types, strict=True):
+                if number == UNKNOWN_TYPE:
+                    raise LibraryError(f"{self._entry.name}: inferSType leaves the storage type of {name} open.")
+                if number != 0:
+                    what = {1: "row_sparse", 2: "csr"}.get(number, f"of storage type {number}")
+                    raise ArgumentError(
+                        f"{self._entry.name}: inferSType says that {name} is {what}; minpy's arrays are dense, and so "
+                        "are the inputs and outputs of native operators."
+                    )
+
+
+def _read(lengths: Sequence[int], was_known: bool) -> PartialShape:
+    if not lengths and not was_known:
+        return None
+    return tuple([UNKNOWN if length == UNKNOWN_DIMENSION else length for length in lengths])
+
+
+def plain(dtype: Any) -> numpy.dtype:
+    """Return a dtype in the byte order of the machine."""
+    return numpy.dtype(dtype).newbyteorder("=")

@@ -1,0 +1,485 @@
+"""`NativeOperator`: an operator of a library, with its attributes; and `NativeFamily`, which `nd.<name>` is.
+
+What a library says of attributes, shapes and dtypes is remembered, so its functions that parse and infer have to be
+pure. It computes into fresh memory, and writes through to the inputs that it declares as mutated; what it is given
+besides, it must not write to: nothing protects the memory of inputs from C. With `MINPY_CHECK_NATIVE=1` in the
+environment every call is checked for that.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from ctypes import c_int, c_void_p
+from typing import Any
+
+import numpy
+
+from minpy.core import dispatch
+from minpy.core.array import Array, as_raw, new_array, note_write, now
+from minpy.core.base import DTypes, Shapes
+from minpy.core.configured import ConfiguredOperator, OperatorFamily
+from minpy.core.errors import (
+    ArgumentError,
+    ContextError,
+    LibraryError,
+    MutationError,
+    NoGradientError,
+    OperatorError,
+    describe,
+    describe_arguments,
+)
+from minpy.core.rules import Plan
+from minpy.core.state import state
+from minpy.custom.first_order import first_order
+from minpy.library.binary import Binary, OperatorEntry, Texts
+from minpy.library.inference import Inference, plain
+from minpy.library.resources import GENERATORS
+from minpy.library.states import KeptState, State
+from minpy.library.tensors import Call, Kind, Layout, address_of, as_array, readable, require_dtype
+from minpy.ndarray.ndarray import NDArray
+
+__all__ = ["EXTRA_INPUTS", "NativeFamily", "NativeOperator"]
+
+EXTRA_INPUTS = "__ext_extra_inputs__"
+
+_MOST_PLANS = 64
+_IS_CHECKED = os.environ.get("MINPY_CHECK_NATIVE", "0") not in ("", "0")
+
+numpy_array, empty = numpy.ndarray, numpy.empty
+
+
+class _Calls:
+    """Calls of one function on arrays of given kinds, prepared: each serves one call at a time."""
+
+    __slots__ = ("_operator", "function", "idle", "inputs", "is_forward", "outputs")
+
+    def __init__(self, operator: NativeOperator, is_forward: bool, inputs: Layout, outputs: Layout) -> None:
+        self._operator = operator
+        self.is_forward = is_forward
+        self.inputs = inputs
+        self.outputs = outputs
+        self.idle: list[Call] = []
+        family = operator.family
+        self.function = family.stateful_compute if operator.is_stateful else family.compute
+
+    def make(self) -> Call:
+        operator = self._operator
+        if operator.is_stateful:
+            call = Call((c_int(self.is_forward), c_void_p()), self.inputs, self.outputs)
+        else:
+            functions = operator.family.entry.forward if self.is_forward else operator.family.entry.backward
+            first = (c_void_p(functions["cpu"]), *operator.texts.arguments)
+            call = Call(first, self.inputs, self.outputs)
+        return call
+
+
+class _Kinds:
+    """What calls on inputs of the same shapes and dtypes have in common."""
+
+    __slots__ = ("_backward", "forward", "inputs", "outputs")
+
+    def __init__(self, operator: NativeOperator, inputs: Sequence[Kind], outputs: Sequence[Kind]) -> None:
+        self.inputs, self.outputs = Layout(inputs), Layout(outputs)
+        self.forward = _Calls(operator, True, self.inputs, self.outputs)
+        self._backward: _Calls | None = None
+
+    def backward(self, operator: NativeOperator) -> _Calls:
+        """Return the calls of the gradient: of the outputs' gradients, the inputs, and the outputs."""
+        if self._backward is None:
+            outputs = self.outputs.kinds
+            self._backward = _Calls(operator, False, Layout([*outputs, *self.inputs.kinds, *outputs]), self.inputs)
+        return self._backward
+
+
+class NativeOperator(ConfiguredOperator):
+    """An operator of a library with its attributes.
+
+    Parameters
+    ----------
+    family : NativeFamily
+    parameters, noted, graphs
+        As for `ConfiguredOperator`.
+    names, outputs : sequence of str
+        What its inputs and outputs are called.
+    mutated : sequence of int
+        The positions of the inputs that it changes.
+    extra : int
+        How many of the inputs are no part of inference: the last ones, which a graph pass has added.
+    """
+
+    random = True
+    gradient_source = "the function that its library registers with setBackward"
+
+    family: NativeFamily
+    # The state of the latest call; and where it is kept over calls, if it is.
+    _state: State | None = None
+    _kept: KeptState | None = None
+    # The inputs of the latest call that it changes, which have no place on the tape.
+    _changed: Sequence[numpy.ndarray] = ()
+
+    def __init__(
+        self,
+        family: NativeFamily,
+        parameters: Mapping[str, str],
+        noted: Mapping[str, str],
+        graphs: Sequence[Any],
+        names: Sequence[str],
+        outputs: Sequence[str],
+        mutated: Sequence[int] = (),
+        extra: int = 0,
+    ) -> None:
+        super().__init__(family, parameters, noted, graphs, names, outputs, [names[index] for index in mutated])
+        self.mutated = tuple(mutated)
+        self.extra = extra
+        self.is_stateful = bool(family.entry.create_state)
+        self.texts = Texts(self.given, f"{self.__name__}: ")
+        self._inference = Inference(
+            family.binary, family.entry, self.texts, self.names[: len(self.names) - extra], self.outputs
+        )
+        self._kinds: dict[tuple[Kind, ...], _Kinds] = {}
+        self._read = frozenset(range(self.arity)).difference(mutated) if mutated else None
+        self._plan = Plan(self._read, True)
+        # Whether each series of calls has an operator of its own.
+        self._is_apart = self.is_stateful or bool(mutated)
+
+    # -- calling -------------------------------------------------------------------------------------------------------
+
+    def __call__(self, *arguments: Any, **attributes: Any) -> Any:
+        """Call it on any mix of values: see `minpy.core.dispatch`."""
+        return dispatch.call(self.fresh() if self._is_apart else self, *arguments, **attributes)
+
+    def fresh(self) -> NativeOperator:
+        """Return the same operator for another series of calls, with a state of its own unless that is kept."""
+        if not self._is_apart:
+            return self
+        made: NativeOperator = object.__new__(type(self))
+        vars(made).update(vars(self), _state=None, _changed=())
+        return made
+
+    def keeping(self) -> NativeOperator:
+        """Return the same operator for an executor: its state lives as long, whatever is called in between."""
+        made = self.fresh()
+        if self.is_stateful:
+            made._kept = KeptState()
+        return made
+
+    def release(self) -> None:
+        """Forget the state of the latest call, whose gradient nobody will ask for."""
+        self._state = None
+        self._changed = ()
+
+    def forward(self, *raws: Any) -> Any:  # type: ignore[override]
+        """Compute the outputs from raw arrays."""
+        for raw in raws:
+            if type(raw) is not numpy_array:
+                raws = self._as_arrays(raws)
+                break
+        key = tuple([(raw.shape, raw.dtype) for raw in raws])
+        kinds = self._kinds.get(key)
+        if kinds is None:
+            for dtype in [raw.dtype for raw in raws]:
+                if not dtype.isnative:
+                    return self._in_byte_order(raws)
+            kinds = self._made_for(raws, key)
+        outputs = [empty(shape, dtype) for shape, dtype in kinds.outputs.kinds]
+        if self._is_apart:
+            self._run_apart(kinds, key, raws, outputs)
+        else:
+            self._run(kinds.forward, raws, outputs)
+        return outputs[0] if len(outputs) == 1 else tuple(outputs)
+
+    def _as_arrays(self, raws: Sequence[Any]) -> tuple[numpy.ndarray, ...]:
+        for index in self.mutated:
+            if not isinstance(raws[index], numpy_array):
+                raise ArgumentError(
+                    f"{self.__name__}: {self.names[index]} is {describe(raws[index])}; it is changed by the call, and "
+                    "has to be an array."
+                )
+        return tuple(map(as_array, raws))
+
+    def _in_byte_order(self, raws: Sequence[numpy.ndarray]) -> Any:
+        """Compute on copies, of arrays whose bytes are in the other order."""
+        given = [raw if raw.dtype.isnative else readable(raw) for raw in raws]
+        answer = self.forward(*given)
+        for index in self.mutated:
+            if given[index] is not raws[index]:
+                numpy.copyto(raws[index], given[index])
+                note_write(raws[index])
+        return answer
+
+    def _made_for(self, raws: Sequence[numpy.ndarray], key: tuple[Kind, ...]) -> _Kinds:
+        """Return what there is to know for inputs of such kinds, which the library is asked."""
+        self.require_inputs(len(raws))
+        self._require_cpu()
+        for name, raw in zip(self.names, raws, strict=True):
+            require_dtype(raw.dtype, self.__name__, name, raw)
+        made = _Kinds(self, key, self.output_kinds(key))
+        while len(self._kinds) >= _MOST_PLANS:
+            self._kinds.pop(next(iter(self._kinds)), None)
+        self._kinds[key] = made
+        return made
+
+    def output_kinds(self, kinds: Sequence[Kind]) -> list[Kind]:
+        """Return the shapes and dtypes of the outputs for those of all inputs."""
+        seen = kinds[: len(kinds) - self.extra]
+        self._inference.require_dense()
+        _, dtypes = self._inference.dtypes([dtype for _, dtype in seen])
+        _, shapes = self._inference.shapes([shape for shape, _ in seen])
+        return [(shape, dtype) for shape, dtype in zip(shapes, dtypes, strict=True) if shape is not None and dtype]
+
+    def _require_cpu(self) -> None:
+        entry = self.family.entry
+        found = entry.create_state or entry.forward
+        if "cpu" not in found:
+            raise ContextError(
+                f"{self.__name__} is implemented for {', '.join(found)} only; minpy computes on the CPU. Register it "
+                'with setForward(..., "cpu") or setCreateOpState(..., "cpu") as well.'
+            )
+
+    def _run_apart(
+        self, kinds: _Kinds, key: tuple[Kind, ...], raws: Sequence[numpy.ndarray], outputs: Sequence[numpy.ndarray]
+    ) -> None:
+        """Run forward with a state, or on inputs that it changes."""
+        given: Sequence[numpy.ndarray] = raws
+        for index in self.mutated:
+            raw = raws[index]
+            if not raw.flags.writeable:
+                raise MutationError(
+                    f"{self.__name__}: {self.names[index]} ({describe(raw)}) is changed by the call, and its memory is "
+                    "read-only. Give it a copy."
+                )
+            if not raw.flags.carray:
+                given = list(given)
+                given[index] = readable(raw)
+        if self.is_stateful:
+            if self._kept is None:
+                self._state = None  # destroyed before there is another
+                self._state = self._new_state(key)
+            else:
+                self._state = self._kept.get(key, self._new_state)
+        if self.mutated:
+            self._changed = [raws[index] for index in self.mutated]
+        try:
+            self._run(kinds.forward, given, outputs)
+        finally:
+            for index in self.mutated:
+                if given[index] is not raws[index]:
+                    numpy.copyto(raws[index], given[index])
+                note_write(raws[index])
+
+    def _new_state(self, key: Sequence[Kind]) -> State:
+        """Return a new state for inputs of such kinds."""
+        binary = self.family.binary
+        numbers = [require_dtype(dtype, self.__name__, "an input", None) for _, dtype in key]
+        pointer = binary.create_state(self.family.entry, self.state_texts(), [shape for shape, _ in key], numbers)
+        return State(binary, pointer, self.__name__)
+
+    def state_texts(self) -> Texts:
+        """Return the attributes that a state is made from."""
+        return self.texts
+
+    def _run(self, calls: _Calls, inputs: Sequence[numpy.ndarray], outputs: Sequence[numpy.ndarray]) -> None:
+        """Call the library once."""
+        try:
+            call = calls.idle.pop()
+        except IndexError:
+            call = calls.make()
+        data, versions, version = call.inputs, call.versions, now()
+        copies = []  # which live until the call is done
+        for index in calls.inputs.filled:
+            array = inputs[index]
+            if not array.flags.carray:
+                array = readable(array)
+                copies.append(array)
+            data[index] = address_of(array)
+            versions[index] = version
+        data = call.outputs
+        for index in calls.outputs.filled:
+            data[index] = address_of(outputs[index])
+        if _IS_CHECKED:
+            before = [array.copy() for array in inputs]
+        generators = GENERATORS.take()
+        call.generators.value = generators.address
+        binary = self.family.binary
+        messages = binary.message_count()
+        if self.is_stateful:
+            held = self._state
+            assert held is not None
+            call.arguments[1].value = held.pointer
+            with held.lock:
+                status = calls.function(*call.arguments)
+        else:
+            status = calls.function(*call.arguments)
+        GENERATORS.give_back(generators)
+        if not status or call.workspace:
+            self._settle(call, calls, inputs, status, messages)
+        if _IS_CHECKED:
+            self._require_unchanged(calls, inputs, before)
+        calls.idle.append(call)
+
+    def _settle(
+        self, call: Call, calls: _Calls, inputs: Sequence[numpy.ndarray], status: int, messages: int
+    ) -> None:
+        """Free what a call has asked for, and raise the error for one that failed."""
+        problems = list(call.workspace.problems)
+        call.workspace.clear()
+        if status:
+            return
+        is_forward = calls.is_forward
+        names = self.argument_names(len(inputs)) if is_forward else self._backward_names()
+        line = (
+            f"{self.__name__}: {'forward' if is_forward else 'backward'} failed on "
+            f"{describe_arguments(names, inputs) or 'no inputs'}{self._with_attributes()}."
+        )
+        text = self.family.binary.explained(line, messages)
+        raise OperatorError("\n  ".join([text, *problems]))
+
+    def _with_attributes(self) -> str:
+        shown = ", ".join(f"{key}={value!r}" for key, value in self.parameters.items())
+        return f" with {shown}" if shown else ""
+
+    def _backward_names(self) -> list[str]:
+        return [*(f"the gradient of {name}" for name in self.outputs), *self.names, *self.outputs]
+
+    def _require_unchanged(
+        self, calls: _Calls, inputs: Sequence[numpy.ndarray], before: Sequence[numpy.ndarray]
+    ) -> None:
+        """Raise if the library has written to an input that it does not declare as mutated."""
+        is_forward = calls.is_forward
+        names = self.names if is_forward else self._backward_names()
+        first = 0 if is_forward else len(self.outputs)
+        for index, (name, array, old) in enumerate(zip(names, inputs, before, strict=True)):
+            if index - first not in self.mutated and array.tobytes() != old.tobytes():
+                raise MutationError(
+                    f"{self.__name__}: {'forward' if is_forward else 'backward'} has written to {name} "
+                    f"({describe(array)}), which it does not declare as mutated (setMutateInputs)."
+                )
+
+    # -- gradients -----------------------------------------------------------------------------------------------------
+
+    def has_rule(self, index: int) -> bool:
+        """Tell whether there is a gradient: of a stateful operator, its state tells when it is asked."""
+        return self.is_stateful or "cpu" in self.family.entry.backward
+
+    def missing_rule(self, index: int) -> NoGradientError:
+        """Return the error for an operator without a gradient."""
+        return NoGradientError(
+            f"{self.__name__} has no gradient: its library {os.path.basename(self.family.binary.path)} registers no "
+            'backward for it. Add .setBackward(..., "cpu") to its registration, or keep it out of what is '
+            "differentiated (nd.BlockGrad, or pause())."
+        )
+
+    def plan(self) -> Plan:
+        """Return what recording keeps: everything, but for inputs that are changed, which are taken as they are."""
+        return self._plan
+
+    def values_read(self, indices: Sequence[int]) -> tuple[frozenset[int] | None, bool]:
+        """Return what backward reads: all inputs but those that are changed, and the outputs."""
+        return self._read, True
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients of the inputs at the positions `needed`, from one run of the library's backward."""
+        if not self.has_rule(0):
+            raise self.missing_rule(needed[0])
+        upstream = gradient if type(gradient) is tuple else (gradient,)
+        outputs = answer if type(answer) is tuple else (answer,)
+        given = list(arguments[: self.arity])
+        for index, raw in zip(self.mutated, self._changed, strict=False):
+            given[index] = raw
+        inputs = [as_array(as_raw(value) if isinstance(value, Array) else value) for value in given]
+        inputs = [value if value.dtype.isnative else readable(value) for value in inputs]
+        key = tuple([(value.shape, value.dtype) for value in inputs])
+        kinds = self._kinds.get(key)
+        if kinds is None:
+            kinds = self._made_for(inputs, key)
+        results = [empty(shape, dtype) for shape, dtype in key]
+        upstream_raws, output_raws = map(as_raw, upstream), map(as_raw, outputs)
+        self._run(kinds.backward(self), [*upstream_raws, *inputs, *output_raws], results)
+        parts = [results[index] for index in needed]
+        if not state.recording:
+            return parts
+        traced = [value for value in (*upstream, *outputs, *arguments) if isinstance(value, Array)]
+        return [first_order(f"The native operator {self.__name__!r}", part, traced) for part in parts]
+
+    # -- graphs --------------------------------------------------------------------------------------------------------
+
+    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:  # type: ignore[override]
+        """Ask the library's inferShape; inputs that a pass has added are not shown to it."""
+        count = len(inputs) - self.extra
+        found, results = self._inference.shapes(inputs[:count])
+        return [*found, *inputs[count:]], results
+
+    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:  # type: ignore[override]
+        """Ask the library's inferType; inputs that a pass has added are not shown to it."""
+        count = len(inputs) - self.extra
+        for name, dtype in zip(self.names, inputs, strict=True):
+            if dtype is not None:
+                require_dtype(dtype, self.__name__, name, numpy.dtype(dtype))
+        known = [None if dtype is None else plain(dtype) for dtype in inputs[:count]]
+        found, results = self._inference.dtypes(known)
+        return [*found, *inputs[count:]], results
+
+
+class NativeFamily(OperatorFamily):
+    """An operator of a library, before it is given attributes: what `nd.<name>` is.
+
+    Parameters
+    ----------
+    binary : Binary
+    entry : OperatorEntry
+    """
+
+    def __init__(self, binary: Binary, entry: OperatorEntry) -> None:
+        super().__init__(
+            entry.name,
+            f"The operator {entry.name!r} of the native library {os.path.basename(binary.path)}: arrays by position, "
+            "attributes by name.",
+        )
+        self.binary = binary
+        self.entry = entry
+        self.compute = binary.function("_opCallFCompute")
+        self.stateful_compute = binary.function("_opCallFStatefulCompute")
+
+    def configure(
+        self, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Sequence[Any]
+    ) -> NativeOperator:
+        """Make the operator for some attributes, which the library is asked about."""
+        texts = Texts({**noted, **parameters}, f"{self.__name__}: ")
+        extra = self.extra_inputs({**noted, **parameters})
+        inputs, outputs = self.binary.parse_attributes(self.entry, texts)
+        inputs += extra
+        mutated = self.binary.mutate_inputs(self.entry, texts)
+        if mutated and not (0 <= mutated[0] and mutated[-1] < inputs):
+            raise LibraryError(
+                f"{self.__name__}: mutateInputs gives the positions {', '.join(map(str, mutated))}; with these "
+                f"attributes the operator has {inputs} input(s)."
+            )
+        return NativeOperator(
+            self, parameters, noted, graphs, input_names(inputs), output_names(outputs), mutated, extra
+        )
+
+    def extra_inputs(self, given: Mapping[str, str]) -> int:
+        """Return how many inputs graph passes have added to a node."""
+        text = given.get(EXTRA_INPUTS, "0")
+        if not (text.isascii() and text.isdigit()):
+            raise ArgumentError(f"{self.__name__}: {EXTRA_INPUTS} is {text!r}; expected a number, as in '1'.")
+        return int(text)
+
+    def _without_inputs(self, operator: ConfiguredOperator) -> Any:
+        answer = dispatch.run(operator.fresh(), (), {})  # type: ignore[attr-defined]
+        if type(answer) is tuple:
+            return tuple(new_array(NDArray, one) for one in answer)
+        return new_array(NDArray, answer)
+
+
+def input_names(count: int) -> list[str]:
+    """Return what the inputs of an operator are called."""
+    return [f"data{index}" for index in range(count)]
+
+
+def output_names(count: int) -> list[str]:
+    """Return what the outputs of an operator are called, as in MXNet."""
+    return ["output"] if count == 1 else [f"output{index}" for index in range(count)]

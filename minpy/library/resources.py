@@ -1,0 +1,189 @@
+"""What a call of a library may ask for: working memory, and generators of random numbers.
+
+Working memory is asked for through a callback; each request is a block of its own, aligned for vector loads, which
+lives until the call returns. Generators are 1024 states of the Mersenne Twister, as `std::mt19937` of the GNU C++
+library lays them out on 64-bit machines. They follow from the number given to `mx.random.seed`, as in MXNet: state k
+is seeded with `127 * seed + k`. They live on between calls. Calls that go on at the same time have sets of generators
+of their own, so that no two draw from one.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from ctypes import c_void_p, cast
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy
+
+from minpy.library.abi import RANDOM_STATES, SPARSE_ALLOCATION, WORKSPACE_ALLOCATION
+from minpy.ops.random.generator import seed_sequence
+
+__all__ = ["GENERATORS", "RESOURCES", "Generators", "Workspace"]
+
+_ALIGNMENT = 64
+_WORDS = 624  # of a Mersenne Twister
+_number = itertools.count(1).__next__
+
+
+class Workspace:
+    """The blocks that one call has asked for. `handle` is what the library's callback is given to find it.
+
+    Attributes
+    ----------
+    handle : int
+    problems : list of str
+        Why requests were refused.
+    """
+
+    __slots__ = ("__weakref__", "_blocks", "handle", "interrupt", "problems")
+
+    def __init__(self) -> None:
+        self.handle = _number()
+        self._blocks: list[numpy.ndarray] = []
+        self.problems: list[str] = []
+        self.interrupt: BaseException | None = None
+        _WORKSPACES[self.handle] = self
+
+    def __bool__(self) -> bool:
+        """Whether anything was asked for."""
+        return bool(self._blocks or self.problems or self.interrupt)
+
+    def allocate(self, size: int) -> int | None:
+        """Return the address of a new block of so many bytes, or None where there can be none."""
+        if size < 0:
+            self.problems.append(
+                f"a workspace of {size} bytes was asked for; sizes are 32-bit numbers, of at most 2147483647 bytes"
+            )
+            return None
+        try:
+            block = numpy.empty(size + _ALIGNMENT, numpy.uint8)
+        except MemoryError:
+            self.problems.append(f"a workspace of {size} bytes was asked for, and there is not so much memory")
+            return None
+        self._blocks.append(block)
+        address: int = block.ctypes.data
+        return address + -address % _ALIGNMENT
+
+    def clear(self) -> None:
+        """Free all blocks, and raise an interrupt that came while the library waited for one."""
+        interrupt, self.interrupt = self.interrupt, None
+        self._blocks.clear()
+        self.problems.clear()
+        if interrupt is not None:
+            raise interrupt
+
+
+_WORKSPACES: WeakValueDictionary[int, Workspace] = WeakValueDictionary()
+
+
+def _allocate(handle: int | None, size: int) -> int | None:
+    workspace = None
+    while True:  # an exception here would be lost, and the library would go on with no memory
+        try:
+            workspace = workspace or _WORKSPACES.get(handle or 0)
+            return None if workspace is None else workspace.allocate(size)
+        except BaseException as error:
+            if workspace is not None:
+                workspace.interrupt = error
+
+
+def _allocate_on_gpu(handle: int | None, size: int) -> None:
+    workspace = _WORKSPACES.get(handle or 0)
+    if workspace is not None:
+        workspace.problems.append(f"{size} bytes of GPU memory were asked for, and there is no GPU: ask alloc_cpu")
+
+
+def _allocate_sparse(handle: int | None, output: int, *_: Any) -> None:
+    workspace = _WORKSPACES.get(handle or 0)
+    if workspace is not None:
+        workspace.problems.append(
+            f"sparse memory was asked for output {output} (alloc_sparse), which is dense: minpy's arrays all are"
+        )
+
+
+# Kept for good: libraries may be given them at any time.
+_CALLBACKS = (
+    WORKSPACE_ALLOCATION(_allocate),
+    WORKSPACE_ALLOCATION(_allocate_on_gpu),
+    SPARSE_ALLOCATION(_allocate_sparse),
+)
+# The addresses of the three callbacks: of memory, of GPU memory, and of sparse outputs.
+RESOURCES = tuple(cast(callback, c_void_p) for callback in _CALLBACKS)
+
+
+class Generators:
+    """One set of random generators, in memory that libraries draw from."""
+
+    __slots__ = ("_states", "address", "number", "sequence")
+
+    def __init__(self, sequence: Any, number: int) -> None:
+        self.sequence = sequence
+        self.number = number
+        self._states = _seeded(_seed_of(sequence), number)
+        self.address: int = self._states.ctypes.data
+
+
+class _Pool:
+    """Sets of generators that no call uses at the moment, of the latest seed."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._idle: list[Generators] = []
+        self._sequence: Any = None
+        self._made = 0
+
+    def take(self) -> Generators:
+        """Return a set that no other call uses: the first one, whenever that is free."""
+        sequence = seed_sequence()
+        if sequence is self._sequence:
+            try:
+                return self._idle.pop()
+            except IndexError:
+                return self._more(sequence)
+        return self._more(sequence)
+
+    def _more(self, sequence: Any) -> Generators:
+        with self._lock:
+            if sequence is not self._sequence:
+                self._idle, self._made, self._sequence = [], 0, sequence
+            number, self._made = self._made, self._made + 1
+        return Generators(sequence, number)
+
+    def give_back(self, generators: Generators) -> None:
+        """Take a set back after a call; sets of an earlier seed are forgotten."""
+        if generators.sequence is self._sequence:
+            if generators.number:
+                self._idle.insert(0, generators)
+            else:
+                self._idle.append(generators)
+
+
+def _seed_of(sequence: Any) -> int:
+    """Return the number that was given to `mx.random.seed`, or one in its place: in forks, and without a seed."""
+    if sequence.spawn_key or sequence.entropy > 0xFFFFFFFFFFFFFFFF:
+        return int(sequence.generate_state(1)[0])
+    return int(sequence.entropy)
+
+
+def _seeded(seed: int, number: int) -> numpy.ndarray:
+    """Return seeded states: of each 624 words and a position, all of 8 bytes.
+
+    The recurrence is that of `std::mt19937`: Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8(1), 1998, with
+    the initialization of 2002. Beside the first, sets are seeded with other numbers.
+    """
+    seeds = (127 * seed + numpy.arange(RANDOM_STATES, dtype=object)) & 0xFFFFFFFF
+    word = seeds.astype(numpy.uint32) ^ numpy.uint32(number * 0x9E3779B9 & 0xFFFFFFFF)
+    words = numpy.empty((_WORDS, RANDOM_STATES), numpy.uint32)
+    words[0] = word
+    for index in range(1, _WORDS):
+        word = numpy.uint32(1812433253) * (word ^ (word >> numpy.uint32(30))) + numpy.uint32(index)
+        words[index] = word
+    states = numpy.empty((RANDOM_STATES, _WORDS + 1), numpy.uint64)
+    states[:, :_WORDS] = words.T
+    states[:, _WORDS] = _WORDS
+    return states
+
+
+GENERATORS = _Pool()
