@@ -73,6 +73,7 @@ LATE = (
     "kv",
     "kvstore",
     "libinfo",
+    "library",
     "log",
     "lr_scheduler",
     "metric",

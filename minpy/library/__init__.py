@@ -1,1 +1,10 @@
-"""Operators of native libraries: compiled ones are loaded, and sources are compiled."""
+"""`mx.library`: operators, partitioners and graph passes of native libraries, loaded or compiled at run time."""
+
+from __future__ import annotations
+
+from minpy.library.loading import Library, load, loaded
+from minpy.namespaces import listing, missing
+
+__all__ = ["Library", "load", "loaded"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.library", "name", __all__)

@@ -1,0 +1,176 @@
+/// What every entry point does: C arrays become objects on the way in, exceptions become messages.
+#ifndef MINPY_BOUNDARY_H_
+#define MINPY_BOUNDARY_H_
+
+#include <exception>
+#include <new>
+#if defined(__GLIBCXX__)
+#include <cxxabi.h>
+#endif
+
+#include "messages.h"
+#include "platform.h"
+#include "tensor.h"
+
+namespace minpy {
+inline namespace abi11 {
+
+/// Calls `body`. Whether it returned; a C++ exception, which the host could not take, becomes a message.
+template <class Body>
+inline bool completes(const char* what, Body body) {
+  try {
+    body();
+    return true;
+  }
+#if defined(__GLIBCXX__)
+  catch (abi::__forced_unwind&) {
+    throw;  // the thread is being ended: that must not be stopped
+  }
+#endif
+  catch (const std::exception& error) {
+    mxnet::ext::MXerrorMsgs::get()->add(what, 0) << "C++ exception: " << error.what();
+  } catch (...) {
+    mxnet::ext::MXerrorMsgs::get()->add(what, 0) << "C++ exception of a type that is no std::exception";
+  }
+  return false;
+}
+
+/// Calls `body`, which returns an MXReturnValue or throws. 1 for success, 0 for failure.
+template <class Body>
+inline int status(const char* what, Body body) {
+  mxnet::ext::MXReturnValue result = mxnet::ext::MX_FAIL;
+  const bool completed = completes(what, [&] { result = body(); });
+  return completed && result == mxnet::ext::MX_SUCCESS ? 1 : 0;
+}
+
+/// For errors in what a user's function left behind.
+inline void require(bool condition, const std::string& message) {
+  if (!condition) throw std::runtime_error(message);
+}
+
+inline void require_count(const char* things, std::size_t got, int expected) {
+  require(got == static_cast<std::size_t>(expected),
+          "the function left " + std::to_string(got) + " " + things + ", expected " + std::to_string(expected));
+}
+
+inline std::string text(const char* string) { return string != nullptr ? string : ""; }
+
+/// Attributes or options; of equal keys the last counts.
+inline std::unordered_map<std::string, std::string> string_map(const char* const* keys,
+                                                               const char* const* values, int count) {
+  std::unordered_map<std::string, std::string> map;
+  map.reserve(static_cast<std::size_t>(count > 0 ? count : 0));
+  for (int i = 0; i < count; ++i) map[text(keys[i])] = text(values[i]);
+  return map;
+}
+
+/// Shapes of inference; those that are not known are empty.
+inline std::vector<std::vector<unsigned int>> shape_vectors(unsigned int** shapes, const int* dims,
+                                                            int count) {
+  std::vector<std::vector<unsigned int>> vectors(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    if (dims[i] > 0) vectors[static_cast<std::size_t>(i)].assign(shapes[i], shapes[i] + dims[i]);
+  }
+  return vectors;
+}
+
+/// Memory that the host gives back through _opCallFree, unless it never gets it.
+template <class T>
+class HostArray {
+ public:
+  explicit HostArray(std::size_t count) : array_(static_cast<T*>(calloc(count > 0 ? count : 1, sizeof(T)))) {
+    if (array_ == nullptr) throw std::bad_alloc();
+  }
+  ~HostArray() { free(array_); }
+  HostArray(HostArray&& other) noexcept : array_(other.release()) {}
+  HostArray(const HostArray&) = delete;
+  HostArray& operator=(const HostArray&) = delete;
+
+  T& operator[](std::size_t index) { return array_[index]; }
+  T* release() {
+    T* array = array_;
+    array_ = nullptr;
+    return array;
+  }
+
+ private:
+  T* array_;
+};
+
+template <class T>
+inline HostArray<T> host_array(const std::vector<T>& values) {
+  HostArray<T> array(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) array[i] = values[i];
+  return array;
+}
+
+inline HostArray<char> host_string(const std::string& value) {
+  HostArray<char> string(value.size() + 1);
+  memcpy(&string[0], value.data(), value.size());
+  return string;
+}
+
+/// A known number of arrays (shapes, strings) and the array of pointers to them. Nothing fails once it is
+/// filled, so that a host gets all of its arrays or none.
+template <class T>
+class HostArrays {
+ public:
+  explicit HostArrays(std::size_t count) : pointers_(count) { arrays_.reserve(count); }
+
+  void push_back(HostArray<T> array) { arrays_.push_back(std::move(array)); }
+
+  T** release() {
+    for (std::size_t i = 0; i < arrays_.size(); ++i) pointers_[i] = arrays_[i].release();
+    return pointers_.release();
+  }
+
+ private:
+  HostArray<T*> pointers_;
+  std::vector<HostArray<T>> arrays_;
+};
+
+/// Inputs or outputs of a call.
+struct TensorArrays {
+  const int64_t** shapes;
+  const int* dims;
+  void** data;
+  const int* types;
+  const std::size_t* version_ids;
+  const char** dev_types;
+  const int* dev_ids;
+  int count;
+  const int* storage_types;  ///< null: all are dense
+  void** indices;
+  void** indptr;
+  const int64_t* indices_lengths;
+  const int64_t* indptr_lengths;
+};
+
+/// Tensors of those arrays; `sparse` keeps what the `data` of sparse ones points at.
+inline std::vector<mxnet::ext::MXTensor> tensors(const TensorArrays& from,
+                                                 std::vector<mxnet::ext::MXSparse>* sparse) {
+  const std::size_t count = static_cast<std::size_t>(from.count);
+  std::vector<mxnet::ext::MXTensor> made(count);
+  if (from.storage_types != nullptr) sparse->resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const int stype = from.storage_types != nullptr ? from.storage_types[i] : mxnet::ext::kDefaultStorage;
+    void* data = from.data[i];
+    if (stype != mxnet::ext::kDefaultStorage) {
+      require(stype == mxnet::ext::kRowSparseStorage || stype == mxnet::ext::kCSRStorage,
+              "unknown storage type " + std::to_string(stype));
+      const bool csr = stype == mxnet::ext::kCSRStorage;
+      (*sparse)[i].set(data, from.shapes[i], from.dims[i], from.indices[i], from.indices_lengths[i],
+                       csr ? from.indptr[i] : nullptr, csr ? from.indptr_lengths[i] : 0);
+      data = &(*sparse)[i];
+    }
+    made[i].setTensor(data, static_cast<mxnet::ext::MXDType>(from.types[i]), from.shapes[i], from.dims[i],
+                      from.version_ids[i], mxnet::ext::MXContext(text(from.dev_types[i]), from.dev_ids[i]),
+                      static_cast<mxnet::ext::MXStorageType>(stype));
+  }
+  return made;
+}
+
+}  // namespace abi11
+}  // namespace minpy
+
+#endif  // MINPY_BOUNDARY_H_

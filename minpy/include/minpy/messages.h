@@ -1,0 +1,139 @@
+/// The messages of a library: what its host shows when a function reports failure.
+#ifndef MINPY_MESSAGES_H_
+#define MINPY_MESSAGES_H_
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "platform.h"
+
+/// A stream to one new message: `MX_ERROR_MSG << "expected 2 inputs, got " << count;`.
+#define MX_ERROR_MSG ::mxnet::ext::MXerrorMsgs::get()->add(__FILE__, __LINE__)
+
+namespace minpy {
+inline namespace abi11 {
+
+/// Characters under a lock: one thread writes, while any thread may read what is there so far.
+class MessageText : public std::streambuf {
+ public:
+  /// The text so far. The pointer stays good for as long as the message lives, whatever is added.
+  const std::string* snapshot() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (snapshots_.empty() || snapshots_.back() != text_) snapshots_.push_back(text_);
+    return &snapshots_.back();
+  }
+
+ protected:
+  int_type overflow(int_type character) override {
+    if (traits_type::eq_int_type(character, traits_type::eof())) return traits_type::not_eof(character);
+    const char value = traits_type::to_char_type(character);
+    append(&value, 1);
+    return character;
+  }
+
+  std::streamsize xsputn(const char* characters, std::streamsize count) override {
+    append(characters, static_cast<std::size_t>(count));
+    return count;
+  }
+
+ private:
+  void append(const char* characters, std::size_t count) {
+    const std::size_t longest = 64 * 1024;
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (text_.size() >= longest) return;
+    const std::size_t room = longest - text_.size();
+    text_.append(characters, count < room ? count : room);
+    if (count >= room) text_.append(" ... (cut here)");
+  }
+
+  std::mutex mutex_;
+  std::string text_;
+  std::deque<std::string> snapshots_;
+};
+
+/// One message, as the stream that user code writes it to.
+class Message : public std::stringstream {
+ public:
+  Message() { std::basic_ios<char>::rdbuf(&text_); }
+  const std::string* snapshot() { return text_.snapshot(); }
+
+ private:
+  MessageText text_;
+};
+
+}  // namespace abi11
+}  // namespace minpy
+
+namespace mxnet {
+namespace ext {
+inline namespace abi11 {
+
+/// All messages of a library, in order. Numbers only grow, so that a host that remembers how many there
+/// were knows the new ones; the texts of all but the last thousand are let go.
+class MXerrorMsgs {
+ public:
+  PRIVATE_SYMBOL static MXerrorMsgs* get() {
+    // Never destroyed: threads may still report while the process ends.
+    static MXerrorMsgs* messages = new MXerrorMsgs;
+    return messages;
+  }
+
+  /// A new message that begins `file[line]: `, as a stream for the rest of it.
+  std::stringstream& add(const char* file, int line) {
+    std::shared_ptr<minpy::Message> message = std::make_shared<minpy::Message>();
+    *message << file << "[" << line << "]: ";
+    hold(message);
+    std::lock_guard<std::mutex> lock(mutex_);
+    messages_.push_back(message);
+    if (messages_.size() > 1000) {
+      messages_.pop_front();
+      ++dropped_;
+    }
+    return *message;
+  }
+
+  int size() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return dropped_ + static_cast<int>(messages_.size());
+  }
+
+  const std::string* get(int index) {
+    static const std::string* const none = new std::string("(no such message)");
+    static const std::string* const old = new std::string("(an older message, no longer kept)");
+    std::shared_ptr<minpy::Message> message;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (index < 0 || index >= dropped_ + static_cast<int>(messages_.size())) return none;
+      if (index < dropped_) return old;
+      message = messages_[static_cast<std::size_t>(index - dropped_)];
+    }
+    hold(message);
+    return message->snapshot();
+  }
+
+ private:
+  MXerrorMsgs() : dropped_(0) {}
+  MXerrorMsgs(const MXerrorMsgs&) = delete;
+  MXerrorMsgs& operator=(const MXerrorMsgs&) = delete;
+
+  /// Keeps the last messages that this thread wrote or read alive, for it may still use them when other
+  /// threads have pushed them out of the list.
+  PRIVATE_SYMBOL static void hold(const std::shared_ptr<minpy::Message>& message) {
+    static thread_local std::array<std::shared_ptr<minpy::Message>, 8> held;
+    static thread_local std::size_t next = 0;
+    held[next] = message;
+    next = (next + 1) % held.size();
+  }
+
+  std::mutex mutex_;
+  std::deque<std::shared_ptr<minpy::Message>> messages_;
+  int dropped_;
+};
+
+}  // namespace abi11
+}  // namespace ext
+}  // namespace mxnet
+
+#endif  // MINPY_MESSAGES_H_

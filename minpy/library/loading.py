@@ -1,0 +1,223 @@
+"""`mx.library.load`: a compiled library becomes operators, partitioners and passes. All of it, or nothing."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from minpy.core.configured import FAMILIES, OperatorFamily
+from minpy.core.errors import FileMissingError, LibraryError
+from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass
+from minpy.library.binary import Binary
+from minpy.library.exporting import export, is_taken, withdraw
+from minpy.library.operator import NativeFamily
+from minpy.library.partitioners import NativePartitioner
+from minpy.library.passes import NativePass
+from minpy.library.subgraphs import NativeSubgraphFamily
+
+__all__ = ["Library", "load", "loaded"]
+
+_lock = threading.RLock()
+# By the real path of the file.
+_LIBRARIES: dict[str, Library] = {}
+
+
+@dataclass(frozen=True, eq=False)
+class Library:
+    """A library that is loaded.
+
+    Attributes
+    ----------
+    path : str
+    version : int
+        The version of the interface that it was built for: 7, 10 or 11.
+    operators, partitioners, passes : tuple of str
+        The names of what it has.
+    """
+
+    path: str
+    version: int
+    operators: tuple[str, ...]
+    partitioners: tuple[str, ...]
+    passes: tuple[str, ...]
+    _stamp: tuple[int, ...]
+    _report: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{what}: {', '.join(names)}"
+            for what, names in (
+                ("operators", self.operators),
+                ("partitioners", self.partitioners),
+                ("passes", self.passes),
+            )
+            if names
+        ]
+        return f"<Library {os.path.basename(self.path)}{'; '.join(['', *parts])}>"
+
+
+def load(path: str | os.PathLike[str], verbose: bool = True, *, replace: bool = False) -> Library:
+    """Load a native library: its operators are then found as `nd.<name>` and `sym.<name>`, in every mode.
+
+    It may have been built with the header of MXNet 1.7, 1.8 or 1.9, or with minpy's own (`library.include_dir()`).
+    Loading the same file again changes nothing.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Of the shared library (`.so`, on macOS `.dylib`).
+    verbose : bool
+        Whether to print what was found, to the standard error stream.
+    replace : bool
+        Whether operators, partitioners and passes of the same names, of libraries loaded before, are replaced.
+        Built-in ones are not.
+
+    Returns
+    -------
+    Library
+
+    Raises
+    ------
+    FileMissingError
+        If there is no such file.
+    LibraryError
+        If it is no shared library, lacks a function, was built for another version of the interface, refuses to be
+        initialized, defines an operator incompletely, or has a name that exists already. Nothing of it is there then.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> mx.library.load('libmissing.so')
+    Traceback (most recent call last):
+      ...
+    minpy.core.errors.FileMissingError: library.load: there is no file libmissing.so. Give the path of a compiled \
+library, or compile one with mx.library.compile.
+    """
+    given = os.fspath(path)
+    if not os.path.isfile(given):
+        what = "is a folder" if os.path.isdir(given) else None
+        raise FileMissingError(
+            (f"library.load: {given} {what}." if what else f"library.load: there is no file {given}.")
+            + " Give the path of a compiled library, or compile one with mx.library.compile."
+        )
+    real = os.path.realpath(given)
+    with _lock:
+        facts = os.stat(real)
+        stamp = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+        known = _LIBRARIES.get(real)
+        if known is not None and known._stamp == stamp:
+            library = known
+        else:
+            if known is not None and not replace:
+                raise LibraryError(
+                    f"library.load: {given} was loaded before, and has changed since. Start Python anew, or replace "
+                    "what it has by load(path, replace=True)."
+                )
+            library = _register(real, _opened(real, known is not None), replace, stamp)
+    if verbose:
+        for line in library._report:
+            print(line, file=sys.stderr)
+    return library
+
+
+def loaded() -> list[Library]:
+    """Return the libraries that are loaded, in the order in which they were: their operators, partitioners and passes.
+
+    Returns
+    -------
+    list of Library
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> [library.operators for library in mx.library.loaded()]  # doctest: +SKIP
+    [('my_gemm', 'state_gemm')]
+    """
+    return [*_LIBRARIES.values()]
+
+
+def _opened(path: str, changed: bool) -> Binary:
+    if not changed:
+        return Binary(path)
+    # A path that is open stays what it was, for the dynamic linker: what is new is opened under another name.
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / os.path.basename(path)
+        copy.write_bytes(Path(path).read_bytes())
+        return Binary(str(copy))
+
+
+def _register(path: str, binary: Binary, replace: bool, stamp: tuple[int, ...]) -> Library:
+    families: list[OperatorFamily] = []
+    for entry in binary.operators:
+        make = NativeSubgraphFamily if entry.is_subgraph else NativeFamily
+        families.append(make(binary, entry))
+    _require_free("operator", [family.__name__ for family in families], replace, path)
+    within = {family.__name__: family for family in families}
+    partitioners = [NativePartitioner(binary, entry, within) for entry in binary.partitioners]
+    passes = [NativePass(binary, one) for one in binary.passes]
+    _require_free("partitioner", [one.name for one in partitioners], replace, path)
+    _require_free("pass", [one.name for one in passes], replace, path)
+    library = Library(
+        path,
+        binary.version,
+        tuple(within),
+        tuple(one.name for one in partitioners),
+        tuple(one.name for one in passes),
+        stamp,
+        tuple(_report(binary)),
+    )
+    if replace:
+        withdraw([name for name in within if name in FAMILIES])
+    for family in families:
+        export(family)
+    PARTITIONERS.update((one.name, one) for one in partitioners)
+    PASSES.update((one.name, one) for one in passes)
+    _LIBRARIES.pop(path, None)
+    _LIBRARIES[path] = library
+    return library
+
+
+def _require_free(what: str, names: list[str], replace: bool, path: str) -> None:
+    """Raise `LibraryError` if a name is there already."""
+    known: dict[str, OperatorFamily | Partitioner | Pass] = {}
+    known.update({"operator": FAMILIES, "partitioner": PARTITIONERS, "pass": PASSES}[what])  # type: ignore[arg-type]
+    for position, name in enumerate(names):
+        if name in names[:position]:
+            raise LibraryError(f"library.load: {path} has two {what}s named {name!r}. Rename one, and build it again.")
+        if what == "operator" and is_taken(name):
+            raise LibraryError(
+                f"library.load: {path} has an operator {name!r}, which is the name of a built-in one. Rename it in its "
+                "REGISTER_OP, and build it again."
+            )
+        if name in known and not replace:
+            owner = next((one.path for one in _LIBRARIES.values() if name in getattr(one, _kinds[what])), None)
+            raise LibraryError(
+                f"library.load: {path} has {'an' if what == 'operator' else 'a'} {what} {name!r}, which "
+                f"{f'{owner} has' if owner else 'is registered'} already. Rename one of them, or let the new one take "
+                "its place: load(path, replace=True)."
+            )
+
+
+_kinds = {"operator": "operators", "partitioner": "partitioners", "pass": "passes"}
+
+
+def _report(binary: Binary) -> Iterator[str]:
+    """Yield what there is in a library, in MXNet's words."""
+    yield f"Found {len(binary.operators)} operators in library"
+    for number, entry in enumerate(binary.operators):
+        yield f"\tOp[{number}] {entry.name}"
+        if entry.is_subgraph:
+            yield "\t\tisSubgraphOp"
+    yield f"Found {len(binary.partitioners)} partitioners in library"
+    for number, partitioner in enumerate(binary.partitioners):
+        yield f"\tPartitioner[{number}] {partitioner.name}"
+        for position, strategy in enumerate(partitioner.strategies):
+            yield f"\t\tStrategy[{position}] {strategy.name} subgraphOp: '{strategy.operator}'"
+    yield f"Found {len(binary.passes)} graph passes in library"
+    for number, one in enumerate(binary.passes):
+        yield f"\tGraph Pass [{number}] {one.name}"

@@ -1,0 +1,2 @@
+// Everything is in the header: this file is for build lines made for MXNet, which name it.
+#include "../include/lib_api.h"
