@@ -158,6 +158,7 @@ if TYPE_CHECKING:
         error,
         executor_manager,
         gluon,
+        graph,
         image,
         initializer,
         io,

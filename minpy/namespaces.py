@@ -65,6 +65,7 @@ LATE = (
     "error",
     "executor_manager",
     "gluon",
+    "graph",
     "image",
     "img",
     "init",

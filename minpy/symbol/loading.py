@@ -30,7 +30,7 @@ from minpy.symbol.not_here import Missing, advice_of, table_of
 from minpy.symbol.renamed import present_name
 from minpy.symbol.subgraphs import CONTROL_FLOW, Cond, ControlFlow, Foreach, Subgraph, WhileLoop
 from minpy.symbol.symbol import Symbol
-from minpy.symbol.upgrading import missing_inputs, taken_for_inputs, upgraded
+from minpy.symbol.upgrading import CURRENT, missing_inputs, taken_for_inputs, upgraded
 
 __all__ = ["Reader"]
 
@@ -256,9 +256,7 @@ class Reader:
                 if row.name in names:
                     self.fail(f"{row}: node {names[row.name]} is a variable of the same name; names must differ")
                 names[row.name] = row.number
-                annotations = upgraded(row.op, row.attributes, self.version)
-                self._check_annotations(row, annotations)
-                node = Node(None, (), {}, row.name, annotations=annotations)
+                node = self._variable(row)
             else:
                 inputs = []
                 for position, (number, index) in enumerate(row.inputs):
@@ -272,6 +270,45 @@ class Reader:
             nodes.append(node)
             counts.append(self._number_of_outputs(row, node))
         return nodes
+
+    def node(
+        self,
+        number: int,
+        op: str,
+        name: str,
+        attributes: Mapping[str, str],
+        inputs: Sequence[Value],
+        graphs: Sequence[Symbol],
+    ) -> Node:
+        """Return one node, of inputs and graphs inside that are there already.
+
+        Parameters
+        ----------
+        number : int
+            Its position, for messages.
+        op, name, attributes, inputs, graphs
+            As in a file; 'null' is the op of a variable.
+
+        Raises
+        ------
+        FileFormatError
+            If there is no such operator, or inputs or attributes are not its own.
+        ArgumentError
+            If a custom operator is not registered, or fails.
+        """
+        self.version = CURRENT
+        entries = [(0, value.index) for value in inputs]
+        row = _Row(number, present_name(op), name, dict(attributes), entries, list(graphs))
+        if row.op == "null" and inputs:
+            self.fail(f"{row}: a variable must have no inputs", "")
+        made = self._variable(row) if row.op == "null" else self._call(row, list(inputs))
+        self._number_of_outputs(row, made)
+        return made
+
+    def _variable(self, row: _Row) -> Node:
+        annotations = upgraded(row.op, row.attributes, self.version)
+        self._check_annotations(row, annotations)
+        return Node(None, (), {}, row.name, annotations=annotations)
 
     def _number_of_outputs(self, row: _Row, node: Node) -> int:
         try:

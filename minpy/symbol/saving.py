@@ -37,7 +37,7 @@ from minpy.symbol.subgraphs import ControlFlow
 from minpy.symbol.symbol import Symbol, attribute_string, attribute_strings, method
 from minpy.symbol.upgrading import CURRENT
 
-__all__ = ["fromjson", "load", "load_json", "save", "to_json"]
+__all__ = ["described", "fromjson", "load", "load_json", "save", "to_json"]
 
 _MOST_IN_A_LINE = 10
 
@@ -154,7 +154,7 @@ def _graph(symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, 
 
     nodes, rows = [], [0]
     for node in order:
-        op, attributes, outputs = _described(node)
+        op, attributes, outputs = described(node)
         if for_mxnet and ":" in op:
             raise ArgumentError(f"Symbol.tojson: {_not_in_mxnet(node, op)}")
         states = _states(node)
@@ -219,7 +219,7 @@ def _quoted(text: str, node: Node) -> str:
     return f'"{text.translate(_ESCAPES)}"'
 
 
-def _described(node: Node) -> tuple[str, dict[str, str], int]:
+def described(node: Node) -> tuple[str, dict[str, str], int]:
     """Return (op, attributes, number of outputs) of a node in MXNet's terms."""
     operator = node.operator
     if operator is None:

@@ -1,12 +1,11 @@
-"""Methods of `Symbol` that MXNet lists and refuses, as only arrays can have them; and those for its backends."""
+"""Methods of `Symbol` that MXNet lists and refuses, as only arrays can have them."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from minpy.core.errors import ArgumentError, NoValueError
+from minpy.core.errors import NoValueError
 from minpy.symbol.symbol import Symbol, method
 
 __all__: list[str] = []
@@ -34,74 +33,3 @@ def _refusing(name: str, advice: str) -> Callable[..., NoReturn]:
 
 for _name, _advice in _OF_ARRAYS.items():
     method(_refusing(_name, _advice))
-
-
-@method
-def get_backend_symbol(self: Symbol, backend: str) -> NoReturn:
-    """Raise an error: graphs are compiled when they are bound, for no other backend.
-
-    Parameters
-    ----------
-    backend : str
-
-    Raises
-    ------
-    ArgumentError
-        Always.
-
-    Examples
-    --------
-    >>> from minpy import sym
-    >>> sym.var('x').get_backend_symbol('MKLDNN')
-    Traceback (most recent call last):
-        ...
-    minpy.core.errors.ArgumentError: <Symbol x>.get_backend_symbol: there is no backend 'MKLDNN', nor any other; \
-symbols are compiled when they are bound. Bind it as it is.
-    """
-    raise ArgumentError(
-        f"{self!r}.get_backend_symbol: there is no backend {backend!r}, nor any other; symbols are compiled when they "
-        "are bound. Bind it as it is."
-    )
-
-
-@method
-def optimize_for(
-    self: Symbol,
-    backend: str,
-    args: Any = None,
-    aux: Any = None,
-    ctx: Any = None,
-    shape_dict: Any = None,
-    type_dict: Any = None,
-    stype_dict: Any = None,
-    skip_infer: bool = False,
-    **kwargs: Any,
-) -> Symbol:
-    """Return the symbol as it is, with a warning: there are no backends; symbols are compiled when they are bound.
-
-    MXNet does the same with a backend that it does not find.
-
-    Parameters
-    ----------
-    backend : str
-    args, aux, ctx, shape_dict, type_dict, stype_dict, skip_infer, **kwargs
-        Accepted, and not used.
-
-    Returns
-    -------
-    Symbol
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from minpy import sym
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter('ignore')
-    ...     sym.var('x').optimize_for('MKLDNN')
-    <Symbol x>
-    """
-    warnings.warn(
-        f"{self!r}.optimize_for: there is no backend {backend!r}, nor any other; the symbol stays as it is.",
-        stacklevel=2,
-    )
-    return Symbol(self.values)

@@ -1,0 +1,492 @@
+"""Partitioners and passes written in Python: functions with the roles that those of native libraries have."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy
+
+from minpy.core.configured import FAMILIES, OperatorFamily
+from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
+from minpy.graph.partitioning.editable import Graph, GraphNode
+from minpy.graph.partitioning.growing import ANY_GROUP, NOT_TAKEN
+from minpy.graph.partitioning.registry import (
+    PARTITIONERS,
+    PASSES,
+    Allocate,
+    Partitioner,
+    Pass,
+    Selector,
+    Strategy,
+    require_free,
+)
+
+__all__ = ["PythonPartitioner", "PythonPass", "PythonStrategy", "family_maker", "register_partitioner", "register_pass"]
+
+# What makes the operators of nodes that stand for groups: known above, where symbols are.
+_maker: list[Callable[[PythonStrategy], OperatorFamily]] = []
+_FOR_ALL = ("dedup_subgraph",)  # options that the host itself reads
+
+
+def family_maker(function: Callable[[PythonStrategy], OperatorFamily]) -> Callable[[PythonStrategy], OperatorFamily]:
+    """Make a function the one that makes the operators of strategies written in Python; may be used as a decorator."""
+    _maker[:] = [function]
+    return function
+
+
+class PythonStrategy(Strategy):
+    """A strategy of functions.
+
+    Parameters
+    ----------
+    name : str
+    choice : callable, Selector class or collection of str
+        What nodes are taken: see `register_partitioner`.
+    operator : str
+        What the nodes that stand for groups are calls of.
+    where : str
+        What messages call it.
+    """
+
+    def __init__(self, name: str, choice: Any, operator: str, where: str) -> None:
+        self.name = name
+        self.where = where
+        self.choice = choice
+        self.runner: Any = None
+        self._review: Callable[..., Any] | None = None
+        if isinstance(choice, type) and not (issubclass(choice, Selector) or hasattr(choice, "select")):
+            raise ArgumentError(
+                f"{where}: {choice.__name__} has no method select; derive it from minpy.graph.Selector."
+            )
+        if not callable(choice):
+            if isinstance(choice, str) or not isinstance(choice, Collection):
+                self._refuse_choice(choice)
+            self.choice = frozenset(choice)
+            if not all(isinstance(name, str) for name in self.choice):
+                self._refuse_choice(choice)
+        self.__name__ = operator
+        self.family = _maker[0](self)
+
+    def _refuse_choice(self, choice: Any) -> NoReturn:
+        raise ArgumentError(
+            f"{self.where}: what it takes is {describe(choice)}; expected a function supported(node, **options), a "
+            "Selector class, or a list of names of operators, such as ['exp', 'log']."
+        )
+
+    @property
+    def functions(self) -> list[Callable[..., Any]]:
+        """The functions of users that are given options."""
+        return [one for one in (self.choice, self._review) if callable(one)]
+
+    @property
+    def reviews(self) -> bool:  # type: ignore[override]
+        """Whether a function reviews its groups."""
+        return self._review is not None
+
+    def define_review(self, function: Callable[..., Any]) -> None:
+        """Make a function the one that reviews groups."""
+        if not callable(function):
+            raise ArgumentError(
+                f"{self.where}: the review is {describe(function)}; expected a function review(graph, **options)."
+            )
+        self._review = function
+
+    def supported(self, graph: Graph, options: Mapping[str, Any]) -> Sequence[int] | None:
+        """Return a number for each node, by the user's function or names of operators."""
+        if isinstance(self.choice, type):
+            return None
+        if isinstance(self.choice, frozenset):
+            return [ANY_GROUP if node.op in self.choice else NOT_TAKEN for node in graph.nodes]
+        own = accepted(self.choice, options)
+        return [self._label(node, self.choice(node, **own)) for node in graph.nodes]
+
+    def _label(self, node: GraphNode, given: Any) -> int:
+        if given is None or given is False:
+            return NOT_TAKEN
+        if isinstance(given, (bool, numpy.bool_)):
+            return ANY_GROUP if given else NOT_TAKEN
+        if isinstance(given, (int, numpy.integer)) and given >= NOT_TAKEN:
+            return int(given)
+        raise ArgumentError(
+            f"{self.where}: supported({node.name}) returned {describe(given)}; expected True (for any group), False, or "
+            "the number of a group from 0."
+        )
+
+    def selector(self, graph: Graph, options: Mapping[str, Any]) -> Selector:
+        """Return the user's selector for a graph."""
+        return _Checked(self.choice(graph, **accepted(self.choice, options)), self.where)  # type: ignore[return-value]
+
+    def review(
+        self, graph: Graph, number: int, options: Mapping[str, Any], args: Mapping[str, Any], aux: Mapping[str, Any]
+    ) -> tuple[bool, Mapping[str, str]]:
+        """Return what the user's function says of a group: whether it becomes a node, with which attributes."""
+        if self._review is None:
+            return True, {}
+        graph.args, graph.aux = args, aux
+        found = self._review(graph, **accepted(self._review, {"number": number, **options}))
+        if found is None or isinstance(found, (bool, numpy.bool_)):
+            if found is None:
+                raise ArgumentError(
+                    f"{self.where}: review of group {number} returned None; expected True or False, or a dict of "
+                    "attributes for its node."
+                )
+            return bool(found), {}
+        if isinstance(found, Mapping):
+            return True, {key: value if isinstance(value, str) else str(value) for key, value in found.items()}
+        raise ArgumentError(
+            f"{self.where}: review of group {number} returned {describe(found)}; expected True or False, or a dict of "
+            "attributes for its node."
+        )
+
+
+class _Checked:
+    """A user's selector, whose answers are looked at."""
+
+    def __init__(self, selector: Any, where: str) -> None:
+        self._selector = selector
+        self._where = where
+
+    def _answer(self, method: str, *nodes: GraphNode) -> bool:
+        function = getattr(self._selector, method, None)
+        found = False if function is None else function(*nodes)
+        if not isinstance(found, (bool, numpy.bool_, int)):
+            shown = ", ".join(node.name for node in nodes)
+            raise ArgumentError(f"{self._where}: {method}({shown}) returned {describe(found)}; expected True or False.")
+        return bool(found)
+
+    def select(self, node: GraphNode) -> bool:
+        return self._answer("select", node)
+
+    def select_input(self, node: GraphNode, input: GraphNode) -> bool:  # noqa: A002
+        return self._answer("select_input", node, input)
+
+    def select_output(self, node: GraphNode, output: GraphNode) -> bool:
+        return self._answer("select_output", node, output)
+
+    def filter(self, candidates: Sequence[GraphNode]) -> Sequence[GraphNode]:
+        keep = getattr(self._selector, "filter", None)
+        kept: Sequence[GraphNode] = candidates if keep is None else keep(candidates)
+        return kept
+
+    def reset(self) -> None:
+        if hasattr(self._selector, "reset"):
+            self._selector.reset()
+
+
+class PythonPartitioner(Partitioner):
+    """What `register_partitioner` returns: it takes further functions, which say more of the groups.
+
+    Parameters
+    ----------
+    name : str
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.strategies: list[PythonStrategy] = []
+
+    def __repr__(self) -> str:
+        return f"<partitioner {self.name} ({', '.join(strategy.name for strategy in self.strategies)})>"
+
+    def strategy(self, name: str, supported: Any = None, *, operator: str | None = None) -> Any:
+        """Add a strategy, which is applied to what those before have made; may be used as a decorator.
+
+        Parameters
+        ----------
+        name : str
+        supported : callable, Selector class or collection of str
+            As for `register_partitioner`. Without it a decorator is returned.
+        operator : str, optional
+            What its nodes are calls of; by default the names of partitioner and strategy, with '_' between.
+
+        Returns
+        -------
+        PythonPartitioner
+
+        Raises
+        ------
+        ArgumentValueError
+            If there is a strategy, or an operator, of that name.
+
+        Examples
+        --------
+        >>> from minpy import graph
+        >>> both = graph.register_partitioner('both', ['exp'], replace=True)
+        >>> both.strategy('second', ['log'])
+        <partitioner both (both, second)>
+        """
+        if supported is None:
+            return lambda given: self.strategy(name, given, operator=operator)
+        where = f"partitioner {self.name!r}"
+        if not isinstance(name, str) or not name:
+            raise ArgumentError(f"{where}: the name of a strategy is {describe(name)}; expected a string.")
+        if any(strategy.name == name for strategy in self.strategies):
+            raise ArgumentValueError(f"{where} has a strategy {name!r} already; choose another name.")
+        made = _strategy(name, supported, operator or f"{self.name}_{name}", f"{where}: strategy {name!r}", ())
+        self.strategies.append(made)
+        FAMILIES[made.family.__name__] = made.family
+        return self
+
+    def review(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Make a function review the groups of the strategy that was added last; may be used as a decorator.
+
+        Parameters
+        ----------
+        function : callable
+            `review(graph, **options)` is given the group as a `Graph`; the option `number` is its number. It returns
+            True, False (these nodes stay as they are), or a dict of attributes for the node.
+
+        Returns
+        -------
+        callable
+            The function.
+
+        Examples
+        --------
+        >>> from minpy import graph
+        >>> pairs = graph.register_partitioner('pairs', ['exp', 'log'], replace=True)
+        >>> @pairs.review
+        ... def at_least_two(group):
+        ...     return sum(not node.is_variable for node in group) >= 2
+        """
+        self.strategies[-1].define_review(function)
+        return function
+
+    def run(self, runner: Any) -> Any:
+        """Say what runs the groups of the strategy that was added last; may be used as a decorator.
+
+        Without it, a node runs the graph that is inside of it.
+
+        Parameters
+        ----------
+        runner : callable, class or @customop
+            A function `run(graph, *inputs)` of NumPy arrays, which returns an array or a tuple of them; `graph` may be
+            called. Or a class: `runner(graph)` is made for each state (a call, or a bound graph), with a method
+            `forward(*inputs)` and, optionally, `backward(gradients, inputs, outputs)`, which returns one gradient for
+            each input. Or a `@customop`, with gradients of its own. Where there is no backward, gradients are those of
+            the graph.
+
+        Returns
+        -------
+        callable
+            The same.
+
+        Examples
+        --------
+        >>> from minpy import graph
+        >>> doubled = graph.register_partitioner('loud', ['exp'], replace=True)
+        >>> @doubled.run
+        ... def loudly(graph, x):
+        ...     return graph(x)
+        """
+        if not callable(runner):
+            raise ArgumentError(
+                f"partitioner {self.name!r}: what runs its graphs is {describe(runner)}; expected a function "
+                "run(graph, *inputs), a class with a method forward(*inputs), or a @customop."
+            )
+        if isinstance(runner, type) and not callable(getattr(runner, "forward", None)):
+            raise ArgumentError(
+                f"partitioner {self.name!r}: the class {runner.__name__}, which runs its graphs, has no method "
+                "forward(self, *inputs)."
+            )
+        self.strategies[-1].runner = runner
+        return runner
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise `ArgumentError` for options that no function of it takes."""
+        functions = [function for strategy in self.strategies for function in strategy.functions]
+        _check_options(f"partitioner {self.name!r}", functions, options, 1)
+
+
+class PythonPass(Pass):
+    """A pass that is a function.
+
+    Parameters
+    ----------
+    name : str
+    function : callable
+    """
+
+    def __init__(self, name: str, function: Callable[..., Any]) -> None:
+        self.name = name
+        self.function = function
+
+    def __repr__(self) -> str:
+        return f"<pass {self.name}>"
+
+    def check_options(self, options: Mapping[str, Any]) -> None:
+        """Raise `ArgumentError` for options that it does not take."""
+        _check_options(f"pass {self.name!r}", [self.function], options, 1)
+
+    def run(
+        self,
+        graph: Graph,
+        options: Mapping[str, Any],
+        args: Mapping[str, Any],
+        aux: Mapping[str, Any],
+        allocate: Allocate,
+    ) -> Graph:
+        """Return the graph that the function returns, or has edited."""
+        found = self.function(graph, **accepted(self.function, options))
+        if found is None:
+            return graph
+        if not isinstance(found, Graph):
+            raise ArgumentError(
+                f"pass {self.name!r} returned {describe(found)}; expected the Graph, or None if it was edited in place."
+            )
+        return found
+
+
+def register_partitioner(
+    name: str, supported: Any = None, *, operator: str | None = None, replace: bool = False
+) -> Any:
+    """Register a partitioner: what takes nodes of a graph together, so that groups of them become one node each.
+
+    `symbol.optimize_for(name)` and `block.optimize_for(x, backend=name)` apply it. May be used as a decorator. What is
+    returned has the methods `review` (which groups to keep), `run` (what computes a group) and `strategy` (a further
+    way to choose nodes, applied to the result of the first).
+
+    Parameters
+    ----------
+    name : str
+        What `optimize_for` is called with.
+    supported : callable, class or collection of str
+        Which nodes are taken. A function `supported(node, **options)` of a `GraphNode`, which returns True, False, or
+        the number of a group; names of operators; or a class like `Selector`, made as `cls(graph, **options)`, which is
+        asked about each node and its neighbours. Functions are given the options that they name. Without it, a
+        decorator is returned.
+    operator : str, optional
+        What the nodes that stand for groups are calls of; by default `name`.
+    replace : bool
+        Take the place of a partitioner of that name.
+
+    Returns
+    -------
+    PythonPartitioner
+
+    Raises
+    ------
+    ArgumentError
+        If `supported` is none of these.
+    ArgumentValueError
+        If there is a partitioner, a pass or an operator of that name.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> @mx.graph.register_partitioner('exponentials', replace=True)
+    ... def exponentials(node):
+    ...     return node.op in ('exp', 'log')
+    >>> net = mx.sym.exp(mx.sym.log(mx.sym.var('x')) + 1)
+    >>> print(net.optimize_for('exponentials').debug_str().count('exponentials'))
+    2
+    """
+    if supported is None:
+        return lambda given: register_partitioner(name, given, operator=operator, replace=replace)
+    where = "register_partitioner"
+    require_free(name, where, replace)
+    before = PARTITIONERS.get(name)
+    freed = [strategy.family.__name__ for strategy in before.strategies] if before is not None else []
+    made = PythonPartitioner(name)
+    made.strategies.append(_strategy(name, supported, operator or name, f"partitioner {name!r}", freed))
+    for old in freed:
+        FAMILIES.pop(old, None)
+    PASSES.pop(name, None)
+    FAMILIES[made.strategies[0].family.__name__] = made.strategies[0].family
+    PARTITIONERS[name] = made
+    return made
+
+
+def register_pass(name: str, function: Callable[..., Any] | None = None, *, replace: bool = False) -> Any:
+    """Register a pass: a function that rewrites a graph as a whole.
+
+    `symbol.optimize_for(name)` and `block.optimize_for(x, backend=name)` apply it. May be used as a decorator.
+
+    Parameters
+    ----------
+    name : str
+        What `optimize_for` is called with.
+    function : callable
+        `function(graph, **options)` is given a `Graph`, which it edits, or in place of which it returns another. It is
+        given the options that it names. Without it, a decorator is returned.
+    replace : bool
+        Take the place of a pass of that name.
+
+    Returns
+    -------
+    callable
+        The function.
+
+    Raises
+    ------
+    ArgumentError
+        If it is no function.
+    ArgumentValueError
+        If there is a partitioner or a pass of that name.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> @mx.graph.register_pass('logs-for-exps', replace=True)
+    ... def logs_for_exps(graph):
+    ...     for node in graph:
+    ...         if node.op == 'exp':
+    ...             node.op = 'log'
+    >>> mx.sym.exp(mx.sym.var('x')).optimize_for('logs-for-exps').eval(x=mx.nd.ones((1,)))
+    [
+    [0.]
+    <NDArray 1 @cpu(0)>]
+    """
+    if function is None:
+        return lambda given: register_pass(name, given, replace=replace)
+    require_free(name, "register_pass", replace)
+    if not callable(function):
+        raise ArgumentError(
+            f"register_pass: pass {name!r} is {describe(function)}; expected a function of a graph, def {name}(graph)."
+        )
+    PARTITIONERS.pop(name, None)
+    PASSES[name] = PythonPass(name, function)
+    return function
+
+
+def _strategy(name: str, supported: Any, operator: str, where: str, freed: Collection[str]) -> PythonStrategy:
+    if operator in FAMILIES and operator not in freed:
+        raise ArgumentValueError(
+            f"{where}: there is an operator {operator!r} already. Give operator=... another name, for the nodes that "
+            "stand for its groups."
+        )
+    return PythonStrategy(name, supported, operator, where)
+
+
+def accepted(function: Callable[..., Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of some options that a function takes by name."""
+    named, takes_all = _option_names(function)
+    return dict(options) if takes_all else {key: value for key, value in options.items() if key in named}
+
+
+def _option_names(function: Callable[..., Any]) -> tuple[list[str], bool]:
+    """Return (the names by which a function takes options, whether it takes all)."""
+    try:
+        parameters: Iterable[inspect.Parameter] = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return [], False
+    parameters = [*parameters]
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    first = next((one.name for one in parameters if one.kind is not inspect.Parameter.KEYWORD_ONLY), None)
+    named = [one.name for one in parameters if one.kind in kinds and one.name != first]
+    return named, any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+
+
+def _check_options(where: str, functions: Sequence[Callable[..., Any]], options: Mapping[str, Any], given: int) -> None:
+    found = [_option_names(function) for function in functions]
+    if any(takes_all for _, takes_all in found):
+        return
+    known = {name for names, _ in found for name in names} - {"number"}
+    for key in options:
+        if key not in known and key not in _FOR_ALL:
+            raise ArgumentError(
+                f"optimize_for: {where} takes no option {key!r}; it takes {', '.join(sorted(known)) or 'none'}."
+                + nearest(key, known)
+            )

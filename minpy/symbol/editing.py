@@ -1,0 +1,165 @@
+"""From a symbol to a graph that can be edited, and back: what is not edited stays the operator that it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from minpy.core.array import Array
+from minpy.core.configured import ConfiguredOperator, OperatorFamily
+from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
+from minpy.graph.ir import CONSTANT, Node, Value
+from minpy.graph.partitioning.editable import EditingError, Entry, Graph, GraphNode, as_entry
+from minpy.graph.verifier import GraphError, verify
+from minpy.ops.registry import OPERATORS
+from minpy.symbol.loading import Reader
+from minpy.symbol.saving import described
+from minpy.symbol.subgraphs import ControlFlow
+from minpy.symbol.symbol import Symbol, attribute_strings
+
+__all__ = ["editable", "output_name", "relinked", "symbol_of"]
+
+
+class _Origin:
+    """The node that a `GraphNode` was made of, and what was said of it then."""
+
+    __slots__ = ("attrs", "node", "op", "saved_outputs")
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        try:
+            self.op, self.attrs, self.saved_outputs = described(node)
+        except ArgumentError:  # what files cannot hold has a name here all the same
+            shown = {} if node.operator is CONSTANT else attribute_strings(node)
+            self.op, self.attrs = node.kind, {**node.annotations, **shown}
+            self.saved_outputs = len(node.output_names())
+
+
+def editable(symbol: Symbol) -> Graph:
+    """Return a symbol's graph to edit; the symbol is not changed by that.
+
+    Examples
+    --------
+    >>> from minpy import sym
+    >>> print(editable(sym.exp(sym.var('x'), name='y')))
+    x
+    y = exp(x[0])
+    outputs: y[0]
+    """
+    graph = Graph()
+    made: dict[Node, GraphNode] = {}
+    for node in symbol.order:
+        origin = _Origin(node)
+        inputs = [Entry(made[value.node], value.index) for value in node.inputs]
+        copied = GraphNode(origin.op, node.name, origin.attrs, inputs, [*map(editable, graphs_inside(node))])
+        copied.origin, copied.graph = origin, graph
+        made[node] = copied
+    graph.outputs = [Entry(made[value.node], value.index) for value in symbol.values]
+    return graph.numbered()
+
+
+def graphs_inside(node: Node) -> Sequence[Symbol]:
+    """Return the graphs that a node holds."""
+    if isinstance(node.operator, ControlFlow):
+        return [graph.symbol for graph in node.operator.graphs]
+    return node.operator.graphs if isinstance(node.operator, ConfiguredOperator) else ()
+
+
+def output_name(entry: Entry) -> str:
+    """Return what files call an output of a node."""
+    node, index = entry
+    if node.is_variable:
+        return node.name
+    if isinstance(node.origin, _Origin):
+        return f"{node.name}_{node.origin.node.output_names()[index]}"
+    count = len(node.subgraphs[0].outputs)
+    return f"{node.name}_output{index if count > 1 else ''}"
+
+
+def relinked(graph: Graph, before: Graph) -> Graph:
+    """Let nodes of a graph that came as text be what they were made of: those of the same name in the graph before."""
+    known = {node.name: node.origin for node in before.nodes}
+    for node in graph.nodes:
+        if node.origin is None:
+            node.origin = known.get(node.name)
+    return graph
+
+
+def symbol_of(graph: Graph, where: str, kind: type[Symbol] = Symbol) -> Symbol:
+    """Return the symbol of a graph that was edited.
+
+    Raises
+    ------
+    EditingError
+        If it is no graph: it has a cycle, reads what is not there, has several variables of one name, or calls an
+        operator that is not there.
+    """
+    try:
+        order = graph.nodes
+    except (EditingError, ArgumentError) as error:
+        raise EditingError(f"{where}: {error}") from None
+    if not graph.outputs:
+        raise EditingError(f"{where}: the graph has no outputs; give it some, with graph.outputs = [node].")
+    made: dict[GraphNode, Node] = {}
+    for number, node in enumerate(order):
+        inputs = [
+            _value(made, as_entry(entry), f"{where}: input {position} of {node.name!r} ({node.op})")
+            for position, entry in enumerate(node.inputs)
+        ]
+        made[node] = _node(number, node, inputs, where)
+    values = [
+        _value(made, as_entry(entry), f"{where}: output {position}") for position, entry in enumerate(graph.outputs)
+    ]
+    try:
+        verify(values)
+    except GraphError as error:
+        raise EditingError(f"{where}: {error}") from None
+    return kind(values)
+
+
+def _value(made: dict[GraphNode, Node], entry: Entry, what: str) -> Value:
+    node = made[entry.node]
+    count = len(node.output_names())
+    if not isinstance(entry.index, int) or not 0 <= entry.index < count:
+        raise EditingError(f"{what} is output {entry.index} of {node.described()}, which has {count}.")
+    return Value(node, entry.index)
+
+
+def _node(number: int, node: GraphNode, inputs: list[Value], where: str) -> Node:
+    origin = node.origin
+    if isinstance(origin, OperatorFamily):  # a group that has become a node just now
+        return _configured(origin, node, inputs, where)
+    if isinstance(origin, _Origin) and origin.op == node.op and len(origin.node.inputs) == len(inputs):
+        before = origin.node
+        if _own(origin.attrs) == _own(node.attrs) and not before.annotations.keys() - node.attrs.keys():
+            annotations = {key: text for key, text in node.attrs.items() if key in before.annotations or _is_noted(key)}
+            operator = before.operator
+            if isinstance(operator, ConfiguredOperator) and annotations != operator.noted:
+                operator = operator.family.configured(operator.parameters, annotations, operator.graphs)
+            return Node(operator, inputs, before.attributes, node.name, before.kind, annotations)
+    graphs = [
+        symbol_of(graph, f"{where}: graph {position} inside of {node.name!r}")
+        for position, graph in enumerate(node.subgraphs)
+    ]
+    try:
+        return Reader(where).node(number, node.op, node.name, node.attrs, inputs, graphs)
+    except (FileFormatError, ArgumentError) as error:
+        raise EditingError(str(error)) from error
+
+
+def _configured(family: OperatorFamily, node: GraphNode, inputs: list[Value], where: str) -> Node:
+    noted = {key: text for key, text in node.attrs.items() if _is_noted(key)}
+    inner = [symbol_of(graph, f"{where}: the graph of {node.name!r}") for graph in node.subgraphs]
+    operator = family.configured(_own(node.attrs), noted, inner)
+    operator.require_inputs(len(inputs), f"{where}: ")
+    return Node(operator, inputs, {}, node.name, family.__name__, noted)
+
+
+def _own(attrs: dict[str, str]) -> dict[str, str]:
+    """Return the attributes that are the operator's own."""
+    return {key: text for key, text in attrs.items() if not _is_noted(key)}
+
+
+def _is_noted(key: str) -> bool:
+    return key.startswith("__") and key.endswith("__")

@@ -1,0 +1,286 @@
+"""`Symbol.optimize_for`: a graph given to a partitioner or a pass, and the symbol that comes back."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.context import Context, current_context
+from minpy.core.array import Array
+from minpy.core.errors import ArgumentError, describe, nearest
+from minpy.graph.ir import Node, Value
+from minpy.graph.partitioning.cutting import apply_strategy
+from minpy.graph.partitioning.editable import Graph
+from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass
+from minpy.ndarray.ndarray import NDArray
+from minpy.ops.dtypes import DTYPE_NUMBERS
+from minpy.ops.inference.partial_shapes import UNKNOWN
+from minpy.symbol.editing import editable, output_name, relinked, symbol_of
+from minpy.symbol.symbol import Symbol, method
+
+__all__ = ["get_backend_symbol", "optimize_for"]
+
+Arrays = dict[str, Any]
+
+
+@method
+def optimize_for(
+    self: Symbol,
+    backend: str,
+    args: Arrays | None = None,
+    aux: Arrays | None = None,
+    ctx: Context | None = None,
+    shape_dict: Mapping[str, Sequence[int]] | None = None,
+    type_dict: Mapping[str, Any] | None = None,
+    stype_dict: Mapping[str, str] | None = None,
+    skip_infer: bool = False,
+    **kwargs: Any,
+) -> Symbol:
+    """Return what a partitioner, or a pass, makes of the symbol, which stays as it is.
+
+    Partitioners put one node in the place of a group of nodes, which it holds as a graph inside of it; passes rewrite
+    the graph. They come with native libraries (`mx.library.load`), or are written in Python
+    (`mx.graph.register_partitioner`, `mx.graph.register_pass`).
+
+    Parameters
+    ----------
+    backend : str
+        The name of a partitioner or a pass. If there is none, a warning is given, and the symbol returned as it is.
+    args, aux : dict of str to NDArray, optional
+        Values of arguments and auxiliary states; some may be missing. Shapes and dtypes are inferred from them and
+        noted at every node, as `__ext_shape__` and `__ext_dtype__`. Both are changed in place: new parameters of passes
+        are added, and those that are not read any more removed.
+    ctx : Context, optional
+        Where new parameters lie; by default the current context.
+    shape_dict : dict of str to tuple of int, optional
+        Shapes of inputs whose values are not given; used where `args` or `aux` are given.
+    type_dict : dict of str to dtype, optional
+        Dtypes of inputs, in the same way.
+    stype_dict : dict of str to str, optional
+        Storage types of inputs; 'default' is the only one.
+    skip_infer : bool
+        Infer nothing.
+    **kwargs
+        Options of the partitioner or pass; libraries are given them as strings. With `dedup_subgraph=True` each value
+        that a group reads is one input of its node, however often the group reads it, and each value that is read of a
+        group is one output; otherwise every edge is an input or output of its own.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is of another kind than described, or for an option that nobody takes.
+    EditingError
+        If a pass leaves what is no graph: a cycle, an operator that is not there, two variables of one name.
+    RuntimeError
+        If a pass adds parameters, and there is no dict to add them to.
+    ShapeError, DTypeError
+        If the given arrays do not fit the graph.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> exps = mx.graph.register_partitioner('exps', ['exp'], replace=True)
+    >>> net = mx.sym.tanh(mx.sym.exp(mx.sym.var('x'), name='e'), name='t')
+    >>> print(net.optimize_for('exps').debug_str())
+    """
+    where = f"optimize_for({backend!r})"
+    _check(where, backend, args, aux, ctx, stype_dict)
+    partitioner = PARTITIONERS.get(backend)
+    if partitioner is None and backend not in PASSES:
+        warnings.warn(
+            f"{self!r}.optimize_for: there is no backend {backend!r}; the symbol stays as it is."
+            f"{nearest(backend, [*PARTITIONERS, *PASSES])} Load the library that has it, with mx.library.load(path), or "
+            "register it, with mx.graph.register_partitioner or mx.graph.register_pass.",
+            stacklevel=2,
+        )
+        return type(self)(self.values)
+    given = None
+    if (args or aux) and not skip_infer:
+        given = _Given(args or {}, aux or {}, shape_dict or {}, type_dict or {})
+    if partitioner is not None:
+        partitioner.check_options(kwargs)
+        return _partitioned(self, partitioner, args or {}, aux or {}, given, kwargs, where)
+    found = PASSES[backend]
+    found.check_options(kwargs)
+    return _passed(self, found, args, aux, given, kwargs, ctx or current_context(), where)
+
+
+@method
+def get_backend_symbol(self: Symbol, backend: str) -> Symbol:
+    """Return what a partitioner makes of the symbol, without options and values: see `optimize_for`.
+
+    Parameters
+    ----------
+    backend : str
+        The name of a partitioner.
+
+    Returns
+    -------
+    Symbol
+
+    Raises
+    ------
+    ArgumentError
+        If there is none of that name.
+
+    Examples
+    --------
+    >>> from minpy import sym
+    >>> sym.var('x').get_backend_symbol('MKLDNN')
+    Traceback (most recent call last):
+        ...
+    minpy.core.errors.ArgumentError: <Symbol x>.get_backend_symbol: there is no backend 'MKLDNN'; symbols are compiled \
+when they are bound. Bind it as it is, or register a partitioner, with mx.graph.register_partitioner.
+    """
+    if backend not in PARTITIONERS:
+        raise ArgumentError(
+            f"{self!r}.get_backend_symbol: there is no backend {backend!r}; symbols are compiled when they are bound. "
+            "Bind it as it is, or register a partitioner, with mx.graph.register_partitioner."
+        )
+    return _partitioned(self, PARTITIONERS[backend], {}, {}, None, {}, f"get_backend_symbol({backend!r})")
+
+
+class _Given:
+    """What is known of a graph's inputs: values, shapes and dtypes."""
+
+    def __init__(self, args: Arrays, aux: Arrays, shapes: Mapping[str, Any], dtypes: Mapping[str, Any]) -> None:
+        arrays = {**args, **aux}
+        self._shapes = {**shapes, **{name: array.shape for name, array in arrays.items()}}
+        self._dtypes = {**dtypes, **{name: array.dtype for name, array in arrays.items()}}
+
+    def annotate(self, symbol: Symbol, graph: Graph) -> None:
+        """Note at every node of a symbol's graph what is inferred of its outputs."""
+        names = {node.name for node in symbol.order if node.operator is None}
+        dtypes = {name: dtype for name, dtype in self._dtypes.items() if name in names}
+        shapes = {name: shape for name, shape in self._shapes.items() if name in names}
+        known_dtypes = symbol._infer_type("optimize_for", (), dtypes).known
+        known_shapes = symbol._infer_shape("optimize_for", (), shapes, known_dtypes).known
+        for node, shown in zip(symbol.order, graph.nodes, strict=True):
+            values = [Value(node, index) for index in range(len(node.output_names()))]
+            shown.attrs["__ext_shape__"] = f"[{','.join(_shape_text(known_shapes.get(value)) for value in values)}]"
+            numbers = [DTYPE_NUMBERS.get(known_dtypes.get(value), -1) for value in values]
+            shown.attrs["__ext_dtype__"] = f"[{','.join(map(str, numbers))}]"
+
+
+def _shape_text(shape: Any) -> str:
+    if shape is None or UNKNOWN in shape:
+        return "None"
+    return f"[{','.join(map(str, shape))}]"
+
+
+def _graph_of(symbol: Symbol, args: Arrays, aux: Arrays, given: _Given | None) -> Graph:
+    graph = editable(symbol)
+    if given is not None:
+        given.annotate(symbol, graph)
+    _attach(graph, args, aux)
+    return graph
+
+
+def _attach(graph: Graph, args: Arrays, aux: Arrays) -> None:
+    """Let a graph's variables have their values."""
+    names = [node for node in graph.nodes if node.is_variable]
+    graph.args = {node.name: args[node.name] for node in names if node.name in args}
+    graph.aux = {node.name: aux[node.name] for node in names if node.name in aux}
+    for node in names:
+        node.array = graph.args.get(node.name, graph.aux.get(node.name))
+
+
+def _partitioned(
+    symbol: Symbol,
+    partitioner: Partitioner,
+    args: Arrays,
+    aux: Arrays,
+    given: _Given | None,
+    options: Mapping[str, Any],
+    where: str,
+) -> Symbol:
+    found = symbol
+    for strategy in partitioner.strategies:
+        graph = _graph_of(found, args, aux, given)
+        apply_strategy(graph, partitioner, strategy, options, output_name)
+        found = symbol_of(graph, f"{where}: strategy {strategy.name!r}", type(symbol))
+    return found if found is not symbol else type(symbol)(symbol.values)
+
+
+def _passed(
+    symbol: Symbol,
+    found: Pass,
+    args: Arrays | None,
+    aux: Arrays | None,
+    given: _Given | None,
+    options: Mapping[str, Any],
+    ctx: Context,
+    where: str,
+) -> Symbol:
+    graph = _graph_of(symbol, args or {}, aux or {}, given)
+    new: tuple[Arrays, Arrays] = ({}, {})
+
+    def allocate(name: str, shape: Sequence[int], dtype: Any, is_argument: bool) -> numpy.ndarray:
+        made = NDArray(numpy.zeros(tuple(shape), dtype), ctx=ctx)
+        new[not is_argument][name] = made
+        return made._data
+
+    before = graph
+    graph = found.run(before, options, graph.args, graph.aux, allocate)
+    if graph is not before:
+        relinked(graph, editable(symbol))
+    result = symbol_of(graph, where, type(symbol))
+    for own, others in zip(new, (graph.new_args, graph.new_aux), strict=True):
+        own.update({name: _on(array, ctx) for name, array in others.items()})
+    _require_dicts(new, args, aux)
+    for what, own, table in (("args", new[0], args), ("aux", new[1], aux)):
+        if table is not None:
+            table.update(own)
+    _drop("args", args, {*symbol.list_arguments()} - {*result.list_arguments()})
+    _drop("aux", aux, {*symbol.list_auxiliary_states()} - {*result.list_auxiliary_states()})
+    return result
+
+
+def _on(array: Any, ctx: Context) -> Any:
+    return array if isinstance(array, Array) else NDArray(numpy.array(array), ctx=ctx)
+
+
+def _require_dicts(new: tuple[Arrays, Arrays], args: Arrays | None, aux: Arrays | None) -> None:
+    for what, names, table in (("args", new[0], args), ("aux", new[1], aux)):
+        if names and table is None:
+            raise RuntimeError(
+                f"Cannot add new {what} in optimize_for since {what} is None\n"
+                f"Provide a dictionary to the {what} argument to optimize_for; {', '.join(names)} would be added."
+            )
+
+
+def _drop(what: str, table: Arrays | None, names: set[str]) -> None:
+    if names and table is None:
+        warnings.warn(
+            f"optimize_for: {', '.join(sorted(names))} is not read any more, and there is no {what} dictionary to remove "
+            "it from. Remove it from the arrays that the new symbol is bound with.",
+            stacklevel=4,
+        )
+    for name in names:
+        if table is not None:
+            table.pop(name, None)
+
+
+def _check(where: str, backend: Any, args: Any, aux: Any, ctx: Any, stype_dict: Any) -> None:
+    if not isinstance(backend, str):
+        raise ArgumentError(f"optimize_for: the backend is {describe(backend)}; expected the name of one, a string.")
+    for what, table in (("args", args), ("aux", aux)):
+        if table is None:
+            continue
+        if not isinstance(table, dict):
+            raise ArgumentError(f"{where}: {what} is {describe(table)}; expected a dict of names to NDArrays.")
+        for name, array in table.items():
+            if not isinstance(array, (Array, numpy.ndarray)):
+                raise ArgumentError(f"{where}: {what}[{name!r}] is {describe(array)}; expected an NDArray.")
+    if ctx is not None and not isinstance(ctx, Context):
+        raise ArgumentError(f"{where}: ctx is {describe(ctx)}; expected a Context, such as mx.cpu().")
+    for name, kind in (stype_dict or {}).items():
+        if kind != "default":
+            raise ArgumentError(f"{where}: stype_dict[{name!r}] is {kind!r}; arrays are dense: 'default'.")
