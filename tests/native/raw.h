@@ -662,7 +662,6 @@ EXPORT void _passRegGet(int index, void** body, const char** name) {
     *name = "";
     *body = NULL;
 }
-#endif
 
 EXPORT int _partCallSupportedOps(void* function, const char* json, int num_ids, int* ids, KV) {
     (void)function, (void)json, (void)num_ids, (void)ids, (void)keys, (void)values, (void)count;
@@ -705,6 +704,7 @@ EXPORT int _passCallGraphPass(void* function, const char* json, char** result, K
     (void)handle, FORGET(args), FORGET(aux);
     return FAIL;
 }
+#endif
 
 /* -- what tests ask ------------------------------------------------------------------------------------------------- */
 
