@@ -1,11 +1,15 @@
-"""Writes what MXNet 1.9.1 answers to the cases of `examples_cases.py`. Run under it, with the libraries built before.
+"""Writes what MXNet 1.9.1 answers to the cases of `examples_cases.py`, or compares answers with what is written.
 
-Usage: ``python tests/golden/native/make_examples.py folder [output]``, where the folder holds ``libgemm.so``,
-``libbatch_norm.so``, ``libsubgraph.so`` and ``libpass.so``, of the sources in ``examples/native``, and the output is
-``examples.json``. Whether they were built with MXNet's header or with the one that comes with minpy makes no
-difference; ``--compare`` in place of the output says so: it ends with an error if an answer is not that of the file.
+Usage: ``python make_examples.py [--compare] [--module minpy] folder``; the folder holds ``libgemm.so`` and the other
+`LIBRARIES`, built of the sources in ``examples/native``. Run under MXNet 1.9.1, it writes ``examples.json``. It is the
+same with the header that comes with minpy as with MXNet's, and in minpy with libraries that were built with either:
+``--compare`` says so, and ends with an error where an answer is another than that of the file.
 """
 
+from __future__ import annotations
+
+import argparse
+import importlib
 import json
 import os
 import sys
@@ -16,16 +20,13 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
+try:
+    from case_runner import run_case
+    from examples_cases import CASES, DIFFERENCES, LIBRARIES
+finally:
+    del sys.path[:2]
 
-from case_runner import run_case  # noqa: E402
-from examples_cases import CASES, LIBRARIES  # noqa: E402
-
-
-def answers(mx: Any, folder: Path) -> dict[str, Any]:
-    """Return the answers to all cases, sorted by their names."""
-    for name in LIBRARIES:
-        mx.library.load(str(folder.resolve() / f"lib{name}.so"), verbose=False)
-    return {name: answer(mx, snippet) for name, snippet in sorted(CASES)}
+ANSWERS = HERE / "examples.json"
 
 
 def answer(mx: Any, snippet: str) -> Any:
@@ -48,37 +49,65 @@ def shortened(values: Any) -> Any:
     return [shortened(value) for value in values] if isinstance(values, list) else float(f"{values:.9g}")
 
 
-def same(found: Any, expected: Any) -> bool:
-    """Say whether two descriptions are the same, up to what compilers make of sums."""
+def difference(found: Any, expected: Any, path: str = "result") -> str:
+    """Return where and how two descriptions differ, up to what compilers make of sums; an empty text if they do not."""
     if isinstance(found, dict) and isinstance(expected, dict):
-        return found.keys() == expected.keys() and all(same(found[key], expected[key]) for key in found)
-    if isinstance(found, list) and isinstance(expected, list):
-        return len(found) == len(expected) and all(map(same, found, expected))
+        if found.get("kind") == expected.get("kind") == "error":
+            return ""
+        if found.get("kind") == expected.get("kind") == "string" and found["values"] != expected["values"]:
+            return f"{path} is {found['values']}\n, expected {expected['values']}"
+        keys = [key for key in ("kind", "shape", "dtype", *expected) if key in found or key in expected]
+        parts = (difference(found.get(key), expected.get(key), f"{path}.{key}") for key in keys)
+        return next(filter(None, parts), "")
+    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
+        pairs = enumerate(zip(found, expected, strict=True))
+        return next(filter(None, (difference(*pair, f"{path}[{index}]") for index, pair in pairs)), "")
     if isinstance(found, float) and isinstance(expected, float):
-        return bool(np.isclose(found, expected, rtol=1e-5, atol=1e-6, equal_nan=True))
-    return found == expected
+        same = np.isclose(found, expected, rtol=1e-5, atol=1e-6, equal_nan=True)
+    else:
+        same = found == expected
+    return "" if same else f"{path} is {found}, expected {expected}"
 
 
-def main(folder: Path, output: str) -> int:
-    """Write the answers, or compare them with those that are there."""
-    import mxnet as mx
+def compare(mx: Any) -> int:
+    """Print which answers differ from those of the file, and return their number."""
+    expected = json.loads(ANSWERS.read_text(encoding="utf-8"))
+    differing = 0
+    for name, snippet in CASES:
+        text = difference(answer(mx, snippet), expected[name])
+        if text and not (mx.__name__ == "minpy" and name in DIFFERENCES):
+            differing += 1
+            print(f"{name}: {text}")
+    print(f"{len(CASES)} cases, of which {differing} differ")
+    return differing
 
+
+def write(mx: Any) -> None:
+    """Write MXNet's answers, sorted by the names of the cases."""
     if mx.__version__ != "1.9.1":
         raise SystemExit(f"golden files come from MXNet 1.9.1, this is {mx.__version__}")
-    found = answers(mx, folder)
-    if output == "--compare":
-        expected = json.loads((HERE / "examples.json").read_text(encoding="utf-8"))
-        differing = [name for name in sorted({*found, *expected}) if not same(found.get(name), expected.get(name))]
-        print(f"{len(found)} cases, {len(differing)} differ: {', '.join(differing) or 'none'}")
-        return bool(differing)
-    path = Path(output)
-    lines = [f"{json.dumps(name)}: {json.dumps(answer, sort_keys=True)}" for name, answer in found.items()]
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    lines = [f"{json.dumps(name)}: {json.dumps(answer(mx, case), sort_keys=True)}" for name, case in sorted(CASES)]
+    temporary = ANSWERS.with_name(f".{ANSWERS.name}.{os.getpid()}")
     temporary.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    temporary.replace(path)
-    print(f"{path}: {len(found)} cases")
+    temporary.replace(ANSWERS)
+    print(f"{ANSWERS.name}: {len(CASES)} cases")
+
+
+def main() -> int:
+    """Load the libraries, and write or compare; returns the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="where the libraries are")
+    parser.add_argument("--compare", action="store_true", help="compare with the file, in place of writing it")
+    parser.add_argument("--module", default="mxnet", help="what to ask: mxnet (the default) or minpy")
+    options = parser.parse_args()
+    mx = importlib.import_module(options.module)
+    for name in LIBRARIES:
+        mx.library.load(str(options.folder.resolve() / f"lib{name}.so"), verbose=False)
+    if options.compare:
+        return 1 if compare(mx) else 0
+    write(mx)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else str(HERE / "examples.json")))
+    sys.exit(main())
