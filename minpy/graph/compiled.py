@@ -37,6 +37,8 @@ class Compiled:
     Parameters
     ----------
     heads : sequence of Value
+    keeps_states : bool
+        Whether operators whose calls have a state keep one over all calls, as in an executor.
 
     Attributes
     ----------
@@ -47,8 +49,9 @@ class Compiled:
         The variables, in the order in which arrays are given for them: arguments, then auxiliary states.
     """
 
-    def __init__(self, heads: Sequence[Value]) -> None:
+    def __init__(self, heads: Sequence[Value], keeps_states: bool = False) -> None:
         self.heads = list(heads)
+        self._keeping: dict[Node, Any] | None = {} if keeps_states else None
         self.order = topological(self.heads)
         self.arguments, self.states = variables(self.order)
         self.variables = [*self.arguments, *self.states]
@@ -106,7 +109,13 @@ class Compiled:
             known = infer_from_arrays(self.order, self.variables, arrays, "of the array that is given")
             require_everything(self.order, known)
         steps = lowered(
-            self.heads, self.variables, *known, training, repeatable or bool(asked), traced and self._remade < _REMADE
+            self.heads,
+            self.variables,
+            *known,
+            training,
+            repeatable or bool(asked),
+            traced and self._remade < _REMADE,
+            self._keeping,
         )
         return self._remembered(key, Program(steps.differentiated(requests) if requests else steps))
 

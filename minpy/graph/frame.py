@@ -188,6 +188,10 @@ class Frame:
             else:
                 numpy.copyto(buffers[node], read(env, value))
 
+    def operator_of(self, node: Node) -> Any:
+        """Return the operator that ran a step, with the state that it had."""
+        return self._runner.operator_of(node)
+
     def answers(self) -> dict[Node, Any]:
         """Return the answers of all steps of the forward part, by node: computed again, with the same random numbers.
 

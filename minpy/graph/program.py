@@ -39,12 +39,13 @@ class Runner:
         Whether it may use the operators of the program itself; others make fresh ones.
     """
 
-    __slots__ = ("_calls", "_is_first", "_nodes", "backward", "buffers", "forward")
+    __slots__ = ("_calls", "_is_first", "_nodes", "_releasing", "backward", "buffers", "forward")
 
     def __init__(self, is_first: bool) -> None:
         self._is_first = is_first
         self._calls: dict[Node, Callable[..., Any]] = {}
         self._nodes: dict[Node, Node] = {}
+        self._releasing: list[Any] = []  # the operators that hold something from forward to backward
         self.buffers: list[numpy.ndarray] = []
         self.forward: Callable[..., Any] | None = None
         self.backward: Callable[..., Any] | None = None
@@ -53,8 +54,20 @@ class Runner:
         """Return the function of a step."""
         call = self._calls.get(node)
         if call is None:
-            call = self._calls[node] = step_call(node if self._is_first else self._own(node))
+            own = node if self._is_first else self._own(node)
+            call = self._calls[node] = step_call(own)
+            if hasattr(own.operator, "release"):
+                self._releasing.append(own.operator)
         return call
+
+    def operator_of(self, node: Node) -> Any:
+        """Return the operator that runs a step: that of the node, or this runner's own."""
+        return node.operator if self._is_first else self._own(node).operator
+
+    def release(self) -> None:
+        """Let operators forget what they hold of a call that is done."""
+        for operator in self._releasing:
+            operator.release()
 
     def _own(self, node: Node) -> Node:
         """Return a node that computes the same, with an operator of this runner's own if it has a state."""
@@ -110,6 +123,7 @@ class Program:
 
     def give_back(self, runner: Runner) -> None:
         """Take a runner back that is not used any more."""
+        runner.release()
         if len(self._idle) < _MOST_IDLE:
             self._idle.append(runner)
 

@@ -68,11 +68,12 @@ def replayed_gradients(
             continue
         arguments_of = [read(raws, value) for value in node.inputs]
         ran = steps.ran_as(Value(node)).node  # a user's operator may have become what it computes
-        answer = answers[ran] if ran.operator is operator else step_call(node)(*arguments_of)
+        is_step = ran.operator is operator
+        answer = answers[ran] if is_step else step_call(node)(*arguments_of)
         raws[node] = answer
         parents = [_place(places, value) for value in node.inputs]
         if any(parent is not None for parent in parents):
-            _put(node, arguments_of, answer, parents, places)
+            _put(node, frame.operator_of(ran) if is_step else operator, arguments_of, answer, parents, places)
     heads, starts = [], []
     for head, gradient in zip(steps.written, upstream, strict=True):
         place = _place(places, head)
@@ -92,9 +93,11 @@ def _place(places: dict[Node, Any], value: Value) -> Any:
     return place[value.index] if isinstance(place, list) else place
 
 
-def _put(node: Node, arguments: Sequence[Any], answer: Any, parents: Sequence[Any], places: dict[Node, Any]) -> None:
+def _put(
+    node: Node, operator: Any, arguments: Sequence[Any], answer: Any, parents: Sequence[Any], places: dict[Node, Any]
+) -> None:
     """Put a step on the tape."""
-    made = record_node(node.operator, arguments, answer, node.attributes, parents)
+    made = record_node(operator, arguments, answer, node.attributes, parents)
     if isinstance(answer, tuple):
         outputs = attach_outputs(made, answer)
         places[node] = [

@@ -178,6 +178,7 @@ def lowered(
     training: bool,
     repeatable: bool,
     traced: bool = True,
+    keeping: dict[Node, Any] | None = None,
 ) -> Steps:
     """Lower a graph: the steps of its forward part.
 
@@ -191,9 +192,11 @@ def lowered(
         Of every value of the graph.
     training, repeatable, traced : bool
         As in `Steps`.
+    keeping : dict, optional
+        The operators, by node, whose states live over all calls.
     """
     builder, expansion, captures = Builder(), Expansion(), Captures()
-    written, became = lower(heads, training, builder, shapes, dtypes, traced)
+    written, became = lower(heads, training, builder, shapes, dtypes, traced, keeping)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}
     known_dtypes = {became[value]: dtype for value, dtype in dtypes.items() if value in became}
     expansion.go_on(builder.created, known_shapes, known_dtypes, captures if traced else None)

@@ -50,8 +50,13 @@ class Texts:
                     f"{where}{key!r} is {value!r}; a text for a native library cannot have a character '\\0' in it."
                 )
         strings = c_char_p * max(count, 1)
-        keys = strings(*[key.encode() for key in texts])
-        values = strings(*[value.encode() for value in texts.values()])
+        try:
+            keys = strings(*[key.encode() for key in texts])
+            values = strings(*[value.encode() for value in texts.values()])
+        except UnicodeEncodeError as error:
+            raise ArgumentError(
+                f"{where}the text {error.object!r} cannot be given to a native library: it is no Unicode ({error})."
+            ) from None
         self._kept = keys, values
         self.arguments = (keys, values, c_int(count))
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 
 from minpy.core import dispatch
-from minpy.core.array import Array, as_raw, new_array, note_write, now
+from minpy.core.array import Array, as_raw, new_array, note_write, raw_of, version_of
 from minpy.core.base import DTypes, Shapes
 from minpy.core.configured import ConfiguredOperator, OperatorFamily
 from minpy.core.errors import (
@@ -52,26 +52,25 @@ numpy_array, empty = numpy.ndarray, numpy.empty
 class _Calls:
     """Calls of one function on arrays of given kinds, prepared: each serves one call at a time."""
 
-    __slots__ = ("_operator", "function", "idle", "inputs", "is_forward", "outputs")
+    __slots__ = ("_first", "function", "idle", "inputs", "is_forward", "outputs")
 
     def __init__(self, operator: NativeOperator, is_forward: bool, inputs: Layout, outputs: Layout) -> None:
-        self._operator = operator
         self.is_forward = is_forward
         self.inputs = inputs
         self.outputs = outputs
         self.idle: list[Call] = []
         family = operator.family
-        self.function = family.stateful_compute if operator.is_stateful else family.compute
+        self._first: tuple[Any, ...] | None = None  # with a state, each call says which
+        self.function = family.stateful_compute
+        if not operator.is_stateful:
+            functions = family.entry.forward if is_forward else family.entry.backward
+            self._first = (c_void_p(functions["cpu"]), *operator.texts.arguments)
+            self.function = family.compute
 
     def make(self) -> Call:
-        operator = self._operator
-        if operator.is_stateful:
-            call = Call((c_int(self.is_forward), c_void_p()), self.inputs, self.outputs)
-        else:
-            functions = operator.family.entry.forward if self.is_forward else operator.family.entry.backward
-            first = (c_void_p(functions["cpu"]), *operator.texts.arguments)
-            call = Call(first, self.inputs, self.outputs)
-        return call
+        """Return a further call."""
+        first = self._first if self._first is not None else (c_int(self.is_forward), c_void_p())
+        return Call(first, self.inputs, self.outputs)
 
 
 class _Kinds:
@@ -190,13 +189,14 @@ class NativeOperator(ConfiguredOperator):
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def _as_arrays(self, raws: Sequence[Any]) -> tuple[numpy.ndarray, ...]:
+        self.require_inputs(len(raws))
         for index in self.mutated:
             if not isinstance(raws[index], numpy_array):
                 raise ArgumentError(
                     f"{self.__name__}: {self.names[index]} is {describe(raws[index])}; it is changed by the call, and "
                     "has to be an array."
                 )
-        return tuple(map(as_array, raws))
+        return tuple([as_array(raw, self.__name__, name) for raw, name in zip(raws, self.names, strict=True)])
 
     def _in_byte_order(self, raws: Sequence[numpy.ndarray]) -> Any:
         """Compute on copies, of arrays whose bytes are in the other order."""
@@ -285,15 +285,15 @@ class NativeOperator(ConfiguredOperator):
             call = calls.idle.pop()
         except IndexError:
             call = calls.make()
-        data, versions, version = call.inputs, call.versions, now()
+        data, versions = call.inputs, call.versions
         copies = []  # which live until the call is done
         for index in calls.inputs.filled:
             array = inputs[index]
+            versions[index] = version_of(array)
             if not array.flags.carray:
                 array = readable(array)
                 copies.append(array)
             data[index] = address_of(array)
-            versions[index] = version
         data = call.outputs
         for index in calls.outputs.filled:
             data[index] = address_of(outputs[index])
@@ -389,7 +389,7 @@ class NativeOperator(ConfiguredOperator):
         given = list(arguments[: self.arity])
         for index, raw in zip(self.mutated, self._changed, strict=False):
             given[index] = raw
-        inputs = [as_array(as_raw(value) if isinstance(value, Array) else value) for value in given]
+        inputs = [as_array(raw_of(value), self.__name__, name) for value, name in zip(given, self.names, strict=True)]
         inputs = [value if value.dtype.isnative else readable(value) for value in inputs]
         key = tuple([(value.shape, value.dtype) for value in inputs])
         kinds = self._kinds.get(key)

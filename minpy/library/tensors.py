@@ -10,12 +10,13 @@ import ctypes
 import math
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from ctypes import byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from typing import Any
 
 import numpy
 
-from minpy.core.errors import DTypeError, describe
+from minpy.core.errors import ArgumentError, DTypeError, describe
 from minpy.library.abi import CPU, DTYPE_NUMBERS, DTYPES
 from minpy.library.resources import RESOURCES, Workspace
 
@@ -28,11 +29,20 @@ _DENSE = 0
 _CASTS = {"b": "uint8", "u": "int64", "i": "int32", "c": "float32"}
 
 
-def as_array(value: Any) -> numpy.ndarray:
-    """Return an array for an input: numbers and lists become float32, as they do in `nd.array`."""
+def as_array(value: Any, who: str, what: str) -> numpy.ndarray:
+    """Return an array for an input: numbers and lists become float32, as they do in `nd.array`.
+
+    Raises
+    ------
+    ArgumentError
+        If it cannot be one.
+    """
     if isinstance(value, (numpy.ndarray, numpy.generic)):
         return numpy.asarray(value)
-    return numpy.asarray(value, numpy.float32)
+    if value is not None:
+        with suppress(TypeError, ValueError):
+            return numpy.asarray(value, numpy.float32)
+    raise ArgumentError(f"{who}: {what} is {describe(value)}; expected an array.")
 
 
 def readable(array: numpy.ndarray) -> numpy.ndarray:

@@ -67,7 +67,7 @@ class Executor:
         self.grad_arrays = list(gradients)
         self.aux_arrays = list(states)
         self._requests = list(requests)
-        self._compiled = compiled = Compiled(symbol.values)
+        self._compiled = compiled = Compiled(symbol.values, keeps_states=True)
         self._argument_nodes, self._state_nodes = compiled.arguments, compiled.states
         self._names = [node.name for node in compiled.arguments]
         self._state_names = [node.name for node in compiled.states]

@@ -1,0 +1,296 @@
+"""`NativePartitioner`: the partitioner of a native library, which is asked what to take of a graph and what to call it.
+
+The library answers through C functions: with a number for each node, or with a selector that is asked about each node
+and its neighbours. What it allocates is freed, its answers are checked before anything is made of them. A selector lives
+as long as the process: there is no function that would destroy one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from ctypes import byref, c_char_p, c_int, c_void_p
+from typing import Any
+
+from minpy.core.configured import FAMILIES, OperatorFamily
+from minpy.core.errors import LibraryError, nearest
+from minpy.graph.partitioning.editable import Graph, GraphNode
+from minpy.graph.partitioning.registry import Partitioner, Selector, Strategy
+from minpy.library.binary import Binary, PartitionerEntry, StrategyEntry, Texts
+from minpy.library.given import Parameters, graph_text, option_texts
+
+__all__ = ["NativePartitioner", "NativeSelector", "NativeStrategy"]
+
+_NOT_TAKEN = -2
+
+
+class NativePartitioner(Partitioner):
+    """A partitioner of a native library.
+
+    Parameters
+    ----------
+    binary : Binary
+    entry : PartitionerEntry
+        What the library registers.
+    families : mapping of str to OperatorFamily
+        The library's operators, by name.
+    """
+
+    def __init__(self, binary: Binary, entry: PartitionerEntry, families: Mapping[str, OperatorFamily]) -> None:
+        self.name = entry.name
+        self.source = binary.path
+        self.strategies = [NativeStrategy(binary, self.name, strategy, families) for strategy in entry.strategies]
+
+    def __repr__(self) -> str:
+        return f"<NativePartitioner {self.name} of {self.source}>"
+
+
+class NativeStrategy(Strategy):
+    """A strategy of a partitioner of a native library.
+
+    Parameters
+    ----------
+    binary : Binary
+    partitioner : str
+    entry : StrategyEntry
+    families : mapping of str to OperatorFamily
+    """
+
+    def __init__(
+        self, binary: Binary, partitioner: str, entry: StrategyEntry, families: Mapping[str, OperatorFamily]
+    ) -> None:
+        self.name = entry.name
+        self.reviews = entry.review is not None
+        self._binary = binary
+        self._entry = entry
+        self._families = families
+        self._where = f"{binary.path}: partitioner {partitioner!r}, strategy {entry.name!r}"
+
+    @property
+    def family(self) -> OperatorFamily:  # type: ignore[override]
+        """Makes the nodes that stand for groups: a subgraph operator of the same library, or of another one.
+
+        Raises
+        ------
+        LibraryError
+            If there is no such operator, or it is none for subgraphs.
+        """
+        name = self._entry.operator
+        found = self._families.get(name) or FAMILIES.get(name)
+        if found is None:
+            raise LibraryError(
+                f"{self._where}: it makes nodes of the operator {name!r}, which neither this library nor another one that "
+                f"is loaded has.{nearest(name, [*self._families, *FAMILIES])} Register it in the library, with "
+                "setIsSubgraphOp."
+            )
+        if found.is_function:
+            raise LibraryError(
+                f"{self._where}: it makes nodes of the operator {name!r}, which holds no subgraph. Register it with "
+                "setIsSubgraphOp."
+            )
+        return found
+
+    def supported(self, graph: Graph, options: Mapping[str, Any]) -> Sequence[int] | None:
+        """Return the number that the library's supportedOps gives each node; None if it has a selector instead.
+
+        Raises
+        ------
+        LibraryError
+            If it reports failure, or gives numbers that mean nothing.
+        """
+        if self._entry.supported is None:
+            return None
+        where = f"{self._where}: supportedOps"
+        self.family  # noqa: B018  # an error before anything is asked
+        text, texts = graph_text(graph, where), Texts(option_texts(options, where), f"{where}: ")
+        count = len(graph)
+        ids = (c_int * max(count, 1))(*[_NOT_TAKEN] * count)
+        binary = self._binary
+        before = binary.message_count()
+        if not binary.functions["_partCallSupportedOps"](self._entry.supported, text, count, ids, *texts.arguments):
+            raise binary.failure(LibraryError, f"{where} failed on a graph of {count} node(s){_with(texts)}.", before)
+        found = ids[:count]
+        for node, number in zip(graph.nodes, found, strict=True):
+            if number < _NOT_TAKEN:
+                raise LibraryError(
+                    f"{where} gave node {node.index} ({node.name}, {node.op}) the number {number}; expected -2 (not "
+                    "supported), -1 (for any subgraph), or the number of a subgraph from 0."
+                )
+        return found
+
+    def selector(self, graph: Graph, options: Mapping[str, Any]) -> NativeSelector:
+        """Return the selector that the library's createSelector makes.
+
+        Raises
+        ------
+        LibraryError
+            If it reports failure, or makes none.
+        """
+        where = f"{self._where}: createSelector"
+        self.family  # noqa: B018  # an error before anything is asked
+        text, texts = graph_text(graph, where), Texts(option_texts(options, where), f"{where}: ")
+        selector = c_void_p()
+        binary = self._binary
+        before = binary.message_count()
+        status = binary.functions["_partCallCreateSelector"](
+            self._entry.selector, text, byref(selector), *texts.arguments
+        )
+        if not status:
+            raise binary.failure(
+                LibraryError, f"{where} failed on a graph of {len(graph)} node(s){_with(texts)}.", before
+            )
+        if selector.value is None:
+            raise binary.failure(LibraryError, f"{where} reported success, and made no selector.", before)
+        return NativeSelector(binary, selector.value, self._where, (text, texts))
+
+    def review(
+        self, graph: Graph, number: int, options: Mapping[str, Any], args: Mapping[str, Any], aux: Mapping[str, Any]
+    ) -> tuple[bool, Mapping[str, str]]:
+        """Return whether the library's reviewSubgraph accepts a group, and the attributes that it gives its node.
+
+        It may read the values of parameters, and must not change them.
+
+        Raises
+        ------
+        DTypeError
+            If a parameter has a dtype that libraries do not know.
+        LibraryError
+            If it reports failure, or attributes that cannot be read.
+        """
+        if self._entry.review is None:
+            return True, {}
+        where = f"{self._where}: reviewSubgraph"
+        text, texts = graph_text(graph, where), Texts(option_texts(options, where), f"{where}: ")
+        given = Parameters(args, where, "args"), Parameters(aux, where, "aux")
+        # As in MXNet. The header's function begins with false: a review that says nothing rejects.
+        accepted = c_int(1)
+        keys, values, count = c_void_p(), c_void_p(), c_int()
+        binary = self._binary
+        before = binary.message_count()
+        status = binary.functions["_partCallReviewSubgraph"](
+            self._entry.review,
+            text,
+            number,
+            byref(accepted),
+            *texts.arguments,
+            byref(keys),
+            byref(values),
+            byref(count),
+            *given[0].arguments,
+            *given[1].arguments,
+        )
+        attributes = self._attributes(keys, values, count.value, f"{where} of group {number}")
+        if not status:
+            nodes = ", ".join(node.name for node in graph.nodes if not node.is_variable)
+            raise binary.failure(LibraryError, f"{where} failed on group {number} ({nodes}){_with(texts)}.", before)
+        return bool(accepted.value), attributes
+
+    def _attributes(self, keys: c_void_p, values: c_void_p, count: int, where: str) -> dict[str, str]:
+        """Return attributes that the library has allocated, and free them."""
+        free = self._binary.functions["_opCallFree"]
+        if count < 0 or (count and not (keys.value and values.value)):
+            raise LibraryError(
+                f"{where} gave {count} attribute(s), and {'no' if count >= 0 else 'arrays of'} texts for them."
+            )
+        texts: list[list[bytes | None]] = []
+        for array in (keys, values):
+            if array.value:
+                texts.append([*(c_char_p * count).from_address(array.value)])
+                for pointer in (c_void_p * count).from_address(array.value):
+                    free(pointer)
+                free(array)
+        found: dict[str, str] = {}
+        for key, value in zip(*texts, strict=True) if count else ():
+            if not key or value is None:
+                raise LibraryError(f"{where} gave an attribute {key!r} with the value {value!r}; expected two texts.")
+            try:
+                found[key.decode()] = value.decode()
+            except UnicodeDecodeError as error:
+                raise LibraryError(
+                    f"{where} gave an attribute {key!r} with the value {value!r}, which is not UTF-8: {error.reason}."
+                ) from None
+        return found
+
+
+class NativeSelector(Selector):
+    """A selector that a library has made. It is never destroyed: the interface has no function for that.
+
+    Parameters
+    ----------
+    binary : Binary
+    address : int
+    where : str
+        Whose it is, for messages.
+    kept : tuple
+        What it was made from, which it may still read.
+    """
+
+    def __init__(self, binary: Binary, address: int, where: str, kept: tuple[Any, ...]) -> None:
+        functions = binary.functions
+        self._select = functions["_partCallSelect"]
+        self._select_input = functions["_partCallSelectInput"]
+        self._select_output = functions["_partCallSelectOutput"]
+        self._filter = functions["_partCallFilter"]
+        self._reset = functions["_partCallReset"]
+        self._free = functions["_opCallFree"]
+        self._address = address
+        self._where = where
+        self._kept = kept
+
+    def select(self, node: GraphNode) -> bool:
+        """Tell whether the library begins a group here."""
+        selected = c_int()
+        self._select(self._address, node.index, byref(selected))
+        return bool(selected.value)
+
+    def select_input(self, node: GraphNode, input: GraphNode) -> bool:  # noqa: A002
+        """Tell whether the library takes a node that a member reads."""
+        selected = c_int()
+        self._select_input(self._address, node.index, input.index, byref(selected))
+        return bool(selected.value)
+
+    def select_output(self, node: GraphNode, output: GraphNode) -> bool:
+        """Tell whether the library takes a node that reads a member."""
+        selected = c_int()
+        self._select_output(self._address, node.index, output.index, byref(selected))
+        return bool(selected.value)
+
+    def filter(self, candidates: Sequence[GraphNode]) -> Sequence[GraphNode]:
+        """Return which members of a group the library keeps.
+
+        Raises
+        ------
+        LibraryError
+            If it keeps what was no member.
+        """
+        where = f"{self._where}: Filter"
+        by_number = {node.index: node for node in candidates}
+        count = len(by_number)
+        given = (c_int * max(count, 1))(*by_number)
+        kept, number = c_void_p(), c_int()
+        self._filter(self._address, given, count, byref(kept), byref(number))
+        try:
+            if not 0 <= number.value <= count or (number.value and not kept.value):
+                raise LibraryError(
+                    f"{where} keeps {number.value} of {count} candidate(s)"
+                    + ("" if kept.value else ", and gives no list of them")
+                    + "; expected some of the candidates, each once."
+                )
+            numbers = [*(c_int * number.value).from_address(kept.value)] if kept.value and number.value else []
+        finally:
+            self._free(kept)
+        for one in numbers:
+            if one not in by_number:
+                raise LibraryError(
+                    f"{where} keeps node {one}, which is not among the candidates: {', '.join(map(str, by_number))}."
+                )
+        return [by_number[one] for one in sorted({*numbers})]
+
+    def reset(self) -> None:
+        """Tell the library that a group is grown anew."""
+        self._reset(self._address)
+
+
+def _with(texts: Texts) -> str:
+    keys, values, count = texts.arguments
+    pairs = [f"{keys[index].decode()}={values[index].decode()!r}" for index in range(count.value)]
+    return f" with {', '.join(pairs)}" if pairs else ""

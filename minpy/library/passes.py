@@ -1,0 +1,256 @@
+"""`NativePass`: a graph pass of a native library, which is given a graph as text and gives back another.
+
+New parameters are allocated through a callback, while the library's function runs; it writes their values. It may change
+the values of parameters that are there, too: it is given copies, and what it has changed is written back when the new
+graph turns out to be one. So a pass that fails has changed nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from collections.abc import Mapping
+from ctypes import POINTER, byref, c_int64, c_void_p, cast, string_at
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy
+
+from minpy.core.errors import LibraryError, MXNetError
+from minpy.graph.partitioning.editable import Graph
+from minpy.graph.partitioning.registry import Allocate, Pass
+from minpy.library.abi import DTYPES, NEW_PARAMETER
+from minpy.library.binary import Binary, PassEntry, Texts
+from minpy.library.given import Parameters, graph_text, option_texts, write_back
+from minpy.library.tensors import address_of
+from minpy.symbol.editing import relinked, symbol_of
+
+__all__ = ["NativePass"]
+
+_MOST_AXES = 32
+_number = itertools.count(1).__next__
+
+
+class NativePass(Pass):
+    """A graph pass of a native library.
+
+    Parameters
+    ----------
+    binary : Binary
+    entry : PassEntry
+        What the library registers.
+    """
+
+    def __init__(self, binary: Binary, entry: PassEntry) -> None:
+        self.name = entry.name
+        self.source = binary.path
+        self._binary = binary
+        self._entry = entry
+        self._where = f"{binary.path}: pass {entry.name!r}"
+
+    def __repr__(self) -> str:
+        return f"<NativePass {self.name} of {self.source}>"
+
+    def run(
+        self,
+        graph: Graph,
+        options: Mapping[str, Any],
+        args: Mapping[str, Any],
+        aux: Mapping[str, Any],
+        allocate: Allocate,
+    ) -> Graph:
+        """Return the graph that the library makes of a graph.
+
+        Raises
+        ------
+        DTypeError
+            If a parameter has a dtype that libraries do not know.
+        LibraryError
+            If the pass reports failure, asks for parameters that cannot be, or gives back what is no graph.
+        """
+        where = self._where
+        text, texts = graph_text(graph, where), Texts(option_texts(options, where), f"{where}: ")
+        given = Parameters(args, where, "args", copied=True), Parameters(aux, where, "aux", copied=True)
+        allocations = _Allocations(allocate, where)
+        address = c_void_p()
+        binary = self._binary
+        before = binary.message_count()
+        status = binary.functions["_passCallGraphPass"](
+            self._entry.body,
+            text,
+            byref(address),
+            *texts.arguments,
+            self.name.encode(),
+            *given[0].arguments,
+            *given[1].arguments,
+            _CALLBACK,
+            allocations.handle,
+        )
+        content = string_at(address.value) if address.value else None
+        binary.functions["_opCallFree"](address)
+        allocations.finish()
+        if not status:
+            raise binary.failure(LibraryError, f"{where} failed on a graph of {len(graph)} node(s).", before)
+        if content is None:
+            raise binary.failure(LibraryError, f"{where} reported success, and gave back no graph.", before)
+        found = self._graph(content, graph)
+        write_back([change for parameters in given for change in parameters.changed()], where)
+        return found
+
+    def _graph(self, content: bytes, before: Graph) -> Graph:
+        """Return the graph of a text, once it is known to be one that can be computed."""
+        where = f"{self._where} gave back"
+        try:
+            document = json.loads(content.decode(), strict=False)
+        except (ValueError, RecursionError) as error:
+            raise LibraryError(f"{where} a text that is no JSON: {error}. It begins with {content[:60]!r}.") from error
+        _check(document, f"{where} a graph")
+        found = relinked(Graph.from_json(json.dumps(document)), before)
+        try:
+            symbol_of(found, f"{where} a graph that cannot be used")
+        except MXNetError as error:
+            raise LibraryError(str(error)) from error
+        return found
+
+
+def _check(document: Any, where: str) -> None:
+    """Raise `LibraryError` unless a document is a graph, of nodes that come after what they read."""
+
+    def fail(problem: str) -> None:
+        raise LibraryError(f"{where}: {problem}")
+
+    nodes = document.get("nodes") if isinstance(document, dict) else None
+    if not isinstance(nodes, list) or not isinstance(document.get("heads"), list):
+        fail(f"expected an object with lists of nodes and heads; it is {str(document)[:60]!r}.")
+        return
+    if not document["heads"]:
+        fail("it has no heads; expected the outputs of the graph.")
+    for number, node in enumerate(nodes):
+        if not isinstance(node, dict) or not all(isinstance(node.get(key), str) for key in ("op", "name")):
+            fail(f"node {number} is {str(node)[:60]!r}; expected an object with the texts op and name.")
+        what = f"node {number} ({node['name']!r}, {node['op']})"
+        attributes = node.get("attrs", {})
+        if not isinstance(attributes, dict) or not all(isinstance(text, str) for text in attributes.values()):
+            fail(f"{what} has the attributes {str(attributes)[:60]!r}; expected an object of texts.")
+        inputs = node.get("inputs", [])
+        node["inputs"] = inputs
+        _check_entries(inputs, number, len(nodes), f"{where}: {what}: input")
+        subgraphs = node.get("subgraphs") or []
+        if not isinstance(subgraphs, list):
+            fail(f"{what} has the subgraphs {str(subgraphs)[:60]!r}; expected a list of graphs.")
+        for position, inner in enumerate(subgraphs):
+            _check(inner, f"{where}: {what}: subgraph {position}")
+    _check_entries(document["heads"], len(nodes), len(nodes), f"{where}: head")
+
+
+def _check_entries(entries: Any, known: int, count: int, where: str) -> None:
+    if not isinstance(entries, list):
+        raise LibraryError(f"{where}s are {str(entries)[:60]!r}; expected a list of [node, output, version].")
+    for position, entry in enumerate(entries):
+        if (
+            not isinstance(entry, list)
+            or len(entry) not in (2, 3)
+            or not all(type(part) is int and part >= 0 for part in entry)
+        ):
+            raise LibraryError(
+                f"{where} {position} is {str(entry)[:60]!r}; expected [node, output, version], numbers from 0."
+            )
+        if entry[0] >= count:
+            raise LibraryError(f"{where} {position} is of node {entry[0]}, and there are {count} nodes.")
+        if entry[0] >= known:
+            raise LibraryError(
+                f"{where} {position} is of node {entry[0]}, which does not come before: it reads itself, through others "
+                "or not, or the nodes are not in the order in which they are computed."
+            )
+
+
+class _Allocations:
+    """The new parameters of one run of a pass. `handle` is what the callback is given to find them.
+
+    A body goes on to write into what it has asked for. So where it cannot have a parameter, it is given other memory
+    if there can be any, and the error is raised when it has returned.
+    """
+
+    __slots__ = ("__weakref__", "_allocate", "_kept", "_where", "handle", "interrupt", "problems")
+
+    def __init__(self, allocate: Allocate, where: str) -> None:
+        self.handle = _number()
+        self.problems: list[str] = []
+        self.interrupt: BaseException | None = None
+        self._allocate = allocate
+        self._where = where
+        self._kept: list[numpy.ndarray] = []
+        _ALLOCATIONS[self.handle] = self
+
+    def add(self, shape: Any, ndim: int, device: bytes | None, number: int, name: bytes | None, is_arg: bool) -> Any:
+        """Return the memory of a new parameter."""
+        lengths = [*shape[: min(ndim, _MOST_AXES)]] if shape and ndim > 0 else []
+        text = (name or b"").decode(errors="replace")
+        what = f"the parameter {text!r} of shape {tuple(lengths)}"
+        problem = ""
+        if not text:
+            problem = "a parameter without a name"
+        elif not 0 <= ndim <= _MOST_AXES or any(length < 0 for length in lengths):
+            problem = f"{what} and {ndim} axes; expected up to {_MOST_AXES} axes of lengths from 0"
+        elif not 0 <= number < len(DTYPES):
+            problem = f"{what} and the dtype {number}; expected a number of a dtype, 0 to {len(DTYPES) - 1}"
+        elif device != b"cpu":
+            problem = f"{what} on the device {(device or b'').decode(errors='replace')!r}; there is 'cpu'"
+        try:
+            if problem:
+                array = numpy.zeros(max(math.prod(max(length, 0) for length in lengths), 1), numpy.float64)
+            else:
+                array = self._allocate(text, tuple(lengths), DTYPES[number], bool(is_arg))
+        except (MemoryError, ValueError) as error:
+            self.problems.append(problem or f"{what} and dtype {DTYPES[number].name}: {error}")
+            return None
+        if problem:
+            self.problems.append(problem)
+        self._kept.append(array)
+        return address_of(array)
+
+    def finish(self) -> None:
+        """Raise an interrupt that came during an allocation, or the error for what could not be allocated."""
+        _ALLOCATIONS.pop(self.handle, None)
+        if self.interrupt is not None:
+            raise self.interrupt
+        if self.problems:
+            raise LibraryError(f"{self._where} asked for {self.problems[0]}.")
+
+
+_ALLOCATIONS: WeakValueDictionary[int, _Allocations] = WeakValueDictionary()
+
+
+def _new_parameter(
+    handle: int | None,
+    shape: int | None,
+    ndim: int,
+    device: bytes | None,
+    device_id: int,
+    number: int,
+    name: bytes | None,
+    is_arg: int,
+    data: int | None,
+) -> None:
+    if not data:
+        return
+    into = c_void_p.from_address(data)
+    into.value = None
+    allocations = _ALLOCATIONS.get(handle or 0)
+    if allocations is None:
+        return
+    lengths = cast(shape, POINTER(c_int64)) if shape else None
+    while True:  # an exception here would be lost, and the library would write to no memory
+        try:
+            into.value = allocations.add(lengths, ndim, device, number, name, bool(is_arg))
+            return
+        except Exception as error:
+            allocations.interrupt = error
+            return
+        except BaseException as error:
+            allocations.interrupt = error
+
+
+# Kept for good: libraries may be given it at any time.
+_CALLBACK = NEW_PARAMETER(_new_parameter)
