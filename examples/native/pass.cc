@@ -84,6 +84,12 @@ void disconnect(Graph* graph, Node* consumer, int input) {
     }
 }
 
+// Takes an operator out of the graph whose readers read something else by now.
+void remove(Graph* graph, Node* node) {
+  for (size_t i = 0; i < node->inputs.size(); ++i) disconnect(graph, node, static_cast<int>(i));
+  node->inputs.clear();
+}
+
 std::string unused_name(const Graph& graph, const std::string& wanted) {
   for (size_t i = 0; i < graph.size(); ++i)
     if (graph.getNode(i)->name == wanted) return unused_name(graph, wanted + "_");
@@ -117,9 +123,8 @@ MXReturnValue remove_identities(Graph* graph, const Attributes&) {
   for (size_t i = 0; i < graph->size(); ++i) {
     Node* const node = graph->getNode(i);
     if (!is_identity(*node)) continue;
-    const NodeEntry source = node->inputs.at(0);
-    replace(graph, node, source);
-    disconnect(graph, node, 0);
+    replace(graph, node, node->inputs.at(0));
+    remove(graph, node);
   }
   return MX_SUCCESS;
 }
@@ -273,8 +278,7 @@ bool fold_layer(Graph* graph, Node* layer) {
   layer->attrs["no_bias"] = "False";
 
   replace(graph, folded.back(), {layer, 0});
-  for (Node* const node : folded)
-    for (size_t i = 0; i < node->inputs.size(); ++i) disconnect(graph, node, static_cast<int>(i));
+  for (Node* const node : folded) remove(graph, node);
   return true;
 }
 
