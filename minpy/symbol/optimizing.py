@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from minpy.context import Context, current_context
+from minpy.context import Context, current_context, resolve_context
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.graph.ir import Node, Value
@@ -16,6 +16,7 @@ from minpy.graph.partitioning.cutting import apply_strategy
 from minpy.graph.partitioning.editable import Graph
 from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass
 from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.placement import place
 from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.ops.inference.partial_shapes import UNKNOWN
 from minpy.symbol.editing import editable, output_name, relinked, symbol_of
@@ -223,7 +224,7 @@ def _passed(
     new: tuple[Arrays, Arrays] = ({}, {})
 
     def allocate(name: str, shape: Sequence[int], dtype: Any, is_argument: bool) -> numpy.ndarray:
-        made = NDArray(numpy.zeros(tuple(shape), dtype), ctx=ctx)
+        made = place(NDArray, numpy.zeros(tuple(shape), dtype), resolve_context(ctx))
         new[not is_argument][name] = made
         return made._data
 
@@ -244,7 +245,7 @@ def _passed(
 
 
 def _on(array: Any, ctx: Context) -> Any:
-    return array if isinstance(array, Array) else NDArray(numpy.array(array), ctx=ctx)
+    return array if isinstance(array, Array) else place(NDArray, numpy.array(array), resolve_context(ctx))
 
 
 def _require_dicts(new: tuple[Arrays, Arrays], args: Arrays | None, aux: Arrays | None) -> None:

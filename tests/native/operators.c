@@ -354,6 +354,13 @@ static int shape_count(const Attributes* a, Shape* in, int num_in, Shape* out, i
     return vector_of(out, (unsigned int)number(a, "count", 4));
 }
 
+/* 0, 1, 2, ... without any input. */
+static int count_up(Call* call) {
+    if (call->num_in != 0) REFUSE("%d inputs", call->num_in);
+    for (int64_t i = size_of(call->out); i-- > 0;) put(call->out, i, (double)i);
+    return SUCCESS;
+}
+
 static int parse_none_to_one(const Attributes* a, int* num_in, int* num_out) {
     (void)a;
     *num_in = 0;
@@ -683,7 +690,8 @@ const Operator OPERATORS[] = {
     {NAME("largest"), one_to_one, shape_scalar, type_position, largest, no_gradient},
     {NAME("dense"), two_to_one, shape_dense, type_of_first, dense, dense_gradient},
     {NAME("workspace"), one_to_one, shape_of_first, type_of_first, workspace, workspace_gradient},
-    {NAME("random"), parse_none_to_one, shape_count, type_position, random_numbers, NULL},
+    {NAME("random"), one_to_one, shape_count, type_position, random_numbers, NULL},
+    {NAME("count_up"), parse_none_to_one, shape_count, type_position, count_up, NULL},
     {NAME("description"), one_to_one, shape_description, type_description, description, NULL},
     {NAME("address"), one_to_one, shape_one, type_position, address, NULL},
     {NAME("versions"), two_to_one, shape_two, type_position, version, NULL},

@@ -1,9 +1,9 @@
 """What the plain C libraries saw of their host: calls, faults, memory and states that are still out.
 
-    watched = Watched(build("operators.c"))
-    with watched.calls() as calls:
-        nd.raw_affine(x)
-    assert calls == ["parseAttrs raw_affine", ...]
+watched = Watched(build("operators.c"))
+with watched.calls() as calls:
+    nd.raw_affine(x)
+assert calls == ["parseAttrs raw_affine", ...]
 """
 
 from __future__ import annotations

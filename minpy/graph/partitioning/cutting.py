@@ -195,7 +195,10 @@ def _joined(key: str, entries: Sequence[Entry]) -> str:
         text = node.attrs.get(key)
         if text is None:
             return "[]"
-        parts.append(_elements(text)[index])
+        elements = _elements(text)
+        if index >= len(elements):  # nothing was inferred of a group that this reads
+            return "[]"
+        parts.append(elements[index])
     return f"[{','.join(parts)}]"
 
 
