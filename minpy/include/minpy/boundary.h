@@ -12,8 +12,7 @@
 #include "platform.h"
 #include "tensor.h"
 
-namespace minpy {
-inline namespace abi11 {
+namespace minpy PRIVATE_SYMBOL {
 
 /// Calls `body`. Whether it returned; a C++ exception, which the host could not take, becomes a message.
 template <class Body>
@@ -170,7 +169,6 @@ inline std::vector<mxnet::ext::MXTensor> tensors(const TensorArrays& from,
   return made;
 }
 
-}  // namespace abi11
 }  // namespace minpy
 
 #endif  // MINPY_BOUNDARY_H_

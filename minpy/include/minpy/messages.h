@@ -12,8 +12,7 @@
 /// A stream to one new message: `MX_ERROR_MSG << "expected 2 inputs, got " << count;`.
 #define MX_ERROR_MSG ::mxnet::ext::MXerrorMsgs::get()->add(__FILE__, __LINE__)
 
-namespace minpy {
-inline namespace abi11 {
+namespace minpy PRIVATE_SYMBOL {
 
 /// Characters under a lock: one thread writes, while any thread may read what is there so far.
 class MessageText : public std::streambuf {
@@ -63,7 +62,6 @@ class Message : public std::stringstream {
   MessageText text_;
 };
 
-}  // namespace abi11
 }  // namespace minpy
 
 namespace mxnet {
@@ -72,9 +70,9 @@ inline namespace abi11 {
 
 /// All messages of a library, in order. Numbers only grow, so that a host that remembers how many there
 /// were knows the new ones; the texts of all but the last thousand are let go.
-class MXerrorMsgs {
+class PRIVATE_SYMBOL MXerrorMsgs {
  public:
-  PRIVATE_SYMBOL static MXerrorMsgs* get() {
+  static MXerrorMsgs* get() {
     // Never destroyed: threads may still report while the process ends.
     static MXerrorMsgs* messages = new MXerrorMsgs;
     return messages;
@@ -120,7 +118,7 @@ class MXerrorMsgs {
 
   /// Keeps the last messages that this thread wrote or read alive, for it may still use them when other
   /// threads have pushed them out of the list.
-  PRIVATE_SYMBOL static void hold(const std::shared_ptr<minpy::Message>& message) {
+  static void hold(const std::shared_ptr<minpy::Message>& message) {
     static thread_local std::array<std::shared_ptr<minpy::Message>, 8> held;
     static thread_local std::size_t next = 0;
     held[next] = message;

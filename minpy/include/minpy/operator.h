@@ -10,12 +10,6 @@
 #include "resources.h"
 #include "tensor.h"
 
-/// Keys of attributes with a meaning of their own.
-#define MX_STR_SUBGRAPH_SYM_JSON "subgraph_sym_json"
-#define MX_STR_DTYPE "__ext_dtype__"
-#define MX_STR_SHAPE "__ext_shape__"
-#define MX_STR_EXTRA_INPUTS "__ext_extra_inputs__"
-
 /// Registers an operator: `REGISTER_OP(my_op).setForward(forward, "cpu").setParseAttrs(...)...;`
 #define REGISTER_OP(Name) MINPY_REGISTER(CustomOp, Name)
 
@@ -88,8 +82,7 @@ typedef MXReturnValue (*createOpState_t)(const std::unordered_map<std::string, s
 }  // namespace ext
 }  // namespace mxnet
 
-namespace minpy {
-inline namespace abi11 {
+namespace minpy PRIVATE_SYMBOL {
 
 /// Functions by device, as the parallel arrays that hosts read.
 template <class Function>
@@ -119,7 +112,6 @@ class FunctionsByDevice {
   std::vector<Function> functions_;
 };
 
-}  // namespace abi11
 }  // namespace minpy
 
 namespace mxnet {
@@ -128,7 +120,7 @@ inline namespace abi11 {
 
 /// A registered operator. An operator needs functions for its attributes, types and shapes, and either
 /// `setForward` or `setCreateOpState`; one that runs a subgraph needs the last only.
-class CustomOp {
+class PRIVATE_SYMBOL CustomOp {
  public:
   explicit CustomOp(const char* op_name) : name(op_name) {}
 

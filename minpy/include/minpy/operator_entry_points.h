@@ -21,8 +21,7 @@ extern "C" MINPY_PUBLIC_SYMBOL mxnet::ext::MXReturnValue initialize(int version)
       int64_t *out_indices_len, int64_t *in_indptr_len, int64_t *out_indptr_len, void *rng_cpu_states,      \
       void *rng_gpu_states
 
-namespace minpy {
-inline namespace abi11 {
+namespace minpy PRIVATE_SYMBOL {
 
 /// The arguments of one compute call as the objects that users' functions take.
 struct ComputeCall {
@@ -87,7 +86,6 @@ inline int infer_codes(const char* what, Function function, const char* const* k
   });
 }
 
-}  // namespace abi11
 }  // namespace minpy
 
 MINPY_ENTRY_POINT int _opVersion(void) { return MX_LIBRARY_VERSION; }

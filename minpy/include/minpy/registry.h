@@ -14,9 +14,9 @@ inline namespace abi11 {
 /// All operators, partitioners or passes of this library. Hidden, so that libraries of one process do not
 /// share theirs.
 template <class T>
-class Registry {
+class PRIVATE_SYMBOL Registry {
  public:
-  PRIVATE_SYMBOL static Registry* get() {
+  static Registry* get() {
     static Registry* registry = new Registry;
     return registry;
   }
@@ -52,8 +52,7 @@ class Registry {
   __attribute__((unused)) static ::mxnet::ext::Kind& MX_STR_CONCAT(mx_registered_, __COUNTER__) = \
       ::mxnet::ext::Registry< ::mxnet::ext::Kind>::get()->add(MX_TOSTRING(Name))
 
-namespace minpy {
-inline namespace abi11 {
+namespace minpy PRIVATE_SYMBOL {
 
 /// Says what is wrong with a registration. It happens while the library is being loaded, when an exception
 /// would end the process: the host, given no functions for this entry, refuses it.
@@ -62,7 +61,6 @@ inline void report_registration(const std::string& problem) {
   std::cerr << "Error in the registration of " << problem << std::endl;
 }
 
-}  // namespace abi11
 }  // namespace minpy
 
 #endif  // MINPY_REGISTRY_H_

@@ -70,8 +70,7 @@ struct MXSparse {
 }  // namespace ext
 }  // namespace mxnet
 
-namespace minpy {
-inline namespace abi11 {
+namespace minpy PRIVATE_SYMBOL {
 
 inline DLDeviceType dlpack_device(const std::string& type) {
   if (type == "cpu") return kDLCPU;
@@ -128,7 +127,6 @@ inline void check_elements(mxnet::ext::MXDType dtype, mxnet::ext::MXStorageType 
 }
 #endif
 
-}  // namespace abi11
 }  // namespace minpy
 
 namespace mxnet {
