@@ -18,7 +18,6 @@ from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner,
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 from minpy.ops.dtypes import DTYPE_NUMBERS
-from minpy.ops.inference.partial_shapes import UNKNOWN
 from minpy.symbol.editing import editable, output_name, relinked, symbol_of
 from minpy.symbol.symbol import Symbol, method
 
@@ -161,7 +160,7 @@ class _Given:
         names = {node.name for node in symbol.order if node.operator is None}
         dtypes = {name: dtype for name, dtype in self._dtypes.items() if name in names}
         shapes = {name: shape for name, shape in self._shapes.items() if name in names}
-        known_dtypes = symbol._infer_type("optimize_for", (), dtypes).known
+        known_dtypes = symbol._infer_type("optimize_for", (), dtypes, numpy.float32).known
         known_shapes = symbol._infer_shape("optimize_for", (), shapes, known_dtypes).known
         for node, shown in zip(symbol.order, graph.nodes, strict=True):
             values = [Value(node, index) for index in range(len(node.output_names()))]
@@ -171,8 +170,8 @@ class _Given:
 
 
 def _shape_text(shape: Any) -> str:
-    if shape is None or UNKNOWN in shape:
-        return "None"
+    if shape is None:
+        return "[None]"
     return f"[{','.join(map(str, shape))}]"
 
 
@@ -180,12 +179,13 @@ def _graph_of(symbol: Symbol, args: Arrays, aux: Arrays, given: _Given | None) -
     graph = editable(symbol)
     if given is not None:
         given.annotate(symbol, graph)
-    _attach(graph, args, aux)
+    _attach(graph, symbol, args, aux)
     return graph
 
 
-def _attach(graph: Graph, args: Arrays, aux: Arrays) -> None:
+def _attach(graph: Graph, symbol: Symbol, args: Arrays, aux: Arrays) -> None:
     """Let a graph's variables have their values."""
+    graph.states = frozenset(symbol.list_auxiliary_states())
     names = [node for node in graph.nodes if node.is_variable]
     graph.args = {node.name: args[node.name] for node in names if node.name in args}
     graph.aux = {node.name: aux[node.name] for node in names if node.name in aux}

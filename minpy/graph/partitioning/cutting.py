@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from minpy.core.errors import ArgumentError, describe
-from minpy.graph.partitioning.editable import Entry, Graph, GraphNode
+from minpy.graph.partitioning.editable import Entry, Graph, GraphNode, elements
 from minpy.graph.partitioning.growing import Labels, grown, labels_of
 from minpy.graph.partitioning.registry import Partitioner, Strategy
 
@@ -80,6 +80,9 @@ class _Cutter:
         self, number: int, members: Sequence[GraphNode], strategy: Strategy, options: Mapping[str, Any], where: str
     ) -> bool:
         """Put one node in the place of a group, unless the strategy's review is against it."""
+        members = [node for node in members if not node.is_variable]  # whose values come from outside
+        if not members:
+            return False
         inside = {*members}
         incoming = self._sorted(
             (node, position)
@@ -97,7 +100,8 @@ class _Cutter:
         for position, edge in enumerate(incoming):
             self._set(edge, Entry(own[read[position]] if own else variables[position]))
         written = [self._at(edge) for edge in outgoing]
-        heads = [*dict.fromkeys(written)] if self._deduplicates else written
+        places = self._places(written)
+        heads = [written[places.index(place)] for place in range(max(places, default=-1) + 1)]
         group = Graph(heads)
         group.numbered()
         try:
@@ -128,9 +132,8 @@ class _Cutter:
                 self._ranks.pop((node, position), None)
         for entry in {*read}:
             self._readers[entry.node] = [edge for edge in self._readers[entry.node] if edge[0] not in inside]
-        position_of = {entry: position for position, entry in enumerate(heads)}
-        for position, (edge, entry) in enumerate(zip(outgoing, written, strict=True)):
-            self._set(edge, Entry(made, position_of[entry] if self._deduplicates else position))
+        for edge, place in zip(outgoing, places, strict=True):
+            self._set(edge, Entry(made, place))
         self._readers[made] = outgoing
         return True
 
@@ -140,6 +143,16 @@ class _Cutter:
     def _restore(self, incoming: Sequence[Edge], read: Sequence[Entry]) -> None:
         for edge, entry in zip(incoming, read, strict=True):
             self._set(edge, entry)
+
+    def _places(self, written: Sequence[Entry]) -> list[int]:
+        """Return which output of the group's node each edge out of it is: without repetition, if edges of one value
+        follow each other and share one.
+        """
+        places: list[int] = []
+        for position, entry in enumerate(written):
+            same = self._deduplicates and position > 0 and entry == written[position - 1]
+            places.append((places[-1] if places else -1) + (not same))
+        return places
 
     def _variables(self, given: Sequence[Entry], reviewed: bool) -> list[GraphNode]:
         """Return a variable for each of a group's inputs, which says what it stands for."""
@@ -153,10 +166,11 @@ class _Cutter:
             if is_argument:
                 attrs["argName"] = entry.node.name
             if reviewed:
-                attrs["isAux"] = str(entry.node.name in self._graph.aux)
+                attrs["isAux"] = str(is_argument and entry.node.name in self._graph.states)
             for key in ("__ext_shape__", "__ext_dtype__"):
-                if key in entry.node.attrs:
-                    attrs[key] = _joined(key, [entry])
+                text = _element(key, entry)
+                if text:
+                    attrs[key] = f"[{text}]"
             variable = GraphNode("null", f"{name}{count}", attrs)
             variable.array = entry.node.array
             made.append(variable)
@@ -189,28 +203,13 @@ def _edges(graph: Graph) -> list[Edge]:
 
 
 def _joined(key: str, entries: Sequence[Entry]) -> str:
-    """Return the list of what nodes say of single outputs; an empty one if they say nothing."""
-    parts = []
-    for node, index in entries:
-        text = node.attrs.get(key)
-        if text is None:
-            return "[]"
-        elements = _elements(text)
-        if index >= len(elements):  # nothing was inferred of a group that this reads
-            return "[]"
-        parts.append(elements[index])
-    return f"[{','.join(parts)}]"
+    """Return the list of what nodes say of single outputs; its elements are empty where they say nothing."""
+    return f"[{','.join(_element(key, entry) for entry in entries)}]"
 
 
-def _elements(text: str) -> list[str]:
-    """Return the elements of a list such as '[[2,3],None,[4]]' or '[0,6]', as texts."""
-    parts, depth, begin = [], 0, 1
-    for position, char in enumerate(text):
-        depth += (char == "[") - (char == "]")
-        if (char == "," and depth == 1) or (char == "]" and depth == 0):
-            parts.append(text[begin:position])
-            begin = position + 1
-    return parts
+def _element(key: str, entry: Entry) -> str:
+    parts = elements(entry.node.attrs.get(key)) or ()
+    return parts[entry.index] if entry.index < len(parts) else ""
 
 
 def _checked(attributes: Any, where: str, number: int) -> dict[str, str]:

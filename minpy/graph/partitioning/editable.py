@@ -94,28 +94,50 @@ class GraphNode:
 
     @property
     def shapes(self) -> list[tuple[int, ...] | None] | None:
-        """The shapes of its outputs, None for one that is not known; None if nothing was inferred.
+        """The shapes of its outputs, with None for one, and -1 for a length, not known; None if nothing was inferred.
 
         Examples
         --------
         >>> GraphNode('exp', 'y', {'__ext_shape__': '[[2,3]]', '__ext_dtype__': '[0]'}).shapes
         [(2, 3)]
         """
-        text = self.attrs.get("__ext_shape__")
-        if text is None:
-            return None
-        return [None if one is None else tuple(one) for one in json.loads(text.replace("None", "null"))]
+        texts = elements(self.attrs.get("__ext_shape__"))
+        return None if texts is None else [_shape(text) for text in texts]
 
     @property
     def dtypes(self) -> list[int] | None:
         """The numbers of its outputs' dtypes in MXNet, -1 for one that is not known; None if nothing was inferred."""
-        text = self.attrs.get("__ext_dtype__")
-        return None if text is None else [int(one) for one in json.loads(text)]
+        texts = elements(self.attrs.get("__ext_dtype__"))
+        return None if texts is None else [int(text or -1) for text in texts]
 
     def __repr__(self) -> str:
         if self.is_variable:
             return f"<GraphNode {self.name}>"
         return f"<GraphNode {self.name} = {self.op}({', '.join(map(repr, self.inputs))})>"
+
+
+def elements(text: str | None) -> list[str] | None:
+    """Return the elements of a list such as '[[2,3],[None],[4]]' or '[0,6]', as texts; None where nothing is said.
+
+    Examples
+    --------
+    >>> elements('[[2,3],[None]]'), elements('[,]'), elements(None)
+    (['[2,3]', '[None]'], ['', ''], None)
+    """
+    if text is None:
+        return None
+    parts, depth, begin = [], 0, 1
+    for position, char in enumerate(text):
+        depth += (char == "[") - (char == "]")
+        if (char == "," and depth == 1) or (char == "]" and depth == 0):
+            parts.append(text[begin:position])
+            begin = position + 1
+    return parts
+
+
+def _shape(text: str) -> tuple[int, ...] | None:
+    """Return the shape that an element of `__ext_shape__` says; None if there is nothing in it."""
+    return None if "None" in text or not text else tuple(int(one) for one in text.strip("[]").split(",") if one)
 
 
 def as_entry(value: Any) -> Entry:
@@ -148,6 +170,8 @@ class Graph:
         What is noted at the graph as a whole.
     args, aux : dict of str to NDArray
         The values of arguments and auxiliary states that are known.
+    states : frozenset of str
+        The names of the variables that are auxiliary states.
 
     Examples
     --------
@@ -168,6 +192,7 @@ class Graph:
         self.attrs: dict[str, Any] = {}
         self.args: Mapping[str, Any] = {}
         self.aux: Mapping[str, Any] = {}
+        self.states: frozenset[str] = frozenset()
         self.new_args: dict[str, Any] = {}
         self.new_aux: dict[str, Any] = {}
         self._order: list[GraphNode] | None = None  # while it is frozen

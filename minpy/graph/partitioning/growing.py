@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from minpy.core.errors import ArgumentError, describe
@@ -31,7 +31,7 @@ class Labels(Selector):
         """Tell whether the node is taken."""
         return self.labels[node.index] != NOT_TAKEN
 
-    def select_input(self, node: GraphNode, input: GraphNode) -> bool:  # noqa: A002
+    def select_input(self, node: GraphNode, input: GraphNode) -> bool:
         """Tell whether the other node goes with this one."""
         label = self.labels[input.index]
         return label == ANY_GROUP or (label != NOT_TAKEN and label == self.labels[node.index])
@@ -81,17 +81,17 @@ def grown(graph: Graph, selector: Selector, where: str) -> list[list[GraphNode]]
     for seed in graph.nodes:
         if seed in group_of or not selector.select(seed):
             continue
-        excluded: set[GraphNode] = set()
+        taken = {*group_of}
         while True:
-            members = _gathered(graph, selector, seed, lambda node: node in group_of or node in excluded)
+            members = _gathered(graph, selector, seed, taken)
             returned = reach.entered(members)
             if not returned:
                 break
             largest = max(returned, key=_index)
-            if largest is seed:  # no smaller group around it is free of cycles
-                members = {seed}
+            if largest in taken:  # the seed itself, a second time: no smaller group around it is free of cycles
+                members = {seed: None}
                 break
-            excluded.add(largest)
+            taken.add(largest)
             selector.reset()
         candidates = sorted(members, key=_index)
         kept = _kept(selector, candidates, where)
@@ -114,20 +114,18 @@ def _index(node: GraphNode) -> int:
     return node.index
 
 
-def _gathered(
-    graph: Graph, selector: Selector, seed: GraphNode, is_taken: Callable[[GraphNode], bool]
-) -> dict[GraphNode, None]:
+def _gathered(graph: Graph, selector: Selector, seed: GraphNode, taken: Collection[GraphNode]) -> dict[GraphNode, None]:
     """Return the seed, and what the selector adds to it."""
     members = {seed: None}
     queue, consumers = deque([seed]), graph.consumers()
     while queue:
         node = queue.popleft()
         for source, _ in node.inputs:
-            if source not in members and not is_taken(source) and selector.select_input(node, source):
+            if source not in members and source not in taken and selector.select_input(node, source):
                 members[source] = None
                 queue.append(source)
         for reader in dict.fromkeys(reader for reader, _ in consumers.get(node, ())):
-            if reader not in members and not is_taken(reader) and selector.select_output(node, reader):
+            if reader not in members and reader not in taken and selector.select_output(node, reader):
                 members[reader] = None
                 queue.append(reader)
     return members
