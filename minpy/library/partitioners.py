@@ -37,11 +37,16 @@ class NativePartitioner(Partitioner):
 
     def __init__(self, binary: Binary, entry: PartitionerEntry, families: Mapping[str, OperatorFamily]) -> None:
         self.name = entry.name
-        self.source = binary.path
+        self.path = binary.path
         self.strategies = [NativeStrategy(binary, self.name, strategy, families) for strategy in entry.strategies]
 
+    @property
+    def title(self) -> str:
+        """What messages begin with."""
+        return f"optimize_for({self.name!r}) of {self.path}"
+
     def __repr__(self) -> str:
-        return f"<NativePartitioner {self.name} of {self.source}>"
+        return f"<NativePartitioner {self.name} of {self.path}>"
 
 
 class NativeStrategy(Strategy):

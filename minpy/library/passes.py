@@ -44,13 +44,18 @@ class NativePass(Pass):
 
     def __init__(self, binary: Binary, entry: PassEntry) -> None:
         self.name = entry.name
-        self.source = binary.path
+        self.path = binary.path
         self._binary = binary
         self._entry = entry
         self._where = f"{binary.path}: pass {entry.name!r}"
 
+    @property
+    def title(self) -> str:
+        """What messages begin with."""
+        return f"optimize_for({self.name!r}) of {self.path}"
+
     def __repr__(self) -> str:
-        return f"<NativePass {self.name} of {self.source}>"
+        return f"<NativePass {self.name} of {self.path}>"
 
     def run(
         self,

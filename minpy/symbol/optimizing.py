@@ -106,10 +106,10 @@ def optimize_for(
         given = _Given(args or {}, aux or {}, shape_dict or {}, type_dict or {})
     if partitioner is not None:
         partitioner.check_options(kwargs)
-        return _partitioned(self, partitioner, args or {}, aux or {}, given, kwargs, where)
+        return _partitioned(self, partitioner, args or {}, aux or {}, given, kwargs, partitioner.title)
     found = PASSES[backend]
     found.check_options(kwargs)
-    return _passed(self, found, args, aux, given, kwargs, ctx or current_context(), where)
+    return _passed(self, found, args, aux, given, kwargs, ctx or current_context(), found.title)
 
 
 @method

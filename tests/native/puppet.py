@@ -82,6 +82,8 @@ class Puppet:
     ----------
     path : path-like
         Of the library that was built, which may be loaded already.
+    tag : str
+        What its names end with.
 
     Attributes
     ----------
@@ -101,7 +103,8 @@ class Puppet:
         What went wrong in these functions.
     """
 
-    def __init__(self, path: Any) -> None:
+    def __init__(self, path: Any, tag: str = "") -> None:
+        self.tag = tag
         self.library = ctypes.CDLL(str(path))
         self.library.puppet_lend.restype = c_void_p
         self.library.puppet_lend.argtypes = [c_size_t]

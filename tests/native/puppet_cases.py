@@ -61,7 +61,7 @@ def made(mx: Any, puppet: Any, symbol: Any, backend: str, does: dict[str, Any], 
     answer: dict[str, Any] = {}
     with puppet.doing(**does):
         mx.nd.waitall()
-        result = symbol.optimize_for(backend, **keywords)
+        result = symbol.optimize_for(backend + puppet.tag, **keywords)
         answer["log"] = shown_log(puppet.log)
     document = json.loads(result.tojson())
     answer["symbol"] = shown(document)
@@ -126,8 +126,8 @@ def parts(mx: Any) -> Any:
 
 
 def with_states(mx: Any) -> Any:
-    data = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=2, name="fc")
-    normal = mx.sym.BatchNorm(data, name="bn", fix_gamma=False)
+    layer = mx.sym.FullyConnected(*map(mx.sym.var, ("data", "weight", "bias")), num_hidden=2, name="fc")
+    normal = mx.sym.BatchNorm(layer, *map(mx.sym.var, ("gamma", "beta", "mean", "var")), name="bn", fix_gamma=False)
     return mx.sym.exp(normal, name="e")
 
 
@@ -195,18 +195,18 @@ def options_are_texts(mx: Any, puppet: Any) -> Any:
 
 @case
 def shapes_of_what_is_missing(mx: Any, puppet: Any) -> Any:
-    args = arrays(mx, "fc_weight", "fc_bias", "bn_gamma", "bn_beta")
-    args["fc_weight"] = mx.nd.ones((2, 3))
-    aux = arrays(mx, "bn_moving_mean", "bn_moving_var")
+    args = arrays(mx, "weight", "bias", "gamma", "beta")
+    args["weight"] = mx.nd.ones((2, 3))
+    aux = arrays(mx, "mean", "var")
     does = {"ids": by_op("BatchNorm", "exp"), "review": accept}
     return made(mx, puppet, with_states(mx), "puppet", does, args=args, aux=aux, shape_dict={"data": (4, 3)})
 
 
 @case
 def states_only(mx: Any, puppet: Any) -> Any:
-    aux = arrays(mx, "bn_moving_mean", "bn_moving_var")
+    aux = arrays(mx, "mean", "var")
     does = {"ids": by_op("BatchNorm", "exp"), "review": accept}
-    shapes = {"data": (4, 3), "fc_weight": (2, 3)}
+    shapes = {"data": (4, 3), "weight": (2, 3)}
     return made(mx, puppet, with_states(mx), "puppet", does, aux=aux, shape_dict=shapes)
 
 
@@ -317,7 +317,7 @@ def one_variable_for_each_value(mx: Any, puppet: Any) -> Any:
 
 @case
 def two_strategies(mx: Any, puppet: Any) -> Any:
-    does = {"ids": by_op("exp"), **choosing("_puppet_op", "log"), "review": accept}
+    does = {"ids": by_op("exp"), **choosing(f"_puppet_op{puppet.tag}", "log"), "review": accept}
     return made(mx, puppet, chain(mx), "puppet_two", does, args=arrays(mx, "a", "b"))
 
 
@@ -372,7 +372,7 @@ def values_of_fans(mx: Any, puppet: Any) -> Any:
 @case
 def values_of_two_strategies(mx: Any, puppet: Any) -> Any:
     args = arrays(mx, "a", "b")
-    with puppet.doing(ids=by_op("exp"), **choosing("_puppet_op", "log"), review=accept):
+    with puppet.doing(ids=by_op("exp"), **choosing(f"_puppet_op{puppet.tag}", "log"), review=accept):
         mx.nd.waitall()
         result = chain(mx).optimize_for("puppet_two", args=args)
     return computed(mx, puppet, result, args)
@@ -531,8 +531,10 @@ def _error(mx: Any, puppet: Any, backend: str, does: dict[str, Any], **keywords:
             mx.nd.waitall()
             chain(mx).optimize_for(backend, **keywords)
         kind = "none"
-    except Exception as error:
-        kind = type(error).__name__
+    except mx.MXNetError:
+        kind = "MXNetError"
+    except RuntimeError:
+        kind = "RuntimeError"
     return [kind, *({name: sorted(keywords[name])} for name in ("args", "aux") if keywords.get(name) is not None)]
 
 
@@ -587,7 +589,6 @@ def random_partitions(mx: Any, puppet: Any, count: int) -> Iterator[list[Any]]:
         ops = {node["name"]: node["op"] for node in json.loads(symbol.tojson())["nodes"]}
         numbers = {name: draw.choice([-2, -1, -1, 0, 1]) for name in names if ops[name] != "null"}
         if draw.random() < 0.6:
-            numbers = {name: max(number, -1) and number for name, number in numbers.items()}
             numbers = {name: -1 if number > -2 else -2 for name, number in numbers.items()}
         options = {"dedup_subgraph": True} if draw.random() < 0.25 else {}
         if draw.random() < 0.5:
@@ -606,7 +607,7 @@ def random_partitions(mx: Any, puppet: Any, count: int) -> Iterator[list[Any]]:
             try:
                 text = brief(json.loads(symbol.optimize_for(backend, **options).tojson()))
             except mx.MXNetError as error:
-                text = f"{type(error).__name__}: {error}".strip().splitlines()[-1]
+                text = f"MXNetError: {error}".strip().splitlines()[-1]
             resets = sum(what == "reset" for what, *_ in puppet.log)
         yield [seed, backend, sorted(options), resets, text]
 
