@@ -27,6 +27,7 @@ __all__ = ["FAMILIES", "ConfiguredOperator", "OperatorFamily", "find_configured"
 FAMILIES: dict[str, OperatorFamily] = {}
 
 _MOST_CONFIGURED = 256
+_PLAIN = {str, int, float, bool, tuple}
 
 
 class ConfiguredOperator(BaseOperator):
@@ -193,6 +194,8 @@ def text_of(operator: str, key: str, value: Any) -> str:
     >>> [text_of('op', 'a', value) for value in (True, (1, 2), None, 1.5, numpy.float32)]
     ['True', '(1, 2)', 'None', '1.5', 'float32']
     """
+    if type(value) in _PLAIN:
+        return str(value)
     if isinstance(value, (numpy.ndarray, Array)) or dispatch.kind_of(type(value)) in (dispatch.ARRAY, dispatch.TRACER):
         raise ArgumentError(
             f"{operator}: {key} is {describe(value)}; its inputs are given by position, and attributes are numbers, "

@@ -143,6 +143,8 @@ class Binary:
         Of the interface that it was built for.
     functions : dict of str to ctypes function
         By symbol, with their types.
+    message_count : callable
+        Returns how many messages the library has given so far. It never forgets any.
     operators, partitioners, passes : list
         Entries, in the order in which the library registers them.
 
@@ -175,7 +177,8 @@ class Binary:
                 "1.9. Compile its source again, with the header in minpy.library.include_dir()."
             )
         self.functions = {name: self._typed(name, *signature) for name, signature in symbols_of(self.version).items()}
-        self._size: Callable[[], int] = self.functions.get("_msgSize", int)
+        # How many messages the library has given so far: it never forgets any.
+        self.message_count: Callable[[], int] = self.functions.get("_msgSize", int)
         self._initialize()
         self.operators = [self._operator(index) for index in range(self.functions["_opRegSize"]())]
         self.partitioners = [self._partitioner(index) for index in range(self.functions["_partRegSize"]())]
@@ -203,14 +206,10 @@ class Binary:
 
     # -- messages --------------------------------------------------------------------------------------------------
 
-    def message_count(self) -> int:
-        """Return how many messages the library has given so far: it never forgets any."""
-        return self._size()
-
     def messages(self, since: int = 0) -> list[str]:
         """Return the messages that the library has given since there were so many."""
         found = []
-        for index in range(since, self._size()):
+        for index in range(since, self.message_count()):
             text = c_char_p()
             self.functions["_msgGet"](index, byref(text))
             found.append((text.value or b"").decode(errors="replace").rstrip())

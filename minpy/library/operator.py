@@ -16,7 +16,7 @@ from typing import Any
 import numpy
 
 from minpy.core import dispatch
-from minpy.core.array import Array, as_raw, new_array, note_write, raw_of, version_of
+from minpy.core.array import Array, as_raw, new_array, note_write, raw_of
 from minpy.core.base import DTypes, Shapes
 from minpy.core.configured import ConfiguredOperator, OperatorFamily
 from minpy.core.errors import (
@@ -36,7 +36,7 @@ from minpy.library.binary import Binary, OperatorEntry, Texts
 from minpy.library.inference import Inference, plain
 from minpy.library.resources import GENERATORS
 from minpy.library.states import KeptState, State
-from minpy.library.tensors import Call, Kind, Layout, address_of, as_array, readable, require_dtype
+from minpy.library.tensors import Call, Kind, Layout, as_array, put_addresses, put_versions, readable, require_dtype
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["EXTRA_INPUTS", "NativeFamily", "NativeOperator"]
@@ -52,7 +52,7 @@ numpy_array, empty = numpy.ndarray, numpy.empty
 class _Calls:
     """Calls of one function on arrays of given kinds, prepared: each serves one call at a time."""
 
-    __slots__ = ("_first", "function", "idle", "inputs", "is_forward", "outputs")
+    __slots__ = ("_first", "function", "idle", "inputs", "is_forward", "message_count", "outputs")
 
     def __init__(self, operator: NativeOperator, is_forward: bool, inputs: Layout, outputs: Layout) -> None:
         self.is_forward = is_forward
@@ -60,6 +60,7 @@ class _Calls:
         self.outputs = outputs
         self.idle: list[Call] = []
         family = operator.family
+        self.message_count = family.binary.message_count
         self._first: tuple[Any, ...] | None = None  # with a state, each call says which
         self.function = family.stateful_compute
         if not operator.is_stateful:
@@ -285,34 +286,28 @@ class NativeOperator(ConfiguredOperator):
             call = calls.idle.pop()
         except IndexError:
             call = calls.make()
-        data, versions = call.inputs, call.versions
-        copies = []  # which live until the call is done
-        for index in calls.inputs.filled:
-            array = inputs[index]
-            versions[index] = version_of(array)
+        given = inputs
+        for array in inputs:
             if not array.flags.carray:
-                array = readable(array)
-                copies.append(array)
-            data[index] = address_of(array)
-        data = call.outputs
-        for index in calls.outputs.filled:
-            data[index] = address_of(outputs[index])
+                given = [*map(readable, inputs)]
+                break
+        put_addresses(call.inputs, calls.inputs.filled, given)
+        put_versions(call.versions, calls.inputs.filled, inputs)
+        put_addresses(call.outputs, calls.outputs.filled, outputs)
         if _IS_CHECKED:
             before = [array.copy() for array in inputs]
         generators = GENERATORS.take()
         call.generators.value = generators.address
-        binary = self.family.binary
-        messages = binary.message_count()
-        if self.is_stateful:
-            held = self._state
-            assert held is not None
+        messages = calls.message_count()
+        held = self._state if self.is_stateful else None
+        if held is None:
+            status = calls.function(*call.arguments)
+        else:
             call.arguments[1].value = held.pointer
             with held.lock:
                 status = calls.function(*call.arguments)
-        else:
-            status = calls.function(*call.arguments)
         GENERATORS.give_back(generators)
-        if not status or call.workspace:
+        if not status or call.workspace.used:
             self._settle(call, calls, inputs, status, messages)
         if _IS_CHECKED:
             self._require_unchanged(calls, inputs, before)

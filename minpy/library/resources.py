@@ -35,23 +35,23 @@ class Workspace:
     handle : int
     problems : list of str
         Why requests were refused.
+    used : bool
+        Whether anything was asked for.
     """
 
-    __slots__ = ("__weakref__", "_blocks", "handle", "interrupt", "problems")
+    __slots__ = ("__weakref__", "_blocks", "handle", "interrupt", "problems", "used")
 
     def __init__(self) -> None:
         self.handle = _number()
         self._blocks: list[numpy.ndarray] = []
         self.problems: list[str] = []
         self.interrupt: BaseException | None = None
+        self.used = False
         _WORKSPACES[self.handle] = self
-
-    def __bool__(self) -> bool:
-        """Whether anything was asked for."""
-        return bool(self._blocks or self.problems or self.interrupt)
 
     def allocate(self, size: int) -> int | None:
         """Return the address of a new block of so many bytes, or None where there can be none."""
+        self.used = True
         if size < 0:
             self.problems.append(
                 f"a workspace of {size} bytes was asked for; sizes are 32-bit numbers, of at most 2147483647 bytes"
@@ -69,6 +69,7 @@ class Workspace:
     def clear(self) -> None:
         """Free all blocks, and raise an interrupt that came while the library waited for one."""
         interrupt, self.interrupt = self.interrupt, None
+        self.used = False
         self._blocks.clear()
         self.problems.clear()
         if interrupt is not None:
@@ -86,18 +87,20 @@ def _allocate(handle: int | None, size: int) -> int | None:
             return None if workspace is None else workspace.allocate(size)
         except BaseException as error:
             if workspace is not None:
-                workspace.interrupt = error
+                workspace.used, workspace.interrupt = True, error
 
 
 def _allocate_on_gpu(handle: int | None, size: int) -> None:
     workspace = _WORKSPACES.get(handle or 0)
     if workspace is not None:
+        workspace.used = True
         workspace.problems.append(f"{size} bytes of GPU memory were asked for, and there is no GPU: ask alloc_cpu")
 
 
 def _allocate_sparse(handle: int | None, output: int, *_: Any) -> None:
     workspace = _WORKSPACES.get(handle or 0)
     if workspace is not None:
+        workspace.used = True
         workspace.problems.append(
             f"sparse memory was asked for output {output} (alloc_sparse), which is dense: minpy's arrays all are"
         )

@@ -16,11 +16,22 @@ from typing import Any
 
 import numpy
 
+from minpy.core.array import version_of
 from minpy.core.errors import ArgumentError, DTypeError, describe
 from minpy.library.abi import CPU, DTYPE_NUMBERS, DTYPES
 from minpy.library.resources import RESOURCES, Workspace
 
-__all__ = ["Call", "Kind", "Layout", "address_of", "as_array", "readable", "require_dtype"]
+__all__ = [
+    "Call",
+    "Kind",
+    "Layout",
+    "address_of",
+    "as_array",
+    "put_addresses",
+    "put_versions",
+    "readable",
+    "require_dtype",
+]
 
 Kind = tuple[tuple[int, ...], numpy.dtype]
 
@@ -91,15 +102,34 @@ def _offset_of_data() -> int | None:
     return None
 
 
-def _address_reader() -> Callable[[numpy.ndarray], int]:
-    offset = _offset_of_data()
-    if offset is None:
-        return lambda array: array.ctypes.data
-    at = c_void_p.from_address
-    return lambda array: at(id(array) + offset).value  # type: ignore[return-value]
+def _address_writer() -> Callable[[Any, Sequence[int], Sequence[numpy.ndarray]], None]:
+    offset, at = _offset_of_data(), c_void_p.from_address
+
+    def by_interface(slots: Any, positions: Sequence[int], arrays: Sequence[numpy.ndarray]) -> None:
+        for index in positions:
+            slots[index] = arrays[index].ctypes.data
+
+    def by_reading(slots: Any, positions: Sequence[int], arrays: Sequence[numpy.ndarray]) -> None:
+        for index in positions:
+            slots[index] = at(id(arrays[index]) + offset).value
+
+    return by_interface if offset is None else by_reading
 
 
-address_of = _address_reader()
+# Puts the addresses of the arrays at some positions into a C array.
+put_addresses = _address_writer()
+
+
+def address_of(array: numpy.ndarray) -> int:
+    """Return the address of an array's memory."""
+    address: int = array.ctypes.data
+    return address
+
+
+def put_versions(slots: Any, positions: Sequence[int], arrays: Sequence[numpy.ndarray]) -> None:
+    """Put into a C array how often the arrays at some positions have been written to, as far as minpy knows."""
+    for index in positions:
+        slots[index] = version_of(arrays[index])
 
 
 class Layout:
