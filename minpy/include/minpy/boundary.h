@@ -2,6 +2,7 @@
 #ifndef MINPY_BOUNDARY_H_
 #define MINPY_BOUNDARY_H_
 
+#include <cstdio>
 #include <exception>
 #include <new>
 #if defined(__GLIBCXX__)
@@ -13,6 +14,15 @@
 #include "tensor.h"
 
 namespace minpy PRIVATE_SYMBOL {
+
+/// Adds a message, if there is memory for one.
+inline void report(const char* what, const char* problem, const char* details = "") noexcept {
+  try {
+    mxnet::ext::MXerrorMsgs::get()->add(what, 0) << problem << details;
+  } catch (const std::exception&) {
+    fputs("out of memory for a message\n", stderr);
+  }
+}
 
 /// Calls `body`. Whether it returned; a C++ exception, which the host could not take, becomes a message.
 template <class Body>
@@ -27,9 +37,9 @@ inline bool completes(const char* what, Body body) {
   }
 #endif
   catch (const std::exception& error) {
-    mxnet::ext::MXerrorMsgs::get()->add(what, 0) << "C++ exception: " << error.what();
+    report(what, "C++ exception: ", error.what());
   } catch (...) {
-    mxnet::ext::MXerrorMsgs::get()->add(what, 0) << "C++ exception of a type that is no std::exception";
+    report(what, "C++ exception of a type that is not a std::exception");
   }
   return false;
 }
@@ -48,8 +58,8 @@ inline void require(bool condition, const std::string& message) {
 }
 
 inline void require_count(const char* things, std::size_t got, int expected) {
-  require(got == static_cast<std::size_t>(expected),
-          "the function left " + std::to_string(got) + " " + things + ", expected " + std::to_string(expected));
+  require(got == static_cast<std::size_t>(expected), "the function left " + std::to_string(got) + " " +
+                                                         things + ", expected " + std::to_string(expected));
 }
 
 inline std::string text(const char* string) { return string != nullptr ? string : ""; }

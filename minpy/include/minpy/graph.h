@@ -157,7 +157,9 @@ class GraphReader {
   mxnet::ext::Graph* release() { return graph_.release(); }
 
  private:
-  [[noreturn]] static void fail(const std::string& problem) { throw std::runtime_error("a graph that " + problem); }
+  [[noreturn]] static void fail(const std::string& problem) {
+    throw std::runtime_error("a graph that " + problem);
+  }
 
   /// A member, which may be absent.
   static const JsonVal& member(const JsonVal& json, const char* key, mxnet::ext::JsonType type) {
@@ -291,7 +293,8 @@ inline mxnet::ext::JsonVal write_graph(const mxnet::ext::Graph& graph) {
     json.list = {JsonVal(ids.at(from.node)), JsonVal(from.entry), JsonVal(0)};
     return json;
   };
-  JsonVal nodes(mxnet::ext::LIST), rows(mxnet::ext::LIST), variables(mxnet::ext::LIST), heads(mxnet::ext::LIST);
+  JsonVal nodes(mxnet::ext::LIST), rows(mxnet::ext::LIST);
+  JsonVal variables(mxnet::ext::LIST), heads(mxnet::ext::LIST);
   for (auto position = order.rbegin(); position != order.rend(); ++position) {
     const mxnet::ext::Node& node = **position;
     JsonVal json(mxnet::ext::MAP), inputs(mxnet::ext::LIST), attributes(mxnet::ext::MAP);
@@ -302,20 +305,22 @@ inline mxnet::ext::JsonVal write_graph(const mxnet::ext::Graph& graph) {
       }
       inputs.list.push_back(entry(input));
     }
-    for (const auto& attribute : node.attrs) attributes.map[JsonVal(attribute.first)] = JsonVal(attribute.second);
+    for (const auto& attribute : node.attrs) {
+      attributes.map[JsonVal(attribute.first)] = JsonVal(attribute.second);
+    }
     json.map[JsonVal("op")] = JsonVal(node.op);
     json.map[JsonVal("name")] = JsonVal(node.name);
-    json.map[JsonVal("inputs")] = inputs;
-    json.map[JsonVal("attrs")] = attributes;
+    json.map[JsonVal("inputs")] = std::move(inputs);
+    json.map[JsonVal("attrs")] = std::move(attributes);
     if (!node.subgraphs.empty()) {
       JsonVal subgraphs(mxnet::ext::LIST);
       for (const mxnet::ext::Graph* subgraph : node.subgraphs) subgraphs.list.push_back(subgraph->toJson());
-      json.map[JsonVal("subgraphs")] = subgraphs;
+      json.map[JsonVal("subgraphs")] = std::move(subgraphs);
     }
     const int id = static_cast<int>(nodes.list.size());
     ids[&node] = id;
     rows.list.push_back(JsonVal(id));
-    nodes.list.push_back(json);
+    nodes.list.push_back(std::move(json));
   }
   std::unordered_set<const mxnet::ext::Node*> listed;
   const auto list = [&](const mxnet::ext::Node* node) {
@@ -329,7 +334,7 @@ inline mxnet::ext::JsonVal write_graph(const mxnet::ext::Graph& graph) {
 
   JsonVal json(mxnet::ext::MAP);
   for (const auto& attribute : graph.attrs) json.map[JsonVal(attribute.first)] = attribute.second;
-  json.map[JsonVal("nodes")] = nodes;
+  json.map[JsonVal("nodes")] = std::move(nodes);
   json.map[JsonVal("arg_nodes")] = variables;
   json.map[JsonVal("node_row_ptr")] = rows;
   json.map[JsonVal("heads")] = heads;

@@ -6,13 +6,13 @@
 #include "partitioner.h"
 
 /// Arrays of the graph's parameters: arguments or auxiliary states.
-#define MINPY_PARAMETERS(kind)                                                                             \
-  const char *const *kind##_names, int num_##kind, void *const *kind##_data,                               \
-      const int64_t *const *kind##_shapes, const int *kind##_dims, const int *kind##_types,                \
+#define MINPY_PARAMETERS(kind)                                                              \
+  const char *const *kind##_names, int num_##kind, void *const *kind##_data,                \
+      const int64_t *const *kind##_shapes, const int *kind##_dims, const int *kind##_types, \
       const size_t *kind##_version_ids, const char *const *kind##_dev_types, const int *kind##_dev_ids
 
-#define MINPY_PARAMETER_TENSORS(kind)                                                                      \
-  minpy::named_tensors(kind##_names, num_##kind, kind##_data, kind##_shapes, kind##_dims, kind##_types,    \
+#define MINPY_PARAMETER_TENSORS(kind)                                                                   \
+  minpy::named_tensors(kind##_names, num_##kind, kind##_data, kind##_shapes, kind##_dims, kind##_types, \
                        kind##_version_ids, kind##_dev_types, kind##_dev_ids)
 
 namespace minpy PRIVATE_SYMBOL {
@@ -38,8 +38,8 @@ inline void attach(const mxnet::ext::Graph& graph, NamedTensors* args, NamedTens
   for (mxnet::ext::Node* node : graph.inputs) {
     const auto is_argument = node->attrs.find("isArg");
     const auto argument = node->attrs.find("argName");
-    const bool renamed = is_argument != node->attrs.end() && is_argument->second == "True" &&
-                         argument != node->attrs.end();
+    const bool renamed =
+        is_argument != node->attrs.end() && is_argument->second == "True" && argument != node->attrs.end();
     const std::string& name = renamed ? argument->second : node->name;
     for (NamedTensors* tensors : {args, aux}) {
       const auto found = tensors->find(name);
@@ -108,8 +108,7 @@ MINPY_ENTRY_POINT int _partRegGetCount(int index, const char** name) {
 MINPY_ENTRY_POINT void _partRegGet(int index, int strategy, const char** strategy_name,
                                    mxnet::ext::supportedOps_t* supported_ops,
                                    mxnet::ext::createSelector_t* create_selector,
-                                   mxnet::ext::reviewSubgraph_t* review_subgraph,
-                                   const char** subgraph_op) {
+                                   mxnet::ext::reviewSubgraph_t* review_subgraph, const char** subgraph_op) {
   minpy::completes("_partRegGet", [&] {
     const mxnet::ext::CustomPartitioner& partitioner =
         mxnet::ext::Registry<mxnet::ext::CustomPartitioner>::get()->get(index);
@@ -200,8 +199,8 @@ MINPY_ENTRY_POINT int _partCallReviewSubgraph(mxnet::ext::reviewSubgraph_t revie
     minpy::attach(*graph, &args, &aux);
     bool accepted = false;
     std::unordered_map<std::string, std::string> attributes;
-    const mxnet::ext::MXReturnValue result = review(graph.get(), subgraph_id, &accepted,
-                                                    minpy::string_map(keys, values, num), &attributes);
+    const mxnet::ext::MXReturnValue result =
+        review(graph.get(), subgraph_id, &accepted, minpy::string_map(keys, values, num), &attributes);
     if (result != mxnet::ext::MX_SUCCESS) return result;
     *accept = accepted;
     if (!attributes.empty()) {

@@ -174,8 +174,9 @@ class PRIVATE_SYMBOL CustomOp {
   CustomOp& checked(const char* setter, const char* device, bool added) {
     if (!added) {
       usable = false;
-      minpy::report_registration("operator '" + name + "': " + setter + " was given no function, or a second "
-                                 "one, for context '" + (device != nullptr ? device : "(null)") + "'");
+      minpy::report_registration("operator '" + name + "': " + setter + " for context '" +
+                                 (device != nullptr ? device : "(null)") +
+                                 "' was given no function, or a second one");
     }
     return *this;
   }

@@ -10,15 +10,15 @@
 extern "C" MINPY_PUBLIC_SYMBOL mxnet::ext::MXReturnValue initialize(int version);
 
 /// The arrays of inputs and outputs, and the resources, as compute functions are given them.
-#define MINPY_COMPUTE_PARAMETERS                                                                            \
-  const int64_t **in_shapes, int *in_dims, void **in_data, int *in_types, size_t *in_version_ids,           \
-      const char **in_dev_types, int *in_dev_ids, int num_in, const int64_t **out_shapes, int *out_dims,    \
-      void **out_data, int *out_types, size_t *out_version_ids, const char **out_dev_types,                 \
-      int *out_dev_ids, int num_out, mxnet::ext::xpu_malloc_t cpu_malloc, void *cpu_handle,                 \
-      mxnet::ext::xpu_malloc_t gpu_malloc, void *gpu_handle, void *cuda_stream,                             \
-      mxnet::ext::sparse_malloc_t sparse_malloc, void *sparse_handle, int *in_stypes, int *out_stypes,      \
-      void **in_indices, void **out_indices, void **in_indptr, void **out_indptr, int64_t *in_indices_len,  \
-      int64_t *out_indices_len, int64_t *in_indptr_len, int64_t *out_indptr_len, void *rng_cpu_states,      \
+#define MINPY_COMPUTE_PARAMETERS                                                                           \
+  const int64_t **in_shapes, int *in_dims, void **in_data, int *in_types, size_t *in_version_ids,          \
+      const char **in_dev_types, int *in_dev_ids, int num_in, const int64_t **out_shapes, int *out_dims,   \
+      void **out_data, int *out_types, size_t *out_version_ids, const char **out_dev_types,                \
+      int *out_dev_ids, int num_out, mxnet::ext::xpu_malloc_t cpu_malloc, void *cpu_handle,                \
+      mxnet::ext::xpu_malloc_t gpu_malloc, void *gpu_handle, void *cuda_stream,                            \
+      mxnet::ext::sparse_malloc_t sparse_malloc, void *sparse_handle, int *in_stypes, int *out_stypes,     \
+      void **in_indices, void **out_indices, void **in_indptr, void **out_indptr, int64_t *in_indices_len, \
+      int64_t *out_indices_len, int64_t *in_indptr_len, int64_t *out_indptr_len, void *rng_cpu_states,     \
       void *rng_gpu_states
 
 namespace minpy PRIVATE_SYMBOL {
@@ -27,7 +27,7 @@ namespace minpy PRIVATE_SYMBOL {
 struct ComputeCall {
   explicit ComputeCall(MINPY_COMPUTE_PARAMETERS)
       : resources(cpu_malloc, cpu_handle, gpu_malloc, gpu_handle, cuda_stream, sparse_malloc, sparse_handle,
-                  rng_cpu_states, rng_gpu_states) {
+                  rng_cpu_states, rng_gpu_states, num_out) {
     inputs = tensors({in_shapes, in_dims, in_data, in_types, in_version_ids, in_dev_types, in_dev_ids, num_in,
                       in_stypes, in_indices, in_indptr, in_indices_len, in_indptr_len},
                      &sparse_inputs);
@@ -41,11 +41,11 @@ struct ComputeCall {
   mxnet::ext::OpResource resources;
 };
 
-#define MINPY_COMPUTE_ARGUMENTS                                                                               \
-  in_shapes, in_dims, in_data, in_types, in_version_ids, in_dev_types, in_dev_ids, num_in, out_shapes,        \
-      out_dims, out_data, out_types, out_version_ids, out_dev_types, out_dev_ids, num_out, cpu_malloc,        \
-      cpu_handle, gpu_malloc, gpu_handle, cuda_stream, sparse_malloc, sparse_handle, in_stypes, out_stypes,   \
-      in_indices, out_indices, in_indptr, out_indptr, in_indices_len, out_indices_len, in_indptr_len,         \
+#define MINPY_COMPUTE_ARGUMENTS                                                                             \
+  in_shapes, in_dims, in_data, in_types, in_version_ids, in_dev_types, in_dev_ids, num_in, out_shapes,      \
+      out_dims, out_data, out_types, out_version_ids, out_dev_types, out_dev_ids, num_out, cpu_malloc,      \
+      cpu_handle, gpu_malloc, gpu_handle, cuda_stream, sparse_malloc, sparse_handle, in_stypes, out_stypes, \
+      in_indices, out_indices, in_indptr, out_indptr, in_indices_len, out_indices_len, in_indptr_len,       \
       out_indptr_len, rng_cpu_states, rng_gpu_states
 
 /// Inferred shapes, for the host.
@@ -101,9 +101,7 @@ MINPY_ENTRY_POINT void _msgGet(int index, const char** message) {
   minpy::completes("_msgGet", [&] { *message = mxnet::ext::MXerrorMsgs::get()->get(index)->c_str(); });
 }
 
-MINPY_ENTRY_POINT int _opRegSize(void) {
-  return mxnet::ext::Registry<mxnet::ext::CustomOp>::get()->size();
-}
+MINPY_ENTRY_POINT int _opRegSize(void) { return mxnet::ext::Registry<mxnet::ext::CustomOp>::get()->size(); }
 
 MINPY_ENTRY_POINT void _opRegGet(int index, const char** name, int* is_subgraph_op, const char*** forward_ctx,
                                  mxnet::ext::fcomp_t** forward_fp, int* forward_count,
@@ -113,10 +111,12 @@ MINPY_ENTRY_POINT void _opRegGet(int index, const char** name, int* is_subgraph_
                                  mxnet::ext::parseAttrs_t* parse, mxnet::ext::inferType_t* type,
                                  mxnet::ext::inferSType_t* stype, mxnet::ext::inferShape_t* shape,
                                  mxnet::ext::mutateInputs_t* mutate) {
+  *name = "";
+  *is_subgraph_op = *forward_count = *backward_count = *create_op_count = 0;
   minpy::completes("_opRegGet", [&] {
     mxnet::ext::CustomOp& op = mxnet::ext::Registry<mxnet::ext::CustomOp>::get()->get(index);
-    mxnet::ext::CustomOp none("");
-    mxnet::ext::CustomOp& given = op.usable ? op : none;
+    mxnet::ext::CustomOp nothing("");
+    mxnet::ext::CustomOp& given = op.usable ? op : nothing;
     *name = op.name.c_str();
     *is_subgraph_op = given.is_subgraph_op;
     given.forward.give(forward_ctx, forward_fp, forward_count);
@@ -197,8 +197,8 @@ MINPY_ENTRY_POINT int _opCallCreateOpState(mxnet::ext::createOpState_t create, c
     mxnet::ext::CustomStatefulOp* created = nullptr;
     const mxnet::ext::MXReturnValue result =
         create(minpy::string_map(keys, values, num), mxnet::ext::MXContext(minpy::text(dev_type), dev_id),
-               minpy::shape_vectors(in_shapes, in_dims, num_in), std::vector<int>(in_types, in_types + num_in),
-               &created);
+               minpy::shape_vectors(in_shapes, in_dims, num_in),
+               std::vector<int>(in_types, in_types + num_in), &created);
     if (result != mxnet::ext::MX_SUCCESS) return result;
     minpy::require(created != nullptr, "createOpState reported success without a state");
     *state = created;

@@ -48,9 +48,9 @@ class PRIVATE_SYMBOL Registry {
 
 /// The start of the definition of a variable that refers to a new registry entry, to be followed by setters
 /// and a semicolon.
-#define MINPY_REGISTER(Kind, Name)                                                               \
+#define MINPY_REGISTER(Kind, Name)                                                                \
   __attribute__((unused)) static ::mxnet::ext::Kind& MX_STR_CONCAT(mx_registered_, __COUNTER__) = \
-      ::mxnet::ext::Registry< ::mxnet::ext::Kind>::get()->add(MX_TOSTRING(Name))
+      ::mxnet::ext::Registry<::mxnet::ext::Kind>::get()->add(MX_TOSTRING(Name))
 
 namespace minpy PRIVATE_SYMBOL {
 

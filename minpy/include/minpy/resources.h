@@ -33,7 +33,7 @@ class OpResource {
  public:
   OpResource(xpu_malloc_t cpu_malloc, void* cpu_handle, xpu_malloc_t gpu_malloc, void* gpu_handle,
              void* cuda_stream, sparse_malloc_t sparse_malloc, void* sparse_handle, void* rng_cpu_states,
-             void* rng_gpu_states)
+             void* rng_gpu_states, int num_outputs = -1)
       : cpu_malloc_(cpu_malloc),
         gpu_malloc_(gpu_malloc),
         cpu_handle_(cpu_handle),
@@ -42,7 +42,8 @@ class OpResource {
         sparse_malloc_(sparse_malloc),
         sparse_handle_(sparse_handle),
         rng_cpu_states_(rng_cpu_states),
-        rng_gpu_states_(rng_gpu_states) {}
+        rng_gpu_states_(rng_gpu_states),
+        num_outputs_(num_outputs) {}
 
   /// Temporary memory. Ask once for all that a call needs: MXNet gives the same memory, or frees the first,
   /// when asked again.
@@ -54,18 +55,18 @@ class OpResource {
   /// Memory for sparse output number `index`; without `indptr_len` it is row_sparse. Sets the pointers of
   /// `sparse`, not its lengths.
   void alloc_sparse(MXSparse* sparse, int index, int indices_len, int indptr_len = 0) const {
-    const bool made = sparse != nullptr && sparse_malloc_ != nullptr && index >= 0 && indices_len >= 0 &&
-                      indptr_len >= 0;
-    if (made) {
+    const bool exists = index >= 0 && (num_outputs_ < 0 || index < num_outputs_);
+    const bool asked =
+        exists && sparse != nullptr && sparse_malloc_ != nullptr && indices_len >= 0 && indptr_len >= 0;
+    if (asked) {
       sparse_malloc_(sparse_handle_, index, indices_len, indptr_len, &sparse->data, &sparse->indices,
                      &sparse->indptr);
+      if (indices_len == 0 || sparse->data != nullptr) return;
     }
-    if (!made || (indices_len > 0 && sparse->data == nullptr)) {
-      std::ostringstream message;
-      message << "alloc_sparse(index " << index << ", " << indices_len << " indices, " << indptr_len
-              << " row starts) got no memory";
-      throw std::runtime_error(message.str());
-    }
+    std::ostringstream message;
+    message << "alloc_sparse(output " << index << " of " << num_outputs_ << ", " << indices_len
+            << " indices, " << indptr_len << " row starts) got no memory";
+    throw std::runtime_error(message.str());
   }
 
   /// MX_NUM_CPU_RANDOM_STATES generators, seeded by the host, that go on from call to call.
@@ -88,6 +89,7 @@ class OpResource {
   sparse_malloc_t sparse_malloc_;
   void* sparse_handle_;
   void *rng_cpu_states_, *rng_gpu_states_;
+  int num_outputs_;  // -1: not known
 };
 
 /// What makes new parameters during a graph pass.

@@ -44,9 +44,9 @@ struct MXContext {
 
 /// The arrays of a sparse tensor: what `MXTensor::data<MXSparse>()` points at.
 struct MXSparse {
-  void* data = nullptr;       ///< the stored elements; row_sparse: whole rows
-  int64_t data_len = 0;       ///< how many elements
-  int64_t* indices = nullptr; ///< CSR: the column of each element; row_sparse: the row of each stored row
+  void* data = nullptr;        ///< the stored elements; row_sparse: whole rows
+  int64_t data_len = 0;        ///< how many elements
+  int64_t* indices = nullptr;  ///< CSR: the column of each element; row_sparse: the row of each stored row
   int64_t indices_len = 0;
   int64_t* indptr = nullptr;  ///< CSR: where each row begins, and the end of the last; row_sparse: null
   int64_t indptr_len = 0;
@@ -172,8 +172,8 @@ struct MXTensor {
     return *this;
   }
 
-  void setTensor(void* data, MXDType type, const int64_t* dims, int ndims, std::size_t vID,
-                 MXContext context, MXStorageType storage) {
+  void setTensor(void* data, MXDType type, const int64_t* dims, int ndims, std::size_t vID, MXContext context,
+                 MXStorageType storage) {
     data_ptr = data;
     dtype = type;
     verID = vID;
