@@ -185,13 +185,13 @@ def _rebuilt(
 ) -> CachedGraph:
     """Return the graph with another symbol; arguments, parameters and other arrays are found by their names."""
     variables = {node.name: Symbol([Value(node)]) for node in out.order if node.operator is None}
-    inputs = [one and variables.get(str(one.name), one) for one in graph.inputs]
+    inputs = [None if one is None else variables.get(str(one.name), one) for one in graph.inputs]
     captured = [
         (variables[str(one.name)], array)
         for one, array in graph.captured
         if str(one.name) in variables and str(one.name) not in made
     ]
-    known = {str(one.name) for one in [*filter(None, inputs), *(one for one, _ in captured)]} | parameters.keys()
+    known = {str(one.name) for one in (*inputs, *(one for one, _ in captured)) if one is not None} | parameters.keys()
     for name in variables:
         if name not in known:
             raise MXNetError(
