@@ -56,8 +56,10 @@ _ADVICE = (
     ),
     (
         r"undefined reference to|undefined symbol|Undefined symbols",
-        ("It is declared, and defined nowhere: add the source file that defines it to sources, or the library to "
-        "extra_flags, such as ['-lname'] (or define initialize, which every library of operators has)."),
+        (
+            "It is declared, and defined nowhere: add the source file that defines it to sources, or the library to "
+            "extra_flags, such as ['-lname'] (or define initialize, which every library of operators has)."
+        ),
     ),
     (
         r"multiple definition of|duplicate symbol",

@@ -86,7 +86,7 @@ class Recipe:
                 path = cache.text(self.name + (f"_{texts}" if texts else ""), source.content)
                 texts += 1
             files.append((path, source.language))
-        return Order(self.name, files, flags, includes, linking, compiler)
+        return Order(self.name, self.flags, files, flags, includes, linking, compiler)
 
 
 class Order:
@@ -101,6 +101,7 @@ class Order:
     def __init__(
         self,
         name: str,
+        given: Sequence[str],
         files: Sequence[tuple[str, str]],
         flags: Mapping[str, Sequence[str]],
         includes: Sequence[str],
@@ -122,6 +123,7 @@ class Order:
         self._ingredients: dict[str, Any] = {
             "format": _FORMAT,
             "name": name,
+            "given": list(given),
             "sources": [*files],
             "files": self._contents,
             "commands": self._commands,

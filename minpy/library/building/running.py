@@ -1,4 +1,4 @@
-"""Compilers run as child processes: several at once, none left behind when the call is interrupted or takes too long."""
+"""Compilers run as child processes: several at once, none left behind by an interrupt, or by one that hangs."""
 
 from __future__ import annotations
 
