@@ -253,7 +253,9 @@ class Puppet:
         *parameters, callback, handle = rest
         args, aux = _arrays(*parameters[:9]), _arrays(*parameters[9:])
         graph, options = json.loads(text), _texts(keys, values, count)
-        self.log.append(["pass", name.decode(), called.decode(), json.loads(text), options, _listed(args), _listed(aux)])
+        self.log.append(
+            ["pass", name.decode(), called.decode(), json.loads(text), options, _listed(args), _listed(aux)]
+        )
 
         def allocate(name: str, values: Any, is_arg: bool = True, dtype: Any = None, device: str = "cpu") -> None:
             array = numpy.ascontiguousarray(values)

@@ -599,7 +599,9 @@ def random_partitions(mx: Any, puppet: Any, count: int) -> Iterator[list[Any]]:
             )
             dropped = {name for name in numbers if draw.random() < 0.1}
             keep = lambda graph, candidates: [  # noqa: E731
-                one for one in candidates if graph["nodes"][one]["name"] not in dropped  # noqa: B023
+                one
+                for one in candidates
+                if graph["nodes"][one]["name"] not in dropped  # noqa: B023
             ]
             does = {"select": chosen, "select_input": chosen, "select_output": chosen, "filter": keep, "review": accept}
             backend = "puppet_selector"
