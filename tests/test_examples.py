@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from native.examples import needs_compiler
+from native.examples import cache_of_tests, needs_compiler
 
 import minpy as mx
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 MISSING = [name for name in ("graphviz", "matplotlib", "sklearn", "threadpoolctl", "tqdm") if find_spec(name) is None]
 
-pytest_plugins = ["native.examples"]
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=f"the examples need {', '.join(MISSING)}")
 
 
@@ -96,9 +95,14 @@ def test_digits_learns_the_same_in_each_way(
     np.testing.assert_allclose(losses_of(result.stdout), builtin_losses, atol=1e-5, rtol=0, err_msg=result.stderr)
 
 
+@pytest.fixture
+def _cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINPY_CACHE", cache_of_tests())
+
+
 @needs_compiler
 @pytest.mark.parametrize("arguments", [(), ("--hybridize",)], ids=" ".join)
-@pytest.mark.usefixtures("cache_of_tests")
+@pytest.mark.usefixtures("_cache")
 def test_digits_learns_the_same_in_c(arguments: tuple[str, ...], builtin_losses: list[float], tmp_path: Path) -> None:
     options = ("--quick", "--epochs", "2", "--output", tmp_path / "digits.png", "--op", "native", *arguments)
     result = run_here("digits.py", *options)
@@ -115,7 +119,7 @@ NATIVE = {
 
 @needs_compiler
 @pytest.mark.parametrize("example", NATIVE)
-@pytest.mark.usefixtures("cache_of_tests")
+@pytest.mark.usefixtures("_cache")
 def test_native(example: str) -> None:
     found, text = NATIVE[example]
     result = run_here(example, "--quick")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,16 +19,13 @@ needs_compiler = pytest.mark.skipif(
 )
 
 
-@pytest.fixture(scope="session")
-def cache_of_tests() -> Iterator[str]:
-    """Let this process, and those that it starts, keep what they compile where other tests find it."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MINPY_CACHE", os.fspath(folder() / "cache"))
-        yield os.environ["MINPY_CACHE"]
+def cache_of_tests() -> str:
+    """Return what `MINPY_CACHE` is to be, so that what is compiled is where other tests find it."""
+    return os.fspath(folder() / "cache")
 
 
 def load_example(name: str) -> mx.library.Library:
     """Compile a source, if that has not been done before, and load it."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("MINPY_CACHE", os.fspath(folder() / "cache"))
+        patch.setenv("MINPY_CACHE", cache_of_tests())
         return mx.library.compile(NATIVE / f"{name}.cc")
