@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minpy.library.building import compile, include_dir
+from minpy.library.building import compile, include_dir  # noqa: A004
 from minpy.library.loading import Library, load, loaded
 from minpy.namespaces import listing, missing
 

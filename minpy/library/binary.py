@@ -468,9 +468,7 @@ def _by_context(contexts: c_void_p, functions: c_void_p, count: c_int) -> dict[s
     names = (c_char_p * count.value).from_address(contexts.value)
     pointers = (c_void_p * count.value).from_address(functions.value)
     return {
-        (name or b"").decode(): pointer
-        for name, pointer in zip(names, pointers, strict=True)
-        if pointer is not None
+        (name or b"").decode(): pointer for name, pointer in zip(names, pointers, strict=True) if pointer is not None
     }
 
 

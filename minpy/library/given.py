@@ -123,7 +123,9 @@ class Parameters:
 
     def __init__(self, arrays: Mapping[str, Any], where: str, what: str, copied: bool = False) -> None:
         count = max(len(arrays), 1)
-        numbers = [require_dtype(as_raw(array).dtype, where, f"{what}[{name!r}]", array) for name, array in arrays.items()]
+        numbers = [
+            require_dtype(as_raw(array).dtype, where, f"{what}[{name!r}]", array) for name, array in arrays.items()
+        ]
         self._given = {name: as_raw(array) for name, array in arrays.items()}
         self._lent = {name: readable(raw) for name, raw in self._given.items()}
         if copied:

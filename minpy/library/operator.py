@@ -313,9 +313,7 @@ class NativeOperator(ConfiguredOperator):
             self._require_unchanged(calls, inputs, before)
         calls.idle.append(call)
 
-    def _settle(
-        self, call: Call, calls: _Calls, inputs: Sequence[numpy.ndarray], status: int, messages: int
-    ) -> None:
+    def _settle(self, call: Call, calls: _Calls, inputs: Sequence[numpy.ndarray], status: int, messages: int) -> None:
         """Free what a call has asked for, and raise the error for one that failed."""
         problems = list(call.workspace.problems)
         call.workspace.clear()
@@ -447,7 +445,7 @@ class NativeFamily(OperatorFamily):
         inputs, outputs = self.binary.parse_attributes(self.entry, texts)
         inputs += extra
         mutated = self.binary.mutate_inputs(self.entry, texts)
-        if mutated and not (0 <= mutated[0] and mutated[-1] < inputs):
+        if mutated and not (mutated[0] >= 0 and mutated[-1] < inputs):
             raise LibraryError(
                 f"{self.__name__}: mutateInputs gives the positions {', '.join(map(str, mutated))}; with these "
                 f"attributes the operator has {inputs} input(s)."

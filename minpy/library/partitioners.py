@@ -247,7 +247,7 @@ class NativeSelector(Selector):
         self._select(self._address, node.index, byref(selected))
         return bool(selected.value)
 
-    def select_input(self, node: GraphNode, input: GraphNode) -> bool:  # noqa: A002
+    def select_input(self, node: GraphNode, input: GraphNode) -> bool:
         """Tell whether the library takes a node that a member reads."""
         selected = c_int()
         self._select_input(self._address, node.index, input.index, byref(selected))

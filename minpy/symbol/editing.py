@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
-from minpy.core.array import Array
 from minpy.core.configured import ConfiguredOperator, OperatorFamily
-from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
+from minpy.core.errors import ArgumentError, FileFormatError
 from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.partitioning.editable import EditingError, Entry, Graph, GraphNode, as_entry
 from minpy.graph.verifier import GraphError, verify
-from minpy.ops.registry import OPERATORS
 from minpy.symbol.loading import Reader
 from minpy.symbol.saving import described
 from minpy.symbol.subgraphs import ControlFlow

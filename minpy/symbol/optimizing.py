@@ -11,7 +11,7 @@ import numpy
 from minpy.context import Context, current_context, resolve_context
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, describe, nearest
-from minpy.graph.ir import Node, Value
+from minpy.graph.ir import Value
 from minpy.graph.partitioning.cutting import apply_strategy
 from minpy.graph.partitioning.editable import Graph
 from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass

@@ -159,7 +159,7 @@ class _Checked:
     def select(self, node: GraphNode) -> bool:
         return self._answer("select", node)
 
-    def select_input(self, node: GraphNode, input: GraphNode) -> bool:  # noqa: A002
+    def select_input(self, node: GraphNode, input: GraphNode) -> bool:
         return self._answer("select_input", node, input)
 
     def select_output(self, node: GraphNode, output: GraphNode) -> bool:

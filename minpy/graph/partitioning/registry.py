@@ -47,7 +47,7 @@ class Selector:
         """Tell whether a group begins here."""
         raise NotImplementedError(f"{type(self).__name__} defines no select(self, node).")
 
-    def select_input(self, node: GraphNode, input: GraphNode) -> bool:  # noqa: A002  # as in MXNet
+    def select_input(self, node: GraphNode, input: GraphNode) -> bool:  # as in MXNet
         """Tell whether a node that `node`, a member of the group, reads becomes a member too."""
         return False
 

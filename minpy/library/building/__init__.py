@@ -11,6 +11,7 @@ from typing import Any
 
 from minpy.core.errors import MXNetError
 from minpy.files import access_error, checked_path
+from minpy.libinfo import find_include_path
 from minpy.library.building.cache import VARIABLE, Cache, default_root, temporary_root
 from minpy.library.building.flags import checked_flags
 from minpy.library.building.recipe import Recipe
@@ -41,7 +42,7 @@ def include_dir() -> str:
     >>> os.path.exists(os.path.join(mx.library.include_dir(), 'mxnet', 'lib_api.h'))
     True
     """
-    return os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "include")
+    return find_include_path()
 
 
 def compile(

@@ -75,6 +75,11 @@ def _remove_own(process: int, folder: str) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return [*entries]
+
+
 def digest(content: bytes) -> str:
     """Return the SHA-256 of bytes, in hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
@@ -204,23 +209,23 @@ class Cache:
         now = time.time()
         libraries = []
         with contextlib.suppress(OSError):
-            for entry in os.scandir(self.root):
+            for entry in _entries(self.root):
                 with contextlib.suppress(OSError):
                     if entry.name.startswith("building-"):
                         if now - entry.stat().st_mtime > _ABANDONED:
                             shutil.rmtree(entry.path, ignore_errors=True)
                     elif os.path.isfile(os.path.join(entry.path, _RECORD)):
                         used = os.stat(os.path.join(entry.path, _RECORD)).st_mtime
-                        libraries.append((used, sum(one.stat().st_size for one in os.scandir(entry.path)), entry.path))
+                        libraries.append((used, sum(one.stat().st_size for one in _entries(entry.path)), entry.path))
         total = 0
         for used, size, path in sorted(libraries, reverse=True):
             total += size
             if total > LIMIT and path != keep and now - used > _IN_USE:
                 self._remove(path)
         with contextlib.suppress(OSError):
-            for entry in os.scandir(os.path.join(self.root, "texts")):
+            for entry in _entries(os.path.join(self.root, "texts")):
                 with contextlib.suppress(OSError):
-                    if all(now - one.stat().st_mtime > _FORGOTTEN for one in os.scandir(entry.path)):
+                    if all(now - one.stat().st_mtime > _FORGOTTEN for one in _entries(entry.path)):
                         shutil.rmtree(entry.path, ignore_errors=True)
 
     def _remove(self, path: str) -> None:

@@ -45,7 +45,8 @@ class Compiler:
     @property
     def name(self) -> str:
         """What to call it in messages."""
-        return os.path.basename(self.command[-1] if len(self.command) > 1 else self.command[0])
+        programs = [word for word in self.command if not word.startswith("-")]
+        return os.path.basename(programs[-1])  # of "ccache g++" the latter
 
     def compiling(self, language: str, flags: Sequence[str]) -> list[str]:
         """Return the command that compiles a file, up to the names of the files.
@@ -118,6 +119,9 @@ def _command() -> list[str]:
         raise MissingCompilerError(
             f"library.compile: there is no C++ compiler: none of {', '.join(_NAMES)} is on the PATH. {how_to_install()}"
         )
+    path = shutil.which(given)  # which may have blanks in it
+    if path is not None:
+        return [path]
     try:
         words = shlex.split(given, posix=sys.platform != "win32")
     except ValueError as error:
@@ -125,14 +129,14 @@ def _command() -> list[str]:
             f"library.compile: the environment variable CXX is {given!r}, which is no command: {error}. Write a "
             "program and its arguments, such as 'g++' or 'ccache g++'."
         ) from None
-    path = shutil.which(words[0]) or shutil.which(given)
+    path = shutil.which(words[0])
     if path is None:
         raise MissingCompilerError(
             f"library.compile: the environment variable CXX is {given!r}, and there is no program {words[0]!r} "
             f"{'there' if os.path.dirname(words[0]) else 'on the PATH'}. Correct it, or unset it to use the first of "
             f"{', '.join(_NAMES)}. {how_to_install()}"
         )
-    return [path, *words[1:]] if shutil.which(given) is None else [path]
+    return [path, *words[1:]]
 
 
 def _answer(command: Sequence[str]) -> str:

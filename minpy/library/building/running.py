@@ -100,7 +100,7 @@ def run_all(commands: Sequence[Sequence[str]], folder: str | None = None) -> lis
         while waiting or running:
             while waiting and len(running) < (os.cpu_count() or 1):
                 position, command = waiting.pop()
-                output = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+                output: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
                 running[position] = (command, _started(command, output, surroundings), output)
             for position, (command, child, output) in list(running.items()):
                 status = child.poll()

@@ -5,16 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import pytest
+from fake_compiler import FakeCompiler
 
 from minpy.library import building
-from native.fake_compiler import FakeCompiler
-
-__all__ = ["TEXT", "fake", "loads", "own_cache"]
-
-TEXT = "int answer() {\n  return 42;\n}\n"
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("MINPY_CACHE", str(tmp_path / "cache"))
     for variable in ("CXX", "CXXFLAGS", "CPPFLAGS", "CFLAGS", "LDFLAGS", "MINPY_COMPILE_TIMEOUT"):

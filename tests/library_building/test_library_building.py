@@ -11,10 +11,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from fake_compiler import TEXT
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from native.building import compiler as real_compiler
-from native.compiling import TEXT
 
 from minpy.core.errors import (
     ArgumentError,
@@ -29,8 +29,6 @@ from minpy.library.building.recipe import Recipe, key_of
 from minpy.library.building.running import Ran
 from minpy.library.building.sources import Source, included
 
-pytest_plugins = ["native.compiling"]
-pytestmark = pytest.mark.usefixtures("own_cache")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="the fake compiler is a shell script")
 needs_compiler = pytest.mark.skipif(real_compiler() is None, reason="there is no C++ compiler")
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+TEXT = "int answer() {\n  return 42;\n}\n"
 
 SCRIPT = """#!/bin/sh
 here={here}
@@ -58,7 +61,7 @@ class FakeCompiler:
     def made(cls, folder: Path) -> FakeCompiler:
         folder.mkdir(parents=True)
         compiler = cls(folder)
-        compiler.path.write_text(SCRIPT.format(here=f"'{folder}'"))
+        compiler.path.write_text(SCRIPT.format(here=shlex.quote(str(folder))))
         compiler.path.chmod(compiler.path.stat().st_mode | stat.S_IXUSR)
         compiler.tell(version="fake 1.0\n", included="", library="a library\n")
         return compiler
@@ -83,7 +86,7 @@ class FakeCompiler:
 
     @contextmanager
     def compiling(self) -> Iterator[None]:
-        """Wait until one compiles, let it wait while the block runs, and go on after it; others do not wait any more."""
+        """Wait until one compiles, let it wait while the block runs, and go on after it; others do not wait then."""
         pipe = self.folder / "held"
         with open(pipe, "w"):
             yield
