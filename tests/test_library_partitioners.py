@@ -1,4 +1,4 @@
-"""Partitioners of native libraries: what they are given, in which order, what becomes of it; and answers that are none."""
+"""Partitioners of native libraries: what they are given, what becomes of it, and answers that are none."""
 
 from __future__ import annotations
 
@@ -77,7 +77,9 @@ def test_every_difference_is_one():
 
 def test_values_of_states_alone(puppet):
     answer = CASES["states_only"](mx, puppet)
-    expected = "BatchNorm bn (3:0:0 4:0:0 5:0:0 6:0:0 7:0:0) | __ext_dtype__=[0] | __ext_shape__=[[4,2]] | fix_gamma=False"
+    expected = (
+        "BatchNorm bn (3:0:0 4:0:0 5:0:0 6:0:0 7:0:0) | __ext_dtype__=[0] | __ext_shape__=[[4,2]] | fix_gamma=False"
+    )
     assert plain(expected) in plain(answer["log"][0][2])
     assert answer["log"][1][6] == {"mean": ["float32", [0.25, 0.5]], "var": ["float32", [0.5, 0.75]]}
 
@@ -184,7 +186,9 @@ def test_a_library_says_why_it_fails(puppet):
     assert "\n  puppet.c[1]: out of luck" in text
     assert "an old one" not in text
     text = fails(puppet, "puppet_selector", {"create": failing(puppet)})
-    assert "partitioner 'puppet_selector', strategy 'by_selector': createSelector failed on a graph of 5 node(s)." in text
+    assert (
+        "partitioner 'puppet_selector', strategy 'by_selector': createSelector failed on a graph of 5 node(s)." in text
+    )
     assert "out of luck" in text
     text = fails(puppet, "puppet", {"ids": by_op("exp", "log"), "review": failing(puppet)})
     assert "strategy 'by_ids': reviewSubgraph failed on group 0 (e, l)." in text
@@ -215,7 +219,10 @@ KEPT = [
     (lambda graph, candidates: [0], "Filter keeps node 0, which is not among the candidates: 3, 4."),
     (lambda graph, candidates: [3, 99], "Filter keeps node 99, which is not among the candidates: 3, 4."),
     (lambda graph, candidates: [-1], "Filter keeps node -1, which is not among the candidates: 3, 4."),
-    (lambda graph, candidates: [3, 4, 3], "Filter keeps 3 of 2 candidate(s); expected some of the candidates, each once."),
+    (
+        lambda graph, candidates: [3, 4, 3],
+        "Filter keeps 3 of 2 candidate(s); expected some of the candidates, each once.",
+    ),
     (lambda graph, candidates: (-1, []), "Filter keeps -1 of 2 candidate(s); expected some"),
     (lambda graph, candidates: (10**9, [3]), "Filter keeps 1000000000 of 2 candidate(s); expected some"),
     (lambda graph, candidates: (2, None), "Filter keeps 2 of 2 candidate(s), and gives no list of them; expected some"),
@@ -237,7 +244,7 @@ def test_nothing_is_kept_without_a_list(puppet):
 
 def test_what_is_kept_depends_on_itself(puppet):
     symbol = mx.sym.exp(mx.sym.log(mx.sym.exp(mx.sym.var("x"), name="first"), name="between"), name="last")
-    keep = lambda graph, candidates: [candidates[0], candidates[2]]  # noqa: E731
+    keep = lambda graph, candidates: [candidates[0], candidates[2]]
     text = fails(puppet, "puppet_selector", {**choosing("exp", "log"), "filter": keep}, symbol, ArgumentError)
     assert "strategy 'by_selector'" in text
     assert re.search(r"puppet-\w+\.so", text)
@@ -249,7 +256,9 @@ def test_attributes_that_are_no_text(puppet):
         return True, {"label": b"\xff\xfe"}
 
     text = fails(puppet, "puppet", {"ids": by_op("exp"), "review": review})
-    assert "reviewSubgraph of group 0 gave an attribute b'label' with the value b'\\xff\\xfe', which is not UTF-8" in text
+    assert (
+        "reviewSubgraph of group 0 gave an attribute b'label' with the value b'\\xff\\xfe', which is not UTF-8" in text
+    )
 
 
 def test_attributes_of_a_rejected_group_are_given_back(puppet):
@@ -277,7 +286,10 @@ def test_dtypes_that_libraries_do_not_know(puppet):
 def test_texts_that_would_end_the_process(puppet):
     for symbol, what in (
         (mx.sym.exp(mx.sym.var("back\\")), "the name of node 'back\\\\' is 'back\\\\'"),
-        (mx.sym.exp(mx.sym.var("a"), name="e", attr={"__note__": "C:\\"}), "attribute '__note__' of node 'e' is 'C:\\\\'"),
+        (
+            mx.sym.exp(mx.sym.var("a"), name="e", attr={"__note__": "C:\\"}),
+            "attribute '__note__' of node 'e' is 'C:\\\\'",
+        ),
     ):
         text = fails(puppet, "puppet", {"ids": by_op("exp")}, symbol, ArgumentError)
         assert what in text
