@@ -31,8 +31,9 @@ from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.guards import CHANGES, Guards
 from minpy.gluon.block.modes import AsWritten, Modes
 from minpy.gluon.block.nesting import _flatten, _regroup
-from minpy.gluon.block.optimizing import LOCK, Given, Optimizations, Step, stand_ins, taken_options
+from minpy.gluon.block.optimizing import LOCK, Given, Optimizations, stand_ins
 from minpy.gluon.block.places import place_in_program
+from minpy.gluon.block.steps import Step, taken_options
 from minpy.gluon.block.templates import Keywords, Unkeyed, filled, key_of, split, template_of
 from minpy.gluon.block.traced import Trace, Traced
 from minpy.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
@@ -48,17 +49,16 @@ _INTERNAL = frozenset(
     """
     _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op
     _cached_op_args _callback _changes _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs
-    _guards _in_format _lasting _monitor_all _name _optimizations _out_format _params _prefix _reg_params _retraced _scope
+    _guards _in_format _lasting _monitor_all _name _optimizations _out_format _params _prefix _reg_params _retraced
+    _scope
     """.split()  # noqa: SIM905
 )
 
 # Those that say what it has become.
-_OF_GRAPHS = (
-    """
+_OF_GRAPHS = """
     _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op
     _cached_op_args _flags _graphs _guards _in_format _lasting _optimizations _out_format
     """.split()  # noqa: SIM905
-)
 
 
 class HybridBlock(Block):
@@ -229,7 +229,8 @@ class HybridBlock(Block):
         """Hybridize the block without those inside."""
         if backend is not None and not isinstance(backend, str):
             raise ArgumentError(
-                f"{self.name}: the backend is {describe(backend)}; expected the name of a partitioner or a pass, or None."
+                f"{self.name}: the backend is {describe(backend)}; expected the name of a partitioner or a pass, or "
+                "None."
             )
         inherits = not options
         if options:
@@ -317,11 +318,11 @@ class HybridBlock(Block):
         flags = {"static_alloc": static_alloc, "static_shape": static_shape, "inline_limit": inline_limit}
         bulks = {"forward_bulk_size": forward_bulk_size, "backward_bulk_size": backward_bulk_size}
         before = {name: vars(self)[name] for name in _OF_GRAPHS if name in vars(self)}
-        self._optimizations = self._optimizations.copy()
+        self._optimizations = self._optimizations.followed()
         self._graphs = dict(self._graphs)
         try:
             self._hybridize_itself(True, backend, clear, flags, bulks, kwargs)
-            self._optimize((x, *args))
+            self._optimize(self._as_called(x, *args))
         except BaseException:
             vars(self).update(before)
             for graph in self._graphs.values():
@@ -332,7 +333,7 @@ class HybridBlock(Block):
     def cast(self, dtype: Any) -> None:
         """Convert the parameters of the block, and of those inside, to another dtype."""
         self._clear_cached_op()
-        self._optimizations.made.clear()
+        self._optimizations.cast(dtype)
         super().cast(dtype)
 
     # -- tracing ---------------------------------------------------------------------------------------------------
@@ -703,9 +704,13 @@ class HybridBlock(Block):
             graph.is_settled = False
             return self._call_as_it_is(args)
 
+    def _as_called(self, *args: Any) -> tuple[Any, ...]:
+        """Return what the graph is called with, when the block is called with `args`."""
+        return args
+
     def _optimize(self, args: Sequence[Any]) -> CachedGraph:
         """Return the graph for such arguments when it has gone through all steps; it takes the other's place."""
-        args, symbols = stand_ins(self.name, args, lambda: self._contexts())
+        args, symbols = stand_ins(self.name, args, self._contexts)
         if symbols:
             self._require_traceable(symbols)
         with LOCK:
@@ -758,8 +763,8 @@ class HybridBlock(Block):
         if self._optimizations.steps:
             names = ", ".join(repr(step.backend) for step in self._optimizations.steps)
             raise NotTraceableError(
-                f"{self.name} is optimized for {names}, and has no graph that can be run: shapes in it depend on values "
-                "(boolean_mask), or arguments are no arrays. Call hybridize() without a backend, or optimize a block "
+                f"{self.name} is optimized for {names}, and has no graph that can be run: shapes in it depend on "
+                "values (boolean_mask), or arguments are no arrays. Call hybridize() without a backend, or optimize a block "
                 "inside that has none of this."
             )
         with AsWritten():

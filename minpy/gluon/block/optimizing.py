@@ -17,36 +17,22 @@ from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.autograd import mark_variables, pause
 from minpy.context import Context, current_context
-from minpy.core.errors import ArgumentError, ContextError, MXNetError, describe
+from minpy.core.errors import ArgumentError, ContextError, DTypeError, MXNetError, ShapeError, describe
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.steps import Step
 from minpy.gluon.block.templates import filled, template_of
 from minpy.gluon.parameter import Parameter
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.ir import Value
-from minpy.graph.partitioning.registry import PARTITIONERS, PASSES
 from minpy.ndarray import NDArray
 from minpy.ops.dtypes import DTYPES
 from minpy.symbol import Symbol
 
-__all__ = ["LOCK", "Given", "MadeParameter", "Optimizations", "Step", "stand_ins", "taken_options"]
+__all__ = ["LOCK", "Given", "MadeParameter", "Optimizations", "stand_ins"]
 
 # Held while a graph is rewritten: passes may write to parameters, and are to do so once.
 LOCK = threading.RLock()
-
-
-class Step(NamedTuple):
-    """One call of `optimize_for`.
-
-    Parameters
-    ----------
-    backend : str
-        The name of a partitioner or of a pass.
-    options : mapping of str
-    """
-
-    backend: str
-    options: Mapping[str, Any]
 
 
 class Given(NamedTuple):
@@ -116,13 +102,22 @@ class Optimizations:
         By name.
     """
 
-    def __init__(self, steps: Sequence[Step] = (), made: Mapping[str, MadeParameter] | None = None) -> None:
-        self.steps = [*steps]
-        self.made = dict(made or {})
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.made: dict[str, MadeParameter] = {}
+        self._is_busy = False
 
-    def copy(self) -> Optimizations:
-        """Return others that are the same, and change on their own."""
-        return Optimizations(self.steps, self.made)
+    def followed(self) -> Optimizations:
+        """Return others with the same steps, to which more can be added; what is made is that of both."""
+        others = Optimizations()
+        others.steps, others.made = [*self.steps], self.made
+        return others
+
+    def cast(self, dtype: Any) -> None:
+        """Convert the parameters that were made to another dtype, as those of the block are."""
+        for parameter in self.made.values():
+            if numpy.dtype(parameter.dtype).kind == "f":
+                parameter.cast(dtype)
 
     def apply(self, graph: CachedGraph, given: Given, parameters: Mapping[str, Parameter]) -> CachedGraph:
         """Return what a graph becomes by the steps that it has not gone through.
@@ -139,57 +134,62 @@ class Optimizations:
         DeferredInitializationError
             If a parameter has no value yet.
         MXNetError
-            If a step fails, or makes something of the graph that cannot be called in its place. Parameters and graph
-            are what they were then, unless a pass has written to them.
+            If a step fails, or makes something of the graph that cannot be called in its place. Parameters are what
+            they were then.
         """
-        made = dict(self.made)
-        while graph.applied < len(self.steps):
-            graph = _applied(graph, self.steps[graph.applied], given, parameters, made)
-        self.made = made
+        if self._is_busy:
+            raise MXNetError(
+                f"{graph.name} is called by a backend that its graph goes through: there is no graph yet. Compute with "
+                "the arrays of the graph's variables."
+            )
+        self._is_busy = True
+        try:
+            while graph.applied < len(self.steps):
+                graph = self._applied(graph, self.steps[graph.applied], given, parameters)
+        finally:
+            self._is_busy = False
         return graph
 
+    def _applied(
+        self, graph: CachedGraph, step: Step, given: Given, parameters: Mapping[str, Parameter]
+    ) -> CachedGraph:
+        _require_different_names(graph, step)
+        context = _context_of(graph, given)
+        values = _Values(graph, given, context)
+        before = {**values.args, **values.aux}
+        with pause():
+            out = graph.out.optimize_for(
+                step.backend, values.args, values.aux, context, values.shapes, values.dtypes, **step.options
+            )
+        if len(out.values) != len(graph.out.values):
+            raise MXNetError(
+                f"{graph.name}: {step.backend!r} made a graph of {len(out.values)} output(s) of one of "
+                f"{len(graph.out.values)}. A block returns what it did before: let the pass keep the outputs."
+            )
+        states = set(out.list_auxiliary_states())
+        made = {}
+        for name, array in [*values.args.items(), *values.aux.items()]:
+            if before.get(name) is not array and name in out.list_inputs():
+                there = self.made.get(name)
+                fits = there is not None and there.shape == tuple(array.shape)
+                made[name] = there if fits else MadeParameter(name, array, name not in states)
+        rebuilt = _rebuilt(graph, out, step, {**parameters, **self.made, **made})
+        values.require_fit(rebuilt, step)
+        if not step.is_done:  # once, however many graphs there are
+            values.write_back()
+            step.is_done = True
+        self.made.update(made)
+        return rebuilt
 
-def _applied(
-    graph: CachedGraph, step: Step, given: Given, parameters: Mapping[str, Parameter], made: dict[str, MadeParameter]
-) -> CachedGraph:
-    _require_different_names(graph, step)
-    context = _context_of(graph, given)
-    args, aux, shapes, dtypes = _values(graph, given, context)
-    before = {**args, **aux}
-    copies = _spread(graph)
-    with pause():
-        out = graph.out.optimize_for(step.backend, args, aux, context, shapes, dtypes, **step.options)
-        for parameter, copy in copies:
-            if not numpy.array_equal(copy, parameter.data(context)._data):
-                parameter.set_data(parameter.data(context))
-    if len(out.values) != len(graph.out.values):
-        raise MXNetError(
-            f"{graph.name}: {step.backend!r} made a graph of {len(out.values)} output(s) of one of "
-            f"{len(graph.out.values)}. A block returns what it did before: let the pass keep the outputs."
-        )
-    states = set(out.list_auxiliary_states())
-    for name, array in [*args.items(), *aux.items()]:
-        if before.get(name) is not array:
-            there = made.get(name)
-            if there is None or (there.shape, numpy.dtype(there.dtype)) != (array.shape, array._data.dtype):
-                made[name] = MadeParameter(name, array, name not in states)
-    return _rebuilt(graph, out, step, {**parameters, **made}, made)
 
-
-def _rebuilt(
-    graph: CachedGraph,
-    out: Symbol,
-    step: Step,
-    parameters: Mapping[str, Parameter],
-    made: Mapping[str, MadeParameter],
-) -> CachedGraph:
+def _rebuilt(graph: CachedGraph, out: Symbol, step: Step, parameters: Mapping[str, Parameter]) -> CachedGraph:
     """Return the graph with another symbol; arguments, parameters and other arrays are found by their names."""
     variables = {node.name: Symbol([Value(node)]) for node in out.order if node.operator is None}
     inputs = [None if one is None else variables.get(str(one.name), one) for one in graph.inputs]
     captured = [
         (variables[str(one.name)], array)
         for one, array in graph.captured
-        if str(one.name) in variables and str(one.name) not in made
+        if str(one.name) in variables and str(one.name) not in parameters
     ]
     known = {str(one.name) for one in (*inputs, *(one for one, _ in captured)) if one is not None} | parameters.keys()
     for name in variables:
@@ -227,51 +227,59 @@ def _context_of(graph: CachedGraph, given: Given) -> Context:
     return current_context()
 
 
-def _values(graph: CachedGraph, given: Given, context: Context) -> tuple[Any, ...]:
-    """Return the arrays of arguments and of states by name, and what is known of those that have none."""
-    args: dict[str, Any] = {}
-    aux: dict[str, Any] = {}
-    shapes: dict[str, Any] = {}
-    dtypes: dict[str, Any] = {}
-    count = len(graph.compiled.arguments)
-    for position, (node, source) in enumerate(zip(graph.compiled.variables, graph.sources, strict=True)):
-        if type(source) is int:
-            leaf = given.leaves[source]
-            if id(leaf) in given.symbols:
-                shape, dtype = given.symbols[id(leaf)]
-                if shape is not None:
-                    shapes[node.name], dtypes[node.name] = shape, dtype
-                continue
-            source = leaf
-        elif isinstance(source, Parameter):
-            source = source.data(context)
-        (args if position < count else aux)[node.name] = source
-    return args, aux, shapes or None, dtypes or None
+class _Values:
+    """What a backend is given: copies of arrays, by name. What it writes to them is taken over when it is through."""
+
+    def __init__(self, graph: CachedGraph, given: Given, context: Context) -> None:
+        self.args: dict[str, Any] = {}
+        self.aux: dict[str, Any] = {}
+        self.shapes: dict[str, Any] = {}
+        self.dtypes: dict[str, Any] = {}
+        self._copies: list[tuple[Parameter, Any]] = []
+        self._all_known = True
+        count = len(graph.compiled.arguments)
+        for position, (node, source) in enumerate(zip(graph.compiled.variables, graph.sources, strict=True)):
+            array = source
+            if type(source) is int:
+                array = given.leaves[source]
+                if id(array) in given.symbols:
+                    self._note(node.name, *given.symbols[id(array)])
+                    continue
+            elif isinstance(source, Parameter):
+                array = source.data(context)
+            copied = array.copy()
+            if isinstance(source, Parameter):
+                self._copies.append((source, copied))
+            (self.args if position < count else self.aux)[node.name] = copied
+
+    def _note(self, name: str, shape: Any, dtype: Any) -> None:
+        if shape is None:
+            self._all_known = False
+        else:
+            self.shapes[name], self.dtypes[name] = shape, dtype
+
+    def require_fit(self, graph: CachedGraph, step: Step) -> None:
+        """Raise the error for a graph whose parameters and arguments do not fit each other."""
+        if not self._all_known:
+            return
+        shapes = {**self.shapes, **{name: one.shape for name, one in {**self.args, **self.aux}.items()}}
+        names = set(graph.out.list_inputs())
+        try:
+            graph.out.infer_shape_partial(**{name: shape for name, shape in shapes.items() if name in names})
+        except (ShapeError, DTypeError) as error:
+            what = f"{graph.name}: what {step.backend!r} made of its graph does not fit."
+            raise type(error)(f"{what} {error}") from error
+
+    def write_back(self) -> None:
+        """Give parameters what was written to their copies."""
+        for parameter, copied in self._copies:
+            if not numpy.array_equal(copied._data, parameter.list_data()[0]._data):
+                parameter.set_data(copied)
 
 
-def _spread(graph: CachedGraph) -> list[tuple[Parameter, numpy.ndarray]]:
-    """Return copies of parameters that lie on several devices: a pass writes to one of them."""
-    several = [one for one in graph.parameters if one._data is not None and len(one._data) > 1]
-    return [(one, one.list_data()[0]._data.copy()) for one in several]
-
-
-def taken_options(backend: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the options of a backend before that this one takes, too."""
-    there: Any = PARTITIONERS.get(backend) or PASSES.get(backend)
-    if there is None:
-        return dict(options)
-    return {key: value for key, value in options.items() if _takes(there, key, value)}
-
-
-def _takes(there: Any, key: str, value: Any) -> bool:
-    try:
-        there.check_options({key: value})
-    except ArgumentError:
-        return False
-    return True
-
-
-def stand_ins(name: str, args: Any, contexts: Callable[[], Sequence[Context]]) -> tuple[Any, dict[int, tuple[Any, Any]]]:
+def stand_ins(
+    name: str, args: Any, contexts: Callable[[], Sequence[Context]]
+) -> tuple[Any, dict[int, tuple[Any, Any]]]:
     """Return arguments with arrays in the places of symbols, and what is known of these.
 
     Parameters

@@ -142,8 +142,8 @@ def networks(mx: Any) -> "dict[str, Any]":
     def graph() -> Any:
         data, extra = mx.sym.var("data"), mx.sym.var("extra")
         hidden = mx.sym.FullyConnected(data, num_hidden=2, name="fc")
-        out = mx.sym.sin(mx.sym.exp(hidden, name="e") + mx.sym.log(extra, name="l"), name="s")
-        return gluon.SymbolBlock([out, hidden], [data, extra])
+        total = mx.sym.elemwise_add(mx.sym.exp(hidden, name="e"), mx.sym.log(extra, name="l"), name="p")
+        return gluon.SymbolBlock([mx.sym.sin(total, name="s"), hidden], [data, extra])
 
     return {
         "plain": Plain,
