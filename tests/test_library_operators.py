@@ -7,6 +7,7 @@ import pickle
 import autograd as hips
 import numpy as np
 import pytest
+from autograd.builtins import SequenceBox
 from native.building import build
 from native.kinds import KINDS
 from native.watching import Watched
@@ -41,7 +42,7 @@ def function(kind, place=nd):
 
 
 def outputs(result):
-    return list(result) if isinstance(result, (list, tuple)) else [result]
+    return list(result) if isinstance(result, (list, tuple, SequenceBox)) else [result]
 
 
 def close(got, expected, tolerance=1e-12):

@@ -198,8 +198,12 @@ class HybridBlock(Block):
         clear : bool
             Whether a graph that is there, and the backends that it has gone through, are forgotten. If not, `backend`
             is applied to what those before have made.
-        static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
-            Taken, and not needed: memory is planned in any case, and outputs always have memory of their own.
+        static_alloc, static_shape : bool
+            Together: whether native operators that have a state keep it over calls. Each call has one of its own
+            otherwise. Apart from that they are not needed, as memory is planned in any case, and outputs always have
+            memory of their own.
+        inline_limit, forward_bulk_size, backward_bulk_size
+            Taken, and not needed.
         **kwargs
             Options of the backend. Where there are none those given before stay.
 
@@ -414,6 +418,8 @@ class HybridBlock(Block):
         while len(self._graphs) >= _MOST_GRAPHS:
             del self._graphs[next(iter(self._graphs))]
         graph.is_settled = not self._optimizations.steps
+        if {("static_alloc", True), ("static_shape", True)} <= {*self._flags}:
+            graph.compiled.keep_states()
         self._graphs[key] = graph
         self._guards = guards
         if not self._cached_graph:
