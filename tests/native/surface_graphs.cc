@@ -178,6 +178,7 @@ MXReturnValue scale_head(Graph* graph, const std::unordered_map<std::string, std
   state->alloc_aux({2, 1}, MXContext::CPU(), kFloat64);
   std::fill_n(state->tensor->data<double>(), state->tensor->size(), 0.5);
   graph->inputs.push_back(variable);
+  graph->inputs.push_back(state);
 
   Node* product = graph->addNode("s_product", "broadcast_mul");
   const NodeEntry head = graph->outputs.at(0);
@@ -185,7 +186,7 @@ MXReturnValue scale_head(Graph* graph, const std::unordered_map<std::string, std
   head.node->outputs.push_back({product, 0});
   product->inputs.push_back({variable, 0});
   variable->outputs.push_back({product, 1});
-  product->attrs["made"] = "by \"pass\"";
+  product->attrs["made"] = "by the pass";
   graph->outputs[0] = {product, 0};
   return MX_SUCCESS;
 }
