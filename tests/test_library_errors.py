@@ -111,14 +111,17 @@ def test_a_library_that_is_linked_to_what_is_not_there(registries, tmp_path):
     has(refusal(path), LibraryError, str(path), "function_that_nobody_defines")
 
 
-@needs_elf
-@pytest.mark.parametrize(
-    ("version", "name"), [(version, name) for version in (7, 10, 11) for name in symbols_of(version)]
-)
-def test_a_library_that_lacks_a_function(registries, tmp_path, version, name):
-    if version != 11 and name not in ("_opVersion", "initialize", "_opCallCreateOpState", "_msgGet"):
-        pytest.skip("what the versions share is tried with the last one")
+LACKING = [(11, name) for name in symbols_of(11)] + [
+    (version, name)
+    for version in (7, 10)
+    for name in symbols_of(version)
+    if name in ("_opCallCreateOpState", "_msgGet")
+]
 
+
+@needs_elf
+@pytest.mark.parametrize(("version", "name"), LACKING)
+def test_a_library_that_lacks_a_function(registries, tmp_path, version, name):
     def renamed(content):
         assert content.count(b"\0" + name.encode() + b"\0") >= 1
         content[:] = content.replace(b"\0" + name.encode() + b"\0", b"\0X" + name.encode()[1:] + b"\0")
@@ -295,9 +298,9 @@ def test_operators_that_report_failure(failing, name, at, run, kind, pieces, mes
         run(name, **attributes)
     said = {None: "no message", "invalid": "broken �� bytes �"}.get(message, message)
     has(caught.value, kind, name, *pieces, said)
-    assert str(caught.value).count(said) == 1
-    if message is not None:
-        assert "failing.c[" in str(caught.value), "it says where in the library"
+    lines = [line for line in str(caught.value).splitlines() if "failing.c[" in line]
+    assert len(lines) == (message is not None), "it says once what the library says, and where"
+    assert all(line.endswith(said) for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -397,7 +400,7 @@ def test_wrong_numbers_of_inputs(call, text):
     assert text in str(caught.value)
 
 
-@pytest.mark.parametrize(("storage", "name"), [(1, "row_sparse"), (2, "csr"), (-1, "-1"), (9, "9")])
+@pytest.mark.parametrize(("storage", "name"), [(1, "row_sparse"), (2, "csr"), (-1, "open"), (9, "9")])
 def test_storage_that_is_not_dense(storage, name):
     path = build("operators.c", flags=["-DABI=11", '-DTAG=""'])
     mx.library.load(path, verbose=False)
