@@ -1,4 +1,4 @@
-"""`mx.libinfo`: where the library lies. There is no C library, and so no headers and no configuration of one."""
+"""`mx.libinfo`: where the library and its headers lie. There is no C library, and so no configuration of one."""
 
 from __future__ import annotations
 
@@ -29,14 +29,22 @@ def find_lib_path(prefix: str = "libmxnet") -> list[str]:
 
 
 def find_include_path() -> str:
-    """Raise: there are no headers to compile against.
+    """Return the folder of headers to compile native operators against: `-I` takes it.
 
-    Raises
-    ------
-    MissingPartError
-        Always.
+    Sources include `mxnet/lib_api.h`; `mx.library.compile` finds it by itself.
+
+    Returns
+    -------
+    str
+        An absolute path.
+
+    Examples
+    --------
+    >>> import os
+    >>> os.path.exists(os.path.join(find_include_path(), 'mxnet', 'lib_api.h'))
+    True
     """
-    raise MissingPartError(_no("headers", "include/mxnet"))
+    return os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 
 
 def find_conf_path(prefix: str = "tvmop") -> str:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from native.building import compiler
+from native.examples import cache_of_tests
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
@@ -36,7 +38,11 @@ def programs(text: str) -> list[tuple[int, str, str | None]]:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_code_of_documents(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("autograd")
-    monkeypatch.chdir(ROOT)  # for the files of examples/data
+    monkeypatch.chdir(ROOT)  # for the files of examples
+    if "library.compile" in document.read_text(encoding="utf-8"):
+        if compiler() is None:
+            pytest.skip("there is no C++ compiler to run it with")
+        monkeypatch.setenv("MINPY_CACHE", cache_of_tests())
     scope: dict[str, Any] = {"__name__": f"document_{document.stem}"}
     blocks = programs(document.read_text(encoding="utf-8"))
     assert blocks

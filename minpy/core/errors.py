@@ -15,6 +15,7 @@ import numpy
 __all__ = [
     "ArgumentError",
     "ArgumentValueError",
+    "BuildError",
     "CheckError",
     "CompilerError",
     "ContextError",
@@ -28,6 +29,7 @@ __all__ = [
     "KeyMissingError",
     "LibraryError",
     "MXNetError",
+    "MissingCompilerError",
     "MissingDependencyError",
     "MissingPartError",
     "MutationError",
@@ -112,6 +114,29 @@ class MissingDependencyError(MXNetError, ImportError):
 
 class MissingPartError(MXNetError, ModuleNotFoundError):
     """A part of MXNet that is not there yet."""
+
+
+class BuildError(MXNetError):
+    """A native library that cannot be built.
+
+    Attributes
+    ----------
+    command : tuple of str
+        What failed; empty where nothing was run.
+    output : str
+        All that the compiler said.
+    filename, lineno : str and int, or None
+        Where the first error is.
+    """
+
+    command: tuple[str, ...] = ()
+    output: str = ""
+    filename: str | None = None
+    lineno: int | None = None
+
+
+class MissingCompilerError(BuildError, MissingDependencyError):
+    """There is no compiler to build a native library with."""
 
 
 class PicklingError(MXNetError, pickle.PicklingError):

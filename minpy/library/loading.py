@@ -61,7 +61,7 @@ class Library:
         return f"<Library {os.path.basename(self.path)}{'; '.join(['', *parts])}>"
 
 
-def load(path: str | os.PathLike[str], verbose: bool = True, *, replace: bool = False) -> Library:
+def load(path: str | os.PathLike[str], verbose: bool = True, *, replace: bool | Library = False) -> Library:
     """Load a native library: its operators are then found as `nd.<name>` and `sym.<name>`, in every mode.
 
     It may have been built with the header of MXNet 1.7, 1.8 or 1.9, or with minpy's own (`library.include_dir()`).
@@ -73,9 +73,10 @@ def load(path: str | os.PathLike[str], verbose: bool = True, *, replace: bool = 
         Of the shared library (`.so`, on macOS `.dylib`).
     verbose : bool
         Whether to print what was found, to the standard error stream.
-    replace : bool
+    replace : bool or Library
         Whether operators, partitioners and passes of the same names, of libraries loaded before, are replaced.
-        Built-in ones are not.
+        Built-in ones are not. Or the library that this one is another version of: only what that one has is
+        replaced, and all of it is gone then.
 
     Returns
     -------
@@ -151,7 +152,7 @@ def _opened(path: str, changed: bool) -> Binary:
         return Binary(str(copy))
 
 
-def _register(path: str, binary: Binary, replace: bool, stamp: tuple[int, ...]) -> Library:
+def _register(path: str, binary: Binary, replace: bool | Library, stamp: tuple[int, ...]) -> Library:
     families: list[OperatorFamily] = []
     for entry in binary.operators:
         make = NativeSubgraphFamily if entry.is_subgraph else NativeFamily
@@ -171,7 +172,9 @@ def _register(path: str, binary: Binary, replace: bool, stamp: tuple[int, ...]) 
         stamp,
         tuple(_report(binary)),
     )
-    if replace:
+    if isinstance(replace, Library):
+        _forget(replace)
+    elif replace:
         withdraw([name for name in within if name in FAMILIES])
     for family in families:
         export(family)
@@ -182,7 +185,7 @@ def _register(path: str, binary: Binary, replace: bool, stamp: tuple[int, ...]) 
     return library
 
 
-def _require_free(what: str, names: list[str], replace: bool, path: str) -> None:
+def _require_free(what: str, names: list[str], replace: bool | Library, path: str) -> None:
     """Raise `LibraryError` if a name is there already."""
     known: dict[str, OperatorFamily | Partitioner | Pass] = {}
     known.update({"operator": FAMILIES, "partitioner": PARTITIONERS, "pass": PASSES}[what])  # type: ignore[arg-type]
@@ -194,16 +197,35 @@ def _require_free(what: str, names: list[str], replace: bool, path: str) -> None
                 f"library.load: {path} has an operator {name!r}, which is the name of a built-in one. Rename it in its "
                 "REGISTER_OP, and build it again."
             )
-        if name in known and not replace:
-            owner = next((one.path for one in _LIBRARIES.values() if name in getattr(one, _kinds[what])), None)
+        owner = _owner(what, name) if name in known else None
+        if name in known and (owner is not replace if isinstance(replace, Library) else not replace):
             raise LibraryError(
                 f"library.load: {path} has {'an' if what == 'operator' else 'a'} {what} {name!r}, which "
-                f"{f'{owner} has' if owner else 'is registered'} already. Rename one of them, or let the new one take "
+                f"{f'{owner.path} has' if owner else 'is registered'} already. Rename one of them, or let the new one take "
                 "its place: load(path, replace=True)."
             )
 
 
 _kinds = {"operator": "operators", "partitioner": "partitioners", "pass": "passes"}
+
+
+def _owner(what: str, name: str) -> Library | None:
+    """Return the library that has an operator, a partitioner or a pass: the last one where one replaced another's."""
+    return next((one for one in reversed(_LIBRARIES.values()) if name in getattr(one, _kinds[what])), None)
+
+
+def _forget(library: Library) -> None:
+    """Take back what a library has, as far as it is not another's by now."""
+    withdraw([name for name in library.operators if _owner("operator", name) is library])
+    for names, what, registry in (
+        (library.partitioners, "partitioner", PARTITIONERS),
+        (library.passes, "pass", PASSES),
+    ):
+        for name in names:
+            if _owner(what, name) is library:
+                del registry[name]
+    if _LIBRARIES.get(library.path) is library:
+        del _LIBRARIES[library.path]
 
 
 def _report(binary: Binary) -> Iterator[str]:

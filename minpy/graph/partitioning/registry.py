@@ -47,7 +47,7 @@ class Selector:
         """Tell whether a group begins here."""
         raise NotImplementedError(f"{type(self).__name__} defines no select(self, node).")
 
-    def select_input(self, node: GraphNode, input: GraphNode) -> bool:  # noqa: A002  # as in MXNet
+    def select_input(self, node: GraphNode, input: GraphNode) -> bool:  # as in MXNet
         """Tell whether a node that `node`, a member of the group, reads becomes a member too."""
         return False
 
@@ -124,6 +124,11 @@ class Partitioner:
     name: str
     strategies: Sequence[Strategy]
 
+    @property
+    def title(self) -> str:
+        """What messages begin with."""
+        return f"optimize_for({self.name!r})"
+
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Raise `ArgumentError` for options that nobody takes."""
 
@@ -137,6 +142,11 @@ class Pass:
     """
 
     name: str
+
+    @property
+    def title(self) -> str:
+        """What messages begin with."""
+        return f"optimize_for({self.name!r})"
 
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Raise `ArgumentError` for options that nobody takes."""

@@ -1,6 +1,6 @@
 """Writes `puppet.json`: what MXNet 1.9.1 asks a library's partitioners and passes, and what it makes of the answers.
 
-    python tests/golden/native/make_puppet.py          with the Python of MXNet 1.9.1
+python tests/golden/native/make_puppet.py          with the Python of MXNet 1.9.1
 """
 
 import json
@@ -16,10 +16,10 @@ import mxnet as mx  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parent
 SOURCES = FOLDER.parent.parent / "native"
-sys.path.insert(0, str(SOURCES))
+sys.path.insert(0, str(SOURCES.parent))
 
-from puppet import Puppet  # noqa: E402
-from puppet_cases import CASES, random_partitions  # noqa: E402
+from native.puppet import Puppet  # noqa: E402
+from native.puppet_cases import CASES, random_partitions  # noqa: E402
 
 GRAPHS = 150
 

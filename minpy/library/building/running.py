@@ -1,0 +1,170 @@
+"""Compilers run as child processes: several at once, none left behind by an interrupt, or by one that hangs."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from minpy.core.errors import ArgumentValueError, BuildError, MissingCompilerError
+
+__all__ = ["TIMEOUT", "Ran", "how_to_install", "run", "run_all", "shown", "time_limit"]
+
+# The environment variable that says how many seconds a compiler may take, and how many it may where that is not set.
+TIMEOUT = "MINPY_COMPILE_TIMEOUT"
+_SECONDS = 1800.0
+_PAUSE = 0.002  # seconds between two looks at what runs: Python itself would wait up to 0.05 s
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A command that has ended.
+
+    Attributes
+    ----------
+    command : tuple of str
+        The program and its arguments.
+    status : int
+        What it returned: 0 where all is well, a negative number where a signal ended it.
+    output : str
+        What it wrote, errors and all.
+    """
+
+    command: tuple[str, ...]
+    status: int
+    output: str
+
+
+def shown(command: Sequence[str]) -> str:
+    """Return a command as one would type it."""
+    return shlex.join(command)
+
+
+def how_to_install() -> str:
+    """Return where C++ compilers come from."""
+    return (
+        "To install one: apt-get install g++ (Debian, Ubuntu), dnf install gcc-c++ (Fedora), xcode-select --install "
+        "(macOS), conda install cxx-compiler (conda, on any system)."
+    )
+
+
+def time_limit() -> float:
+    """Return how many seconds a compiler may take."""
+    text = os.environ.get(TIMEOUT, "").strip()
+    if not text:
+        return _SECONDS
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise ArgumentValueError(f"library.compile: {TIMEOUT} must be a number of seconds above 0, got {text!r}.")
+    return seconds
+
+
+def run(command: Sequence[str], folder: str | None = None) -> Ran:
+    """Run one command; see `run_all`."""
+    return run_all([command], folder)[0]
+
+
+def run_all(commands: Sequence[Sequence[str]], folder: str | None = None) -> list[Ran]:
+    """Run commands, as many at once as there are processors, and return how they ended, in their order.
+
+    Parameters
+    ----------
+    commands : sequence of sequences of str
+        Programs with their arguments.
+    folder : str, optional
+        Where compilers put their temporary files.
+
+    Raises
+    ------
+    BuildError
+        If one takes too long.
+    MissingCompilerError
+        If one cannot be started.
+    """
+    surroundings = _surroundings(folder)
+    deadline = time.monotonic() + time_limit()
+    ended: list[Ran | None] = [None] * len(commands)
+    waiting = list(enumerate(commands))[::-1]
+    running: dict[int, tuple[Sequence[str], subprocess.Popen[bytes], IO[bytes]]] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < (os.cpu_count() or 1):
+                position, command = waiting.pop()
+                output: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+                running[position] = (command, _started(command, output, surroundings), output)
+            for position, (command, child, output) in list(running.items()):
+                status = child.poll()
+                if status is not None:
+                    del running[position]
+                    ended[position] = Ran(tuple(command), status, _text(output))
+            if time.monotonic() >= deadline and running:
+                command = next(iter(running.values()))[0]
+                raise BuildError(
+                    f"library.compile: {command[0]} has not ended after {time_limit():g} s, and was stopped. The "
+                    f"environment variable {TIMEOUT} allows more seconds.\nThe command: {shown(command)}"
+                )
+            if running:
+                time.sleep(_PAUSE)
+    finally:
+        for _, child, output in running.values():
+            _end(child)
+            output.close()
+    return [one for one in ended if one is not None]
+
+
+def _surroundings(folder: str | None) -> Mapping[str, str]:
+    """Return the environment of compilers: messages in English, whose words are looked for, in the user's encoding."""
+    variables = dict(os.environ)
+    if "LC_ALL" in variables:
+        variables["LC_CTYPE"] = variables.pop("LC_ALL")
+    variables.update(LC_MESSAGES="C", LANGUAGE="")
+    if folder is not None:
+        variables["TMPDIR"] = folder
+    return variables
+
+
+def _started(command: Sequence[str], output: IO[bytes], surroundings: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    settings: dict[str, Any] = {} if sys.platform == "win32" else {"start_new_session": True}
+    try:
+        return subprocess.Popen(
+            list(command),
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=dict(surroundings),
+            **settings,
+        )
+    except BaseException as error:
+        output.close()
+        if isinstance(error, OSError):
+            raise MissingCompilerError(
+                f"library.compile: {command[0]} cannot be run: {error.strerror or error}. Set the environment variable "
+                f"CXX to a C++ compiler that can. {how_to_install()}"
+            ) from error
+        raise
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Kill a compiler and what it has started: a driver's children do the work."""
+    if child.returncode is None:
+        if sys.platform == "win32":
+            child.kill()
+        else:
+            os.killpg(child.pid, signal.SIGKILL)  # it is not waited for yet: its number is still its own
+        child.wait()
+
+
+def _text(output: IO[bytes]) -> str:
+    with output:
+        output.seek(0)
+        return output.read().decode("utf-8", "replace").replace("\r\n", "\n")
