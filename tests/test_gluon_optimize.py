@@ -618,7 +618,7 @@ def _register_doubling() -> None:
     @mx.graph.register_pass("doubling", replace=True)
     def doubling(graph: Any) -> None:
         last = graph.outputs[0]
-        graph.replace(last, graph.add_node("_mul_scalar", "doubled", [last], {"scalar": "2.0"}))
+        graph.replace(last, graph.add_node("_mul_scalar", f"doubled{len(graph)}", [last], {"scalar": "2.0"}))
 
 
 def test_symbols_that_are_optimized_are_bound(asked: cases.Asked) -> None:

@@ -247,7 +247,7 @@ def rounded(value):
 
 
 def test_a_library_computes_what_it_computes_in_mxnet(tmp_path):
-    from native_library_cases import answers as computed
+    from native_library_answers import answers as computed
 
     golden = json.loads((GOLDEN / "native_library.json").read_text(encoding="utf-8"))["cases"]
     found = computed(minpy, str(copy_of(surface(), tmp_path)))

@@ -121,10 +121,10 @@ class Inference:
             for value in node.inputs
             if value in self.origin and value.node.operator is None
         ]
-        apart = "\n  " if "\n" in str(error) else " "
+        gap = "\n  " if "\n" in str(error) else " "
         return kind(
             f"infer_{'shape' if kind is ShapeError else 'type'}: {node.described()}: {self._inputs(node)}: {error}"
-            + (f"{apart}({'; '.join(origins)})" if origins else "")
+            + (f"{gap}({'; '.join(origins)})" if origins else "")
         )
 
     def _inputs(self, node: Node) -> str:
