@@ -33,7 +33,7 @@ class Kind:
     integers : dict of int to ndarray
         Inputs that are integers.
     exact : bool
-        Whether the gradient is the derivative of the outputs, and these are the same at each call of a state.
+        Whether the gradient is the derivative of the outputs.
     """
 
     name: str
@@ -109,6 +109,7 @@ KINDS = [
     Kind("workspace", [(7,)], lambda x: [x], lambda g, x: [g[0]], {"bytes": 1000, "times": 3}),
     Kind("attribute_count", [(3,)], lambda x: [x], lambda g, x: [2 * g[0]], {"one": 1, "two": "2"}, exact=False),
     Kind("storage_dense", [(3, 1)], lambda x: [x], lambda g, x: [g[0]]),
+    # Exact in its first call: an executor's state goes on counting.
     Kind("counted", [(3, 2)], lambda x: [2 * x], lambda g, x: [2 * g[0]], {"scale": 2}, exact=False),
     Kind(
         "stateful_pair",
