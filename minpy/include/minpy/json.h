@@ -265,7 +265,10 @@ class JsonReader {
   }
 
   static int whole_part(const std::string& written) {
-    const double value = strtod(written.c_str(), nullptr);
+    std::istringstream stream(written);
+    stream.imbue(std::locale::classic());  // strtod would want the decimal comma that a process may have chosen
+    double value = 0;
+    stream >> value;  // too large: the largest that there is
     const double largest = 2147483647.0;
     return static_cast<int>(value > largest ? largest : value < -largest ? -largest : value);
   }
