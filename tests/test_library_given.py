@@ -291,6 +291,20 @@ def test_versions_count_writes():
     assert nd.raw_versions(x, y).asnumpy()[1] > after[1]
 
 
+def test_versions_of_arrays_that_are_written_to_unseen():
+    """A library that compares versions must not take what NumPy has changed for what it has seen."""
+    x = np.zeros(2)
+    before = nd.raw_versions(x, x)
+    x[:] = 1
+    assert nd.raw_versions(x, x)[0] != before[0]
+    y = nd.zeros(2)
+    shared = y.asnumpy() if np.shares_memory(y.asnumpy(), y._data) else y._data
+    before = nd.raw_versions(y, y).asnumpy()
+    shared[:] = 1
+    after = nd.raw_versions(y, y).asnumpy()
+    assert y.asnumpy()[0] == 0 or after[0] != before[0]
+
+
 # -- attributes --------------------------------------------------------------------------------------------------------
 
 
