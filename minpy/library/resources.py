@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 import numpy
 
 from minpy.library.abi import RANDOM_STATES, SPARSE_ALLOCATION, WORKSPACE_ALLOCATION
-from minpy.ops.random.generator import seed_sequence
+from minpy.ops.random.generator import SOURCE, seed_sequence
 
 __all__ = ["GENERATORS", "RESOURCES", "Generators", "Workspace"]
 
@@ -139,7 +139,7 @@ class _Pool:
 
     def take(self) -> Generators:
         """Return a set that no other call uses: the first one, whenever that is free."""
-        sequence = seed_sequence()
+        sequence = SOURCE.sequence or seed_sequence()
         if sequence is self._sequence:
             try:
                 return self._idle.pop()
