@@ -7,6 +7,7 @@ prepared once for all calls of a kind; a call fills in addresses, and uses its a
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import sys
 from collections.abc import Sequence
@@ -16,7 +17,6 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import version_of
 from minpy.core.errors import ArgumentError, DTypeError, describe
 from minpy.library.abi import CPU, DTYPE_NUMBERS, DTYPES
 from minpy.library.resources import RESOURCES, Workspace
@@ -34,6 +34,7 @@ __all__ = [
 Kind = tuple[tuple[int, ...], numpy.dtype]
 
 _DENSE = 0
+_number_of_call = itertools.count(1).__next__
 # What to cast to, where it is not obvious.
 _CASTS = {"b": "uint8", "u": "int64", "i": "int32", "c": "float32"}
 
@@ -202,10 +203,11 @@ class Call:
     def fill(self, inputs: Sequence[numpy.ndarray], outputs: Sequence[numpy.ndarray]) -> Sequence[numpy.ndarray]:
         """Put in the addresses of arrays, and the inputs' versions; return the inputs, which have to live as long.
 
-        Inputs that C cannot read as they are get copied.
+        Inputs that C cannot read as they are get copied. Versions are others at each call: what NumPy writes is not
+        seen, and memory is used again, so that no two calls are known to be given the same contents.
         """
         of_inputs, of_outputs = self._layouts
-        slots, versions = self.inputs, self.versions
+        slots, versions, version = self.inputs, self.versions, _number_of_call()
         given = inputs
         for array in inputs:
             if not array.flags.carray:
@@ -214,7 +216,7 @@ class Call:
         for index in of_inputs.filled:
             array = given[index]
             slots[index] = array.ctypes.data if _OFFSET is None else _at(id(array) + _OFFSET).value
-            versions[index] = version_of(inputs[index])
+            versions[index] = version
         slots = self.outputs
         for index in of_outputs.filled:
             array = outputs[index]
