@@ -1,12 +1,13 @@
 """Learn to read handwritten digits with a Gluon network whose operators are written by hand, in each way there is.
 
-The network's dense layers and its loss, a softmax with cross-entropy, are the same mathematics five times: MXNet's own
-operators, NumPy functions with the gradients that calculus gives them, functions of NDArrays, MXNet's `CustomOp`, and
-`autograd.Function`. Whichever is chosen, the network learns the same from the 1,797 real 8x8 digits that come with
-scikit-learn. It takes a few seconds, prints a table and draws what was learnt:
+The network's dense layers and its loss, a softmax with cross-entropy, are the same mathematics six times: MXNet's own
+operators, NumPy functions with the gradients that calculus gives them, functions of NDArrays, MXNet's `CustomOp`,
+`autograd.Function`, and C++, which needs a compiler. Whichever is chosen, the network learns the same from the 1,797
+real 8x8 digits that come with scikit-learn. It takes a few seconds, prints a table and draws what was learnt:
 
     python examples/digits.py                     # exits with an error if fewer than 97 % of the test digits are read
     python examples/digits.py --op prop --hybridize
+    python examples/digits.py --op native         # compiles examples/native/gemm.cc and softmax_loss.cc
     python examples/digits.py --quick --output /tmp/digits.png
 """
 
@@ -187,6 +188,24 @@ class FunctionLoss(autograd.Function):
         return nd.array(g.asnumpy()[:, None] * self.slopes), nd.zeros(g.shape)
 
 
+# 6. C++: a library has the operators and their gradients, and once it is loaded they are as MXNet's own.
+
+
+def load_native_operators() -> None:
+    """Compile the two sources, if that has not been done before, and load what they become."""
+    sources = Path(__file__).resolve().parent / "native"
+    for name in ("gemm.cc", "softmax_loss.cc"):
+        mx.library.compile(sources / name)
+
+
+def native_dense(F: Any, x: Any, weight: Any, bias: Any, units: int) -> Any:
+    return F.broadcast_add(F.my_gemm(x, weight, transpose_b=True), F.expand_dims(bias, axis=0))
+
+
+def native_loss(F: Any, scores: Any, labels: Any) -> Any:
+    return F.my_softmax_loss(scores, labels)
+
+
 class Way(NamedTuple):
     """The two operators, as functions of F, arrays or symbols, and for the first the number of outputs."""
 
@@ -212,6 +231,7 @@ WAYS = {
         lambda F, x, weight, bias, units: FunctionDense()(x, weight, bias),
         lambda F, scores, labels: FunctionLoss()(scores, labels),
     ),
+    "native": Way(native_dense, native_loss),
 }
 
 
@@ -381,6 +401,8 @@ def main() -> int:
     if options.hybridize and options.op == "function":
         parser.error("--hybridize: an autograd.Function runs on arrays, and a hybridized network is a graph")
 
+    if options.op == "native":
+        load_native_operators()
     start = time.perf_counter()
     mx.random.seed(options.seed)
     np.random.seed(options.seed)  # which the order of batches follows

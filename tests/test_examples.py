@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from native.examples import cache_of_tests, needs_compiler
 
 import minpy as mx
 
@@ -54,7 +55,8 @@ def run_here(example: str, *arguments: object) -> subprocess.CompletedProcess[st
 @functools.cache
 def loaded(example: str) -> Any:
     """Return an example as a module."""
-    spec = importlib.util.spec_from_file_location(f"example_{example.removesuffix('.py')}", EXAMPLES / example)
+    name = f"example_{Path(example).stem}"
+    spec = importlib.util.spec_from_file_location(name, EXAMPLES / example)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -91,6 +93,39 @@ def test_digits_learns_the_same_in_each_way(
 ) -> None:
     result = run_here("digits.py", "--quick", "--epochs", "2", "--output", tmp_path / "digits.png", "--op", *arguments)
     np.testing.assert_allclose(losses_of(result.stdout), builtin_losses, atol=1e-5, rtol=0, err_msg=result.stderr)
+
+
+@pytest.fixture
+def _cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINPY_CACHE", cache_of_tests())
+
+
+@needs_compiler
+@pytest.mark.parametrize("arguments", [(), ("--hybridize",)], ids=" ".join)
+@pytest.mark.usefixtures("_cache")
+def test_digits_learns_the_same_in_c(arguments: tuple[str, ...], builtin_losses: list[float], tmp_path: Path) -> None:
+    options = ("--quick", "--epochs", "2", "--output", tmp_path / "digits.png", "--op", "native", *arguments)
+    result = run_here("digits.py", *options)
+    np.testing.assert_allclose(losses_of(result.stdout), builtin_losses, atol=1e-5, rtol=0, err_msg=result.stderr)
+
+
+NATIVE = {
+    "native/gemm.py": ("Op[1] state_gemm", r"a bound graph counts \[1, 2, 3\], and single calls count \[1, 1, 1\]"),
+    "native/batch_norm.py": ("Op[0] my_batch_norm", r"scores, saved and loaded: +largest difference 0.0e\+00"),
+    "native/subgraph.py": ("isSubgraphOp", r"'min_size': 2}: _exp_log\[exp, exp, log\], _plus_scalar, log, _exp_log"),
+    "native/graph_pass.py": ("Graph Pass [1] fold_batch_norm", r"before: 13 operators[^\n]*\nafter:  10 operators"),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("example", NATIVE)
+@pytest.mark.usefixtures("_cache")
+def test_native(example: str) -> None:
+    found, text = NATIVE[example]
+    result = run_here(example, "--quick")
+    assert result.returncode == 0, result.stderr
+    assert found in result.stderr
+    assert re.search(text, result.stdout)
 
 
 def test_digits_refuses_to_hybridize_functions(tmp_path: Path) -> None:

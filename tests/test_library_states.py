@@ -197,11 +197,12 @@ def test_a_state_ends_when_the_call_behind_it_fails(library):
     alive = library.states
     x = nd.ones(2)
     x.attach_grad()
-    with pytest.raises(MXNetError), mx.autograd.record():
+    with mx.autograd.record():
         y = nd.raw_counted(x)
-        y = nd.raw_fail(y, at="forward")
-    with pytest.raises(OperatorError), mx.autograd.record():
+        with pytest.raises(OperatorError):
+            nd.raw_fail(y, at="forward")
         y = nd.raw_fail(nd.raw_counted(x), at="backward")
+    with pytest.raises(OperatorError):
         y.backward()
     del y
     gc.collect()
@@ -309,13 +310,10 @@ class TestChangedInputs:
         assert values(mean) == [1]
 
     def test_that_are_no_arrays(self, name):
-        """A list cannot be changed in place: it is refused, or its copy changes; what comes out is the same."""
-        try:
-            got = getattr(nd, name)(np.array([2.0, 4.0]), [1.0])
-        except MXNetError as error:
-            assert name in str(error)
-        else:
-            assert values(got) == [0, 2]
+        with pytest.raises(MXNetError) as caught:
+            getattr(nd, name)(np.array([2.0, 4.0]), [1.0])
+        assert name in str(caught.value)
+        assert "changed by the call" in str(caught.value)
 
     def test_while_recording(self, name):
         run = getattr(nd, name)
@@ -361,8 +359,7 @@ class TestChangedInputs:
 
     def test_an_input_that_is_a_result_is_no_state(self, name):
         with pytest.raises(MXNetError) as caught:
-            node = getattr(sym, name)(sym.var("x"), sym.exp(sym.var("y")))
-            node.bind(mx.cpu(), {"x": nd.ones(2), "y": nd.zeros(1)}).forward()
+            getattr(sym, name)(sym.var("x"), sym.exp(sym.var("y")))
         assert name in str(caught.value)
 
     @pytest.mark.parametrize("hybridize", [None, {}, {"static_alloc": True, "static_shape": True}])
@@ -404,7 +401,7 @@ class TestChangedInputs:
 
 def test_states_in_the_middle_of_the_inputs():
     memory, x, count = nd.ones(2), nd.array([3.0, 4.0]), nd.array([7], dtype="int32")
-    assert values(nd.raw_remember(memory, x, count)) == [12, 20]
+    assert values(nd.raw_remember(memory, x, count)) == [3, 4]
     assert (values(memory), values(count)) == ([4, 5], [8])
     node = sym.raw_remember(sym.var("m"), sym.var("x"), sym.var("c"), name="r")
     assert (node.list_arguments(), node.list_auxiliary_states()) == (["x"], ["m", "c"])
@@ -434,12 +431,10 @@ class Lives(RuleBasedStateMachine):
     def fail(self, at, record):
         x = nd.ones(2)
         x.attach_grad()
-        with pytest.raises(OperatorError):
-            if record:
-                with mx.autograd.record():
-                    nd.raw_fail_state(nd.raw_counted(x), at=at)
-            else:
-                nd.raw_fail_state(x, at=at)
+        with mx.autograd.record(record):
+            y = nd.raw_counted(x)
+            with pytest.raises(OperatorError):
+                nd.raw_fail_state(y, at=at)
 
     @rule(scale=st.integers(1, 3), depth=st.integers(1, 3))
     def record(self, scale, depth):

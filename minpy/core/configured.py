@@ -148,7 +148,7 @@ class OperatorFamily:
                     self._known.popitem(last=False)
         return known
 
-    def __call__(self, *data: Any, out: Any = None, name: str | None = None, **attributes: Any) -> Any:
+    def __call__(self, /, *data: Any, out: Any = None, name: str | None = None, **attributes: Any) -> Any:
         """Call the operator: on arrays of any kind, or on symbols.
 
         Parameters

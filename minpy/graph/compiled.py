@@ -58,6 +58,12 @@ class Compiled:
         self._programs: OrderedDict[Any, Program] = OrderedDict()
         self._remade = 0
 
+    def keep_states(self) -> None:
+        """Let operators whose calls have a state keep one over all calls, from now on."""
+        if self._keeping is None:
+            self._keeping = {}
+            self._programs.clear()
+
     def __len__(self) -> int:
         return len(self._programs)
 

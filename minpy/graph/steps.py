@@ -8,6 +8,7 @@ from typing import Any
 
 from minpy.graph.expanding import Expansion
 from minpy.graph.gradient import PullBack, differentiate
+from minpy.graph.inlining import inlined
 from minpy.graph.ir import ANSWER, Node, Value
 from minpy.graph.lowering import Builder, lower, used
 from minpy.graph.tracing.captures import Captures
@@ -195,6 +196,7 @@ def lowered(
     keeping : dict, optional
         The operators, by node, whose states live over all calls.
     """
+    heads, shapes, dtypes = inlined(heads, shapes, dtypes)
     builder, expansion, captures = Builder(), Expansion(), Captures()
     written, became = lower(heads, training, builder, shapes, dtypes, traced, keeping)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}

@@ -24,6 +24,7 @@ from minpy.core.errors import (
     ShapeError,
 )
 from minpy.library.abi import CPU, MXNET_VERSION, UNKNOWN_TYPE, VERSIONS, symbols_of
+from minpy.library.elf import missing_bytes
 from minpy.ops.inference.partial_shapes import show_shape
 
 __all__ = ["Binary", "OperatorEntry", "PartitionerEntry", "PassEntry", "StrategyEntry", "Texts"]
@@ -163,6 +164,9 @@ class Binary:
             what = "is a folder" if os.path.isdir(self.path) else "does not exist"
             raise FileMissingError(f"library.load: {self.path} {what}; expected the path of a shared library, lib*.so.")
         try:
+            missing = missing_bytes(self.path)
+            if missing:
+                raise OSError(f"the file is cut off: at least {missing} bytes are missing at its end")
             self._opened = ctypes.CDLL(self.path)
         except OSError as error:
             raise LibraryError(

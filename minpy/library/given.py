@@ -25,8 +25,8 @@ __all__ = ["Parameters", "graph_text", "option_texts", "write_back"]
 def graph_text(graph: Graph, where: str) -> bytes:
     """Return a graph as libraries are given it: the JSON form of files, in one line.
 
-    The parser of MXNet's header does not decode escapes. A text whose last character is an escaped backslash looks to it
-    as if it went on, and it ends the process.
+    The parser of MXNet's header does not decode escapes. A text whose last character is an escaped backslash looks to
+    it as if it went on, and it ends the process.
 
     Raises
     ------
@@ -45,8 +45,8 @@ def graph_text(graph: Graph, where: str) -> bytes:
         for node, what, part in _texts_of(graph):
             if part.endswith("\\"):
                 raise ArgumentError(
-                    f"{where}: {what} of node {node!r} is {part!r}. A text that ends with a backslash cannot be given to "
-                    "a native library: the parser of MXNet's header would end the process. Change the text."
+                    f"{where}: {what} of node {node!r} is {part!r}. A text that ends with a backslash cannot be given "
+                    "to a native library: the parser of MXNet's header would end the process. Change the text."
                 )
     try:
         return text.encode()
@@ -135,7 +135,7 @@ class Parameters:
             names = (c_char_p * count)(*[name.encode() for name in arrays])
         except UnicodeEncodeError as error:
             raise ArgumentError(f"{where}: {what} has a name {error.object!r}, which is no text.") from None
-        rows = [(c_int64 * max(raw.ndim, 1))(*raw.shape) for raw in lent]
+        rows: list[Any] = [(c_int64 * max(raw.ndim, 1))(*raw.shape) for raw in lent]
         shapes = (ctypes.POINTER(c_int64) * count)(*rows)
         self._kept = rows
         self.arguments = (

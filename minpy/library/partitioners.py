@@ -1,8 +1,8 @@
 """`NativePartitioner`: the partitioner of a native library, which is asked what to take of a graph and what to call it.
 
 The library answers through C functions: with a number for each node, or with a selector that is asked about each node
-and its neighbours. What it allocates is freed, its answers are checked before anything is made of them. A selector lives
-as long as the process: there is no function that would destroy one.
+and its neighbours. What it allocates is freed, its answers are checked before anything is made of them. A selector
+lives as long as the process: there is no function that would destroy one.
 """
 
 from __future__ import annotations
@@ -37,11 +37,16 @@ class NativePartitioner(Partitioner):
 
     def __init__(self, binary: Binary, entry: PartitionerEntry, families: Mapping[str, OperatorFamily]) -> None:
         self.name = entry.name
-        self.source = binary.path
+        self.path = binary.path
         self.strategies = [NativeStrategy(binary, self.name, strategy, families) for strategy in entry.strategies]
 
+    @property
+    def title(self) -> str:
+        """What messages begin with."""
+        return f"optimize_for({self.name!r}) of {self.path}"
+
     def __repr__(self) -> str:
-        return f"<NativePartitioner {self.name} of {self.source}>"
+        return f"<NativePartitioner {self.name} of {self.path}>"
 
 
 class NativeStrategy(Strategy):
@@ -78,8 +83,8 @@ class NativeStrategy(Strategy):
         found = self._families.get(name) or FAMILIES.get(name)
         if found is None:
             raise LibraryError(
-                f"{self._where}: it makes nodes of the operator {name!r}, which neither this library nor another one that "
-                f"is loaded has.{nearest(name, [*self._families, *FAMILIES])} Register it in the library, with "
+                f"{self._where}: it makes nodes of the operator {name!r}, which neither this library nor another one "
+                f"that is loaded has.{nearest(name, [*self._families, *FAMILIES])} Register it in the library, with "
                 "setIsSubgraphOp."
             )
         if found.is_function:
@@ -101,13 +106,14 @@ class NativeStrategy(Strategy):
             return None
         where = f"{self._where}: supportedOps"
         self.family  # noqa: B018  # an error before anything is asked
-        text, texts = graph_text(graph, where), Texts(option_texts(options, where), f"{where}: ")
+        text, given = graph_text(graph, where), option_texts(options, where)
+        texts = Texts(given, f"{where}: ")
         count = len(graph)
         ids = (c_int * max(count, 1))(*[_NOT_TAKEN] * count)
         binary = self._binary
         before = binary.message_count()
         if not binary.functions["_partCallSupportedOps"](self._entry.supported, text, count, ids, *texts.arguments):
-            raise binary.failure(LibraryError, f"{where} failed on a graph of {count} node(s){_with(texts)}.", before)
+            raise binary.failure(LibraryError, f"{where} failed on a graph of {count} node(s){_with(given)}.", before)
         found = ids[:count]
         for node, number in zip(graph.nodes, found, strict=True):
             if number < _NOT_TAKEN:
@@ -127,7 +133,8 @@ class NativeStrategy(Strategy):
         """
         where = f"{self._where}: createSelector"
         self.family  # noqa: B018  # an error before anything is asked
-        text, texts = graph_text(graph, where), Texts(option_texts(options, where), f"{where}: ")
+        text, given = graph_text(graph, where), option_texts(options, where)
+        texts = Texts(given, f"{where}: ")
         selector = c_void_p()
         binary = self._binary
         before = binary.message_count()
@@ -136,7 +143,7 @@ class NativeStrategy(Strategy):
         )
         if not status:
             raise binary.failure(
-                LibraryError, f"{where} failed on a graph of {len(graph)} node(s){_with(texts)}.", before
+                LibraryError, f"{where} failed on a graph of {len(graph)} node(s){_with(given)}.", before
             )
         if selector.value is None:
             raise binary.failure(LibraryError, f"{where} reported success, and made no selector.", before)
@@ -159,8 +166,9 @@ class NativeStrategy(Strategy):
         if self._entry.review is None:
             return True, {}
         where = f"{self._where}: reviewSubgraph"
-        text, texts = graph_text(graph, where), Texts(option_texts(options, where), f"{where}: ")
-        given = Parameters(args, where, "args"), Parameters(aux, where, "aux")
+        text, given = graph_text(graph, where), option_texts(options, where)
+        texts = Texts(given, f"{where}: ")
+        parameters = Parameters(args, where, "args"), Parameters(aux, where, "aux")
         # As in MXNet. The header's function begins with false: a review that says nothing rejects.
         accepted = c_int(1)
         keys, values, count = c_void_p(), c_void_p(), c_int()
@@ -175,13 +183,13 @@ class NativeStrategy(Strategy):
             byref(keys),
             byref(values),
             byref(count),
-            *given[0].arguments,
-            *given[1].arguments,
+            *parameters[0].arguments,
+            *parameters[1].arguments,
         )
         attributes = self._attributes(keys, values, count.value, f"{where} of group {number}")
         if not status:
             nodes = ", ".join(node.name for node in graph.nodes if not node.is_variable)
-            raise binary.failure(LibraryError, f"{where} failed on group {number} ({nodes}){_with(texts)}.", before)
+            raise binary.failure(LibraryError, f"{where} failed on group {number} ({nodes}){_with(given)}.", before)
         return bool(accepted.value), attributes
 
     def _attributes(self, keys: c_void_p, values: c_void_p, count: int, where: str) -> dict[str, str]:
@@ -290,7 +298,5 @@ class NativeSelector(Selector):
         self._reset(self._address)
 
 
-def _with(texts: Texts) -> str:
-    keys, values, count = texts.arguments
-    pairs = [f"{keys[index].decode()}={values[index].decode()!r}" for index in range(count.value)]
-    return f" with {', '.join(pairs)}" if pairs else ""
+def _with(options: Mapping[str, str]) -> str:
+    return f" with {', '.join(f'{key}={text!r}' for key, text in options.items())}" if options else ""

@@ -1,8 +1,8 @@
 """`NativePass`: a graph pass of a native library, which is given a graph as text and gives back another.
 
-New parameters are allocated through a callback, while the library's function runs; it writes their values. It may change
-the values of parameters that are there, too: it is given copies, and what it has changed is written back when the new
-graph turns out to be one. So a pass that fails has changed nothing.
+New parameters are allocated through a callback, while the library's function runs; it writes their values. It may
+change the values of parameters that are there, too: it is given copies, and what it has changed is written back when
+the new graph turns out to be one. So a pass that fails has changed nothing.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Mapping
-from ctypes import POINTER, byref, c_int64, c_void_p, cast, string_at
+from collections.abc import Callable, Mapping
+from ctypes import CDLL, POINTER, byref, c_int64, c_size_t, c_void_p, cast, string_at
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -29,6 +29,7 @@ from minpy.symbol.editing import relinked, symbol_of
 __all__ = ["NativePass"]
 
 _MOST_AXES = 32
+_WITH_END = 8  # the version from which on a text that a pass gives back ends with a zero
 _number = itertools.count(1).__next__
 
 
@@ -44,13 +45,18 @@ class NativePass(Pass):
 
     def __init__(self, binary: Binary, entry: PassEntry) -> None:
         self.name = entry.name
-        self.source = binary.path
+        self.path = binary.path
         self._binary = binary
         self._entry = entry
         self._where = f"{binary.path}: pass {entry.name!r}"
 
+    @property
+    def title(self) -> str:
+        """What messages begin with."""
+        return f"optimize_for({self.name!r}) of {self.path}"
+
     def __repr__(self) -> str:
-        return f"<NativePass {self.name} of {self.source}>"
+        return f"<NativePass {self.name} of {self.path}>"
 
     def run(
         self,
@@ -87,7 +93,7 @@ class NativePass(Pass):
             _CALLBACK,
             allocations.handle,
         )
-        content = string_at(address.value) if address.value else None
+        content = _content(address.value, binary.version) if address.value else None
         binary.functions["_opCallFree"](address)
         allocations.finish()
         if not status:
@@ -102,7 +108,10 @@ class NativePass(Pass):
         """Return the graph of a text, once it is known to be one that can be computed."""
         where = f"{self._where} gave back"
         try:
-            document = json.loads(content.decode(), strict=False)
+            if self._binary.version >= _WITH_END:
+                document = json.loads(content.decode(), strict=False)
+            else:  # what follows the graph is whatever was in that memory before
+                document, _ = json.JSONDecoder(strict=False).raw_decode(content.decode(errors="replace").lstrip())
         except (ValueError, RecursionError) as error:
             raise LibraryError(f"{where} a text that is no JSON: {error}. It begins with {content[:60]!r}.") from error
         _check(document, f"{where} a graph")
@@ -112,6 +121,25 @@ class NativePass(Pass):
         except MXNetError as error:
             raise LibraryError(str(error)) from error
         return found
+
+
+def _usable_size() -> Callable[[int], int] | None:
+    """Return the function of the C library that tells how large an allocated block is, where there is one."""
+    try:
+        function = CDLL(None).malloc_usable_size
+    except (AttributeError, OSError, TypeError):
+        return None
+    function.restype, function.argtypes = c_size_t, [c_void_p]
+    found: Callable[[int], int] = function
+    return found
+
+
+def _content(address: int, version: int) -> bytes:
+    """Return a text that a library has allocated. Those of MXNet 1.7 may have no end: they end with the block."""
+    size = None if version >= _WITH_END else _usable_size()
+    if size is None:
+        return string_at(address)
+    return string_at(address, size(address)).split(b"\0", 1)[0]
 
 
 def _check(document: Any, where: str) -> None:
@@ -160,8 +188,8 @@ def _check_entries(entries: Any, known: int, count: int, where: str) -> None:
             raise LibraryError(f"{where} {position} is of node {entry[0]}, and there are {count} nodes.")
         if entry[0] >= known:
             raise LibraryError(
-                f"{where} {position} is of node {entry[0]}, which does not come before: it reads itself, through others "
-                "or not, or the nodes are not in the order in which they are computed."
+                f"{where} {position} is of node {entry[0]}, which does not come before: it reads itself, through "
+                "others or not, or the nodes are not in the order in which they are computed."
             )
 
 

@@ -1,9 +1,9 @@
 """`NativeSubgraphOperator`: an operator of a native library that stands for a part of a graph.
 
 Such a part was taken together by a partitioner. The library is told what it is when a state is made, as the attribute
-`subgraph_sym_json`; the state then computes outputs and gradients. Shapes and dtypes are inferred over the graph, without
-the library, and its auxiliary states are those of the operator. Files hold the graph inside of the node, so that a
-model that was partitioned and saved computes again once the library is loaded.
+`subgraph_sym_json`; the state then computes outputs and gradients. Shapes and dtypes are inferred over the graph,
+without the library, and its auxiliary states are those of the operator. Files hold the graph inside of the node, so
+that a model that was partitioned and saved computes again once the library is loaded.
 """
 
 from __future__ import annotations
@@ -86,17 +86,17 @@ class NativeSubgraphOperator(NativeOperator):
         inputs = [Shaped(*kind) for kind in kinds[: len(kinds) - self.extra]]
         shapes, dtypes = self.graph.known(inputs)
         found = [(shapes[value], dtypes[value]) for value in self.graph.symbol.values]
-        for name, (shape, dtype) in zip(self.outputs, found, strict=True):
+        for name, (shape, dtype) in zip(output_names(len(found)), found, strict=True):
             require_dtype(dtype, self.__name__, name, Shaped(shape, dtype))
         return found
 
-    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:  # type: ignore[override]
+    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
         """Infer over the graph."""
         count = len(inputs) - self.extra
         found, results = self.graph.infer_shapes(inputs[:count], outputs)
         return [*found, *inputs[count:]], results
 
-    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:  # type: ignore[override]
+    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
         """Infer over the graph."""
         count = len(inputs) - self.extra
         found, results = self.graph.infer_dtypes(inputs[:count], outputs)

@@ -375,6 +375,12 @@ def compose_configured(
     kind = operator.__name__
     values = [value for one in inputs for value in _values(kind, "an input", one)]
     operator.require_inputs(len(values), "sym.")
+    for argument, value in zip(operator.names, values, strict=True):
+        if argument in operator.auxiliary and value.node.operator is not None:
+            raise ArgumentError(
+                f"sym.{kind}: {argument} is {value!r}, which the graph computes; it is changed by each call, and has "
+                "to be a variable, whose array keeps what it has become."
+            )
     values = cast_inputs(operator, kind, values, {})
     node = Node(operator, values, {}, current_names().get(name, hint or kind.lower()), kind, annotations)
     return Symbol(in_modes([Value(node, index) for index in range(len(node.output_names()))]))

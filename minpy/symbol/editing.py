@@ -20,10 +20,11 @@ __all__ = ["editable", "output_name", "relinked", "symbol_of"]
 class _Origin:
     """The node that a `GraphNode` was made of, and what was said of it then."""
 
-    __slots__ = ("attrs", "node", "op", "saved_outputs")
+    __slots__ = ("attrs", "inside", "node", "op", "saved_outputs")
 
     def __init__(self, node: Node) -> None:
         self.node = node
+        self.inside: Any = []
         try:
             self.op, self.attrs, self.saved_outputs = described(node)
         except ArgumentError:  # what files cannot hold has a name here all the same
@@ -49,6 +50,7 @@ def editable(symbol: Symbol) -> Graph:
         origin = _Origin(node)
         inputs = [Entry(made[value.node], value.index) for value in node.inputs]
         copied = GraphNode(origin.op, node.name, origin.attrs, inputs, [*map(editable, graphs_inside(node))])
+        origin.inside = _inside(copied)
         copied.origin, copied.graph = origin, graph
         made[node] = copied
     graph.outputs = [Entry(made[value.node], value.index) for value in symbol.values]
@@ -75,11 +77,37 @@ def output_name(entry: Entry) -> str:
 
 def relinked(graph: Graph, before: Graph) -> Graph:
     """Let nodes of a graph that came as text be what they were made of: those of the same name in the graph before."""
-    known = {node.name: node.origin for node in before.nodes}
+    known: dict[str, list[GraphNode]] = {}
+    for node in before.nodes:
+        known.setdefault(node.name, []).append(node)
     for node in graph.nodes:
-        if node.origin is None:
-            node.origin = known.get(node.name)
+        there = known.get(node.name, [])
+        if node.origin is None and there:
+            # Of several of one name, as backends make them one after the other, the one that is alike.
+            alike = [one for one in there if one.op == node.op and _inside(one) == _inside(node)] or there
+            node.origin = alike[0].origin
+            if len(there) > 1:
+                there.remove(alike[0])
     return graph
+
+
+def _inside(node: GraphNode) -> Any:
+    """Return what the graphs inside of a node are, to be compared: nothing that is only noted."""
+    return [_content(graph) for graph in node.subgraphs]
+
+
+def _content(graph: Graph) -> Any:
+    nodes = graph.nodes
+    numbers = {node: number for number, node in enumerate(nodes)}
+    rows = [
+        (node.op, node.name, _own(node.attrs), [(numbers[one.node], one.index) for one in _read(node)], _inside(node))
+        for node in nodes
+    ]
+    return rows, [(numbers[one.node], one.index) for one in map(as_entry, graph.outputs)]
+
+
+def _read(node: GraphNode) -> list[Entry]:
+    return [*map(as_entry, node.inputs)]
 
 
 def symbol_of(graph: Graph, where: str, kind: type[Symbol] = Symbol) -> Symbol:
@@ -128,7 +156,8 @@ def _node(number: int, node: GraphNode, inputs: list[Value], where: str) -> Node
         return _configured(origin, node, inputs, where)
     if isinstance(origin, _Origin) and origin.op == node.op and len(origin.node.inputs) == len(inputs):
         before = origin.node
-        if _own(origin.attrs) == _own(node.attrs) and not before.annotations.keys() - node.attrs.keys():
+        alike = _own(origin.attrs) == _own(node.attrs) and origin.inside == _inside(node)
+        if alike and not before.annotations.keys() - node.attrs.keys():
             annotations = {key: text for key, text in node.attrs.items() if key in before.annotations or _is_noted(key)}
             operator = before.operator
             if isinstance(operator, ConfiguredOperator) and annotations != operator.noted:

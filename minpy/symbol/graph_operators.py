@@ -1,18 +1,34 @@
-"""Operators around a graph: what stands in the place of a group of nodes that a partitioner has taken together."""
+"""Operators around a graph: what stands in the place of a group of nodes that a partitioner has taken together.
+
+A graph that is run as it is takes the place of its node when a program is made, as does a `@customop` that stands for
+it: nothing is lost by having it in a node. Functions and classes of users are called.
+"""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+import numpy
+
+from minpy.core.array import raw_of
+from minpy.core.attributes import parse_attribute
 from minpy.core.base import DTypes, Shapes
 from minpy.core.configured import ConfiguredOperator, OperatorFamily
-from minpy.core.errors import ArgumentError
+from minpy.core.errors import ArgumentError, DTypeError, GradientError, MXNetError, ShapeError, describe
+from minpy.core.guards import read_only, user_error
+from minpy.core.operator import Operator
+from minpy.core.state import state
+from minpy.graph.compiled import Known
+from minpy.graph.frame import Frame
+from minpy.graph.ir import Node, Value
 from minpy.graph.partitioning.registering import PythonStrategy, family_maker
+from minpy.ops.inference.partial_shapes import show_shape
 from minpy.symbol.subgraphs import Subgraph
 from minpy.symbol.symbol import Symbol
 
-__all__ = ["GraphOperatorFamily", "OperatorAroundGraph", "PythonGraphOperator"]
+__all__ = ["GraphOperatorFamily", "OperatorAroundGraph", "PythonGraphOperator", "RunnableGraph"]
 
 
 class OperatorAroundGraph(ConfiguredOperator):
@@ -27,9 +43,16 @@ class OperatorAroundGraph(ConfiguredOperator):
         As for `ConfiguredOperator`; there is one graph.
     extra : int
         How many inputs come after those of the graph.
-    """
 
-    uses_training = True
+    Attributes
+    ----------
+    graph : Subgraph
+
+    Raises
+    ------
+    ArgumentError
+        If it is made of no graph, or of several.
+    """
 
     def __init__(
         self,
@@ -41,15 +64,13 @@ class OperatorAroundGraph(ConfiguredOperator):
     ) -> None:
         if len(graphs) != 1:
             raise ArgumentError(
-                f"{family.__name__} stands for a part of a graph, which it holds; got {len(graphs)} graphs. It is made by "
-                "optimize_for."
+                f"{family.__name__} stands for a part of a graph, which is inside of its node; got {len(graphs)} "
+                "graphs. Such nodes are made by optimize_for."
             )
         symbol = graphs[0]
-        names = symbol.list_inputs()
-        states = symbol.list_auxiliary_states()
+        names = [*symbol.list_inputs(), *(f"extra{index}" for index in range(extra))]
         outputs = ["output"] if len(symbol) == 1 else [f"output{index}" for index in range(len(symbol))]
-        names += [f"extra{index}" for index in range(extra)]
-        super().__init__(family, parameters, noted, graphs, names, outputs, states)
+        super().__init__(family, parameters, noted, graphs, names, outputs, symbol.list_auxiliary_states())
         self.extra = extra
         self.graph = Subgraph(symbol, range(len(names) - extra))
 
@@ -66,12 +87,291 @@ class OperatorAroundGraph(ConfiguredOperator):
         return [*found, *inputs[count:]], results
 
 
+class RunnableGraph:
+    """The graph of a node, for the function or class that computes it: it can be called.
+
+    Attributes
+    ----------
+    symbol : Symbol
+    names : list of str
+        What its inputs are called.
+    attributes : dict of str to str
+        Those of the node, which a review gave.
+    training : bool
+        Whether the call that goes on is one of training.
+
+    Examples
+    --------
+    >>> import minpy as mx, numpy as np
+    >>> twice = mx.graph.register_partitioner('twice', ['exp'], replace=True)
+    >>> @twice.run
+    ... def run_twice(graph, x):
+    ...     return graph(x) + graph(x)
+    >>> mx.sym.exp(mx.sym.var('x')).optimize_for('twice').eval(x=mx.nd.zeros((1,)))
+    [
+    [2.]
+    <NDArray 1 @cpu(0)>]
+    """
+
+    def __init__(self, name: str, graph: Subgraph, attributes: Mapping[str, str]) -> None:
+        self.symbol = graph.symbol
+        self.names = [node.name for node in graph.variables]
+        self.attributes = dict(attributes)
+        self.training = False
+        self._name = name
+        self._graph = graph
+        self._asked: frozenset[int] = frozenset()  # whose gradients were wanted the last time
+        self._last: tuple[Frame, list[Any]] | None = None  # what backward may go on from
+
+    def __repr__(self) -> str:
+        return f"<graph of {self._name}: {', '.join(self.names)} -> {', '.join(self.symbol.list_outputs())}>"
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Compute the outputs of the graph.
+
+        Parameters
+        ----------
+        *inputs : array_like
+            For each of its variables; auxiliary states among them are changed, in training.
+
+        Returns
+        -------
+        numpy.ndarray or tuple of numpy.ndarray
+
+        Raises
+        ------
+        ArgumentError
+            For another number of inputs.
+        ShapeError, DTypeError
+            If they do not fit the graph.
+        """
+        if len(inputs) != len(self.names):
+            raise ArgumentError(
+                f"the graph of {self._name} takes {len(self.names)} input(s) ({', '.join(self.names)}), got "
+                f"{len(inputs)}."
+            )
+        raws = [numpy.asarray(raw_of(value)) for value in inputs]
+        heads = self._run(raws)
+        return tuple(heads) if len(heads) > 1 else heads[0]
+
+    def _run(self, raws: list[Any]) -> list[numpy.ndarray]:
+        keep = self.training or self._graph.varies
+        requests = self._requests(raws, self._asked) if keep else None
+        try:
+            program = self._graph.program(raws, self.training, requests)
+        except MXNetError:
+            if not requests:
+                raise
+            program = self._graph.program(raws, self.training, None)  # who asks will be told for what there is none
+        heads, frame = self._graph.start(program, raws)
+        self._last = (frame, raws) if keep else None
+        return heads
+
+    def _requests(self, raws: Sequence[Any], wanted: Sequence[int] | frozenset[int]) -> dict[Node, str]:
+        return {
+            node: "write"
+            for position, node in enumerate(self._graph.variables)
+            if position in wanted and position not in self._graph.states and raws[position].dtype.kind in "fc"
+        }
+
+    def gradients(self, raws: Sequence[Any], upstream: Sequence[Any], needed: Sequence[int]) -> list[numpy.ndarray]:
+        """Return the gradients of some inputs: those of the call that went before, if it was of these arrays."""
+        self._asked = frozenset(needed)
+        requests = self._requests(raws, needed)
+        if self._last is not None and all(map(_is_same, self._last[1], raws)):
+            frame = self._last[0]
+            if not requests.items() <= frame.program.steps.requests.items():
+                frame.differentiate(self._graph.differentiated(frame.program, raws, requests))
+        else:
+            given = [raw.copy() if position in self._graph.states else raw for position, raw in enumerate(raws)]
+            frame = self._graph.start(self._graph.program(given, self.training, requests), given)[1]
+        buffers = {
+            node: numpy.empty(raw.shape, raw.dtype)
+            for node, raw in zip(self._graph.variables, raws, strict=True)
+            if node in frame.program.steps.requests
+        }
+        frame.backward(upstream, buffers)
+        nodes = self._graph.variables
+        return [buffers.get(nodes[index], numpy.zeros(raws[index].shape, raws[index].dtype)) for index in needed]
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Tell whether two arrays are the same memory, seen in the same way."""
+    return one is other or (
+        one.shape == other.shape
+        and one.dtype == other.dtype
+        and one.strides == other.strides
+        and one.__array_interface__["data"][0] == other.__array_interface__["data"][0]
+    )
+
+
 class PythonGraphOperator(OperatorAroundGraph):
-    """An operator around a graph that is run as it is, or by what a partitioner says."""
+    """An operator around a graph that is run as it is, or by a function, a class or a `@customop`.
+
+    Parameters
+    ----------
+    family : GraphOperatorFamily
+    parameters, noted, graphs
+        As for `ConfiguredOperator`.
+    """
+
+    builtin = uses_training = True
+    gradient_source = "that of its graph, or of what runs it"
+
+    def __init__(
+        self, family: GraphOperatorFamily, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Any
+    ) -> None:
+        super().__init__(family, parameters, noted, graphs)
+        self._runner = family.strategy.runner
+        self.inside: Subgraph | None = None
+        if self._runner is None:
+            self.inside = self.graph
+        elif isinstance(self._runner, Operator):
+            self.inside = self._of_operator(self._runner)
+        self.random = self.graph.varies if self.inside is None else self.inside.varies
+        self.starts_gradients = self.graph.starts_gradients
+        self._known: dict[Any, Known] = {}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._instance: Any = None
+        self._runnable = RunnableGraph(self.__name__, self.inside or self.graph, self.given)
+
+    def fresh(self) -> PythonGraphOperator:
+        """Return the same operator for another series of calls, with a state of its own."""
+        made = copy.copy(self)
+        made._forget()
+        return made
+
+    def _of_operator(self, operator: Operator) -> Subgraph:
+        """Return the graph of one call of a `@customop` on the same variables."""
+        known = operator.signature.attributes
+        attributes = {
+            key: parse_attribute(text, known[key], operator.__name__)
+            for key, text in self.parameters.items()
+            if key in known
+        }
+        variables = [Value(Node(None, (), {}, name)) for name in self.names]
+        node = Node(operator, variables, attributes, operator.__name__)
+        count = len(node.output_names())
+        if count != len(self.outputs):
+            raise ArgumentError(
+                f"{self.__name__}: {operator.__name__}, which runs its graph, has {count} output(s), and the graph "
+                f"{len(self.outputs)}. Name what it returns: {operator.__name__}.outputs = {self.outputs}."
+            )
+        return Subgraph(Symbol([Value(node, index) for index in range(count)]), range(len(variables)))
+
+    # -- forward -----------------------------------------------------------------------------------------------------
+
+    def forward(self, *raws: Any, training: bool | None = None) -> Any:
+        """Return the outputs: what the graph gives, or what runs it."""
+        arrays = [numpy.asarray(raw) for raw in raws]
+        runnable = self._runnable
+        runnable.training, runnable._last = bool(training), None
+        if self.inside is not None:
+            heads: Sequence[Any] = runnable._run(arrays)
+        else:
+            states = self.graph.states
+            views = [raw if position in states else read_only(raw) for position, raw in enumerate(arrays)]
+            recording, state.recording = state.recording, False
+            try:
+                heads = self._checked(self._called(views), arrays)
+            except MXNetError:
+                raise
+            except Exception as error:
+                raise user_error(self, error, "forward", views) from error
+            finally:
+                state.recording = recording
+        return tuple(heads) if len(heads) > 1 else heads[0]
+
+    def _called(self, views: Sequence[Any]) -> Any:
+        if not isinstance(self._runner, type):
+            return self._runner(self._runnable, *views)
+        if self._instance is None:
+            self._instance = self._runner(self._runnable)
+        return self._instance.forward(*views)
+
+    def _checked(self, answer: Any, arrays: Sequence[numpy.ndarray]) -> list[numpy.ndarray]:
+        """Return what a user's function answered, if it has the shapes and dtypes of the graph's outputs."""
+        shapes, dtypes = self._known_for(arrays)
+        heads = self.graph.symbol.values
+        given = list(answer) if isinstance(answer, (tuple, list)) else [answer]
+        if len(given) != len(heads):
+            raise ArgumentError(
+                f"{self.__name__}: what runs its graph returned {len(given)} array(s); expected {len(heads)}: "
+                f"{', '.join(self.graph.symbol.list_outputs())}."
+            )
+        found = []
+        for index, (one, head) in enumerate(zip(given, heads, strict=True)):
+            array = raw_of(one)
+            what = f"{self.__name__}: output {index} of what runs its graph"
+            if not isinstance(array, (numpy.ndarray, numpy.generic, int, float, complex)):
+                raise ArgumentError(f"{what} is {describe(one)}; expected an array.")
+            array = numpy.asarray(array)
+            if array.shape != shapes[head]:
+                raise ShapeError(f"{what} has shape {show_shape(array.shape)}; expected {show_shape(shapes[head])}.")
+            if not numpy.can_cast(array.dtype, dtypes[head], "same_kind"):
+                raise DTypeError(f"{what} is of {array.dtype}; expected {dtypes[head]}.")
+            found.append(numpy.array(array, dtype=dtypes[head], order="C"))  # a copy: nobody else keeps it
+        return found
+
+    def _known_for(self, arrays: Sequence[numpy.ndarray]) -> Known:
+        kinds = tuple([(array.shape, array.dtype) for array in arrays])
+        known = self._known.get(kinds)
+        if known is None:
+            while len(self._known) >= 64:
+                self._known.pop(next(iter(self._known)), None)
+            known = self._known[kinds] = self.graph.known(arrays)
+        return known
+
+    # -- gradients ---------------------------------------------------------------------------------------------------
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients of the inputs at the positions `needed`: by the user's class, or those of the graph."""
+        if state.recording:
+            raise GradientError(
+                f"{self.__name__}: the gradient of what runs a part of a graph cannot be recorded for a second "
+                "derivative. Leave the graph to itself (no run), or run it by a @customop, where create_graph=True is "
+                "needed."
+            )
+        upstream = gradient if type(gradient) is tuple else (gradient,)
+        if not callable(getattr(self._runner, "backward", None)):
+            self._runnable.training = bool(attributes.get("training"))
+            return [*self._runnable.gradients(arguments, upstream, needed)]
+        if self._instance is None:
+            self._instance = self._runner(self._runnable)
+        outputs = [read_only(one) for one in (answer if type(answer) is tuple else (answer,))]
+        inputs = [read_only(one) for one in arguments]
+        try:
+            found = self._instance.backward([read_only(one) for one in upstream], inputs, outputs)
+        except MXNetError:
+            raise
+        except Exception as error:
+            raise user_error(self, error, "backward", inputs) from error
+        parts = list(found) if isinstance(found, (tuple, list)) else [found]
+        if len(parts) != self.arity:
+            raise GradientError(
+                f"{self.__name__}: {self._runner.__name__}.backward returned {len(parts)} gradient(s); expected "
+                f"{self.arity}, one for each input: {', '.join(self.names)}. None stands for zeros."
+            )
+        return [self._gradient(parts[index], index, arguments[index]) for index in needed]
+
+    def _gradient(self, part: Any, index: int, like: Any) -> numpy.ndarray:
+        if part is None:
+            return numpy.zeros(like.shape, like.dtype)
+        array = numpy.array(raw_of(part), dtype=like.dtype)
+        if array.shape != like.shape:
+            raise GradientError(
+                f"{self.__name__}: {self._runner.__name__}.backward returned a gradient of shape "
+                f"{show_shape(array.shape)} for {self.names[index]}; expected {show_shape(like.shape)}."
+            )
+        return array
 
 
 class GraphOperatorFamily(OperatorFamily):
-    """Makes the operators of nodes that stand for the groups of a strategy.
+    """Makes the operators of nodes that stand for the groups of a strategy written in Python.
 
     Parameters
     ----------

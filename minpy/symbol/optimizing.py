@@ -19,6 +19,7 @@ from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
 from minpy.ops.dtypes import DTYPE_NUMBERS
 from minpy.symbol.editing import editable, output_name, relinked, symbol_of
+from minpy.symbol.hidden_outputs import hidden_outputs
 from minpy.symbol.symbol import Symbol, method
 
 __all__ = ["get_backend_symbol", "optimize_for"]
@@ -106,10 +107,10 @@ def optimize_for(
         given = _Given(args or {}, aux or {}, shape_dict or {}, type_dict or {})
     if partitioner is not None:
         partitioner.check_options(kwargs)
-        return _partitioned(self, partitioner, args or {}, aux or {}, given, kwargs, where)
+        return _partitioned(self, partitioner, args or {}, aux or {}, given, kwargs, partitioner.title)
     found = PASSES[backend]
     found.check_options(kwargs)
-    return _passed(self, found, args, aux, given, kwargs, ctx or current_context(), where)
+    return _passed(self, found, args, aux, given, kwargs, ctx or current_context(), found.title)
 
 
 @method
@@ -164,9 +165,12 @@ class _Given:
         known_shapes = symbol._infer_shape("optimize_for", (), shapes, known_dtypes).known
         for node, shown in zip(symbol.order, graph.nodes, strict=True):
             values = [Value(node, index) for index in range(len(node.output_names()))]
-            shown.attrs["__ext_shape__"] = f"[{','.join(_shape_text(known_shapes.get(value)) for value in values)}]"
-            numbers = [DTYPE_NUMBERS.get(known_dtypes.get(value), -1) for value in values]
-            shown.attrs["__ext_dtype__"] = f"[{','.join(map(str, numbers))}]"
+            outputs = [(known_shapes.get(value), known_dtypes.get(value)) for value in values]
+            inputs = [known_shapes.get(value) for value in node.inputs]
+            seen = [shape for shape, _ in outputs]
+            outputs += hidden_outputs(shown.op, node, shown.origin.saved_outputs, inputs, seen, outputs[0][1])
+            shown.attrs["__ext_shape__"] = f"[{','.join(_shape_text(shape) for shape, _ in outputs)}]"
+            shown.attrs["__ext_dtype__"] = f"[{','.join(str(DTYPE_NUMBERS.get(dtype, -1)) for _, dtype in outputs)}]"
 
 
 def _shape_text(shape: Any) -> str:

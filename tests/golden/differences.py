@@ -14,7 +14,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 DOCUMENT = HERE.parent.parent / "docs" / "differences.md"
 # The cases that tests/test_golden.py runs; the other files have tests of their own.
-APART = {"inference", "naming", "symbol", "visualization"}
+APART = {"inference", "naming", "native", "symbol", "visualization"}
 GROUPS = tuple(sorted({path.name.removesuffix("_cases.py") for path in HERE.glob("*_cases.py")} - APART))
 
 
@@ -1163,6 +1163,34 @@ IMAGES_AUGMENTED = [
         "Augmenters that the iterator made are made again.",
         "The method could not be used.",
         "img_det_iter_other_size",
+    ),
+]
+
+# Their cases are in `native_cases.py`, with our answers.
+NATIVE_LIBRARIES = [
+    Difference(
+        "An operator of a native library overwrites gradients where `grad_req` is 'add'.",
+        "It adds.",
+        "That is what was asked for.",
+        "",
+    ),
+    Difference(
+        "A native operator's inferSType is asked about its gradient's inputs too; one that insists on its own refuses.",
+        "It is asked about the operator's inputs.",
+        "An operator that can be called can be differentiated.",
+        "",
+    ),
+    Difference(
+        "Errors of a native library repeat all messages that it has ever given.",
+        "They have those of the call that failed.",
+        "The others are about other calls.",
+        "",
+    ),
+    Difference(
+        "The shape of a native operator's input that is not known may end the process.",
+        "It is inferred, where the library does that, or stays unknown.",
+        "A program should get an error that it can catch.",
+        "",
     ),
 ]
 

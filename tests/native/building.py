@@ -28,7 +28,7 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["SOURCES", "build", "compiler", "copy_of"]
+__all__ = ["SOURCES", "build", "compiler", "copy_of", "folder"]
 
 SOURCES = Path(__file__).parent
 SUFFIX = ".dll" if sys.platform == "win32" else ".so"
@@ -76,7 +76,7 @@ def build(
     folders = [Path(folder).resolve() for folder in include]
     options = [optimize, "-fPIC", *warnings, *flags]
     key = _key(program, paths, folders, [standard, *options])
-    target = _folder() / f"{paths[0].stem}-{key}{SUFFIX}"
+    target = folder() / f"{paths[0].stem}-{key}{SUFFIX}"
     if target.exists():
         return target
     with _locked(target.with_suffix(".lock")):
@@ -123,16 +123,16 @@ def _version(program: str) -> str:
 
 
 @functools.cache
-def _folder() -> Path:
+def folder() -> Path:
     """Return the folder of what is built, which nobody else can write to: what is in it will be run."""
     named = os.environ.get("MINPY_NATIVE_TESTS")
     user = os.getuid() if hasattr(os, "getuid") else "user"
-    folder = Path(named) if named else Path(tempfile.gettempdir()) / f"minpy-native-tests-{user}"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    status = folder.lstat()
+    path = Path(named) if named else Path(tempfile.gettempdir()) / f"minpy-native-tests-{user}"
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = path.lstat()
     if not stat.S_ISDIR(status.st_mode) or (hasattr(os, "getuid") and status.st_uid != os.getuid()):
-        folder = Path(tempfile.mkdtemp(prefix="minpy-native-tests-"))
-    return folder
+        path = Path(tempfile.mkdtemp(prefix="minpy-native-tests-"))
+    return path
 
 
 @contextmanager

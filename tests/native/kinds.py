@@ -32,6 +32,8 @@ class Kind:
         From the inputs to what these are afterwards, a list.
     integers : dict of int to ndarray
         Inputs that are integers.
+    exact : bool
+        Whether the gradient is the derivative of the outputs.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Kind:
     states: tuple[int, ...] = ()
     changed: Callable[..., list[np.ndarray]] | None = None
     integers: dict[int, np.ndarray] = field(default_factory=dict)
+    exact: bool = True
 
     def inputs(self, dtype: str = "float64", seed: int = 0) -> list[np.ndarray]:
         """Return new inputs."""
@@ -104,7 +107,7 @@ KINDS = [
         {"hidden": 5},
     ),
     Kind("workspace", [(7,)], lambda x: [x], lambda g, x: [g[0]], {"bytes": 1000, "times": 3}),
-    Kind("attribute_count", [(3,)], lambda x: [x], lambda g, x: [2 * g[0]], {"one": 1, "two": "2"}),
+    Kind("attribute_count", [(3,)], lambda x: [x], lambda g, x: [2 * g[0]], {"one": 1, "two": "2"}, exact=False),
     Kind("storage_dense", [(3, 1)], lambda x: [x], lambda g, x: [g[0]]),
     Kind("counted", [(3, 2)], lambda x: [2 * x], lambda g, x: [2 * g[0]], {"scale": 2}),
     Kind(
@@ -121,12 +124,13 @@ KINDS = [
         {"momentum": 0.25},
         states=(1,),
         changed=lambda x, mean: [_moved(x, mean, 0.25)],
+        exact=False,
     ),
     Kind(
         "remember",
         [(2, 3), (2, 3), (1,)],
-        lambda memory, x, count: [(memory + x) * x],
-        lambda g, memory, x, count: [None, g[0] * (memory + x), None],
+        lambda memory, x, count: [memory * x],
+        lambda g, memory, x, count: [None, g[0] * memory, None],
         states=(0, 2),
         changed=lambda memory, x, count: [memory + x, count + 1],
         integers={2: np.array([5], "int32")},
@@ -138,5 +142,6 @@ KINDS = [
         lambda g, x, mean: [g[0], None],
         states=(1,),
         changed=lambda x, mean: [_moved(x, mean, 0.5)],
+        exact=False,
     ),
 ]

@@ -512,7 +512,7 @@ static int running(Call* call) {
     double momentum = number(&call->attributes, "momentum", 0.5), mean = 0;
     int64_t size = size_of(call->in);
     for (int64_t i = 0; i < size; ++i) mean += get(call->in, i) / (double)size;
-    put(&call->in[1], 0, momentum * get(&call->in[1], 0) + (1 - momentum) * mean);
+    if (size) put(&call->in[1], 0, momentum * get(&call->in[1], 0) + (1 - momentum) * mean);
     for (int64_t i = 0; i < size; ++i) put(call->out, i, get(call->in, i) - get(&call->in[1], 0));
     return SUCCESS;
 }
@@ -525,7 +525,7 @@ static int running_gradient(Call* call) {
     return SUCCESS;
 }
 
-/* (memory, x, counter): memory += x, counter += 1; out = memory * x. The mutated ones are told in the wrong order. */
+/* (memory, x, counter): out = memory * x; then memory += x, counter += 1. The mutated ones are told in the wrong order. */
 static int parse_three_to_one(const Attributes* a, int* num_in, int* num_out) {
     (void)a;
     *num_in = 3;
@@ -560,18 +560,19 @@ static int type_remember(const Attributes* a, int* in, int num_in, int* out, int
 
 static int remember(Call* call) {
     for (int64_t i = size_of(call->out); i-- > 0;) {
-        put(&call->in[0], i, get(&call->in[0], i) + get(&call->in[1], i));
-        put(call->out, i, get(&call->in[0], i) * get(&call->in[1], i));
+        double memory = get(&call->in[0], i), x = get(&call->in[1], i);
+        put(call->out, i, memory * x);
+        put(&call->in[0], i, memory + x);
     }
     ((int32_t*)call->in[2].data)[0] += 1;
     return SUCCESS;
 }
 
-/* d out / d x, the memory taken as given. */
+/* The gradient is given the memory as it is now. */
 static int remember_gradient(Call* call) {
     NEEDS_GRADIENT_OF(3, 1);
     for (int64_t i = size_of(&call->out[1]); i-- > 0;) {
-        put(&call->out[1], i, get(&call->in[0], i) * get(&call->in[1], i));
+        put(&call->out[1], i, get(&call->in[0], i) * (get(&call->in[1], i) - get(&call->in[2], i)));
         put(&call->out[0], i, 55);
     }
     put(&call->out[2], 0, 66);
@@ -615,14 +616,16 @@ static int told(Call* call) {
 }
 
 /* (x * y, x + 2 y) kept in the state as well: the gradient looks whether it is given the same call's. */
+static double first_of(const Tensor* tensor) { return size_of(tensor) ? get(tensor, 0) : 0; }
+
 static int stateful_pair(Call* call) {
-    call->state->number = get(&call->in[0], 0);
+    call->state->number = first_of(&call->in[0]);
     return pair(call);
 }
 
 static int stateful_pair_gradient(Call* call) {
-    if (call->state->number != get(&call->in[2], 0))
-        REFUSE("the state saw %g, its gradient is given %g", call->state->number, get(&call->in[2], 0));
+    if (call->state->number != first_of(&call->in[2]))
+        REFUSE("the state saw %g, its gradient is given %g", call->state->number, first_of(&call->in[2]));
     return pair_gradient(call);
 }
 

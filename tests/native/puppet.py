@@ -1,4 +1,4 @@
-"""`Puppet`: the library of `puppet.c`, whose partitioners and passes do what Python functions say, and log what they get.
+"""`Puppet`: the library of `puppet.c`, whose partitioners and passes do what Python functions say, and log it.
 
 It knows nothing of who loaded the library, and so runs beside MXNet, too.
 """
@@ -82,6 +82,8 @@ class Puppet:
     ----------
     path : path-like
         Of the library that was built, which may be loaded already.
+    tag : str
+        What its names end with.
 
     Attributes
     ----------
@@ -94,14 +96,16 @@ class Puppet:
         - `select(graph, node)`, `select_input(graph, node, other)`, `select_output(graph, node, other)`: a bool;
         - `filter(graph, candidates)`: those to keep;
         - `review(graph, number, options, args, aux)`: whether to accept, None to leave that as it is, and attributes;
-        - `run(graph, options, args, aux, allocate)`: the new graph, or a text.
+        - `run(graph, options, args, aux, host)`: the new graph, or a text, which has no end if it is a bytearray.
+          `host.allocate` and `host.change` are about parameters.
 
         A graph is what the JSON says. Functions return None to fail, having called `message`.
     raised : list of Exception
         What went wrong in these functions.
     """
 
-    def __init__(self, path: Any) -> None:
+    def __init__(self, path: Any, tag: str = "") -> None:
+        self.tag = tag
         self.library = ctypes.CDLL(str(path))
         self.library.puppet_lend.restype = c_void_p
         self.library.puppet_lend.argtypes = [c_size_t]
@@ -250,27 +254,51 @@ class Puppet:
         *parameters, callback, handle = rest
         args, aux = _arrays(*parameters[:9]), _arrays(*parameters[9:])
         graph, options = json.loads(text), _texts(keys, values, count)
-        self.log.append(["pass", name.decode(), called.decode(), json.loads(text), options, _listed(args), _listed(aux)])
+        self.log.append(
+            ["pass", name.decode(), called.decode(), json.loads(text), options, _listed(args), _listed(aux)]
+        )
 
-        def allocate(name: str, values: Any, is_arg: bool = True, dtype: Any = None, device: str = "cpu") -> None:
-            array = numpy.ascontiguousarray(values)
-            number = DTYPES.index(array.dtype.name) if dtype is None else dtype
-            data = c_void_p()
-            shape = (c_int64 * max(numpy.ndim(values), 1))(*numpy.shape(values))
-            callback(
-                handle, shape, numpy.ndim(values), device.encode(), 0, number, name.encode(), is_arg, ctypes.byref(data)
-            )
-            if data.value:
-                ctypes.memmove(data.value, array.ctypes.data, array.nbytes)
-
-        answer = self._asked("run", graph, options, args, aux, allocate)
+        host = _Host(parameters, callback, handle)
+        answer = self._asked("run", graph, options, args, aux, host)
         if answer is None:
             return 0
         if answer != "":
-            if not isinstance(answer, (str, bytes)):
-                answer = json.dumps(answer)
-            result[0] = self.lend((answer.encode() if isinstance(answer, str) else answer) + b"\0")
+            text = answer if isinstance(answer, (str, bytes, bytearray)) else json.dumps(answer)
+            content = text.encode() if isinstance(text, str) else bytes(text)
+            result[0] = self.lend(content if isinstance(text, bytearray) else content + b"\0")
         return 1
+
+
+class _Host:
+    """What a pass may do to parameters."""
+
+    def __init__(self, parameters: Any, callback: Any, handle: Any) -> None:
+        self._parameters = parameters
+        self._callback = callback
+        self._handle = handle
+
+    def allocate(
+        self, name: Any, values: Any, is_arg: bool = True, dtype: Any = None, device: str = "cpu", shape: Any = None
+    ) -> bool:
+        """Ask for a parameter, and write its values; tell whether there was memory."""
+        array = numpy.asarray(values)
+        number = DTYPES.index(array.dtype.name) if dtype is None else dtype
+        lengths = array.shape if shape is None else shape
+        data = c_void_p()
+        named = None if name is None else name.encode()
+        row = (c_int64 * max(len(lengths), 1))(*lengths)
+        self._callback(self._handle, row, len(lengths), device.encode(), 0, number, named, is_arg, ctypes.byref(data))
+        if data.value:
+            ctypes.memmove(data.value, numpy.ascontiguousarray(array).ctypes.data, array.nbytes)
+        return bool(data.value)
+
+    def change(self, name: str, values: Any) -> None:
+        """Write other values into a parameter that is there."""
+        for names, count, data, *_ in (self._parameters[:9], self._parameters[9:]):
+            for index in range(count):
+                if names[index].decode() == name:
+                    array = numpy.ascontiguousarray(values)
+                    ctypes.memmove(data[index], array.ctypes.data, array.nbytes)
 
 
 def _texts(keys: Any, values: Any, count: int) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""What the library of `puppet.c` is asked to do with graphs: cases that run under MXNet 1.9.1 and under what follows it.
+"""What the library of `puppet.c` is to do with graphs: cases that run under MXNet 1.9.1, and under what follows it.
 
-A case is a function of (mx, puppet) that returns plain data: what the library was given, in which order, and what became
-of the symbol and of its parameters.
+A case is a function of (mx, puppet) that returns plain data: what the library was given, in which order, and what
+became of the symbol and of its parameters.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def made(mx: Any, puppet: Any, symbol: Any, backend: str, does: dict[str, Any], 
     answer: dict[str, Any] = {}
     with puppet.doing(**does):
         mx.nd.waitall()
-        result = symbol.optimize_for(backend, **keywords)
+        result = symbol.optimize_for(backend + puppet.tag, **keywords)
         answer["log"] = shown_log(puppet.log)
     document = json.loads(result.tojson())
     answer["symbol"] = shown(document)
@@ -172,7 +172,7 @@ def nothing_is_known(mx: Any, puppet: Any) -> Any:
 @case
 def arguments_are_known(mx: Any, puppet: Any) -> Any:
     args = arrays(mx, "a", "b")
-    review = lambda graph, number, options, args, aux: (True, {"number": str(number), "sorted": "no"})  # noqa: E731
+    review = lambda graph, number, options, args, aux: (True, {"number": str(number), "sorted": "no"})
     return made(mx, puppet, chain(mx), "puppet", {"ids": by_op("exp", "log"), "review": review}, args=args)
 
 
@@ -252,13 +252,13 @@ def nothing_of_it(mx: Any, puppet: Any) -> Any:
 
 @case
 def rejected(mx: Any, puppet: Any) -> Any:
-    review = lambda graph, number, *rest: (number == 1, {"given": "anyway"})  # noqa: E731
+    review = lambda graph, number, *rest: (number == 1, {"given": "anyway"})
     return made(mx, puppet, fans(mx), "puppet", {"ids": by_op("exp"), "review": review})
 
 
 @case
 def left_as_it_is(mx: Any, puppet: Any) -> Any:
-    review = lambda *rest: (None, {})  # noqa: E731
+    review = lambda *rest: (None, {})
     return made(mx, puppet, chain(mx), "puppet", {"ids": by_op("exp"), "review": review})
 
 
@@ -286,7 +286,7 @@ def variables_are_nodes_too(mx: Any, puppet: Any) -> Any:
 
 @case
 def filtered(mx: Any, puppet: Any) -> Any:
-    keep = lambda graph, candidates: [one for one in candidates if graph["nodes"][one]["op"] != "exp"]  # noqa: E731
+    keep = lambda graph, candidates: [one for one in candidates if graph["nodes"][one]["op"] != "exp"]
     does = {**choosing("exp", "elemwise_add"), "filter": keep, "review": accept}
     return made(mx, puppet, fans(mx), "puppet_selector", does)
 
@@ -317,7 +317,7 @@ def one_variable_for_each_value(mx: Any, puppet: Any) -> Any:
 
 @case
 def two_strategies(mx: Any, puppet: Any) -> Any:
-    does = {"ids": by_op("exp"), **choosing("_puppet_op", "log"), "review": accept}
+    does = {"ids": by_op("exp"), **choosing(f"_puppet_op{puppet.tag}", "log"), "review": accept}
     return made(mx, puppet, chain(mx), "puppet_two", does, args=arrays(mx, "a", "b"))
 
 
@@ -341,7 +341,7 @@ def attributes_of_operators(mx: Any, puppet: Any) -> Any:
 
 
 def _computed_partition(mx: Any, puppet: Any, symbol: Any, args: Any, names: tuple[str, ...], **review: str) -> Any:
-    attributes = lambda *rest: (True, review)  # noqa: E731
+    attributes = lambda *rest: (True, review)
     with puppet.doing(ids=by_name(*names), review=attributes):
         mx.nd.waitall()
         result = symbol.optimize_for("puppet", args=args)
@@ -372,7 +372,7 @@ def values_of_fans(mx: Any, puppet: Any) -> Any:
 @case
 def values_of_two_strategies(mx: Any, puppet: Any) -> Any:
     args = arrays(mx, "a", "b")
-    with puppet.doing(ids=by_op("exp"), **choosing("_puppet_op", "log"), review=accept):
+    with puppet.doing(ids=by_op("exp"), **choosing(f"_puppet_op{puppet.tag}", "log"), review=accept):
         mx.nd.waitall()
         result = chain(mx).optimize_for("puppet_two", args=args)
     return computed(mx, puppet, result, args)
@@ -394,7 +394,7 @@ def values_with_states(mx: Any, puppet: Any) -> Any:
 
 
 def _replaced(op: str, other: str) -> Callable[..., Any]:
-    def run(graph: Any, options: Any, args: Any, aux: Any, allocate: Any) -> Any:
+    def run(graph: Any, options: Any, args: Any, aux: Any, host: Any) -> Any:
         for node in graph["nodes"]:
             if node["op"] == op:
                 node["op"] = other
@@ -414,9 +414,9 @@ def a_pass_with_parameters(mx: Any, puppet: Any) -> Any:
     return made(mx, puppet, chain(mx), "puppet_pass", {"run": _replaced("exp", "sin")}, args={"a": args["a"]})
 
 
-def _adding(graph: Any, options: Any, args: Any, aux: Any, allocate: Any) -> Any:
+def _adding(graph: Any, options: Any, args: Any, aux: Any, host: Any) -> Any:
     """Put `l * w` in the place of `l`, where w is new."""
-    allocate("w", numpy.array([5, 7], numpy.float32))
+    host.allocate("w", numpy.array([5, 7], numpy.float32))
     count = len(graph["nodes"])
     head = graph["heads"][0]
     graph["nodes"].append({"op": "null", "name": "w", "inputs": []})
@@ -430,15 +430,14 @@ def _adding(graph: Any, options: Any, args: Any, aux: Any, allocate: Any) -> Any
 @case
 def a_pass_adds_an_argument(mx: Any, puppet: Any) -> Any:
     args = arrays(mx, "a", "b")
-    answer = made(mx, puppet, chain(mx), "puppet_pass", {"run": _adding}, args=args)
-    return answer
+    return made(mx, puppet, chain(mx), "puppet_pass", {"run": _adding}, args=args)
 
 
-def _adding_states(graph: Any, options: Any, args: Any, aux: Any, allocate: Any) -> Any:
+def _adding_states(graph: Any, options: Any, args: Any, aux: Any, host: Any) -> Any:
     names = ("gamma", "beta", "mean", "var")
     head, count = graph["heads"][0], len(graph["nodes"])
     for index, name in enumerate(names):
-        allocate(name, numpy.array([index, index + 1], numpy.float32), name in ("gamma", "beta"))
+        host.allocate(name, numpy.array([index, index + 1], numpy.float32), name in ("gamma", "beta"))
         graph["nodes"].append({"op": "null", "name": name, "inputs": []})
         graph["arg_nodes"].append(count + index)
     inputs = [head, *([count + index, 0, 0] for index in range(4))]
@@ -454,7 +453,7 @@ def a_pass_adds_states(mx: Any, puppet: Any) -> Any:
     return made(mx, puppet, chain(mx), "puppet_pass", {"run": _adding_states}, args=args, aux=aux)
 
 
-def _removing(graph: Any, options: Any, args: Any, aux: Any, allocate: Any) -> Any:
+def _removing(graph: Any, options: Any, args: Any, aux: Any, host: Any) -> Any:
     """Let `e` read `a`, and nobody `s` and `b`."""
     a, e, last = (dict(graph["nodes"][index]) for index in (0, 3, 4))
     e["inputs"], last["inputs"] = [[0, 0, 0]], [[1, 0, 0]]
@@ -469,9 +468,9 @@ def a_pass_removes_an_argument(mx: Any, puppet: Any) -> Any:
 def _extended(op: str) -> Callable[..., Any]:
     """Append an input that inference does not see."""
 
-    def run(graph: Any, options: Any, args: Any, aux: Any, allocate: Any) -> Any:
+    def run(graph: Any, options: Any, args: Any, aux: Any, host: Any) -> Any:
         nodes = [{"op": "null", "name": "extra", "inputs": []}, *graph["nodes"]]
-        allocate("extra", numpy.array([100], numpy.float32))
+        host.allocate("extra", numpy.array([100], numpy.float32))
         for node in nodes[1:]:
             node["inputs"] = [[number + 1, index, 0] for number, index, _ in node["inputs"]]
             if node["op"] == op:
@@ -594,13 +593,11 @@ def random_partitions(mx: Any, puppet: Any, count: int) -> Iterator[list[Any]]:
         if draw.random() < 0.5:
             backend, does = "puppet_no_review", {"ids": numbered(**numbers)}
         else:
-            chosen = lambda graph, node, other=None: (  # noqa: E731
-                numbers.get(graph["nodes"][node if other is None else other]["name"], -2) > -2  # noqa: B023
+            chosen = lambda graph, node, other=None: (
+                numbers.get(graph["nodes"][node if other is None else other]["name"], -2) > -2
             )
             dropped = {name for name in numbers if draw.random() < 0.1}
-            keep = lambda graph, candidates: [  # noqa: E731
-                one for one in candidates if graph["nodes"][one]["name"] not in dropped  # noqa: B023
-            ]
+            keep = lambda graph, candidates: [one for one in candidates if graph["nodes"][one]["name"] not in dropped]
             does = {"select": chosen, "select_input": chosen, "select_output": chosen, "filter": keep, "review": accept}
             backend = "puppet_selector"
         with puppet.doing(**does):

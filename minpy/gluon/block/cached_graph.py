@@ -50,8 +50,10 @@ class CachedGraph:
         parameters: Mapping[str, Parameter],
         captured: Sequence[tuple[Symbol, Any]] = (),
     ) -> None:
+        self.name = name
         self.inputs = inputs
         self.out = out
+        self.captured = captured
         self.compiled = Compiled(out.values)
         self.operator = GraphOperator(self.compiled, name)
         known: dict[Any, Any] = {one.values[0].node: array for one, array in captured}
@@ -70,8 +72,10 @@ class CachedGraph:
                 )
             self.sources.append(source)
         self.parameters = [source for source in self.sources if isinstance(source, Parameter)]
-        self._rebuild = rebuild
+        self.rebuild = rebuild
         self.has_no_program = False  # whether shapes in it depend on values
+        self.applied = 0  # how many of the block's steps it has gone through; see `optimizing`
+        self.is_settled = True  # whether it can be called as it is
 
     def lasting(self) -> dict[str, Any]:
         """Return parameters and captured arrays by the names of their variables."""
@@ -102,7 +106,7 @@ class CachedGraph:
         """
         arrays, like = self._arrays(leaves)
         found = self.operator.call(arrays, like)
-        return found[0] if self._rebuild is None else self._rebuild(found)
+        return found[0] if self.rebuild is None else self.rebuild(found)
 
     def observe(self, leaves: Sequence[Any], callback: Callable[..., Any], monitor_all: bool, training: bool) -> None:
         """Run it step by step on copies of its states, and call a function on what its operators compute.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy
@@ -15,6 +15,7 @@ from minpy import symbol
 from minpy.context import Context, current_context
 from minpy.core.errors import (
     ArgumentError,
+    ArgumentValueError,
     ContextError,
     MXNetError,
     NotTraceableError,
@@ -30,7 +31,9 @@ from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.guards import CHANGES, Guards
 from minpy.gluon.block.modes import AsWritten, Modes
 from minpy.gluon.block.nesting import _flatten, _regroup
+from minpy.gluon.block.optimizing import LOCK, Given, Optimizations, stand_ins
 from minpy.gluon.block.places import place_in_program
+from minpy.gluon.block.steps import Step, taken_options
 from minpy.gluon.block.templates import Keywords, Unkeyed, filled, key_of, split, template_of
 from minpy.gluon.block.traced import Trace, Traced
 from minpy.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
@@ -46,9 +49,16 @@ _INTERNAL = frozenset(
     """
     _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op
     _cached_op_args _callback _changes _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs
-    _guards _in_format _lasting _monitor_all _name _out_format _params _prefix _reg_params _retraced _scope
+    _guards _in_format _lasting _monitor_all _name _optimizations _out_format _params _prefix _reg_params _retraced
+    _scope
     """.split()  # noqa: SIM905
 )
+
+# Those that say what it has become.
+_OF_GRAPHS = """
+    _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op
+    _cached_op_args _flags _graphs _guards _in_format _lasting _optimizations _out_format
+    """.split()  # noqa: SIM905
 
 
 class HybridBlock(Block):
@@ -103,6 +113,7 @@ class HybridBlock(Block):
         self._flags: list[tuple[str, Any]] = []
         self._backend: str | None = None
         self._backend_opts: dict[str, Any] = {}
+        self._optimizations = Optimizations()
         self._callback: Callable[..., Any] | None = None
         self._monitor_all = False
         self._asks_for_training = self._asks_for_recording = self._asks_for_shapes = False
@@ -183,13 +194,18 @@ class HybridBlock(Block):
         active : bool
             Whether to do so, or to run the block as it is written again.
         backend : str, optional
-            Not used here.
+            A partitioner or a pass, by its name: the graph goes through it at the next call. See `optimize_for`.
         clear : bool
-            Whether a graph that is there is forgotten.
-        static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
-            Taken, and not needed: memory is planned in any case, and outputs always have memory of their own.
+            Whether a graph that is there, and the backends that it has gone through, are forgotten. If not, `backend`
+            is applied to what those before have made.
+        static_alloc, static_shape : bool
+            Together: whether native operators that have a state keep it over calls. Each call has one of its own
+            otherwise. Apart from that they are not needed, as memory is planned in any case, and outputs always have
+            memory of their own.
+        inline_limit, forward_bulk_size, backward_bulk_size
+            Taken, and not needed.
         **kwargs
-            Options of a backend.
+            Options of the backend. Where there are none those given before stay.
 
         Examples
         --------
@@ -200,54 +216,128 @@ class HybridBlock(Block):
         >>> net(mx.nd.ones((1, 3))).asnumpy().tolist()
         [[3.0, 3.0]]
         """
+        flags = {"static_alloc": static_alloc, "static_shape": static_shape, "inline_limit": inline_limit}
+        bulks = {"forward_bulk_size": forward_bulk_size, "backward_bulk_size": backward_bulk_size}
+        self._hybridize_itself(active, backend, clear, flags, bulks, kwargs)
+        super().hybridize(active, **flags, **bulks)
+
+    def _hybridize_itself(
+        self,
+        active: bool,
+        backend: str | None,
+        clear: bool,
+        flags: Mapping[str, Any],
+        bulks: Mapping[str, Any],
+        options: Mapping[str, Any],
+    ) -> None:
+        """Hybridize the block without those inside."""
+        if backend is not None and not isinstance(backend, str):
+            raise ArgumentError(
+                f"{self.name}: the backend is {describe(backend)}; expected the name of a partitioner or a pass, or "
+                "None."
+            )
+        inherits = not options
+        if options:
+            self._backend_opts = dict(options)
         self._backend = backend
-        self._backend_opts.update(kwargs)
         self._active = active
-        self._flags = [("static_alloc", static_alloc), ("static_shape", static_shape), ("inline_limit", inline_limit)]
-        if forward_bulk_size is not None:
-            self._flags.append(("forward_bulk_size", forward_bulk_size))
-        if backward_bulk_size is not None:
-            self._flags.append(("backward_bulk_size", backward_bulk_size))
+        self._flags = [*flags.items(), *((name, size) for name, size in bulks.items() if size is not None)]
         if clear:
             self._clear_cached_op()
+            self._optimizations = Optimizations()
+        if active and backend is not None:
+            taken = taken_options(backend, self._backend_opts) if inherits else self._backend_opts
+            self._optimizations.steps.append(Step(backend, taken))
+            for graph in self._graphs.values():
+                graph.is_settled = False
         if active and (self._forward_hooks or self._forward_pre_hooks):
             self._warn_of_hooks()
-        super().hybridize(
-            active,
-            static_alloc=static_alloc,
-            static_shape=static_shape,
-            inline_limit=inline_limit,
-            forward_bulk_size=forward_bulk_size,
-            backward_bulk_size=backward_bulk_size,
-        )
 
     def _warn_of_hooks(self) -> None:
         warnings.warn(
             f"{self.name} is hybridized and has hooks: inside a hybridized block they are called once, when it is "
             "traced, and with symbols.",
-            stacklevel=3,
+            stacklevel=4,
         )
 
-    def optimize_for(self, x: Any, *args: Any, backend: str | None = None, clear: bool = False, **kwargs: Any) -> None:
-        """Hybridize the block, and trace it with these inputs; see `hybridize`.
+    def optimize_for(
+        self,
+        x: Any,
+        *args: Any,
+        backend: str | None = None,
+        clear: bool = False,
+        static_alloc: bool = False,
+        static_shape: bool = False,
+        inline_limit: int = 2,
+        forward_bulk_size: int | None = None,
+        backward_bulk_size: int | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Hybridize the block, and let its graph go through a partitioner or a pass, now. The block is not run.
+
+        Backends are given the inputs and the parameters, by their names. A parameter that a pass makes belongs to the
+        graph: it is used, has a gradient, and is exported, but is none of `collect_params()`. One that it takes out of
+        the graph is a parameter of the block as before.
 
         Parameters
         ----------
-        x, *args : NDArray
-            Inputs; only shapes and dtypes are looked at.
-        backend : str, optional
-            Not used here.
+        x, *args : NDArray or Symbol
+            What the block is to be called with, or variables that may say their shapes: `mx.sym.var('x', shape=...)`.
+        backend : str
+            The name of what `mx.library.load` or `minpy.graph.register_partitioner` and `register_pass` have brought.
         clear : bool
-            Whether a graph that is there is forgotten.
+            Whether backends that the block has gone through before are forgotten. If not, this one is applied to what
+            they have made.
+        static_alloc, static_shape, inline_limit, forward_bulk_size, backward_bulk_size
+            Taken, and not needed; see `hybridize`.
         **kwargs
-            What `hybridize` takes.
+            Options of the backend. Where there are none those given before stay.
+
+        Raises
+        ------
+        ArgumentValueError
+            Without `backend`.
+        MXNetError
+            If the backend fails, or a parameter is not initialized. The block stays as it was.
+
+        Examples
+        --------
+        >>> import minpy as mx
+        >>> @mx.graph.register_pass('sigmoid-for-tanh', replace=True)
+        ... def sigmoid_for_tanh(graph):
+        ...     for node in graph:
+        ...         if node.op == 'tanh':
+        ...             node.op = 'sigmoid'
+        >>> net = mx.gluon.nn.HybridLambda('tanh')
+        >>> x = mx.nd.zeros((1,))
+        >>> net.optimize_for(x, backend='sigmoid-for-tanh')
+        >>> net(x).asscalar()
+        0.5
         """
-        self.hybridize(True, backend, clear, **kwargs)
-        self(x, *args)
+        if backend is None:
+            raise ArgumentValueError(
+                'Must specify "backend" to optimize_for: the name of a partitioner or of a pass. To hybridize the '
+                "block without one, call hybridize()."
+            )
+        flags = {"static_alloc": static_alloc, "static_shape": static_shape, "inline_limit": inline_limit}
+        bulks = {"forward_bulk_size": forward_bulk_size, "backward_bulk_size": backward_bulk_size}
+        before = {name: vars(self)[name] for name in _OF_GRAPHS if name in vars(self)}
+        self._optimizations = self._optimizations.followed()
+        self._graphs = dict(self._graphs)
+        try:
+            self._hybridize_itself(True, backend, clear, flags, bulks, kwargs)
+            self._optimize(self._as_called(x, *args))
+        except BaseException:
+            vars(self).update(before)
+            for graph in self._graphs.values():
+                graph.is_settled = graph.applied == len(self._optimizations.steps)
+            raise
+        super().hybridize(True, **flags, **bulks)
 
     def cast(self, dtype: Any) -> None:
         """Convert the parameters of the block, and of those inside, to another dtype."""
         self._clear_cached_op()
+        self._optimizations.cast(dtype)
         super().cast(dtype)
 
     # -- tracing ---------------------------------------------------------------------------------------------------
@@ -327,14 +417,22 @@ class HybridBlock(Block):
         key = self._key(leaves, short)
         while len(self._graphs) >= _MOST_GRAPHS:
             del self._graphs[next(iter(self._graphs))]
+        graph.is_settled = not self._optimizations.steps
+        if {("static_alloc", True), ("static_shape", True)} <= {*self._flags}:
+            graph.compiled.keep_states()
         self._graphs[key] = graph
         self._guards = guards
         if not self._cached_graph:
-            self._lasting = graph.lasting()
             self._in_format = form
-            self._cached_graph = ([one for one in graph.inputs if one is not None], graph.out)
-            self._cached_op = graph.operator
+            self._show(graph)
         return graph
+
+    def _show(self, graph: CachedGraph) -> None:
+        """Make a graph the one that is exported."""
+        self._lasting = graph.lasting()
+        self._cached_graph = ([one for one in graph.inputs if one is not None], graph.out)
+        self._cached_op = graph.operator
+        self._cached_op_args = [(type(one) is int, one) for one in graph.sources]
 
     def _input_variables(self, leaves: Sequence[Any]) -> list[str]:
         return ["data"] if len(leaves) == 1 else [f"data{index}" for index in range(len(leaves))]
@@ -596,8 +694,10 @@ class HybridBlock(Block):
             graph, leaves = self._cached(args)
         except Unkeyed:
             return self._call_as_it_is(args)
-        if graph.has_no_program:
-            return self._call_as_it_is(args)
+        if not graph.is_settled:
+            if graph.has_no_program:
+                return self._call_as_it_is(args)
+            graph = self._optimize(args)
         try:
             if self._callback is not None:
                 graph.observe(leaves, self._callback, self._monitor_all, state.training)
@@ -607,10 +707,72 @@ class HybridBlock(Block):
             return self._call_cached_op(*args)
         except UnknownShapeError:  # shapes depend on values, as those of boolean_mask do
             graph.has_no_program = True
+            graph.is_settled = False
             return self._call_as_it_is(args)
+
+    def _as_called(self, *args: Any) -> tuple[Any, ...]:
+        """Return what the graph is called with, when the block is called with `args`."""
+        return args
+
+    def _optimize(self, args: Sequence[Any]) -> CachedGraph:
+        """Return the graph for such arguments when it has gone through all steps; it takes the other's place."""
+        args, symbols = stand_ins(self.name, args, self._contexts)
+        if symbols:
+            self._require_traceable(symbols)
+        with LOCK:
+            try:
+                graph, leaves = self._cached(args)
+            except Unkeyed as error:
+                raise ArgumentError(
+                    f"{self.name} cannot be optimized for {self._backend!r}: among its arguments there is {error}. "
+                    "Give it to the block when it is made, or call hybridize() without a backend."
+                ) from error
+            if graph.is_settled:  # by another thread
+                return graph
+            given = Given(leaves, symbols)
+            try:
+                optimized = self._optimizations.apply(graph, given, self._parameters_by_name())
+            except DeferredInitializationError:
+                if any(shape is None for shape, _ in symbols.values()):
+                    raise
+                self._initialize_deferred(args)
+                optimized = self._optimizations.apply(graph, given, self._parameters_by_name())
+            for key, one in self._graphs.items():
+                if one is graph:
+                    self._graphs[key] = optimized
+                    break
+            if self._cached_graph and self._cached_graph[1] is graph.out:
+                self._show(optimized)
+            return optimized
+
+    def _contexts(self) -> list[Context]:
+        """Return the devices of the first of its parameters that is initialized."""
+        for parameter in self.collect_params().values():
+            if parameter._data is not None or parameter._deferred_init:
+                return parameter.list_ctx()
+        return []
+
+    def _require_traceable(self, symbols: Mapping[int, tuple[Any, Any]]) -> None:
+        """Raise `ArgumentError` for symbols without shapes, if the graph may depend on them."""
+        if all(shape is not None for shape, _ in symbols.values()):
+            return
+        written: list[Block] = []
+        self.apply(lambda block: written.append(block) if getattr(block, "_is_written_as_forward", False) else None)
+        if written:
+            raise ArgumentError(
+                f"{self.name}.optimize_for: a variable has no shape, and {written[0].name} defines forward, which may "
+                "ask for it. Give arrays, or variables with shapes: mx.sym.var('x', shape=(2, 3))."
+            )
 
     def _call_as_it_is(self, args: Sequence[Any]) -> Any:
         """Run the block unhybridized, and those inside as well."""
+        if self._optimizations.steps:
+            names = ", ".join(repr(step.backend) for step in self._optimizations.steps)
+            raise NotTraceableError(
+                f"{self.name} is optimized for {names}, and has no graph that can be run: shapes in it depend on "
+                "values (boolean_mask), or arguments are no arrays. Call hybridize() without a backend, or optimize a block "
+                "inside that has none of this."
+            )
         with AsWritten():
             return self._call_as_written(*split(args)) if self._is_written_as_forward else self.forward(*args)
 

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from minpy import ndarray as nd
-from minpy.core.errors import FileFormatError, MXNetError
+from minpy.core.errors import FileFormatError, MXNetError, nearest
 from minpy.files import access_error, checked_path, write_whole
+from minpy.gluon.block.steps import Step
 from minpy.gluon.parameter.loading import Options, filled, read_file
+from minpy.graph.partitioning.registry import PARTITIONERS, PASSES
 
 __all__ = ["load_arrays", "load_model", "load_parameters", "save_model", "save_parameters"]
 
@@ -97,6 +99,9 @@ def _described(block: Any) -> dict[str, Any]:
             "symbol": out.tojson(remove_amp_cast=False),
         }
     found["hybridized"] = bool(graph)
+    steps = block._optimizations.steps if hasattr(block, "_optimizations") else ()
+    if steps:
+        found["optimized_for"] = [step.described() for step in steps]
     found["children"] = {child.name: place for place, child in block._children.items()}
     for number, child in enumerate(block._children.values()):
         found[f"{type(child).__name__.lower()}{number}"] = _described(child)
@@ -129,6 +134,23 @@ def load_model(block: Any, prefix: str) -> None:
     load_parameters(block, f"{prefix}-model.params", None, False, False, False, "current")
     if top.get("hybridized"):
         block.hybridize()
+    _optimize_as(block, top)
+
+
+def _optimize_as(block: Any, described: Mapping[str, Any]) -> None:
+    """Let blocks go through the backends that those which were saved have gone through, at their next calls."""
+    steps = [Step.of(one) for one in described.get("optimized_for", ())]
+    if steps and hasattr(block, "_optimizations"):
+        block.hybridize()
+        block._optimizations.steps += steps
+    for child, one in _inside(block, described):
+        _optimize_as(child, one)
+
+
+def _inside(block: Any, described: Mapping[str, Any]) -> list[tuple[Any, Mapping[str, Any]]]:
+    """Return the blocks inside of one, each with its description."""
+    children = enumerate(block._children.values())
+    return [(child, described.get(f"{type(child).__name__.lower()}{number}", {})) for number, child in children]
 
 
 def _require_alike(block: Any, described: Mapping[str, Any], path: str) -> None:
@@ -138,3 +160,16 @@ def _require_alike(block: Any, described: Mapping[str, Any], path: str) -> None:
             f"Block.load: {path!r} describes {described.get('orig_name')!r} with {len(wanted)} block(s) inside, and "
             f"{block.name!r} has {len(there)}. Build the block as it was when it was saved."
         )
+    _require_backends(block, described, path)
+
+
+def _require_backends(block: Any, described: Mapping[str, Any], path: str) -> None:
+    for backend, _ in described.get("optimized_for", ()):
+        if backend not in PARTITIONERS and backend not in PASSES:
+            raise MXNetError(
+                f"Block.load: {path!r} describes {described.get('orig_name')!r}, which is optimized for {backend!r}, "
+                f"and there is no such partitioner or pass.{nearest(backend, [*PARTITIONERS, *PASSES])} Load the "
+                "library that has it, with mx.library.load(path), or register it."
+            )
+    for child, one in _inside(block, described):
+        _require_backends(child, one, path)

@@ -151,10 +151,10 @@ class SymbolBlock(HybridBlock):
         return f"{type(self).__name__}(\n{self._symbol!r} : {len(self._inputs)} -> {count}\n)"
 
     def _clear_cached_op(self) -> None:
-        graph, form = vars(self).get("_cached_graph"), vars(self).get("_out_format")
+        form = vars(self).get("_out_format")
         super()._clear_cached_op()
-        if graph:
-            self._cached_graph, self._out_format = graph, form
+        if "_symbol" in vars(self):
+            self._cached_graph, self._out_format = (self._inputs, self._symbol), form
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

@@ -298,10 +298,23 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
         cells = recalling_cells(self)
         if not cells:
             return super()._call_cached_op(*args)
-        stepper = vars(self).get("_stepper")
+        return self._steps_of(cells).step(*args)
+
+    def _optimize(self, args: Sequence[Any]) -> Any:
+        """Return the graph that goes through the backends, with what cells inside remember."""
+        cells = recalling_cells(self)
+        return self._steps_of(cells).optimize(*args) if cells else super()._optimize(args)
+
+    def _hybridize_itself(self, *args: Any) -> None:
+        super()._hybridize_itself(*args)
+        vars(self).pop("_stepper", None)
+
+    def _steps_of(self, cells: list[Any]) -> Stepper:
+        stepper: Stepper | None = vars(self).get("_stepper")
         if stepper is None:
             vars(self)["_stepper"] = stepper = Stepper(self, cells)
-        return stepper.step(*args)
+            stepper._optimizations = self._optimizations
+        return stepper
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
         """Return the output, and the list of new states. Subclasses define it."""

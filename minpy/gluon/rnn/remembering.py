@@ -48,6 +48,10 @@ class Stepper(HybridBlock):
         self._write(memory)
         return output, states
 
+    def optimize(self, inputs: Any, states: Any) -> Any:
+        """Let the graph of a step go through the backends; return it."""
+        return self._optimize((inputs, states, self._read(inputs)))
+
     def _read(self, like: Any) -> dict[str, Any]:
         cells = self._cells()
         found = {key: recalled(getattr(cells[index], name), like) for key, (index, name) in self._places.items()}

@@ -40,7 +40,7 @@ def apply_strategy(
     output_name : callable
         What files call an output of a node.
     """
-    where = f"optimize_for({partitioner.name!r}): strategy {strategy.name!r}"
+    where = f"{partitioner.title}: strategy {strategy.name!r}"
     graph.freeze()
     labels = strategy.supported(graph, options)
     if labels is None:

@@ -124,6 +124,11 @@ class Partitioner:
     name: str
     strategies: Sequence[Strategy]
 
+    @property
+    def title(self) -> str:
+        """What messages begin with."""
+        return f"optimize_for({self.name!r})"
+
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Raise `ArgumentError` for options that nobody takes."""
 
@@ -137,6 +142,11 @@ class Pass:
     """
 
     name: str
+
+    @property
+    def title(self) -> str:
+        """What messages begin with."""
+        return f"optimize_for({self.name!r})"
 
     def check_options(self, options: Mapping[str, Any]) -> None:
         """Raise `ArgumentError` for options that nobody takes."""

@@ -1,6 +1,6 @@
 """Writes `puppet.json`: what MXNet 1.9.1 asks a library's partitioners and passes, and what it makes of the answers.
 
-    python tests/golden/native/make_puppet.py          with the Python of MXNet 1.9.1
+python tests/golden/native/make_puppet.py          with the Python of MXNet 1.9.1
 """
 
 import json

@@ -1,0 +1,326 @@
+"""Blocks whose graphs are rewritten by partitioners and passes: `HybridBlock.optimize_for`, `hybridize(backend=...)`.
+
+A block remembers the steps, that is backends and their options. Each graph that it is traced to, for whichever mode or
+shapes, goes through all of them, and what a pass adds to one as a parameter is that of all.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy
+
+from minpy import ndarray as nd
+from minpy import numpy as np
+from minpy.autograd import mark_variables, pause
+from minpy.context import Context, current_context
+from minpy.core.errors import ArgumentError, ContextError, DTypeError, MXNetError, ShapeError, describe
+from minpy.core.switches import is_np_array
+from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.steps import Step
+from minpy.gluon.block.templates import filled, template_of
+from minpy.gluon.parameter import Parameter
+from minpy.gluon.parameter.shapes import is_complete
+from minpy.graph.ir import Value
+from minpy.ndarray import NDArray
+from minpy.ops.dtypes import DTYPES
+from minpy.symbol import Symbol
+
+__all__ = ["LOCK", "Given", "MadeParameter", "Optimizations", "stand_ins"]
+
+# Held while a graph is rewritten: passes may write to parameters, and are to do so once.
+LOCK = threading.RLock()
+
+
+class Given(NamedTuple):
+    """What a block is optimized for: arrays, and the shapes and dtypes that symbols in their places have.
+
+    Parameters
+    ----------
+    leaves : sequence of NDArray or None
+        The arguments, in a flat list.
+    symbols : mapping of int to (shape or None, dtype)
+        By the id of the array that stands for it: what is known of a symbol.
+    """
+
+    leaves: Sequence[Any]
+    symbols: Mapping[int, tuple[Any, Any]]
+
+
+class MadeParameter(Parameter):
+    """A parameter of a graph that a pass has made. It is on every device that it is asked for on.
+
+    Parameters
+    ----------
+    name : str
+    array : NDArray
+        Its value, which it takes over.
+    is_argument : bool
+        Whether it is learned, or else a state.
+    """
+
+    def __init__(self, name: str, array: NDArray, is_argument: bool) -> None:
+        learns = is_argument and array._data.dtype.kind == "f"
+        super().__init__(
+            name,
+            grad_req="write" if learns else "null",
+            shape=tuple(array.shape),
+            dtype=array._data.dtype,
+            differentiable=learns,
+        )
+        self._init_impl(array, [array.context], owned=True)
+
+    def data(self, ctx: Context | None = None, *, device: Context | None = None) -> Any:
+        """Return its array on a context; see `Parameter.data`."""
+        try:
+            return super().data(ctx, device=device)
+        except ContextError:
+            place = device or ctx or current_context()
+            return self._placed(place)
+
+    def _placed(self, place: Context) -> Any:
+        assert self._data is not None
+        array = self._data[0].copyto(place)
+        if self._grad is not None:
+            gradient = array * 0
+            mark_variables([array], [gradient], self._grad_req)
+            self._grad.append(gradient)
+        self._data.append(array)
+        return array
+
+
+class Optimizations:
+    """The steps that the graphs of a block go through, and the parameters that came of them.
+
+    Attributes
+    ----------
+    steps : list of Step
+    made : dict of str to MadeParameter
+        By name.
+    """
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+        self.made: dict[str, MadeParameter] = {}
+        self._is_busy = False
+
+    def followed(self) -> Optimizations:
+        """Return others with the same steps, to which more can be added; what is made is that of both."""
+        others = Optimizations()
+        others.steps, others.made = [*self.steps], self.made
+        return others
+
+    def cast(self, dtype: Any) -> None:
+        """Convert the parameters that were made to another dtype, as those of the block are."""
+        for parameter in self.made.values():
+            if numpy.dtype(parameter.dtype).kind == "f":
+                parameter.cast(dtype)
+
+    def apply(self, graph: CachedGraph, given: Given, parameters: Mapping[str, Parameter]) -> CachedGraph:
+        """Return what a graph becomes by the steps that it has not gone through.
+
+        Parameters
+        ----------
+        graph : CachedGraph
+        given : Given
+        parameters : mapping of str to Parameter
+            Those of the block and of all inside, by name.
+
+        Raises
+        ------
+        DeferredInitializationError
+            If a parameter has no value yet.
+        MXNetError
+            If a step fails, or makes something of the graph that cannot be called in its place. Parameters are what
+            they were then.
+        """
+        if self._is_busy:
+            raise MXNetError(
+                f"{graph.name} is called by a backend that its graph goes through: there is no graph yet. Compute with "
+                "the arrays of the graph's variables."
+            )
+        self._is_busy = True
+        try:
+            while graph.applied < len(self.steps):
+                graph = self._applied(graph, self.steps[graph.applied], given, parameters)
+        finally:
+            self._is_busy = False
+        return graph
+
+    def _applied(
+        self, graph: CachedGraph, step: Step, given: Given, parameters: Mapping[str, Parameter]
+    ) -> CachedGraph:
+        _require_different_names(graph, step)
+        context = _context_of(graph, given)
+        values = _Values(graph, given, context)
+        before = {**values.args, **values.aux}
+        with pause():
+            out = graph.out.optimize_for(
+                step.backend, values.args, values.aux, context, values.shapes, values.dtypes, **step.options
+            )
+        if len(out.values) != len(graph.out.values):
+            raise MXNetError(
+                f"{graph.name}: {step.backend!r} made a graph of {len(out.values)} output(s) of one of "
+                f"{len(graph.out.values)}. A block returns what it did before: let the pass keep the outputs."
+            )
+        states = set(out.list_auxiliary_states())
+        made = {}
+        for name, array in [*values.args.items(), *values.aux.items()]:
+            if before.get(name) is not array and name in out.list_inputs():
+                there = self.made.get(name)
+                fits = there is not None and there.shape == tuple(array.shape)
+                made[name] = there if fits else MadeParameter(name, array, name not in states)
+        rebuilt = _rebuilt(graph, out, step, {**parameters, **self.made, **made})
+        values.require_fit(rebuilt, step)
+        if not step.is_done:  # once, however many graphs there are
+            values.write_back()
+            step.is_done = True
+        self.made.update(made)
+        return rebuilt
+
+
+def _rebuilt(graph: CachedGraph, out: Symbol, step: Step, parameters: Mapping[str, Parameter]) -> CachedGraph:
+    """Return the graph with another symbol; arguments, parameters and other arrays are found by their names."""
+    variables = {node.name: Symbol([Value(node)]) for node in out.order if node.operator is None}
+    inputs = [None if one is None else variables.get(str(one.name), one) for one in graph.inputs]
+    captured = [
+        (variables[str(one.name)], array)
+        for one, array in graph.captured
+        if str(one.name) in variables and str(one.name) not in parameters
+    ]
+    known = {str(one.name) for one in (*inputs, *(one for one, _ in captured)) if one is not None} | parameters.keys()
+    for name in variables:
+        if name not in known:
+            raise MXNetError(
+                f"{graph.name}: {step.backend!r} made a variable {name!r} that has no value. Let the pass allocate it "
+                "(alloc_arg or alloc_aux in C++, graph.add_argument in Python)."
+            )
+    kept = graph.out
+    out = out.as_np_ndarray() if type(kept) is type(kept.as_np_ndarray()) else out.as_nd_ndarray()
+    rebuilt = CachedGraph(graph.name, inputs, out, graph.rebuild, parameters, captured)
+    rebuilt.applied = graph.applied + 1
+    return rebuilt
+
+
+def _require_different_names(graph: CachedGraph, step: Step) -> None:
+    seen: set[str] = set()
+    for node in graph.compiled.variables:
+        if node.name in seen:
+            raise MXNetError(
+                f"{graph.name}: two variables of its graph are called {node.name!r}, and {step.backend!r} is to tell "
+                "them by their names. Give the block or the parameter another name (prefix=...)."
+            )
+        seen.add(node.name)
+
+
+def _context_of(graph: CachedGraph, given: Given) -> Context:
+    for leaf in given.leaves:
+        if leaf is not None and id(leaf) not in given.symbols:
+            context: Context = leaf.context
+            return context
+    for parameter in graph.parameters:
+        places = parameter.list_ctx()
+        return current_context() if current_context() in places else places[0]
+    return current_context()
+
+
+class _Values:
+    """What a backend is given: copies of arrays, by name. What it writes to them is taken over when it is through."""
+
+    def __init__(self, graph: CachedGraph, given: Given, context: Context) -> None:
+        self.args: dict[str, Any] = {}
+        self.aux: dict[str, Any] = {}
+        self.shapes: dict[str, Any] = {}
+        self.dtypes: dict[str, Any] = {}
+        self._copies: list[tuple[Parameter, Any]] = []
+        self._all_known = True
+        count = len(graph.compiled.arguments)
+        for position, (node, source) in enumerate(zip(graph.compiled.variables, graph.sources, strict=True)):
+            array = source
+            if type(source) is int:
+                array = given.leaves[source]
+                if id(array) in given.symbols:
+                    self._note(node.name, *given.symbols[id(array)])
+                    continue
+            elif isinstance(source, Parameter):
+                array = source.data(context)
+            copied = array.copy()
+            if isinstance(source, Parameter):
+                self._copies.append((source, copied))
+            (self.args if position < count else self.aux)[node.name] = copied
+
+    def _note(self, name: str, shape: Any, dtype: Any) -> None:
+        if shape is None:
+            self._all_known = False
+        else:
+            self.shapes[name], self.dtypes[name] = shape, dtype
+
+    def require_fit(self, graph: CachedGraph, step: Step) -> None:
+        """Raise the error for a graph whose parameters and arguments do not fit each other."""
+        if not self._all_known:
+            return
+        shapes = {**self.shapes, **{name: one.shape for name, one in {**self.args, **self.aux}.items()}}
+        names = set(graph.out.list_inputs())
+        try:
+            graph.out.infer_shape_partial(**{name: shape for name, shape in shapes.items() if name in names})
+        except (ShapeError, DTypeError) as error:
+            what = f"{graph.name}: what {step.backend!r} made of its graph does not fit."
+            raise type(error)(f"{what} {error}") from error
+
+    def write_back(self) -> None:
+        """Give parameters what was written to their copies."""
+        for parameter, copied in self._copies:
+            if not numpy.array_equal(copied._data, parameter.list_data()[0]._data):
+                parameter.set_data(copied)
+
+
+def stand_ins(
+    name: str, args: Any, contexts: Callable[[], Sequence[Context]]
+) -> tuple[Any, dict[int, tuple[Any, Any]]]:
+    """Return arguments with arrays in the places of symbols, and what is known of these.
+
+    Parameters
+    ----------
+    name : str
+        Of the block.
+    args : nested list, tuple or dict of NDArray or Symbol
+    contexts : callable
+        Returns where the parameters are.
+
+    Returns
+    -------
+    args
+    known : dict of int to (shape or None, dtype)
+        By the ids of the arrays.
+    """
+    symbols: list[Symbol] = []
+    template = template_of(args, symbols, Symbol)
+    if not symbols:
+        return args, {}
+    arrays: list[Any] = []
+    template_of(args, arrays, NDArray)
+    place = arrays[0].context if arrays else next(iter(contexts()), current_context())
+    known: dict[int, tuple[Any, Any]] = {}
+    made = []
+    for one in symbols:
+        if len(one.values) != 1:
+            raise ArgumentError(f"{name}.optimize_for: an argument is {describe(one)}, of several outputs.")
+        shape, dtype = _noted(one, "__shape__"), _noted(one, "__dtype__")
+        complete = isinstance(shape, tuple) and is_complete(shape)
+        kind = DTYPES.get(dtype, numpy.dtype("float32"))
+        array = (np if is_np_array() else nd).zeros(shape if complete else (1,), dtype=kind, ctx=place)
+        known[id(array)] = (shape if complete else None, array._data.dtype)
+        made.append(array)
+    return filled(template, made), known
+
+
+def _noted(variable: Symbol, key: str) -> Any:
+    """Return the shape or the number of the dtype that was given when a variable was made."""
+    text = variable.attr(key)
+    try:
+        return None if text is None else ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return None

@@ -1,0 +1,81 @@
+"""Graphs inside of nodes put in the place of these nodes, in the graph that is run.
+
+Users see, name and save one node; a program runs what is inside of it, merged with what surrounds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minpy.core.array import Shaped
+from minpy.graph.ir import ANSWER, Node, Value, topological
+
+__all__ = ["inlined"]
+
+
+def inlined(
+    heads: Sequence[Value], shapes: Mapping[Value, Any], dtypes: Mapping[Value, Any]
+) -> tuple[Sequence[Value], Mapping[Value, Any], Mapping[Value, Any]]:
+    """Return a graph without nodes that only stand for a graph, and what is known of its values.
+
+    Parameters
+    ----------
+    heads : sequence of Value
+    shapes, dtypes : mapping of Value
+        Of every value of the graph.
+    """
+    order = topological(heads)
+    if not any(_inside(node) is not None for node in order):
+        return heads, shapes, dtypes
+    known = dict(shapes), dict(dtypes)
+    became: dict[Value, Value] = {}
+    for node in order:
+        inside = _inside(node)
+        if inside is not None:
+            given = [Shaped(shapes[value], dtypes[value]) for value in node.inputs]
+            inner = inlined(inside.symbol.values, *inside.known(given))
+            own = {
+                Value(variable): became.get(value, value)
+                for variable, value in zip(inside.variables, node.inputs, strict=True)
+            }
+            for index, head in enumerate(_copied(*inner, own, known)):
+                became[Value(node, index)] = head
+        elif any(value in became for value in node.inputs):
+            _replace(node, became, known, (shapes, dtypes))
+    return [became.get(head, head) for head in heads], *known
+
+
+def _inside(node: Node) -> Any:
+    return None if node.operator is None else node.operator.inside
+
+
+Facts = tuple[Mapping[Value, Any], Mapping[Value, Any]]
+
+
+def _copied(
+    heads: Sequence[Value],
+    shapes: Mapping[Value, Any],
+    dtypes: Mapping[Value, Any],
+    became: dict[Value, Value],
+    known: tuple[dict[Value, Any], dict[Value, Any]],
+) -> list[Value]:
+    """Return the heads of a graph with new nodes, in which variables have become other values."""
+    for node in topological(heads):
+        if node.operator is not None:
+            _replace(node, became, known, (shapes, dtypes))
+    return [became[head] for head in heads]
+
+
+def _replace(
+    node: Node, became: dict[Value, Value], known: tuple[dict[Value, Any], dict[Value, Any]], facts: Facts
+) -> None:
+    """Make a node anew, of what its inputs have become; what is known of it is known of the new one."""
+    inputs = [became.get(value, value) for value in node.inputs]
+    made = Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations)
+    for index in (ANSWER, *range(len(node.output_names()))):
+        before, after = Value(node, index), Value(made, index)
+        became[before] = after
+        for table, source in zip(known, facts, strict=True):
+            if before in source:
+                table[after] = source[before]
