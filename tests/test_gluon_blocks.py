@@ -335,7 +335,7 @@ def test_models(hybridized: bool, tmp_path: Any) -> None:
 def test_graphs_of_blocks() -> None:
     net = mlp(prefix="net_")
     net.initialize()
-    net.optimize_for(nd.ones((2, 5)))
+    net.hybridize()
     assert net._active
     inputs, out = net._get_graph(nd.ones((2, 5)))
     assert [one.name for one in inputs] == ["data"]

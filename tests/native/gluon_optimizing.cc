@@ -240,6 +240,20 @@ MXReturnValue remove_biases(Graph* graph, const Attributes& options) {
   return MX_SUCCESS;
 }
 
+// Gives the weights of fully connected layers new arrays, under the same names.
+MXReturnValue renew_weights(Graph* graph, const Attributes& options) {
+  note_pass("opt_renew", graph, options);
+  for (Node* node : graph->inputs) {
+    const std::string ending = "a_weight";
+    if (node->tensor == nullptr || node->name.size() < ending.size()) continue;
+    if (node->name.compare(node->name.size() - ending.size(), ending.size(), ending) != 0) continue;
+    const std::vector<int64_t> shape = node->tensor->shape;
+    node->alloc_arg(shape, MXContext::CPU(0), kFloat32);
+    for (int64_t k = 0; k < node->tensor->size(); ++k) node->tensor->data<float>()[k] = 0.5f;
+  }
+  return MX_SUCCESS;
+}
+
 // Exchanges an operator, as options say: `from` and `to`.
 MXReturnValue exchange(Graph* graph, const Attributes& options) {
   note_pass("opt_exchange", graph, options);
@@ -269,7 +283,7 @@ MXReturnValue refuse(Graph* graph, const Attributes& options) {
   return MX_FAIL;
 }
 
-// -- an operator with a state ------------------------------------------------------------------------------------
+// -- operators with states ----------------------------------------------------------------------------------------
 
 MXReturnValue track_attributes(const Attributes&, int* inputs, int* outputs) {
   *inputs = 2;
@@ -316,6 +330,51 @@ MXReturnValue track_gradient(const Attributes&, std::vector<MXTensor>* inputs, s
   return MX_SUCCESS;
 }
 
+// Adds to its input how often its state has computed; the gradient is multiplied by that.
+class Steps : public CustomStatefulOp {
+ public:
+  MXReturnValue Forward(std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs, const OpResource&) override {
+    count_ += 1.0f;
+    for (int64_t k = 0; k < inputs->at(0).size(); ++k) {
+      outputs->at(0).data<float>()[k] = inputs->at(0).data<float>()[k] + count_;
+    }
+    return MX_SUCCESS;
+  }
+
+  MXReturnValue Backward(std::vector<MXTensor>* inputs, std::vector<MXTensor>* outputs, const OpResource&) override {
+    for (int64_t k = 0; k < inputs->at(0).size(); ++k) {
+      outputs->at(0).data<float>()[k] = inputs->at(0).data<float>()[k] * count_;
+    }
+    return MX_SUCCESS;
+  }
+
+ private:
+  float count_ = 0.0f;
+};
+
+MXReturnValue create_steps(const Attributes&, const MXContext&, const std::vector<std::vector<unsigned int>>&,
+                           const std::vector<int>, CustomStatefulOp** made) {
+  *made = CustomStatefulOp::create<Steps>();
+  return MX_SUCCESS;
+}
+
+MXReturnValue steps_attributes(const Attributes&, int* inputs, int* outputs) {
+  *inputs = 1;
+  *outputs = 1;
+  return MX_SUCCESS;
+}
+
+MXReturnValue steps_types(const Attributes&, std::vector<int>* in, std::vector<int>* out) {
+  out->at(0) = in->at(0);
+  return MX_SUCCESS;
+}
+
+MXReturnValue steps_shapes(const Attributes&, std::vector<std::vector<unsigned int>>* in,
+                           std::vector<std::vector<unsigned int>>* out) {
+  out->at(0) = in->at(0);
+  return MX_SUCCESS;
+}
+
 }  // namespace
 
 REGISTER_OP(_opt_elementwise).setIsSubgraphOp().setCreateOpState(create_elementwise, "cpu");
@@ -327,6 +386,12 @@ REGISTER_OP(opt_track)
     .setInferType(track_types)
     .setInferShape(track_shapes)
     .setMutateInputs(track_mutated);
+
+REGISTER_OP(opt_steps)
+    .setParseAttrs(steps_attributes)
+    .setInferType(steps_types)
+    .setInferShape(steps_shapes)
+    .setCreateOpState(create_steps, "cpu");
 
 REGISTER_PARTITIONER(opt_exp)
     .addStrategy("exponentials", "_opt_elementwise")
@@ -343,6 +408,7 @@ REGISTER_PASS(opt_mean).setBody(replace_means);
 REGISTER_PASS(opt_no_bias).setBody(remove_biases);
 REGISTER_PASS(opt_exchange).setBody(exchange);
 REGISTER_PASS(opt_double).setBody(double_weights);
+REGISTER_PASS(opt_renew).setBody(renew_weights);
 REGISTER_PASS(opt_refuse).setBody(refuse);
 
 MXReturnValue initialize(int version) {

@@ -418,14 +418,17 @@ class HybridBlock(Block):
         while len(self._graphs) >= _MOST_GRAPHS:
             del self._graphs[next(iter(self._graphs))]
         graph.is_settled = not self._optimizations.steps
-        if {("static_alloc", True), ("static_shape", True)} <= {*self._flags}:
-            graph.compiled.keep_states()
+        self._prepare(graph)
         self._graphs[key] = graph
         self._guards = guards
         if not self._cached_graph:
             self._in_format = form
             self._show(graph)
         return graph
+
+    def _prepare(self, graph: CachedGraph) -> None:
+        if {("static_alloc", True), ("static_shape", True)} <= {*self._flags}:
+            graph.compiled.keep_states()
 
     def _show(self, graph: CachedGraph) -> None:
         """Make a graph the one that is exported."""
@@ -737,6 +740,7 @@ class HybridBlock(Block):
                     raise
                 self._initialize_deferred(args)
                 optimized = self._optimizations.apply(graph, given, self._parameters_by_name())
+            self._prepare(optimized)
             for key, one in self._graphs.items():
                 if one is graph:
                     self._graphs[key] = optimized

@@ -166,13 +166,18 @@ class Optimizations:
                 f"{graph.name}: {step.backend!r} made a graph of {len(out.values)} output(s) of one of "
                 f"{len(graph.out.values)}. A block returns what it did before: let the pass keep the outputs."
             )
-        states = set(out.list_auxiliary_states())
+        states, read = set(out.list_auxiliary_states()), set(out.list_inputs())
         made = {}
         for name, array in [*values.args.items(), *values.aux.items()]:
-            if before.get(name) is not array and name in out.list_inputs():
-                there = self.made.get(name)
-                fits = there is not None and there.shape == tuple(array.shape)
-                made[name] = there if fits else MadeParameter(name, array, name not in states)
+            known = before.get(name)
+            if known is array or name not in read:
+                continue
+            if known is not None and (known.shape, known.dtype) == (array.shape, array.dtype):
+                known[:] = array  # another array under a name that is there: a new value
+                continue
+            there = self.made.get(name)
+            fits = there is not None and there.shape == tuple(array.shape)
+            made[name] = there if fits else MadeParameter(name, array, name not in states)
         rebuilt = _rebuilt(graph, out, step, {**parameters, **self.made, **made})
         values.require_fit(rebuilt, step)
         if not step.is_done:  # once, however many graphs there are

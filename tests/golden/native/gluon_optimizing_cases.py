@@ -139,6 +139,23 @@ def networks(mx: Any) -> "dict[str, Any]":
         def hybrid_forward(self, F: Any, x: Any) -> Any:
             return F.exp(self.norm(x))
 
+    class Tracking(gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__(prefix="tracking_")
+            with self.name_scope():
+                self.a = gluon.nn.Dense(2, in_units=2, prefix="a_")
+                self.mean = self.params.get("mean", shape=(1,), init="zeros", grad_req="null", differentiable=False)
+
+        def hybrid_forward(self, F: Any, x: Any, mean: Any) -> Any:
+            return F.opt_track(self.a(x), mean)
+
+    class Stepping(gluon.HybridBlock):
+        def __init__(self) -> None:
+            super().__init__(prefix="stepping_")
+
+        def hybrid_forward(self, F: Any, x: Any) -> Any:
+            return F.opt_steps(F.opt_steps(x) * 2)
+
     def graph() -> Any:
         data, extra = mx.sym.var("data"), mx.sym.var("extra")
         hidden = mx.sym.FullyConnected(data, num_hidden=2, name="fc")
@@ -152,6 +169,8 @@ def networks(mx: Any) -> "dict[str, Any]":
         "shared": Shared,
         "normalized": Normalized,
         "graph": graph,
+        "tracking": Tracking,
+        "stepping": Stepping,
     }
 
 
@@ -473,6 +492,75 @@ def imported(asked: Asked) -> Any:
     return found, grads, asked.noted(), asked.graph(block), flat(block(asked.x))
 
 
+def renewed(asked: Asked) -> Any:
+    net, found = asked.net(), []
+    asked.mx.nd.waitall()
+    asked.optimize(net, "renew")
+    found += [asked.noted(), flat(net(asked.x)), flat(net.a.weight.data()), asked.exported(net)]
+    net.a.weight.set_data(asked.mx.nd.ones((3, 2)) * 0.125)
+    found.append(flat(net(asked.x)))
+    net.hybridize()
+    return found, flat(net(asked.x))
+
+
+def tracked(asked: Asked) -> Any:
+    found = []
+    for options in (None, {}, {"static_alloc": True, "static_shape": True}):
+        net = asked.net("tracking")
+        if options is not None:
+            net.hybridize(**options)
+        trainer = asked.mx.gluon.Trainer(net.collect_params(), "sgd", {"learning_rate": 0.1})
+        for _ in range(3):
+            with asked.mx.autograd.record():
+                loss = (net(asked.x) ** 2).sum()
+            loss.backward()
+            trainer.step(2)
+            found += [flat(loss), flat(net.mean.data()), flat(net.a.weight.data())]
+        found += [flat(net(asked.x)), flat(net.mean.data())]
+        if options is not None:
+            found.append(asked.exported(net))
+    return found
+
+
+def tracked_and_imported(asked: Asked) -> Any:
+    net = asked.net("tracking")
+    asked.optimize(net, "scale", value=1.5)
+    found = [flat(net(asked.x)), asked.exported(net)]
+    with tempfile.TemporaryDirectory() as folder:
+        net.export(f"{folder}/net")
+        block = asked.mx.gluon.SymbolBlock.imports(f"{folder}/net-symbol.json", ["data"], f"{folder}/net-0000.params")
+    found += [flat(block(asked.x)), flat(block.collect_params()["tracking_mean"].data())]
+    return found, block.collect_params()["tracking_mean"].grad_req, sorted(block.collect_params())
+
+
+def stepped_and_optimized(asked: Asked) -> Any:
+    found = []
+    for options in ({}, {"static_alloc": True, "static_shape": True}):
+        net = asked.net("stepping", values=False)
+        asked.optimize(net, "exp", **options)
+        found.append([flat(net(asked.x)) for _ in range(3)])
+    return found
+
+
+def stepped(asked: Asked) -> Any:
+    found = []
+    for options in (None, {}, {"static_alloc": True, "static_shape": True}):
+        net = asked.net("stepping", values=False)
+        if options is not None:
+            net.hybridize(**options)
+        found.append([flat(net(asked.x)) for _ in range(3)])
+        x = asked.x.copy()
+        x.attach_grad()
+        with asked.mx.autograd.record():
+            loss = net(x).sum() + net(x * 3).sum()
+        loss.backward()
+        found.append(flat(x.grad))
+    return found
+
+
+# What asks for the library, and not for backends only.
+NATIVE = [tracked, tracked_and_imported, stepped, stepped_and_optimized, renewed]
+
 CASES = [
     without_backend,
     partition,
@@ -520,7 +608,7 @@ def main() -> None:
         os.environ["GLUON_OPTIMIZING_LOG"] = f"{folder}/log"
         mx.library.load(os.path.abspath(sys.argv[1]), False)
         answers = {}
-        for case in CASES:
+        for case in [*CASES, *NATIVE]:
             asked = Asked(mx, f"{folder}/log")
             answers[case.__name__] = plain(case(asked))
             mx.nd.waitall()
