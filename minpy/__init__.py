@@ -158,7 +158,6 @@ if TYPE_CHECKING:
         error,
         executor_manager,
         gluon,
-        graph,
         image,
         initializer,
         io,
@@ -185,6 +184,7 @@ if TYPE_CHECKING:
         util,
         visualization,
     )
+    from minpy import graph as graph
     from minpy import initializer as init
     from minpy import kvstore as kv
     from minpy import torch as th

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
+from native import partition_cases
 
 import minpy as mx
 from minpy.graph import Selector
@@ -17,16 +15,8 @@ from minpy.graph import Selector
 HERE = Path(__file__).resolve().parent
 
 
-def _module(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-CASES = _module(HERE / "native" / "partition_cases.py")
 GOLDEN = json.loads((HERE / "golden" / "native" / "partitions.json").read_text(encoding="utf-8"))
-ALL = CASES.all_cases()
+ALL = partition_cases.all_cases()
 ASKED: list[str] = []
 
 
@@ -53,7 +43,11 @@ def chosen(ops="", ids=""):
 
 
 def review(graph, number, reject="", mark=""):
-    seen = [f"{node.name}{'' if node.array is None else '=' + ''.join(f'{n},' for n in node.array.shape)}" for node in graph if node.is_variable]
+    seen = [
+        f"{node.name}{'' if node.array is None else '=' + ''.join(f'{n},' for n in node.array.shape)}"
+        for node in graph
+        if node.is_variable
+    ]
     ASKED.append(f"review {number} inputs {' '.join(seen)}".rstrip())
     if number in numbers(reject):
         return False
@@ -122,7 +116,7 @@ def test_as_mxnet(name):
     ASKED.clear()
     symbol = partitioned(case)
     document = renamed(json.loads(symbol.tojson()))
-    found = CASES.plain(document, case.shapes is not None, "dedup_subgraph" in case.calls[0][1])
+    found = partition_cases.plain(document, case.shapes is not None, "dedup_subgraph" in case.calls[0][1])
     if "whole" in expected:
         assert found == expected["whole"]
     assert digest(found) == expected["graph"], json.dumps(found)

@@ -16,7 +16,15 @@ from minpy.core.array import raw_of
 from minpy.core.attributes import parse_attribute
 from minpy.core.base import DTypes, Shapes
 from minpy.core.configured import ConfiguredOperator, OperatorFamily
-from minpy.core.errors import ArgumentError, DTypeError, GradientError, MXNetError, ShapeError, describe
+from minpy.core.errors import (
+    ArgumentError,
+    DTypeError,
+    GradientError,
+    MXNetError,
+    NoGradientError,
+    ShapeError,
+    describe,
+)
 from minpy.core.guards import read_only, user_error
 from minpy.core.operator import Operator
 from minpy.core.state import state
@@ -74,13 +82,13 @@ class OperatorAroundGraph(ConfiguredOperator):
         self.extra = extra
         self.graph = Subgraph(symbol, range(len(names) - extra))
 
-    def shape_inference(self, inputs: Shapes, outputs: Shapes, **_: Any) -> tuple[Shapes, Shapes]:  # type: ignore[override]
+    def shape_inference(self, inputs: Shapes, outputs: Shapes, **_: Any) -> tuple[Shapes, Shapes]:
         """Infer over the graph."""
         count = len(inputs) - self.extra
         found, results = self.graph.infer_shapes(inputs[:count], outputs)
         return [*found, *inputs[count:]], results
 
-    def type_inference(self, inputs: DTypes, outputs: DTypes, **_: Any) -> tuple[DTypes, DTypes]:  # type: ignore[override]
+    def type_inference(self, inputs: DTypes, outputs: DTypes, **_: Any) -> tuple[DTypes, DTypes]:
         """Infer over the graph."""
         count = len(inputs) - self.extra
         found, results = self.graph.infer_dtypes(inputs[:count], outputs)
@@ -120,7 +128,7 @@ class RunnableGraph:
         self.training = False
         self._name = name
         self._graph = graph
-        self._asked: frozenset[int] = frozenset()  # whose gradients were wanted the last time
+        self._asked: Sequence[int] = range(len(self.names))  # whose gradients were wanted the last time
         self._last: tuple[Frame, list[Any]] | None = None  # what backward may go on from
 
     def __repr__(self) -> str:
@@ -159,15 +167,13 @@ class RunnableGraph:
         requests = self._requests(raws, self._asked) if keep else None
         try:
             program = self._graph.program(raws, self.training, requests)
-        except MXNetError:
-            if not requests:
-                raise
-            program = self._graph.program(raws, self.training, None)  # who asks will be told for what there is none
+        except NoGradientError:  # who asks for one will be told
+            keep, program = False, self._graph.program(raws, self.training, None)
         heads, frame = self._graph.start(program, raws)
         self._last = (frame, raws) if keep else None
         return heads
 
-    def _requests(self, raws: Sequence[Any], wanted: Sequence[int] | frozenset[int]) -> dict[Node, str]:
+    def _requests(self, raws: Sequence[Any], wanted: Sequence[int]) -> dict[Node, str]:
         return {
             node: "write"
             for position, node in enumerate(self._graph.variables)
@@ -176,7 +182,7 @@ class RunnableGraph:
 
     def gradients(self, raws: Sequence[Any], upstream: Sequence[Any], needed: Sequence[int]) -> list[numpy.ndarray]:
         """Return the gradients of some inputs: those of the call that went before, if it was of these arrays."""
-        self._asked = frozenset(needed)
+        self._asked = tuple(needed)
         requests = self._requests(raws, needed)
         if self._last is not None and all(map(_is_same, self._last[1], raws)):
             frame = self._last[0]
@@ -254,10 +260,10 @@ class PythonGraphOperator(OperatorAroundGraph):
         variables = [Value(Node(None, (), {}, name)) for name in self.names]
         node = Node(operator, variables, attributes, operator.__name__)
         count = len(node.output_names())
-        if count != len(self.outputs):
+        if count != len(self.output_names({})):
             raise ArgumentError(
                 f"{self.__name__}: {operator.__name__}, which runs its graph, has {count} output(s), and the graph "
-                f"{len(self.outputs)}. Name what it returns: {operator.__name__}.outputs = {self.outputs}."
+                f"{len(self.output_names({}))}. Name what it returns: {operator.__name__}.outputs = {self.outputs}."
             )
         return Subgraph(Symbol([Value(node, index) for index in range(count)]), range(len(variables)))
 

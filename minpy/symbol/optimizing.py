@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -10,10 +11,10 @@ import numpy
 
 from minpy.context import Context, current_context, resolve_context
 from minpy.core.array import Array
-from minpy.core.errors import ArgumentError, describe, nearest
+from minpy.core.errors import ArgumentError, MXNetError, describe, nearest
 from minpy.graph.ir import Value
 from minpy.graph.partitioning.cutting import apply_strategy
-from minpy.graph.partitioning.editable import Graph
+from minpy.graph.partitioning.editable import EditingError, Graph
 from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
@@ -52,7 +53,7 @@ def optimize_for(
         The name of a partitioner or a pass. If there is none, a warning is given, and the symbol returned as it is.
     args, aux : dict of str to NDArray, optional
         Values of arguments and auxiliary states; some may be missing. Shapes and dtypes are inferred from them and
-        noted at every node, as `__ext_shape__` and `__ext_dtype__`. Both are changed in place: new parameters of passes
+        noted at every node, as `__ext_shape__` and `__ext_dtype__`. A pass changes both in place: its new parameters
         are added, and those that are not read any more removed.
     ctx : Context, optional
         Where new parameters lie; by default the current context.
@@ -90,6 +91,10 @@ def optimize_for(
     >>> exps = mx.graph.register_partitioner('exps', ['exp'], replace=True)
     >>> net = mx.sym.tanh(mx.sym.exp(mx.sym.var('x'), name='e'), name='t')
     >>> print(net.optimize_for('exps').debug_str())
+    x = variable
+    _op0 = exps(x)
+    t = tanh(_op0)
+    return t
     """
     where = f"optimize_for({backend!r})"
     _check(where, backend, args, aux, ctx, stype_dict)
@@ -97,8 +102,8 @@ def optimize_for(
     if partitioner is None and backend not in PASSES:
         warnings.warn(
             f"{self!r}.optimize_for: there is no backend {backend!r}; the symbol stays as it is."
-            f"{nearest(backend, [*PARTITIONERS, *PASSES])} Load the library that has it, with mx.library.load(path), or "
-            "register it, with mx.graph.register_partitioner or mx.graph.register_pass.",
+            f"{nearest(backend, [*PARTITIONERS, *PASSES])} Load the library that has it, with mx.library.load(path), "
+            "or register it, with mx.graph.register_partitioner or mx.graph.register_pass.",
             stacklevel=2,
         )
         return type(self)(self.values)
@@ -170,7 +175,9 @@ class _Given:
             seen = [shape for shape, _ in outputs]
             outputs += hidden_outputs(shown.op, node, shown.origin.saved_outputs, inputs, seen, outputs[0][1])
             shown.attrs["__ext_shape__"] = f"[{','.join(_shape_text(shape) for shape, _ in outputs)}]"
-            shown.attrs["__ext_dtype__"] = f"[{','.join(str(DTYPE_NUMBERS.get(dtype, -1)) for _, dtype in outputs)}]"
+            shown.attrs["__ext_dtype__"] = (
+                f"[{','.join(str(-1 if dtype is None else DTYPE_NUMBERS.get(dtype, -1)) for _, dtype in outputs)}]"
+            )
 
 
 def _shape_text(shape: Any) -> str:
@@ -224,7 +231,8 @@ def _passed(
     ctx: Context,
     where: str,
 ) -> Symbol:
-    graph = _graph_of(symbol, args or {}, aux or {}, given)
+    before = _graph_of(symbol, args or {}, aux or {}, given)
+    taken = Counter(node.name for node in before.nodes)
     new: tuple[Arrays, Arrays] = ({}, {})
 
     def allocate(name: str, shape: Sequence[int], dtype: Any, is_argument: bool) -> numpy.ndarray:
@@ -232,19 +240,34 @@ def _passed(
         new[not is_argument][name] = made
         return made._data
 
-    before = graph
-    graph = found.run(before, options, graph.args, graph.aux, allocate)
+    graph = found.run(before, options, before.args, before.aux, allocate)
     if graph is not before:
         relinked(graph, editable(symbol))
     result = symbol_of(graph, where, type(symbol))
+    _require_different_names(where, graph, taken)
+    names = result.list_arguments(), result.list_auxiliary_states()
+    _require_kinds(where, graph, names)
     for own, others in zip(new, (graph.new_args, graph.new_aux), strict=True):
         own.update({name: _on(array, ctx) for name, array in others.items()})
-    _require_dicts(new, args, aux)
-    for what, own, table in (("args", new[0], args), ("aux", new[1], aux)):
+    lost = {*symbol.list_arguments()} - {*names[0]}, {*symbol.list_auxiliary_states()} - {*names[1]}
+    tables = ("args", args), ("aux", aux)
+    for (what, table), added in zip(tables, new, strict=True):
+        if added and table is None:
+            raise MXNetError(
+                f"Cannot add new {what} in optimize_for since {what} is None\n"
+                f"Provide a dictionary to the {what} argument to optimize_for; {', '.join(added)} would be added."
+            )
+    for (what, table), added, gone in zip(tables, new, lost, strict=True):
         if table is not None:
-            table.update(own)
-    _drop("args", args, {*symbol.list_arguments()} - {*result.list_arguments()})
-    _drop("aux", aux, {*symbol.list_auxiliary_states()} - {*result.list_auxiliary_states()})
+            table.update(added)
+            for name in gone:
+                table.pop(name, None)
+        elif gone:
+            warnings.warn(
+                f"{where}: {', '.join(sorted(gone))} is not read any more, and there is no dictionary {what}=... to "
+                "remove it from. Leave it out of the arrays that the new symbol is bound with.",
+                stacklevel=3,
+            )
     return result
 
 
@@ -252,25 +275,30 @@ def _on(array: Any, ctx: Context) -> Any:
     return array if isinstance(array, Array) else place(NDArray, numpy.array(array), resolve_context(ctx))
 
 
-def _require_dicts(new: tuple[Arrays, Arrays], args: Arrays | None, aux: Arrays | None) -> None:
-    for what, names, table in (("args", new[0], args), ("aux", new[1], aux)):
-        if names and table is None:
-            raise RuntimeError(
-                f"Cannot add new {what} in optimize_for since {what} is None\n"
-                f"Provide a dictionary to the {what} argument to optimize_for; {', '.join(names)} would be added."
+def _require_different_names(where: str, graph: Graph, before: Mapping[str, int]) -> None:
+    """Raise `EditingError` for nodes of one name, unless there were as many before."""
+    for name, count in Counter(node.name for node in graph.nodes).items():
+        if count > max(1, before.get(name, 0)):
+            raise EditingError(f"{where}: {count} nodes are named {name!r}; give each a name of its own.")
+
+
+def _require_kinds(where: str, graph: Graph, names: tuple[list[str], list[str]]) -> None:
+    """Raise `EditingError` for a new argument that is a state, or the other way round."""
+    for name in graph.new_args:
+        if name in names[1]:
+            raise EditingError(
+                f"{where}: {name!r} was added as an argument, and is an auxiliary state: an operator changes it. Add "
+                "it with Graph.add_auxiliary."
             )
-
-
-def _drop(what: str, table: Arrays | None, names: set[str]) -> None:
-    if names and table is None:
-        warnings.warn(
-            f"optimize_for: {', '.join(sorted(names))} is not read any more, and there is no {what} dictionary to remove "
-            "it from. Remove it from the arrays that the new symbol is bound with.",
-            stacklevel=4,
-        )
-    for name in names:
-        if table is not None:
-            table.pop(name, None)
+    for name in graph.new_aux:
+        if name in names[0]:
+            raise EditingError(
+                f"{where}: {name!r} was added as an auxiliary state, and is an argument: no operator changes it. Add "
+                "it with Graph.add_argument."
+            )
+    for table, there in zip((graph.new_args, graph.new_aux), names, strict=True):
+        for name in [name for name in table if name not in there]:
+            del table[name]  # nobody reads it
 
 
 def _check(where: str, backend: Any, args: Any, aux: Any, ctx: Any, stype_dict: Any) -> None:

@@ -46,7 +46,7 @@ class Builder:
         node["inputs"] = [[number, index, 0] for number, index in inputs]
         self.nodes.append(node)
         found = [(len(self.nodes) - 1, index) for index in range(len(shapes))]
-        self.shapes.update(zip(found, shapes))
+        self.shapes.update(zip(found, shapes, strict=True))
         return found
 
     def __call__(self, op: str, name: str, *inputs: Any, **attrs: str) -> Any:
@@ -78,9 +78,7 @@ class Builder:
         for number, _ in heads:
             visit(number)
         place = {number: position for position, number in enumerate(order)}
-        nodes = [
-            {**self.nodes[n], "inputs": [[place[a], i, v] for a, i, v in self.nodes[n]["inputs"]]} for n in order
-        ]
+        nodes = [{**self.nodes[n], "inputs": [[place[a], i, v] for a, i, v in self.nodes[n]["inputs"]]} for n in order]
         names = {node["name"] for node in nodes}
         for table in (self.args, self.aux):
             for name in [name for name in table if name not in names]:
@@ -113,7 +111,7 @@ def by_hand() -> dict[str, Case]:
     def chain() -> tuple[Builder, Any]:
         b = Builder()
         value = b.var("x")
-        for op, name in zip(("exp", "log", "tanh", "exp", "sin"), "abcde"):
+        for op, name in zip(("exp", "log", "tanh", "exp", "sin"), "abcde", strict=True):
             value = b(op, name, value)
         return b, value
 
@@ -152,7 +150,11 @@ def by_hand() -> dict[str, Case]:
         add(f"diamond{end}", b, graph_heads, ("chooser", {"ops": "exp,elemwise_add"}), shapes=shapes)
         add(f"diamond_whole{end}", b, graph_heads, ("chooser", {"ops": "exp,elemwise_add,log"}), shapes=shapes)
         add(
-            f"diamond_labels{end}", b, graph_heads, ("chooser", {"ids": {"a": 0, "c": 1, "d": 0, "f": -1}}), shapes=shapes
+            f"diamond_labels{end}",
+            b,
+            graph_heads,
+            ("chooser", {"ids": {"a": 0, "c": 1, "d": 0, "f": -1}}),
+            shapes=shapes,
         )
 
         b = Builder()
@@ -171,7 +173,13 @@ def by_hand() -> dict[str, Case]:
         e = b("exp", "e", x)
         heads = [b("log", "l", e), b("elemwise_add", "t", e, y), e, x]
         add(f"several_readers{end}", b, heads, ("reviewer", {"ops": "exp"}), shapes=shapes)
-        add(f"several_readers_dedup{end}", b, heads, ("chooser", {"ops": "exp", "dedup_subgraph": "True"}), shapes=shapes)
+        add(
+            f"several_readers_dedup{end}",
+            b,
+            heads,
+            ("chooser", {"ops": "exp", "dedup_subgraph": "True"}),
+            shapes=shapes,
+        )
         add(f"a_head_twice{end}", b, [e, e, heads[0]], ("chooser", {"ops": "exp"}), shapes=shapes)
 
         b = Builder()
@@ -180,7 +188,13 @@ def by_hand() -> dict[str, Case]:
         s = b("elemwise_add", "s", parts[1], parts[0])
         heads = [s, b("exp", "e", parts[0]), parts[1]]
         add(f"split_taken{end}", b, heads, ("chooser", {"ops": "SliceChannel"}), shapes=shapes)
-        add(f"split_taken_dedup{end}", b, heads, ("chooser", {"ops": "SliceChannel", "dedup_subgraph": "True"}), shapes=shapes)
+        add(
+            f"split_taken_dedup{end}",
+            b,
+            heads,
+            ("chooser", {"ops": "SliceChannel", "dedup_subgraph": "True"}),
+            shapes=shapes,
+        )
         add(f"split_read{end}", b, heads, ("chooser", {"ops": "elemwise_add,exp"}), shapes=shapes)
         b = Builder()
         x = b.var("x")
@@ -188,7 +202,13 @@ def by_hand() -> dict[str, Case]:
         joined = b.call("Concat", "j", [*parts, *parts], (2, 8), dim="1", num_args="4")
         add(f"joined{end}", b, joined, ("chooser", {"ops": "Concat"}), shapes=shapes)
         add(f"joined_dedup{end}", b, joined, ("chooser", {"ops": "Concat", "dedup_subgraph": "True"}), shapes=shapes)
-        add(f"joined_dedup_not_said{end}", b, joined, ("chooser", {"ops": "Concat", "dedup_subgraph": "1"}), shapes=shapes)
+        add(
+            f"joined_dedup_not_said{end}",
+            b,
+            joined,
+            ("chooser", {"ops": "Concat", "dedup_subgraph": "1"}),
+            shapes=shapes,
+        )
 
         b = Builder()
         x = b.var("x")
@@ -205,7 +225,13 @@ def by_hand() -> dict[str, Case]:
         shared = b.call("FullyConnected", "fc2", [x, w], (2, 3), num_hidden="3", no_bias="True")[0]
         both = b("elemwise_add", "both", dropped, shared)
         add(f"shared_weight{end}", b, [both], ("reviewer", {"ops": "FullyConnected"}), shapes=shapes)
-        add(f"shared_weight_together{end}", b, [both], ("chooser", {"ops": "FullyConnected,elemwise_add"}), shapes=shapes)
+        add(
+            f"shared_weight_together{end}",
+            b,
+            [both],
+            ("chooser", {"ops": "FullyConnected,elemwise_add"}),
+            shapes=shapes,
+        )
         add(f"dropout_taken{end}", b, [both], ("reviewer", {"ops": "FullyConnected,Dropout"}), shapes=shapes)
 
         b = Builder()
@@ -214,9 +240,27 @@ def by_hand() -> dict[str, Case]:
         heads = [b("sin", "s", b("elemwise_add", "p", b("exp", "g", b("log", "l", e)), e))]
         wanted = {"e": 0, "g": 1, "p": 1}
         add(f"group_reads_group{end}", b, heads, ("chooser", {"ids": wanted}), shapes=shapes)
-        add(f"group_reads_group_dedup{end}", b, heads, ("chooser", {"ids": wanted, "dedup_subgraph": "True"}), shapes=shapes)
-        add(f"number_gathers_any{end}", b, heads, ("chooser", {"ids": {"e": 3, "l": -1, "g": -1, "p": 3}}), shapes=shapes)
-        add(f"any_gathers_any_only{end}", b, heads, ("chooser", {"ids": {"e": -1, "l": 3, "g": -1, "p": 3}}), shapes=shapes)
+        add(
+            f"group_reads_group_dedup{end}",
+            b,
+            heads,
+            ("chooser", {"ids": wanted, "dedup_subgraph": "True"}),
+            shapes=shapes,
+        )
+        add(
+            f"number_gathers_any{end}",
+            b,
+            heads,
+            ("chooser", {"ids": {"e": 3, "l": -1, "g": -1, "p": 3}}),
+            shapes=shapes,
+        )
+        add(
+            f"any_gathers_any_only{end}",
+            b,
+            heads,
+            ("chooser", {"ids": {"e": -1, "l": 3, "g": -1, "p": 3}}),
+            shapes=shapes,
+        )
 
     b = Builder()
     x = b.var("x")
@@ -319,14 +363,15 @@ def all_cases(count: int = 240) -> dict[str, Case]:
     return {**by_hand(), **{f"drawn_{seed}": drawn(seed) for seed in range(count)}}
 
 
-# -- how graphs are compared ---------------------------------------------------------------------------------------------
+# -- how graphs are compared ------------------------------------------------------------------------------------------
 
 
 def plain(document: dict[str, Any], inferred: bool, deduplicated: bool) -> Any:
     """Return what is compared of a graph in files: everything, but for versions of inputs.
 
-    What MXNet says of shapes where nothing was inferred is left out: it is cut out of the middle of other texts. Where values that are read several times were to be one output, MXNet numbers the readers
-    as if they were not: which output is read of a node with a graph inside is then compared by what is computed.
+    What MXNet says of shapes where nothing was inferred is left out: it is cut out of the middle of other texts. Where
+    values that are read several times were to be one output, MXNet numbers the readers as if they were not: which
+    output is read of a node with a graph inside is then compared by what is computed.
     """
     inner = {number for number, node in enumerate(document["nodes"]) if node.get("subgraphs")}
 

@@ -426,7 +426,8 @@ class Graph:
 
     @classmethod
     def _of(cls, document: Any) -> Graph:
-        made, nodes = cls(), []
+        made = cls()
+        nodes: list[GraphNode] = []
         try:
             for item in document["nodes"]:
                 inputs = [Entry(nodes[number], index) for number, index, *_ in item["inputs"]]
@@ -439,8 +440,8 @@ class Graph:
             made.attrs = {key: value for key, value in document.items() if key not in known}
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
             raise FileFormatError(
-                f"Graph.from_json: it describes no graph: {type(error).__name__}: {error}. Expected nodes, each with op, "
-                "name and inputs, which come after what they read; and heads."
+                f"Graph.from_json: it describes no graph: {type(error).__name__}: {error}. Expected nodes, each with "
+                "op, name and inputs, which come after what they read; and heads."
             ) from error
         return made.numbered()
 

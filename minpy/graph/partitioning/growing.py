@@ -36,7 +36,9 @@ class Labels(Selector):
         label = self.labels[input.index]
         return label == ANY_GROUP or (label != NOT_TAKEN and label == self.labels[node.index])
 
-    select_output = select_input
+    def select_output(self, node: GraphNode, output: GraphNode) -> bool:
+        """Tell whether the other node goes with this one."""
+        return self.select_input(node, output)
 
 
 def labels_of(given: Any, count: int, where: str) -> list[int]:
@@ -135,13 +137,14 @@ def _kept(selector: Selector, candidates: list[GraphNode], where: str) -> list[G
     given = selector.filter([*candidates])
     try:
         kept = [*given]
-        wrong = [node for node in kept if node not in candidates]
     except TypeError:
-        kept, wrong = [], [given]
+        kept = [given]  # type: ignore[list-item]  # what is no list is no node, either
+    wrong = [node for node in kept if node not in candidates]
     if wrong:
+        what = repr(wrong[0]) if isinstance(wrong[0], GraphNode) else describe(wrong[0])
         raise ArgumentError(
-            f"{where}: filter returned {describe(wrong[0]) if not isinstance(wrong[0], GraphNode) else wrong[0]!r}, "
-            f"which is not among the nodes that it was given: {', '.join(node.name for node in candidates)}."
+            f"{where}: filter returned {what}, which is not among the nodes that it was given: "
+            f"{', '.join(node.name for node in candidates)}."
         )
     return sorted(set(kept), key=_index)
 

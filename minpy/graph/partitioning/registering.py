@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy
 
 from minpy.core.configured import FAMILIES, OperatorFamily
+from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
 from minpy.graph.partitioning.editable import Graph, GraphNode
 from minpy.graph.partitioning.growing import ANY_GROUP, NOT_TAKEN
@@ -22,11 +23,13 @@ from minpy.graph.partitioning.registry import (
     Strategy,
     require_free,
 )
+from minpy.ops.registry import known_operator
 
 __all__ = ["PythonPartitioner", "PythonPass", "PythonStrategy", "family_maker", "register_partitioner", "register_pass"]
 
 # What makes the operators of nodes that stand for groups: known above, where symbols are.
 _maker: list[Callable[[PythonStrategy], OperatorFamily]] = []
+_RESERVED = ("null", "Custom", "_foreach", "_while_loop", "_cond", "_constant")  # what files call other nodes
 _FOR_ALL = ("dedup_subgraph",)  # options that the host itself reads
 
 
@@ -110,8 +113,8 @@ class PythonStrategy(Strategy):
         if isinstance(given, (int, numpy.integer)) and given >= NOT_TAKEN:
             return int(given)
         raise ArgumentError(
-            f"{self.where}: supported({node.name}) returned {describe(given)}; expected True (for any group), False, or "
-            "the number of a group from 0."
+            f"{self.where}: supported({node.name}) returned {describe(given)}; expected True (for any group), False, "
+            "or the number of a group from 0."
         )
 
     def selector(self, graph: Graph, options: Mapping[str, Any]) -> Selector:
@@ -387,12 +390,10 @@ def register_partitioner(
         return lambda given: register_partitioner(name, given, operator=operator, replace=replace)
     where = "register_partitioner"
     require_free(name, where, replace)
-    before = PARTITIONERS.get(name)
-    freed = [strategy.family.__name__ for strategy in before.strategies] if before is not None else []
+    freed = _operators_of(name)
     made = PythonPartitioner(name)
     made.strategies.append(_strategy(name, supported, operator or name, f"partitioner {name!r}", freed))
-    for old in freed:
-        FAMILIES.pop(old, None)
+    _remove_partitioner(name)
     PASSES.pop(name, None)
     FAMILIES[made.strategies[0].family.__name__] = made.strategies[0].family
     PARTITIONERS[name] = made
@@ -446,13 +447,28 @@ def register_pass(name: str, function: Callable[..., Any] | None = None, *, repl
         raise ArgumentError(
             f"register_pass: pass {name!r} is {describe(function)}; expected a function of a graph, def {name}(graph)."
         )
-    PARTITIONERS.pop(name, None)
+    _remove_partitioner(name)
     PASSES[name] = PythonPass(name, function)
     return function
 
 
+def _operators_of(name: str) -> list[str]:
+    """Return the operators of a partitioner written in Python; those of libraries stay when others take its place."""
+    found = PARTITIONERS.get(name)
+    return [one.family.__name__ for one in found.strategies] if isinstance(found, PythonPartitioner) else []
+
+
+def _remove_partitioner(name: str) -> None:
+    for operator in _operators_of(name):
+        FAMILIES.pop(operator, None)
+    PARTITIONERS.pop(name, None)
+
+
 def _strategy(name: str, supported: Any, operator: str, where: str, freed: Collection[str]) -> PythonStrategy:
-    if operator in FAMILIES and operator not in freed:
+    if not isinstance(operator, str) or not operator:
+        raise ArgumentError(f"{where}: operator is {describe(operator)}; expected the name of the nodes' operator.")
+    other = FAMILIES.get(operator) if operator not in freed else None
+    if other is not None or operator in _RESERVED or operator in USER_OPERATORS or known_operator(operator) is not None:
         raise ArgumentValueError(
             f"{where}: there is an operator {operator!r} already. Give operator=... another name, for the nodes that "
             "stand for its groups."
