@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
@@ -20,6 +20,9 @@ from minpy.core.array import Array
 from minpy.core.attributes import Signature
 from minpy.core.base import BaseOperator
 from minpy.core.errors import ArgumentError, describe
+
+if TYPE_CHECKING:
+    from minpy.checking import Report
 
 __all__ = ["FAMILIES", "ConfiguredOperator", "OperatorFamily", "find_configured", "text_of"]
 
@@ -166,7 +169,7 @@ class OperatorFamily:
         ArgumentError
             For another number of inputs, or an array that is given by name.
         """
-        operator = self.configured({key: text_of(self.__name__, key, value) for key, value in attributes.items()})
+        operator = self._of(attributes)
         if len(data) != operator.arity:
             operator.require_inputs(len(data))
         named: dict[str, Any] = {} if name is None else {"name": name}
@@ -174,6 +177,32 @@ class OperatorFamily:
         if out is not None:
             return dispatch.write_out(operator, result, out)
         return list(result) if type(result) is tuple and isinstance(result[0], Array) else result
+
+    def check(self, /, *data: Any, **attributes: Any) -> Report:
+        """Compare gradients with central differences, and every mode with every other, at one call's arguments.
+
+        Parameters
+        ----------
+        *data : array_like
+            Floating-point inputs are converted to float64.
+        **attributes
+            As for a call. Tolerances, and the function that gradients are those of, are parameters of
+            `minpy.checking.check_operator`, which takes `configured(...)` of a family.
+
+        Returns
+        -------
+        Report
+            It prints as a table.
+
+        Raises
+        ------
+        CheckError
+            If a check fails, with the worst element named.
+        """
+        return self._of(attributes).check(*data)
+
+    def _of(self, attributes: Mapping[str, Any]) -> ConfiguredOperator:
+        return self.configured({key: text_of(self.__name__, key, value) for key, value in attributes.items()})
 
     def _without_inputs(self, operator: ConfiguredOperator) -> Any:
         return dispatch.run(operator, (), {})

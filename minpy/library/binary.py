@@ -23,7 +23,7 @@ from minpy.core.errors import (
     OperatorError,
     ShapeError,
 )
-from minpy.library.abi import CPU, MXNET_VERSION, UNKNOWN_TYPE, VERSIONS, symbols_of
+from minpy.library.abi import CPU, DTYPES, MXNET_VERSION, UNKNOWN_TYPE, VERSIONS, symbols_of
 from minpy.library.elf import missing_bytes
 from minpy.ops.inference.partial_shapes import show_shape
 
@@ -402,7 +402,10 @@ class Binary:
         symbol = "_opCallInferType" if what == "inferType" else "_opCallInferSType"
         before = self.message_count()
         if not self.functions[symbol](function, *texts.arguments, inputs, count, results, outputs):
-            raise self.failure(kind, f"{entry.name}: {what} failed on {list(types)} with {_shown(texts)}.", before)
+            given = ", ".join(_type_name(number) if what == "inferType" else str(number) for number in types)
+            raise self.failure(
+                kind, f"{entry.name}: {what} failed on {given or 'no inputs'} with {_shown(texts)}.", before
+            )
         return inputs[:count], results[:outputs]
 
     def mutate_inputs(self, entry: OperatorEntry, texts: Texts) -> list[int]:
@@ -474,6 +477,10 @@ def _by_context(contexts: c_void_p, functions: c_void_p, count: c_int) -> dict[s
     return {
         (name or b"").decode(): pointer for name, pointer in zip(names, pointers, strict=True) if pointer is not None
     }
+
+
+def _type_name(number: int) -> str:
+    return DTYPES[number].name if 0 <= number < len(DTYPES) else "an unknown dtype"
 
 
 def _text(text: c_char_p) -> str:
