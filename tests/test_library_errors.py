@@ -298,9 +298,9 @@ def test_operators_that_report_failure(failing, name, at, run, kind, pieces, mes
         run(name, **attributes)
     said = {None: "no message", "invalid": "broken �� bytes �"}.get(message, message)
     has(caught.value, kind, name, *pieces, said)
-    assert str(caught.value).count(said) == 1
-    if message is not None:
-        assert "failing.c[" in str(caught.value), "it says where in the library"
+    lines = [line for line in str(caught.value).splitlines() if "failing.c[" in line]
+    assert len(lines) == (message is not None), "it says once what the library says, and where"
+    assert all(line.endswith(said) for line in lines)
 
 
 @pytest.mark.parametrize(
@@ -400,7 +400,7 @@ def test_wrong_numbers_of_inputs(call, text):
     assert text in str(caught.value)
 
 
-@pytest.mark.parametrize(("storage", "name"), [(1, "row_sparse"), (2, "csr"), (-1, "-1"), (9, "9")])
+@pytest.mark.parametrize(("storage", "name"), [(1, "row_sparse"), (2, "csr"), (-1, "open"), (9, "9")])
 def test_storage_that_is_not_dense(storage, name):
     path = build("operators.c", flags=["-DABI=11", '-DTAG=""'])
     mx.library.load(path, verbose=False)

@@ -121,10 +121,10 @@ class Inference:
             for value in node.inputs
             if value in self.origin and value.node.operator is None
         ]
-        return kind(
-            f"infer_{'shape' if kind is ShapeError else 'type'}: {node.described()}: {self._inputs(node)}: {error}"
-            + (f" ({'; '.join(origins)})" if origins else "")
-        )
+        text = f"infer_{'shape' if kind is ShapeError else 'type'}: {node.described()}: {self._inputs(node)}: {error}"
+        if origins:
+            text += ("\n  " if "\n" in str(error) else " ") + f"({'; '.join(origins)})"
+        return kind(text)
 
     def _inputs(self, node: Node) -> str:
         return ", ".join(

@@ -30,6 +30,9 @@ from minpy.ops.inference.partial_shapes import show_shape
 __all__ = ["Binary", "OperatorEntry", "PartitionerEntry", "PassEntry", "StrategyEntry", "Texts"]
 
 _MOST_SHOWN = 20
+_MOST_TENSORS = 1 << 16  # a number of inputs or outputs beyond is a mistake
+_MOST_DIMENSIONS = 32
+_MOST_REGISTERED = 1 << 20
 
 
 class Texts:
@@ -184,9 +187,9 @@ class Binary:
         # How many messages the library has given so far: it never forgets any.
         self.message_count: Callable[[], int] = self.functions.get("_msgSize", int)
         self._initialize()
-        self.operators = [self._operator(index) for index in range(self.functions["_opRegSize"]())]
-        self.partitioners = [self._partitioner(index) for index in range(self.functions["_partRegSize"]())]
-        self.passes = [self._pass(index) for index in range(self.functions["_passRegSize"]())]
+        self.operators = [self._operator(index) for index in self._registered("_opRegSize", "operators")]
+        self.partitioners = [self._partitioner(index) for index in self._registered("_partRegSize", "partitioners")]
+        self.passes = [self._pass(index) for index in self._registered("_passRegSize", "graph passes")]
 
     def __repr__(self) -> str:
         return f"<Binary {self.path}, version {self.version}, {len(self.operators)} operator(s)>"
@@ -238,6 +241,27 @@ class Binary:
                 self.explained(f"library.load: {self.path} refuses to be initialized for MXNet 1.9.1.", before)
             )
 
+    def _registered(self, function: str, what: str) -> range:
+        """Return the numbers of what the library registers of a kind."""
+        count = self.functions[function]()
+        if not 0 <= count <= _MOST_REGISTERED:
+            raise LibraryError(
+                f"library.load: {self.path} says that it registers {count} {what}; expected 0 to {_MOST_REGISTERED}."
+            )
+        return range(count)
+
+    def _named(self, what: str, index: int, name: c_char_p) -> str:
+        """Return the name under which something is registered."""
+        text = _text(name)
+        if not text:
+            raise LibraryError(f"library.load: {self.path} registers its {what} number {index} without a name.")
+        if what == "operator" and not (text.isascii() and text.isidentifier()):
+            raise LibraryError(
+                f"library.load: {self.path} registers the operator {text!r}; a name has letters, digits and "
+                "underscores only, as functions have: it is called as nd.<name>."
+            )
+        return text
+
     def _operator(self, index: int) -> OperatorEntry:
         name, is_subgraph = c_char_p(), c_int()
         contexts = [(c_void_p(), c_void_p(), c_int()) for _ in range(3)]
@@ -250,7 +274,7 @@ class Binary:
             *map(byref, functions),
         )
         entry = OperatorEntry(
-            _text(name),
+            self._named("operator", index, name),
             bool(is_subgraph.value),
             *(_by_context(*group) for group in contexts),
             *(function.value for function in functions),
@@ -266,7 +290,7 @@ class Binary:
     def _partitioner(self, index: int) -> PartitionerEntry:
         name = c_char_p()
         count = self.functions["_partRegGetCount"](index, byref(name))
-        entry = PartitionerEntry(_text(name))
+        entry = PartitionerEntry(self._named("partitioner", index, name))
         if count < 1:
             raise LibraryError(
                 f"library.load: {self.path} registers the partitioner {entry.name!r} without a strategy: it needs at "
@@ -277,6 +301,11 @@ class Binary:
             functions = [c_void_p() for _ in range(3)]
             self.functions["_partRegGet"](index, number, byref(strategy), *map(byref, functions), byref(operator))
             made = StrategyEntry(_text(strategy), _text(operator), *(function.value for function in functions))
+            if not made.operator:
+                raise LibraryError(
+                    f"library.load: {self.path} registers strategy {made.name!r} of the partitioner {entry.name!r} "
+                    "without the name of the operator that stands for its subgraphs."
+                )
             if made.supported is None and made.selector is None:
                 raise LibraryError(
                     f"library.load: {self.path} registers strategy {made.name!r} of the partitioner {entry.name!r} "
@@ -288,11 +317,12 @@ class Binary:
     def _pass(self, index: int) -> PassEntry:
         body, name = c_void_p(), c_char_p()
         self.functions["_passRegGet"](index, byref(body), byref(name))
+        text = self._named("graph pass", index, name)
         if body.value is None:
             raise LibraryError(
-                f"library.load: {self.path} registers the graph pass {_text(name)!r} without setBody, which it needs."
+                f"library.load: {self.path} registers the graph pass {text!r} without setBody, which it needs."
             )
-        return PassEntry(_text(name), body.value)
+        return PassEntry(text, body.value)
 
     # -- what operators are asked ----------------------------------------------------------------------------------
 
@@ -313,10 +343,11 @@ class Binary:
         )
         if not status:
             raise self.failure(ArgumentError, f"{entry.name}: parseAttrs refuses {_shown(texts)}.", before)
-        if inputs.value < 0 or outputs.value < 1:
+        if not 0 <= inputs.value <= _MOST_TENSORS or not 1 <= outputs.value <= _MOST_TENSORS:
             raise LibraryError(
                 f"{entry.name}: parseAttrs gave {inputs.value} input(s) and {outputs.value} output(s) for "
-                f"{_shown(texts)}; expected at least 0 and 1. Does it set *num_inputs and *num_outputs?"
+                f"{_shown(texts)}; expected at least 0 and 1, and {_MOST_TENSORS} at most. Does it set *num_inputs and "
+                "*num_outputs?"
             )
         return inputs.value, outputs.value
 
@@ -342,25 +373,34 @@ class Binary:
                 ShapeError, f"{entry.name}: inferShape failed on {_listed(shapes)} with {_shown(texts)}.", before
             )
         in_shapes, in_lengths, out_shapes, out_lengths = found
-        return self._taken(in_shapes, in_lengths, count), self._taken(out_shapes, out_lengths, outputs)
+        answers = self._taken("inputs", in_shapes, in_lengths, count)
+        results = self._taken("outputs", out_shapes, out_lengths, outputs)
+        for answer in (answers, results):
+            if isinstance(answer, str):
+                raise LibraryError(f"{entry.name}: inferShape {answer}")
+        return answers, results  # type: ignore[return-value]
 
-    def _taken(self, shapes: c_void_p, lengths: c_void_p, count: int) -> list[tuple[int, ...]]:
-        """Return shapes that the library has allocated, and free them."""
+    def _taken(self, what: str, shapes: c_void_p, lengths: c_void_p, count: int) -> list[tuple[int, ...]] | str:
+        """Return shapes that the library has allocated, and free them; a text where they are none."""
         free = self.functions["_opCallFree"]
-        found: list[tuple[int, ...]] = []
+        pointers = list((c_void_p * count).from_address(shapes.value)) if shapes.value else [None] * count
+        numbers = list((c_int * count).from_address(lengths.value)) if lengths.value else [1] * count
         try:
-            if count and not (shapes.value and lengths.value):
-                raise LibraryError(f"{self.path}: _opCallInferShape reports success, and gives no shapes.")
-            if count:
-                pointers = (c_void_p * count).from_address(shapes.value)
-                numbers = (c_int * count).from_address(lengths.value)
-                for pointer, length in zip(pointers, numbers, strict=True):
-                    found.append(tuple((c_uint * length).from_address(pointer)) if pointer and length > 0 else ())
-                    free(pointer)
+            for pointer, number in zip(pointers, numbers, strict=True):
+                if not 0 <= number <= _MOST_DIMENSIONS:
+                    return (
+                        f"gives a shape of {number} dimensions among those of its {what}; there are 0 to "
+                        f"{_MOST_DIMENSIONS}."
+                    )
+                if (number and not pointer) or not lengths.value:
+                    return f"reports success, and gives no shapes for its {what} (NULL)."
+            return [
+                tuple((c_uint * number).from_address(pointer)) if pointer and number else ()
+                for pointer, number in zip(pointers, numbers, strict=True)
+            ]
         finally:
-            free(shapes)
-            free(lengths)
-        return found
+            for address in (*pointers, shapes, lengths):
+                free(address)
 
     def infer_type(
         self, entry: OperatorEntry, texts: Texts, types: Sequence[int], outputs: int
@@ -402,14 +442,11 @@ class Binary:
         symbol = "_opCallInferType" if what == "inferType" else "_opCallInferSType"
         before = self.message_count()
         if not self.functions[symbol](function, *texts.arguments, inputs, count, results, outputs):
-            given = ", ".join(_type_name(number) if what == "inferType" else str(number) for number in types)
-            raise self.failure(
-                kind, f"{entry.name}: {what} failed on {given or 'no inputs'} with {_shown(texts)}.", before
-            )
+            raise self.failure(kind, f"{entry.name}: {what} failed on {_kinds(what, types)} with {_shown(texts)}.", before)
         return inputs[:count], results[:outputs]
 
-    def mutate_inputs(self, entry: OperatorEntry, texts: Texts) -> list[int]:
-        """Return the positions of the inputs that an operator changes, in ascending order.
+    def mutate_inputs(self, entry: OperatorEntry, texts: Texts, inputs: int) -> list[int]:
+        """Return the positions of the inputs that an operator with so many changes, in ascending order.
 
         Raises
         ------
@@ -425,8 +462,16 @@ class Binary:
         )
         if not status:
             raise self.failure(ArgumentError, f"{entry.name}: mutateInputs failed with {_shown(texts)}.", before)
-        found = set((c_int * count.value).from_address(indices.value)) if indices.value and count.value > 0 else set()
+        given = 0 <= count.value <= _MOST_TENSORS and (indices.value is not None or count.value == 0)
+        found = set((c_int * count.value).from_address(indices.value)) if given and indices.value else set()
         self.functions["_opCallFree"](indices)
+        wrong = sorted(index for index in found if not 0 <= index < inputs)
+        if wrong or not given:
+            what = f"the position {wrong[0]}" if wrong else f"{count.value} positions"
+            raise LibraryError(
+                f"{entry.name}: mutateInputs gives {what}{'' if indices.value else ' (NULL)'}; with {_shown(texts)} the "
+                f"operator has {inputs} input(s)."
+            )
         return sorted(found)
 
     def create_state(
@@ -479,12 +524,16 @@ def _by_context(contexts: c_void_p, functions: c_void_p, count: c_int) -> dict[s
     }
 
 
-def _type_name(number: int) -> str:
-    return DTYPES[number].name if 0 <= number < len(DTYPES) else "an unknown dtype"
-
-
 def _text(text: c_char_p) -> str:
     return (text.value or b"").decode(errors="replace")
+
+
+def _kinds(what: str, numbers: Sequence[int]) -> str:
+    """Return dtypes or storage types in words."""
+    shown = [str(number) for number in numbers]
+    if what == "inferType":
+        shown = [DTYPES[number].name if 0 <= number < len(DTYPES) else "?" for number in numbers]
+    return f"inputs of {', '.join(shown)}" if shown else "no inputs"
 
 
 def _listed(shapes: Sequence[Sequence[int]]) -> str:

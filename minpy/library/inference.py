@@ -6,6 +6,7 @@ unknown: an answer without axes is a scalar's only where everything that it foll
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +18,11 @@ from minpy.library.abi import DTYPE_NUMBERS, DTYPES, UNKNOWN_DIMENSION, UNKNOWN_
 from minpy.library.binary import Binary, OperatorEntry, Texts
 from minpy.ops.inference.partial_shapes import UNKNOWN, complete, is_known, merge_shapes, show_shape
 
-__all__ = ["Inference"]
+__all__ = ["Inference", "plain"]
+
+_MOST_ELEMENTS = 1 << 48
+# Numbers that MXNet has for dtypes which the interface does not know.
+_OTHER_DTYPES = {7: "bool", 8: "int16", 9: "uint16", 10: "uint32", 11: "uint64", 12: "bfloat16"}
 
 
 class Inference:
@@ -73,6 +78,11 @@ class Inference:
         ]
         found = [_read(result, known) for result in results]
         for name, shape in zip(self._outputs, found, strict=True):
+            if shape is not None and math.prod(map(abs, shape)) > _MOST_ELEMENTS:
+                raise ShapeError(
+                    f"{self._entry.name}: inferShape gives {name} the shape {show_shape(shape)}, for "
+                    f"{self._listed(inputs)}: that is more than any memory."
+                )
             if known and not is_known(shape):
                 raise ShapeError(
                     f"{self._entry.name}: inferShape leaves the shape of {name} at {show_shape(shape)}, for "
@@ -124,7 +134,7 @@ class Inference:
             if known and dtype is None:
                 shown = ", ".join(f"{name} {one.name}" for name, one in zip(self._names, merged, strict=True) if one)
                 raise DTypeError(
-                    f"{self._entry.name}: inferType leaves the dtype of {name} open, for {shown or 'no inputs'}. It "
+                    f"{self._entry.name}: inferType leaves the dtype of {name} open (-1), for {shown or 'no inputs'}. It "
                     "has to set every output's."
                 )
         return merged, found
@@ -133,8 +143,9 @@ class Inference:
         if number == UNKNOWN_TYPE:
             return None
         if not 0 <= number < len(DTYPES):
+            shown = f"{number} ({_OTHER_DTYPES[number]})" if number in _OTHER_DTYPES else str(number)
             raise DTypeError(
-                f"{self._entry.name}: inferType gives {name} the dtype number {number}; those of the interface are 0 "
+                f"{self._entry.name}: inferType gives {name} the dtype number {shown}; those of the interface are 0 "
                 f"to {len(DTYPES) - 1}: {', '.join(dtype.name for dtype in DTYPES)}."
             )
         return DTYPES[number]

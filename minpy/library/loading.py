@@ -191,7 +191,7 @@ def _require_free(what: str, names: list[str], replace: bool | Library, path: st
     known.update({"operator": FAMILIES, "partitioner": PARTITIONERS, "pass": PASSES}[what])  # type: ignore[arg-type]
     for position, name in enumerate(names):
         if name in names[:position]:
-            raise LibraryError(f"library.load: {path} has two {what}s named {name!r}. Rename one, and build it again.")
+            raise LibraryError(f"library.load: {path} has two {what}{'es' if what.endswith('s') else 's'} named {name!r}. Rename one, and build it again.")
         if what == "operator" and is_taken(name):
             raise LibraryError(
                 f"library.load: {path} has an operator {name!r}, which is the name of a built-in one. Rename it in its "

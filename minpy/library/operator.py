@@ -444,12 +444,7 @@ class NativeFamily(OperatorFamily):
         extra = self.extra_inputs({**noted, **parameters})
         inputs, outputs = self.binary.parse_attributes(self.entry, texts)
         inputs += extra
-        mutated = self.binary.mutate_inputs(self.entry, texts)
-        if mutated and not (mutated[0] >= 0 and mutated[-1] < inputs):
-            raise LibraryError(
-                f"{self.__name__}: mutateInputs gives the positions {', '.join(map(str, mutated))}; with these "
-                f"attributes the operator has {inputs} input(s)."
-            )
+        mutated = self.binary.mutate_inputs(self.entry, texts, inputs)
         return NativeOperator(
             self, parameters, noted, graphs, input_names(inputs), output_names(outputs), mutated, extra
         )

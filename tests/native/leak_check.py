@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parents[2]), str(Path(__file__).resolve().parents[1])]
+if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).resolve().parents[count]) for count in (2, 1)]
 
 import numpy as np
 

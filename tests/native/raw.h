@@ -639,7 +639,7 @@ EXPORT int _opCallFStatefulCompute(int is_forward, void* which, TENSORS) {
     (void)which##_names, (void)which##_count, (void)which##_data, (void)which##_shapes, (void)which##_dims,            \
         (void)which##_types, (void)which##_versions, (void)which##_devices, (void)which##_device_ids
 
-#ifndef RAW_OWN_PARTITIONERS
+#if !defined(RAW_OWN_PARTITIONERS) && !defined(RAW_OWN_REGISTRY)
 EXPORT int _partRegSize(void) { return 0; }
 
 EXPORT int _partRegGetCount(int index, const char** name) {
@@ -662,7 +662,9 @@ EXPORT void _passRegGet(int index, void** body, const char** name) {
     *name = "";
     *body = NULL;
 }
+#endif
 
+#ifndef RAW_OWN_PARTITIONERS
 EXPORT int _partCallSupportedOps(void* function, const char* json, int num_ids, int* ids, KV) {
     (void)function, (void)json, (void)num_ids, (void)ids, (void)keys, (void)values, (void)count;
     return FAIL;

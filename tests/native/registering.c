@@ -2,7 +2,7 @@
 #define RAW_OWN_VERSION
 #define RAW_OWN_INITIALIZE
 #define RAW_OWN_OPERATORS
-#define RAW_OWN_PARTITIONERS
+#define RAW_OWN_REGISTRY
 #include "raw.h"
 
 const Operator OPERATORS[1];
