@@ -423,7 +423,7 @@ DAMAGED = [
         "foreach",
         '"op": "_foreach"',
         '"op": "tanh"',
-        r'has "subgraphs", which minpy supports for _foreach, _while_loop, _cond',
+        r'has "subgraphs", which _foreach, _while_loop, _cond have, and operators of native libraries',
     ),
     ("foreach", '"subgraphs": [', '"subgraphs": [3, ', r'"subgraphs"\[0\] is int 3; expected an object'),
     (

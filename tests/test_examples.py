@@ -8,6 +8,7 @@ import importlib.util
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -126,6 +127,52 @@ def test_native(example: str) -> None:
     assert result.returncode == 0, result.stderr
     assert found in result.stderr
     assert re.search(text, result.stdout)
+
+
+# The steps of MXNet's tutorial of custom operators: make a library, load it, call it on arrays and in a graph.
+TUTORIAL = """
+import os
+import minpy as mx
+
+mx.library.load(os.path.abspath('libgemm.so'))
+a = mx.nd.array([[1, 2, 3], [4, 5, 6]])
+b = mx.nd.array([[7], [8], [9]])
+print(mx.nd.my_gemm(a, b))
+print(mx.nd.state_gemm(a, b, test_kw=200))
+
+s, t = mx.sym.Variable('s'), mx.sym.Variable('t')
+for c in (mx.sym.my_gemm(s, t), mx.sym.state_gemm(s, t, test_kw=200)):
+    in_grad = [mx.nd.empty((2, 3)), mx.nd.empty((3, 1))]
+    exe = c.bind(ctx=mx.cpu(), args={'s': a, 't': b}, args_grad=in_grad)
+    out = exe.forward()
+    print(out)
+    exe.backward(mx.nd.ones((2, 1)))
+    print(in_grad)
+"""
+
+
+@needs_compiler
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+def test_native_by_hand(tmp_path: Path) -> None:
+    for name in ("Makefile", "gemm.cc"):
+        shutil.copy(EXAMPLES / "native" / name, tmp_path)
+    make = ["make", "gemm_lib", f"PYTHON={sys.executable}", "CXXFLAGS=-O1"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    options: dict[str, Any] = {"capture_output": True, "text": True, "timeout": 300, "cwd": tmp_path}
+    made = subprocess.run(make, env=environment, **options)
+    assert made.returncode == 0, made.stderr
+    assert "warning" not in made.stderr
+    (tmp_path / "test_gemm.py").write_text(TUTORIAL)
+    result = subprocess.run([sys.executable, "test_gemm.py"], env=environment, **options)
+    assert result.returncode == 0, result.stderr
+    assert "Found 2 operators in library" in result.stderr
+    product, gradients = "[[ 50.]\n [122.]]\n<NDArray 2x1 @cpu(0)>", "[[7. 8. 9.]\n [7. 8. 9.]]\n<NDArray 2x3 @cpu(0)>"
+    assert result.stdout.count(product) == 4
+    assert result.stdout.count(gradients) == 2
+    assert result.stdout.count("[[5.]\n [7.]\n [9.]]\n<NDArray 3x1 @cpu(0)>") == 2
+    again = run("native/gemm.py", "--quick", "--library", tmp_path / "libgemm.so")
+    assert again.returncode == 0, again.stderr
+    assert "states: a bound graph counts [1, 2, 3]" in again.stdout
 
 
 def test_digits_refuses_to_hybridize_functions(tmp_path: Path) -> None:

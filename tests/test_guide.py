@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from native.examples import cache_of_tests, needs_compiler
+from native.building import compiler
+from native.examples import cache_of_tests
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
@@ -38,14 +38,14 @@ def programs(text: str) -> list[tuple[int, str, str | None]]:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_code_of_documents(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("autograd")
-    monkeypatch.chdir(ROOT)  # for the files of examples/data
+    monkeypatch.chdir(ROOT)  # for the files of examples
     monkeypatch.setenv("MINPY_CACHE", cache_of_tests())
     scope: dict[str, Any] = {"__name__": f"document_{document.stem}"}
     blocks = programs(document.read_text(encoding="utf-8"))
     assert blocks
     for line, code, expected in blocks:
-        if needs_compiler.args[0] and "library.compile(" in code:
-            pytest.skip(f"from line {line} on: {needs_compiler.kwargs['reason']}")
+        if "library.compile(" in code and compiler() is None:
+            pytest.skip(f"from line {line} on: there is no C++ compiler ($CXX, c++, g++, clang++) to run it with")
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile("\n" * line + code, str(document), "exec"), scope)

@@ -236,8 +236,10 @@ NO_GRAPHS = [
     (lambda graph: json.dumps(graph) + "}", "gave back a text that is no JSON: Extra data"),
     (lambda graph: b'{"nodes": "\xff"}', "gave back a text that is no JSON: 'utf-8' codec can't decode byte 0xff"),
     (lambda graph: "[" * 100_000, "gave back a text that is no JSON"),
-    (lambda graph: "[1, 2]", "expected an object with lists of nodes and heads; it is '[1, 2]'"),
-    (lambda graph: "null", "expected an object with lists of nodes and heads; it is 'None'"),
+    (lambda graph: nested(20), "_puppet_op takes 1 input(s), got 0"),
+    (lambda graph: nested(300), "gave back a"),
+    (lambda graph: "[1, 2]", "expected an object with lists of nodes and heads; it is [1, 2]."),
+    (lambda graph: "null", "expected an object with lists of nodes and heads; it is None."),
     (edited(nodes=None), "expected an object with lists of nodes and heads"),
     (edited(heads=None), "expected an object with lists of nodes and heads"),
     (edited(heads=[]), "it has no heads; expected the outputs of the graph"),
@@ -248,37 +250,37 @@ NO_GRAPHS = [
     (edited(node_3_op="puppet_totally"), "puppet_totally"),
     (
         edited(node_3_attrs={"level": 3}),
-        "node 3 ('e', exp) has the attributes \"{'level': 3}\"; expected an object of texts",
+        "node 3 ('e', exp) has the attributes {'level': 3}; expected an object of texts",
     ),
-    (edited(node_3_attrs=[]), "node 3 ('e', exp) has the attributes '[]'; expected an object of texts"),
+    (edited(node_3_attrs=[]), "node 3 ('e', exp) has the attributes []; expected an object of texts"),
     (
         edited(node_3_inputs=[[3, 0, 0]]),
-        "node 3 ('e', exp): input 0 is of node 3, which does not come before: it reads itself",
+        "gave back a graph: it has a cycle: 'e' reads 'e'.",
     ),
-    (edited(node_3_inputs=[[4, 0, 0]]), "node 3 ('e', exp): input 0 is of node 4, which does not come before"),
+    (edited(node_3_inputs=[[4, 0, 0]]), "gave back a graph: it has a cycle: 'l' reads 'e' reads 'l'."),
     (edited(node_3_inputs=[[5, 0, 0]]), "node 3 ('e', exp): input 0 is of node 5, and there are 5 nodes"),
     (
         edited(node_3_inputs=[[-1, 0, 0]]),
-        "node 3 ('e', exp): input 0 is '[-1, 0, 0]'; expected [node, output, version]",
+        "node 3 ('e', exp): input 0 is [-1, 0, 0]; expected [node, output, version]",
     ),
     (edited(node_3_inputs=[[0, 1, 0]]), "output 1 of"),
     (
         edited(node_3_inputs=[[0.5, 0, 0]]),
-        "node 3 ('e', exp): input 0 is '[0.5, 0, 0]'; expected [node, output, version]",
+        "node 3 ('e', exp): input 0 is [0.5, 0, 0]; expected [node, output, version]",
     ),
     (
         edited(node_3_inputs=[[True, 0, 0]]),
-        "node 3 ('e', exp): input 0 is '[True, 0, 0]'; expected [node, output, version]",
+        "node 3 ('e', exp): input 0 is [True, 0, 0]; expected [node, output, version]",
     ),
-    (edited(node_3_inputs=3), "node 3 ('e', exp): inputs are '3'; expected a list"),
+    (edited(node_3_inputs=3), "node 3 ('e', exp): inputs are 3; expected a list"),
     (edited(node_3_inputs=[]), "input"),
     (edited(node_2_inputs=[[0, 0, 0]]), "input"),
-    (edited(node_0_inputs=[[0, 0, 0]]), "node 0 ('a', null): input 0 is of node 0, which does not come before"),
+    (edited(node_0_inputs=[[0, 0, 0]]), "gave back a graph: it has a cycle: 'a' reads 'a'."),
     (edited(node_1_name="a"), "'a'"),
     (edited(heads=[[9, 0, 0]]), "head 0 is of node 9, and there are 5 nodes"),
     (edited(heads=[[4, 1, 0]]), "output 1"),
     (edited(heads=7), "expected an object with lists of nodes and heads"),
-    (edited(node_3_subgraphs=3), "node 3 ('e', exp) has the subgraphs '3'; expected a list of graphs"),
+    (edited(node_3_subgraphs=3), "node 3 ('e', exp) has the subgraphs 3; expected a list of graphs"),
     (edited(node_3_subgraphs=[3]), "node 3 ('e', exp): subgraph 0: expected an object with lists of nodes and heads"),
 ]
 
@@ -290,6 +292,25 @@ def test_what_comes_back_is_no_graph(puppet, then, text):
     assert text in error
 
 
+def backwards(graph):
+    """Return a graph whose nodes come before what they read."""
+    last = len(graph["nodes"]) - 1
+    nodes = [
+        {**node, "inputs": [[last - number, index, 0] for number, index, _ in node["inputs"]]}
+        for node in reversed(graph["nodes"])
+    ]
+    return {"nodes": nodes, "heads": [[last - number, index, 0] for number, index, _ in graph["heads"]]}
+
+
+def nested(depth):
+    """Return a graph in a graph, and so on."""
+    text = '{"nodes": [{"op": "null", "name": "x", "inputs": []}], "heads": [[0, 0, 0]]}'
+    for _ in range(depth):
+        node = f'{{"op": "_puppet_op", "name": "n", "inputs": [], "subgraphs": [{text}]}}'
+        text = f'{{"nodes": [{node}], "heads": [[0, 0]]}}'
+    return text
+
+
 GRAPHS = [
     edited(node_row_ptr=[7, "x"], arg_nodes="none"),
     edited(node_row_ptr=None, arg_nodes=None),
@@ -299,6 +320,8 @@ GRAPHS = [
     edited(heads=[[4, 0]]),
     edited(node_3_subgraphs=[]),
     lambda graph: "\n  " + json.dumps(graph, indent=3),
+    lambda graph: backwards(graph),
+    lambda graph: {**graph, "nodes": [*graph["nodes"], {"op": "unheard", "name": "unread", "inputs": [[5, 0, 0]]}]},
     lambda graph: json.dumps(graph).replace(", ", " ,").encode(),
 ]
 

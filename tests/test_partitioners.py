@@ -502,6 +502,18 @@ def test_gradients_that_are_none(result):
     assert expected in str(caught.value)
 
 
+def test_monitors_see_the_node():
+    partitioner("ours", ["exp", "log"])
+    executor = sym.tanh(NET, name="t").optimize_for("ours").simple_bind(mx.cpu(), x=(2,))
+    executor.arg_dict["x"][:] = 2
+    seen = []
+    executor.set_monitor_callback(lambda name, array: seen.append(name))
+    executor.forward(is_train=True)
+    executor.backward(nd.ones((2,)))
+    assert seen == ["_op0_output", "t_output"]
+    np.testing.assert_allclose(executor.grad_dict["x"].asnumpy(), 1 - np.tanh([2, 2]) ** 2, rtol=1e-5)
+
+
 def test_none_stands_for_zeros():
     class Stops:
         def __init__(self, graph):

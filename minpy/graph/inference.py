@@ -121,10 +121,11 @@ class Inference:
             for value in node.inputs
             if value in self.origin and value.node.operator is None
         ]
-        text = f"infer_{'shape' if kind is ShapeError else 'type'}: {node.described()}: {self._inputs(node)}: {error}"
-        if origins:
-            text += ("\n  " if "\n" in str(error) else " ") + f"({'; '.join(origins)})"
-        return kind(text)
+        gap = "\n  " if "\n" in str(error) else " "
+        return kind(
+            f"infer_{'shape' if kind is ShapeError else 'type'}: {node.described()}: {self._inputs(node)}: {error}"
+            + (f"{gap}({'; '.join(origins)})" if origins else "")
+        )
 
     def _inputs(self, node: Node) -> str:
         return ", ".join(

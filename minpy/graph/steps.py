@@ -196,7 +196,8 @@ def lowered(
     keeping : dict, optional
         The operators, by node, whose states live over all calls.
     """
-    heads, shapes, dtypes = inlined(heads, shapes, dtypes)
+    if traced:
+        heads, shapes, dtypes = inlined(heads, shapes, dtypes)
     builder, expansion, captures = Builder(), Expansion(), Captures()
     written, became = lower(heads, training, builder, shapes, dtypes, traced, keeping)
     known_shapes = {became[value]: shape for value, shape in shapes.items() if value in became}

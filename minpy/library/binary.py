@@ -442,7 +442,9 @@ class Binary:
         symbol = "_opCallInferType" if what == "inferType" else "_opCallInferSType"
         before = self.message_count()
         if not self.functions[symbol](function, *texts.arguments, inputs, count, results, outputs):
-            raise self.failure(kind, f"{entry.name}: {what} failed on {_kinds(what, types)} with {_shown(texts)}.", before)
+            raise self.failure(
+                kind, f"{entry.name}: {what} failed on {_kinds(what, types)} with {_shown(texts)}.", before
+            )
         return inputs[:count], results[:outputs]
 
     def mutate_inputs(self, entry: OperatorEntry, texts: Texts, inputs: int) -> list[int]:

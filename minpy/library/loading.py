@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -187,11 +187,15 @@ def _register(path: str, binary: Binary, replace: bool | Library, stamp: tuple[i
 
 def _require_free(what: str, names: list[str], replace: bool | Library, path: str) -> None:
     """Raise `LibraryError` if a name is there already."""
-    known: dict[str, OperatorFamily | Partitioner | Pass] = {}
-    known.update({"operator": FAMILIES, "partitioner": PARTITIONERS, "pass": PASSES}[what])  # type: ignore[arg-type]
+    tables: dict[str, Mapping[str, OperatorFamily | Partitioner | Pass]]
+    tables = {"operator": FAMILIES, "partitioner": PARTITIONERS, "pass": PASSES}
+    known = tables[what]
     for position, name in enumerate(names):
         if name in names[:position]:
-            raise LibraryError(f"library.load: {path} has two {what}{'es' if what.endswith('s') else 's'} named {name!r}. Rename one, and build it again.")
+            raise LibraryError(
+                f"library.load: {path} has two {what}{'es' if what.endswith('s') else 's'} named {name!r}. Rename one, "
+                "and build it again."
+            )
         if what == "operator" and is_taken(name):
             raise LibraryError(
                 f"library.load: {path} has an operator {name!r}, which is the name of a built-in one. Rename it in its "
@@ -201,8 +205,8 @@ def _require_free(what: str, names: list[str], replace: bool | Library, path: st
         if name in known and (owner is not replace if isinstance(replace, Library) else not replace):
             raise LibraryError(
                 f"library.load: {path} has {'an' if what == 'operator' else 'a'} {what} {name!r}, which "
-                f"{f'{owner.path} has' if owner else 'is registered'} already. Rename one of them, or let the new one take "
-                "its place: load(path, replace=True)."
+                f"{f'{owner.path} has' if owner else 'is registered'} already. Rename one of them, or let the new one "
+                "take its place: load(path, replace=True)."
             )
 
 

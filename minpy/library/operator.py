@@ -22,7 +22,6 @@ from minpy.core.configured import ConfiguredOperator, OperatorFamily
 from minpy.core.errors import (
     ArgumentError,
     ContextError,
-    LibraryError,
     MutationError,
     NoGradientError,
     OperatorError,

@@ -29,6 +29,7 @@ from minpy.symbol.editing import relinked, symbol_of
 __all__ = ["NativePass"]
 
 _MOST_AXES = 32
+_MOST_SHOWN = 60  # characters of what is no graph
 _WITH_END = 8  # the version from which on a text that a pass gives back ends with a zero
 _number = itertools.count(1).__next__
 
@@ -114,10 +115,11 @@ class NativePass(Pass):
                 document, _ = json.JSONDecoder(strict=False).raw_decode(content.decode(errors="replace").lstrip())
         except (ValueError, RecursionError) as error:
             raise LibraryError(f"{where} a text that is no JSON: {error}. It begins with {content[:60]!r}.") from error
-        _check(document, f"{where} a graph")
-        found = relinked(Graph.from_json(json.dumps(document)), before)
         try:
+            found = relinked(Graph.from_json(json.dumps(_in_order(document, f"{where} a graph"))), before)
             symbol_of(found, f"{where} a graph that cannot be used")
+        except RecursionError:
+            raise LibraryError(f"{where} a graph that cannot be used: graphs are nested too deep.") from None
         except MXNetError as error:
             raise LibraryError(str(error)) from error
         return found
@@ -142,39 +144,54 @@ def _content(address: int, version: int) -> bytes:
     return string_at(address, size(address)).split(b"\0", 1)[0]
 
 
-def _check(document: Any, where: str) -> None:
-    """Raise `LibraryError` unless a document is a graph, of nodes that come after what they read."""
+def _in_order(document: Any, where: str) -> dict[str, Any]:
+    """Return a graph as files have it: of the nodes that its heads depend on, each after what it reads.
 
-    def fail(problem: str) -> None:
-        raise LibraryError(f"{where}: {problem}")
+    MXNet's header gives back all nodes that were there or have been added, in an order of its own.
 
+    Raises
+    ------
+    LibraryError
+        If the document is no graph: by its form, or because a node reads itself.
+    """
     nodes = document.get("nodes") if isinstance(document, dict) else None
     if not isinstance(nodes, list) or not isinstance(document.get("heads"), list):
-        fail(f"expected an object with lists of nodes and heads; it is {str(document)[:60]!r}.")
-        return
+        raise LibraryError(f"{where}: expected an object with lists of nodes and heads; it is {_short(document)}.")
     if not document["heads"]:
-        fail("it has no heads; expected the outputs of the graph.")
+        raise LibraryError(f"{where}: it has no heads; expected the outputs of the graph.")
     for number, node in enumerate(nodes):
         if not isinstance(node, dict) or not all(isinstance(node.get(key), str) for key in ("op", "name")):
-            fail(f"node {number} is {str(node)[:60]!r}; expected an object with the texts op and name.")
-        what = f"node {number} ({node['name']!r}, {node['op']})"
-        attributes = node.get("attrs", {})
-        if not isinstance(attributes, dict) or not all(isinstance(text, str) for text in attributes.values()):
-            fail(f"{what} has the attributes {str(attributes)[:60]!r}; expected an object of texts.")
-        inputs = node.get("inputs", [])
-        node["inputs"] = inputs
-        _check_entries(inputs, number, len(nodes), f"{where}: {what}: input")
-        subgraphs = node.get("subgraphs") or []
-        if not isinstance(subgraphs, list):
-            fail(f"{what} has the subgraphs {str(subgraphs)[:60]!r}; expected a list of graphs.")
-        for position, inner in enumerate(subgraphs):
-            _check(inner, f"{where}: {what}: subgraph {position}")
-    _check_entries(document["heads"], len(nodes), len(nodes), f"{where}: head")
+            raise LibraryError(
+                f"{where}: node {number} is {_short(node)}; expected an object with the texts op and name."
+            )
+        _check_node(node, len(nodes), f"{where}: node {number} ({node['name']!r}, {node['op']})")
+    _check_entries(document["heads"], len(nodes), f"{where}: head")
+    order = _walked(nodes, document["heads"], where)
+    places = {number: place for place, number in enumerate(order)}
+
+    def moved(entries: list[list[int]]) -> list[list[int]]:
+        return [[places[number], *rest] for number, *rest in entries]
+
+    return {
+        "nodes": [{**nodes[number], "inputs": moved(nodes[number].get("inputs", []))} for number in order],
+        "heads": moved(document["heads"]),
+    }
 
 
-def _check_entries(entries: Any, known: int, count: int, where: str) -> None:
+def _check_node(node: dict[str, Any], count: int, what: str) -> None:
+    attributes = node.get("attrs", {})
+    if not isinstance(attributes, dict) or not all(isinstance(text, str) for text in attributes.values()):
+        raise LibraryError(f"{what} has the attributes {_short(attributes)}; expected an object of texts.")
+    _check_entries(node.get("inputs", []), count, f"{what}: input")
+    subgraphs = node.get("subgraphs") or []
+    if not isinstance(subgraphs, list):
+        raise LibraryError(f"{what} has the subgraphs {_short(subgraphs)}; expected a list of graphs.")
+    node["subgraphs"] = [_in_order(inner, f"{what}: subgraph {position}") for position, inner in enumerate(subgraphs)]
+
+
+def _check_entries(entries: Any, count: int, where: str) -> None:
     if not isinstance(entries, list):
-        raise LibraryError(f"{where}s are {str(entries)[:60]!r}; expected a list of [node, output, version].")
+        raise LibraryError(f"{where}s are {_short(entries)}; expected a list of [node, output, version].")
     for position, entry in enumerate(entries):
         if (
             not isinstance(entry, list)
@@ -182,15 +199,40 @@ def _check_entries(entries: Any, known: int, count: int, where: str) -> None:
             or not all(type(part) is int and part >= 0 for part in entry)
         ):
             raise LibraryError(
-                f"{where} {position} is {str(entry)[:60]!r}; expected [node, output, version], numbers from 0."
+                f"{where} {position} is {_short(entry)}; expected [node, output, version], numbers from 0."
             )
         if entry[0] >= count:
             raise LibraryError(f"{where} {position} is of node {entry[0]}, and there are {count} nodes.")
-        if entry[0] >= known:
-            raise LibraryError(
-                f"{where} {position} is of node {entry[0]}, which does not come before: it reads itself, through "
-                "others or not, or the nodes are not in the order in which they are computed."
-            )
+
+
+def _walked(nodes: list[dict[str, Any]], heads: list[list[int]], where: str) -> list[int]:
+    """Return the numbers of the nodes that heads depend on, each after those that it reads."""
+    order: list[int] = []
+    finished: dict[int, bool] = {}
+    for head, *_ in heads:
+        stack = [(head, iter(nodes[head].get("inputs", [])))] if head not in finished else []
+        finished.setdefault(head, False)
+        while stack:
+            number, inputs = stack[-1]
+            for source, *_ in inputs:
+                if source not in finished:
+                    finished[source] = False
+                    stack.append((source, iter(nodes[source].get("inputs", []))))
+                    break
+                if not finished[source]:
+                    path = [one for one, _ in stack]
+                    names = [repr(nodes[one]["name"]) for one in (*path[path.index(source) :], source)]
+                    raise LibraryError(f"{where}: it has a cycle: {' reads '.join(names)}.")
+            else:
+                finished[number] = True
+                order.append(number)
+                stack.pop()
+    return order
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 3]}..."
 
 
 class _Allocations:

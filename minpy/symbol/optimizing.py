@@ -11,10 +11,11 @@ import numpy
 
 from minpy.context import Context, current_context, resolve_context
 from minpy.core.array import Array
-from minpy.core.errors import ArgumentError, MXNetError, describe, nearest
+from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.graph.ir import Value
 from minpy.graph.partitioning.cutting import apply_strategy
 from minpy.graph.partitioning.editable import EditingError, Graph
+from minpy.graph.partitioning.registering import PythonPass
 from minpy.graph.partitioning.registry import PARTITIONERS, PASSES, Partitioner, Pass
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
@@ -244,7 +245,8 @@ def _passed(
     if graph is not before:
         relinked(graph, editable(symbol))
     result = symbol_of(graph, where, type(symbol))
-    _require_different_names(where, graph, taken)
+    if isinstance(found, PythonPass):  # libraries may name nodes as they like
+        _require_different_names(where, graph, taken)
     names = result.list_arguments(), result.list_auxiliary_states()
     _require_kinds(where, graph, names)
     for own, others in zip(new, (graph.new_args, graph.new_aux), strict=True):
@@ -253,7 +255,7 @@ def _passed(
     tables = ("args", args), ("aux", aux)
     for (what, table), added in zip(tables, new, strict=True):
         if added and table is None:
-            raise MXNetError(
+            raise RuntimeError(
                 f"Cannot add new {what} in optimize_for since {what} is None\n"
                 f"Provide a dictionary to the {what} argument to optimize_for; {', '.join(added)} would be added."
             )

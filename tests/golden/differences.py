@@ -783,6 +783,44 @@ GLUON = [
         "MXNet's own tutorial on custom layers gives it one.",
         "tutorial_training tutorial_training_hybridized",
     ),
+    Difference(
+        "A block that is cast, or gets another child, goes through the last backend of `optimize_for` only.",
+        "It goes through all of them again; parameters that passes made keep their values, and are cast too.",
+        "What a pass does to the values a network computes does not go away by itself.",
+        "",
+    ),
+    Difference(
+        "`hybridize(backend=..., clear=False)` of a block that has a graph does nothing.",
+        "The backend is applied to that graph at the next call, as `optimize_for` does at once.",
+        "A backend that is named is used.",
+        "",
+    ),
+    Difference(
+        "In Gluon, a pass that makes an auxiliary state is a KeyError, and the block cannot be called any more; the "
+        "value that it gives to a parameter which is there is ignored.",
+        "Both work, as with `Symbol.optimize_for`. After an error the block is what it was before `optimize_for`.",
+        "Passes that replace weights or statistics are what passes are for.",
+        "",
+    ),
+    Difference(
+        "A `SymbolBlock` that was optimized stays so after `hybridize()`, and lacks the parameters that passes made.",
+        "It has its own graph again.",
+        "As other blocks do.",
+        "",
+    ),
+    Difference(
+        "`Block.save` of an optimized block writes a graph without the parameters that passes made: it cannot be "
+        "loaded.",
+        "The backends are written, and the block that is loaded goes through them again.",
+        "Files that are written can be read.",
+        "",
+    ),
+    Difference(
+        "A pass that writes to the parameters of a block on several devices writes to one of them.",
+        "All copies are written.",
+        "Copies of a parameter are equal.",
+        "",
+    ),
 ]
 
 LOSSES = [
@@ -1190,6 +1228,44 @@ NATIVE_LIBRARIES = [
         "The shape of a native operator's input that is not known may end the process.",
         "It is inferred, where the library does that, or stays unknown.",
         "A program should get an error that it can catch.",
+        "",
+    ),
+]
+
+# What MXNet does here is in tests/golden/native/partitions.json, or cannot be written down: it fails.
+PARTITIONS = [
+    Difference(
+        "`optimize_for(..., dedup_subgraph=True)`: of several readers of one value of a subgraph, all but the first "
+        "read outputs that do not exist.",
+        "All read the one output.",
+        "What they read was memory of others.",
+        "",
+    ),
+    Difference(
+        "`optimize_for` makes graphs with cycles of two subgraphs that each read the other, and of what a `Filter` "
+        "leaves of one; it crashes or fails with `_Map_base::at` then.",
+        "A subgraph that has formed counts as one node when the next one grows; a filter that leaves a gap is an "
+        "error.",
+        "No order of computation is left.",
+        "",
+    ),
+    Difference(
+        "A variable that a partitioner takes is inside of the node only, and cannot be given a value.",
+        "It is an input of the node.",
+        "The symbol could not be bound.",
+        "",
+    ),
+    Difference(
+        "`optimize_for` without `args`, and a subgraph that reads one with several outputs, fails with "
+        "`basic_string::substr`.",
+        "It is partitioned; nothing is said of shapes.",
+        "Shapes are optional.",
+        "",
+    ),
+    Difference(
+        "`optimize_for` takes arguments without values for float32 before dtypes are inferred.",
+        "They are float32 where nothing else follows from the other dtypes.",
+        "A graph with an integer argument was refused.",
         "",
     ),
 ]

@@ -16,7 +16,7 @@ import mxnet
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-from native_library_cases import answers  # noqa: E402
+from native_library_answers import answers  # noqa: E402
 
 
 def main():

@@ -36,9 +36,7 @@ def main() -> int:
         host = build(Path(folder) / "host.so", HERE / "surface_host.cc", "-ldl", "-pthread")
         answers = []
         for name, home in (("theirs", root), ("ours", PACKAGE)):
-            library = build(
-                Path(folder) / f"{name}.so", *SOURCES, home / "src" / "lib_api.cc", f"-I{home / 'include'}"
-            )
+            library = build(Path(folder) / f"{name}.so", *SOURCES, home / "src" / "lib_api.cc", f"-I{home / 'include'}")
             answers.append(run_host(host, library))
     theirs, ours = answers
     if "--write" in sys.argv:

@@ -530,10 +530,8 @@ def _error(mx: Any, puppet: Any, backend: str, does: dict[str, Any], **keywords:
             mx.nd.waitall()
             chain(mx).optimize_for(backend, **keywords)
         kind = "none"
-    except mx.MXNetError:
-        kind = "MXNetError"
-    except RuntimeError:
-        kind = "RuntimeError"
+    except RuntimeError as error:  # all of MXNet's are
+        kind = str(error).splitlines()[0] if "Cannot add" in str(error) else "MXNetError"
     return [kind, *({name: sorted(keywords[name])} for name in ("args", "aux") if keywords.get(name) is not None)]
 
 

@@ -311,7 +311,7 @@ class HybridBlock(Block):
         >>> net = mx.gluon.nn.HybridLambda('tanh')
         >>> x = mx.nd.zeros((1,))
         >>> net.optimize_for(x, backend='sigmoid-for-tanh')
-        >>> net(x).asscalar()
+        >>> float(net(x).asscalar())
         0.5
         """
         if backend is None:
@@ -774,8 +774,8 @@ class HybridBlock(Block):
             names = ", ".join(repr(step.backend) for step in self._optimizations.steps)
             raise NotTraceableError(
                 f"{self.name} is optimized for {names}, and has no graph that can be run: shapes in it depend on "
-                "values (boolean_mask), or arguments are no arrays. Call hybridize() without a backend, or optimize a block "
-                "inside that has none of this."
+                "values (boolean_mask), or arguments are no arrays. Call hybridize() without a backend, or optimize a "
+                "block inside that has none of this."
             )
         with AsWritten():
             return self._call_as_written(*split(args)) if self._is_written_as_forward else self.forward(*args)

@@ -167,7 +167,7 @@ class Optimizations:
                 f"{len(graph.out.values)}. A block returns what it did before: let the pass keep the outputs."
             )
         states, read = set(out.list_auxiliary_states()), set(out.list_inputs())
-        made = {}
+        made: dict[str, MadeParameter] = {}
         for name, array in [*values.args.items(), *values.aux.items()]:
             known = before.get(name)
             if known is array or name not in read:
@@ -175,9 +175,10 @@ class Optimizations:
             if known is not None and (known.shape, known.dtype) == (array.shape, array.dtype):
                 known[:] = array  # another array under a name that is there: a new value
                 continue
+            made[name] = MadeParameter(name, array, name not in states)
             there = self.made.get(name)
-            fits = there is not None and there.shape == tuple(array.shape)
-            made[name] = there if fits else MadeParameter(name, array, name not in states)
+            if there is not None and there.shape == made[name].shape:
+                made[name] = there
         rebuilt = _rebuilt(graph, out, step, {**parameters, **self.made, **made})
         values.require_fit(rebuilt, step)
         if not step.is_done:  # once, however many graphs there are

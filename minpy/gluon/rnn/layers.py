@@ -229,7 +229,7 @@ class _RNNLayer(HybridBlock):
         outputs, after = super().__call__(inputs, list(states), *lengths, **kwargs)
         return in_mode(outputs), in_mode(list(after))
 
-    def _as_called(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> tuple[Any, ...]:  # type: ignore[override]
+    def _as_called(self, inputs: Any, states: Any = None, sequence_length: Any = None) -> tuple[Any, ...]:
         """Return what the graph is called with."""
         given = [*states] if isinstance(states, (list, tuple)) else None if states is None else [states]
         return inputs, given, *self._lengths(sequence_length)

@@ -4,7 +4,6 @@
 
 # Where minpy answers otherwise on purpose: what it does.
 DIFFERENCES = {
-    "state_gemm_in_a_static_graph": "a call of a hybridized block has a state of its own, whatever its memory is",
     "batch_norm_symbol_shapes_of_unknown_dimensions": "shapes of which nothing is known are inferred; MXNet's allocation fails",
 }
 

@@ -76,13 +76,12 @@ class Asked:
         return sorted(found, key=lambda one: one.name)
 
     def failed(self, action: Any) -> str:
-        """Returns the name of the error that something raises, and the part of its text that says why."""
+        """Returns the name of the error that something raises."""
         try:
             action()
         except Exception as error:
             kinds = [one.__name__ for one in type(error).__mro__]
-            kind = next(one for one in kinds if one in ("ValueError", "RuntimeError", "KeyError", "AssertionError"))
-            return kind
+            return next(one for one in kinds if one in ("ValueError", "RuntimeError", "KeyError", "AssertionError"))
         return "nothing"
 
 
@@ -549,6 +548,8 @@ def stepped(asked: Asked) -> Any:
         if options is not None:
             net.hybridize(**options)
         found.append([flat(net(asked.x)) for _ in range(3)])
+        if options:
+            continue
         x = asked.x.copy()
         x.attach_grad()
         with asked.mx.autograd.record():

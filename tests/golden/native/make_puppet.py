@@ -16,10 +16,10 @@ import mxnet as mx  # noqa: E402
 
 FOLDER = Path(__file__).resolve().parent
 SOURCES = FOLDER.parent.parent / "native"
-sys.path.insert(0, str(SOURCES))
+sys.path.insert(0, str(SOURCES.parent))
 
-from puppet import Puppet  # noqa: E402
-from puppet_cases import CASES, random_partitions  # noqa: E402
+from native.puppet import Puppet  # noqa: E402
+from native.puppet_cases import CASES, random_partitions  # noqa: E402
 
 GRAPHS = 150
 

@@ -34,7 +34,7 @@ def answers(mx, path):
         counted = nd.s_counter(a, start=1)
     counted.backward()
     keep("counter gradient", a.grad)
-    keep("attributes", nd.s_attributes(a, **{"flag": True, "pair": (1, 2), "text": "a b"}))
+    keep("attributes", nd.s_attributes(a, flag=True, pair=(1, 2), text="a b"))
     mx.random.seed(3)
     keep("resources", nd.s_resources(a), nd.s_resources(a))
 
