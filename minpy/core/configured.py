@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy
 
@@ -20,9 +20,6 @@ from minpy.core.array import Array
 from minpy.core.attributes import Signature
 from minpy.core.base import BaseOperator
 from minpy.core.errors import ArgumentError, describe
-
-if TYPE_CHECKING:
-    from minpy.checking import Report
 
 __all__ = ["FAMILIES", "ConfiguredOperator", "OperatorFamily", "find_configured", "text_of"]
 
@@ -178,7 +175,7 @@ class OperatorFamily:
             return dispatch.write_out(operator, result, out)
         return list(result) if type(result) is tuple and isinstance(result[0], Array) else result
 
-    def check(self, /, *data: Any, **attributes: Any) -> Report:
+    def check(self, /, *data: Any, **attributes: Any) -> Any:
         """Compare gradients with central differences, and every mode with every other, at one call's arguments.
 
         Parameters
@@ -196,10 +193,14 @@ class OperatorFamily:
 
         Raises
         ------
+        ArgumentError
+            For another number of inputs.
         CheckError
             If a check fails, with the worst element named.
         """
-        return self._of(attributes).check(*data)
+        operator = self._of(attributes)
+        operator.require_inputs(len(data))
+        return operator.check(*data)
 
     def _of(self, attributes: Mapping[str, Any]) -> ConfiguredOperator:
         return self.configured({key: text_of(self.__name__, key, value) for key, value in attributes.items()})
