@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
 
 import autograd as hips
 import numpy as np
 import pytest
-from autograd.builtins import SequenceBox
 from native.building import build
 from native.kinds import KINDS
 from native.watching import Watched
@@ -29,9 +29,12 @@ def loaded(version=11):
 
 @pytest.fixture(autouse=True)
 def library():
+    gc.collect()  # blocks are in cycles of references, and may hold states
     watched = loaded()
     states = watched.states
     yield watched
+    if watched.states != states:
+        gc.collect()
     assert watched.faults == []
     assert watched.blocks == 0
     assert watched.states == states, "states are left over"
@@ -42,7 +45,7 @@ def function(kind, place=nd):
 
 
 def outputs(result):
-    return list(result) if isinstance(result, (list, tuple, SequenceBox)) else [result]
+    return list(result) if isinstance(result, (list, tuple)) else [result]
 
 
 def close(got, expected, tolerance=1e-12):
@@ -145,10 +148,9 @@ def test_hips_autograd(kind):
         arguments = kind.inputs()
         for i, value in zip(kind.differentiable, values, strict=True):
             arguments[i] = value
-        return sum(
-            (one * g).sum()
-            for one, g in zip(outputs(function(kind)(*arguments, **kind.attributes)), above, strict=True)
-        )
+        got = function(kind)(*arguments, **kind.attributes)
+        parts = [got] if len(above) == 1 else [got[k] for k in range(len(above))]
+        return sum((one * g).sum() for one, g in zip(parts, above, strict=True))
 
     values = [inputs[i] for i in kind.differentiable]
     for grad in (hips.grad, mx.grad):
@@ -156,11 +158,11 @@ def test_hips_autograd(kind):
             close(grad(loss, k)(*values), expected[i])
 
 
-@pytest.mark.parametrize("kind", PARAMETERS)
+@pytest.mark.parametrize("kind", [one for one in PARAMETERS if one.values[0].exact])
 def test_check(kind):
     operator = function(kind).configured({key: str(value) for key, value in kind.attributes.items()})
     report = operator.check(*kind.inputs())
-    assert any(row.result == "ok" for row in report)
+    assert any(row.result == "ok" for row in report.rows if row.what.startswith("gradient"))
 
 
 def symbol(kind, place=sym):

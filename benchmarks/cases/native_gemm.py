@@ -1,4 +1,4 @@
-"""What moving to C++ buys: a product of matrices with its loops in a good order, beside the naive loops and NumPy's BLAS."""
+"""What C++ buys: a product of matrices with its loops in a good order, beside the naive ones and NumPy's BLAS."""
 
 from __future__ import annotations
 

@@ -273,11 +273,14 @@ class Binary:
             *(byref(part) for group in contexts for part in group),
             *map(byref, functions),
         )
+        forward, backward, create_state = [_by_context(*group) for group in contexts]
         entry = OperatorEntry(
             self._named("operator", index, name),
             bool(is_subgraph.value),
-            *(_by_context(*group) for group in contexts),
-            *(function.value for function in functions),
+            forward,
+            backward,
+            create_state,
+            *[function.value for function in functions],
         )
         missing = entry.missing()
         if missing:
@@ -471,8 +474,8 @@ class Binary:
         if wrong or not given:
             what = f"the position {wrong[0]}" if wrong else f"{count.value} positions"
             raise LibraryError(
-                f"{entry.name}: mutateInputs gives {what}{'' if indices.value else ' (NULL)'}; with {_shown(texts)} the "
-                f"operator has {inputs} input(s)."
+                f"{entry.name}: mutateInputs gives {what}{'' if indices.value else ' (NULL)'}; with {_shown(texts)} "
+                f"the operator has {inputs} input(s)."
             )
         return sorted(found)
 
@@ -511,7 +514,7 @@ def shape_arrays(shapes: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     """Return shapes as C arrays of 32-bit numbers, and the lengths of these."""
     count = max(len(shapes), 1)
     rows = [(c_uint * max(len(shape), 1))(*shape) for shape in shapes]
-    pointers = (ctypes.POINTER(c_uint) * count)(*rows)  # it keeps the rows
+    pointers: Any = (ctypes.POINTER(c_uint) * count)(*rows)  # type: ignore[misc]  # it keeps the rows
     return pointers, (c_int * count)(*map(len, shapes))
 
 
@@ -539,10 +542,10 @@ def _kinds(what: str, numbers: Sequence[int]) -> str:
 
 
 def _listed(shapes: Sequence[Sequence[int]]) -> str:
-    return f"inputs of shapes {', '.join(map(show_shape, shapes))}" if shapes else "no inputs"
+    return f"inputs of shapes {', '.join(map(show_shape, map(tuple, shapes)))}" if shapes else "no inputs"
 
 
 def _shown(texts: Texts) -> str:
     keys, values, count = texts.arguments
-    pairs = [f"{keys[index].decode()}={values[index].decode()!r}" for index in range(count.value)]
+    pairs = [f"{(keys[index] or b'').decode()}={(values[index] or b'').decode()!r}" for index in range(count.value)]
     return ", ".join(pairs) or "no attributes"

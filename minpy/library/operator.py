@@ -111,6 +111,7 @@ class NativeOperator(ConfiguredOperator):
     gradient_source = "the function that its library registers with setBackward"
 
     family: NativeFamily
+    outputs: list[str]
     # The state of the latest call; and where it is kept over calls, if it is.
     _state: State | None = None
     _kept: KeptState | None = None
@@ -168,7 +169,7 @@ class NativeOperator(ConfiguredOperator):
         self._state = None
         self._changed = ()
 
-    def forward(self, *raws: Any) -> Any:  # type: ignore[override]
+    def forward(self, *raws: Any) -> Any:
         """Compute the outputs from raw arrays."""
         for raw in raws:
             if type(raw) is not numpy_array:
@@ -398,13 +399,13 @@ class NativeOperator(ConfiguredOperator):
 
     # -- graphs --------------------------------------------------------------------------------------------------------
 
-    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:  # type: ignore[override]
+    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
         """Ask the library's inferShape; inputs that a pass has added are not shown to it."""
         count = len(inputs) - self.extra
         found, results = self._inference.shapes(inputs[:count])
         return [*found, *inputs[count:]], results
 
-    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:  # type: ignore[override]
+    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
         """Ask the library's inferType; inputs that a pass has added are not shown to it."""
         count = len(inputs) - self.extra
         for name, dtype in zip(self.names, inputs, strict=True):

@@ -94,7 +94,7 @@ def _offset_of_data() -> int | None:
     if sys.implementation.name != "cpython":
         return None
     memory = numpy.zeros(8, numpy.float32)
-    probes = [memory, memory[3:], numpy.empty((2, 3)), numpy.empty(())]
+    probes: list[numpy.ndarray] = [memory, memory[3:], numpy.empty((2, 3)), numpy.empty(())]
     for offset in range(object.__basicsize__, numpy.ndarray.__basicsize__, ctypes.sizeof(c_void_p)):
         found = [c_void_p.from_address(id(probe) + offset).value for probe in probes]
         if found == [probe.ctypes.data for probe in probes]:
@@ -111,7 +111,7 @@ def _address_writer() -> Callable[[Any, Sequence[int], Sequence[numpy.ndarray]],
 
     def by_reading(slots: Any, positions: Sequence[int], arrays: Sequence[numpy.ndarray]) -> None:
         for index in positions:
-            slots[index] = at(id(arrays[index]) + offset).value
+            slots[index] = at(id(arrays[index]) + offset).value  # type: ignore[operator]
 
     return by_interface if offset is None else by_reading
 
@@ -167,7 +167,7 @@ class Layout:
         self.filled = tuple(index for index, (shape, _) in enumerate(kinds) if math.prod(shape))
         size = max(self.count, 1)
         rows = [(c_int64 * max(len(shape), 1))(*shape) for shape, _ in kinds]
-        self.shapes = (ctypes.POINTER(c_int64) * size)(*rows)
+        self.shapes = (ctypes.POINTER(c_int64) * size)(*rows)  # type: ignore[misc]
         self.dimensions = (c_int * size)(*[len(shape) for shape, _ in kinds])
         self.types = (c_int * size)(*[DTYPE_NUMBERS[dtype] for _, dtype in kinds])
         self.devices = (c_char_p * size)(*[CPU] * self.count)
