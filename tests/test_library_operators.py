@@ -29,15 +29,14 @@ def loaded(version=11):
 
 @pytest.fixture(autouse=True)
 def library():
-    gc.collect()  # blocks are in cycles of references, and may hold states
     watched = loaded()
     states = watched.states
     yield watched
-    if watched.states != states:
-        gc.collect()
     assert watched.faults == []
     assert watched.blocks == 0
-    assert watched.states == states, "states are left over"
+    if watched.states > states:
+        gc.collect()  # blocks are in cycles of references, and may hold states
+    assert watched.states <= states, "states are left over"
 
 
 def function(kind, place=nd):
