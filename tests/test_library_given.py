@@ -500,6 +500,18 @@ def test_random_states_are_those_of_mxnet(state):
     np.testing.assert_array_equal(nd.raw_random(np.zeros(1), state=state, count=10), stream(43 * 127 + state, 10))
 
 
+@pytest.mark.parametrize("drawn", [0, 10])
+def test_checks_repeat_what_is_drawn_and_leave_the_states_as_they_were(drawn):
+    mx.random.seed(5)
+    if drawn:
+        nd.raw_random(np.zeros(1), state=3, count=drawn)
+    report = nd.raw_random.check(np.zeros(1), state=3, count=4)
+    assert "random, so every call repeats the same draws" in report["forward"].note
+    assert report["bound symbol"].result == "ok"
+    after = nd.raw_random(np.zeros(1), state=3, count=7)
+    np.testing.assert_array_equal(after, stream(5 * 127 + 3, drawn + 7)[drawn:])
+
+
 def test_random_states_of_a_large_seed():
     mx.random.seed(2**31 - 1)
     seed = ((2**31 - 1) * 127 + 5) % 2**32
