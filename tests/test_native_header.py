@@ -30,7 +30,7 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror
 
 def surface():
     sources = ["surface.cc", "surface_graphs.cc", PACKAGE / "src" / "lib_api.cc"]
-    return build(*sources, include=[INCLUDE], optimize="-O0", warnings=STRICT)
+    return build(*sources, include=[INCLUDE], warnings=STRICT)
 
 
 def twin(number):
@@ -40,14 +40,13 @@ def twin(number):
         include=[INCLUDE],
         flags=[f"-DNUMBER={number}", "-DMINPY_CHECK_DTYPES", "-fno-rtti"],
         standard="c++17" if number == 1 else "c++14",
-        optimize="-O0",
         warnings=STRICT,
     )
 
 
 @pytest.fixture(scope="module")
 def host():
-    return build("surface_host.cc", flags=["-ldl", "-pthread"], optimize="-O0")
+    return build("surface_host.cc", flags=["-ldl", "-pthread"])
 
 
 @pytest.fixture(scope="module")
@@ -200,7 +199,7 @@ OURS = r"\w+ \w _Z(GV)?Z?N?K?(5minpy|5mxnet3ext5abi11(8RegistryI|11MXerrorMsgs))
 
 def test_functions_are_public_and_nothing_else_of_the_header_is():
     flags = ["-fvisibility=hidden", "-flto", "-DNUMBER=3"]
-    path = build("twins.cc", PACKAGE / "src" / "lib_api.cc", include=[INCLUDE], flags=flags)
+    path = build("twins.cc", PACKAGE / "src" / "lib_api.cc", include=[INCLUDE], flags=flags, optimize="-O1")
     with pytest.raises(LibraryError, match=r"the library defines no MXReturnValue initialize\(int\)"):
         minpy.library.load(path, verbose=False)
     opened = ctypes.CDLL(str(path))
@@ -252,7 +251,7 @@ def test_results_that_a_function_loses_are_told():
 
 
 def test_wrong_registrations_are_told(capfd):
-    path = build("registrations.cc", include=[INCLUDE], optimize="-O0")
+    path = build("registrations.cc", include=[INCLUDE])
     with pytest.raises(LibraryError, match="r_twice"):
         minpy.library.load(path, verbose=False)
     shown = capfd.readouterr().err
