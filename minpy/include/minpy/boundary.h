@@ -52,9 +52,7 @@ struct Guarded {
     (*static_cast<Body*>(body))();
     return 1;
   }
-  static int succeeds(void* body) {
-    return (*static_cast<Body*>(body))() == mxnet::ext::MX_SUCCESS ? 1 : 0;
-  }
+  static int succeeds(void* body) { return (*static_cast<Body*>(body))() == mxnet::ext::MX_SUCCESS ? 1 : 0; }
 };
 
 /// Calls `body`. Whether it returned.

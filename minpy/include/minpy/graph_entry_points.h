@@ -11,7 +11,7 @@
       const int64_t *const *kind##_shapes, const int *kind##_dims, const int *kind##_types, \
       const size_t *kind##_version_ids, const char *const *kind##_dev_types, const int *kind##_dev_ids
 
-#define MINPY_PARAMETER_NAMES(kind)                                                              \
+#define MINPY_PARAMETER_NAMES(kind)                                                                    \
   kind##_names, num_##kind, kind##_data, kind##_shapes, kind##_dims, kind##_types, kind##_version_ids, \
       kind##_dev_types, kind##_dev_ids
 
@@ -89,8 +89,8 @@ inline void answer(const char* what, int* selected, Body body) {
   completes(what, [&] { *selected = body() ? 1 : 0; });
 }
 
-/// What the entry points do that read graphs. They call it by way of a table, which the first registration of a
-/// partitioner or a pass fills in: a library of operators alone is not made of all of this.
+/// What the entry points do that read graphs. They call it by way of a table, which the first registration of
+/// a partitioner or a pass fills in: a library of operators alone is not made of all of this.
 struct GraphCalls {
   static int partitioner_count() {
     return mxnet::ext::Registry<mxnet::ext::CustomPartitioner>::get()->size();
@@ -322,8 +322,8 @@ MINPY_ENTRY_POINT int _partCallReviewSubgraph(mxnet::ext::reviewSubgraph_t revie
                                               char*** attr_values, int* num_attrs, MINPY_PARAMETERS(arg),
                                               MINPY_PARAMETERS(aux)) {
   if (minpy::graph_table() == nullptr) return 0;
-  return minpy::graph_table()->review_subgraph(review, json, subgraph_id, accept, keys, values, num, attr_keys,
-                                               attr_values, num_attrs, MINPY_PARAMETER_NAMES(arg),
+  return minpy::graph_table()->review_subgraph(review, json, subgraph_id, accept, keys, values, num,
+                                               attr_keys, attr_values, num_attrs, MINPY_PARAMETER_NAMES(arg),
                                                MINPY_PARAMETER_NAMES(aux));
 }
 
