@@ -300,3 +300,9 @@ def test_older_interfaces(kind, version):
     assert watched.blocks == 0
     stateful = kind.name in ("counted", "stateful_pair", "stateful_running")
     assert watched.states == alive + stateful, "these interfaces have no way to destroy a state"
+
+
+@pytest.mark.parametrize("place", [nd, sym, nd.op])
+def test_a_misspelt_name_is_told_the_nearest_one(place):
+    with pytest.raises(AttributeError, match=r"has no operator 'raw_afine'\. Did you mean 'raw_affine'"):
+        _ = place.raw_afine

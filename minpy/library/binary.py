@@ -479,10 +479,17 @@ class Binary:
             )
         return sorted(found)
 
+    def state_arguments(self, texts: Texts, shapes: Sequence[Sequence[int]], types: Sequence[int]) -> tuple[Any, ...]:
+        """Return what states are made of: attributes, and for inputs of these kinds, if the version is 10 or later."""
+        if self.version < 10:
+            return texts.arguments
+        given, lengths = shape_arrays(shapes)
+        return (*texts.arguments, CPU, 0, given, lengths, len(shapes), (c_int * max(len(types), 1))(*types))
+
     def create_state(
-        self, entry: OperatorEntry, texts: Texts, shapes: Sequence[Sequence[int]], types: Sequence[int]
+        self, entry: OperatorEntry, texts: Texts, shapes: Sequence[Sequence[int]], arguments: tuple[Any, ...]
     ) -> int:
-        """Return the address of a new state of a stateful operator, for the CPU and for inputs of these kinds.
+        """Return the address of a new state of a stateful operator, for the CPU, from its `state_arguments`.
 
         Raises
         ------
@@ -490,14 +497,8 @@ class Binary:
             If it reports failure, or makes none.
         """
         state = c_void_p()
-        arguments: tuple[Any, ...] = ()
-        if self.version >= 10:
-            given, lengths = shape_arrays(shapes)
-            arguments = CPU, 0, given, lengths, len(shapes), (c_int * max(len(types), 1))(*types)
         before = self.message_count()
-        status = self.functions["_opCallCreateOpState"](
-            entry.create_state["cpu"], *texts.arguments, *arguments, byref(state)
-        )
+        status = self.functions["_opCallCreateOpState"](entry.create_state["cpu"], *arguments, byref(state))
         if not status or state.value is None:
             what = "createOpState failed" if not status else "createOpState made no state"
             raise self.failure(

@@ -18,7 +18,7 @@ import numpy
 from minpy.core import dispatch
 from minpy.core.array import Array, as_raw, new_array, note_write, raw_of
 from minpy.core.base import DTypes, Shapes
-from minpy.core.configured import ConfiguredOperator, OperatorFamily
+from minpy.core.configured import ConfiguredOperator, OperatorFamily, text_of
 from minpy.core.errors import (
     ArgumentError,
     ContextError,
@@ -35,7 +35,7 @@ from minpy.library.binary import Binary, OperatorEntry, Texts
 from minpy.library.inference import Inference, plain
 from minpy.library.resources import GENERATORS
 from minpy.library.states import KeptState, State
-from minpy.library.tensors import Call, Kind, Layout, as_array, put_addresses, put_versions, readable, require_dtype
+from minpy.library.tensors import Call, Kind, Layout, as_array, readable, require_dtype
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["EXTRA_INPUTS", "NativeFamily", "NativeOperator"]
@@ -76,12 +76,13 @@ class _Calls:
 class _Kinds:
     """What calls on inputs of the same shapes and dtypes have in common."""
 
-    __slots__ = ("_backward", "forward", "inputs", "outputs")
+    __slots__ = ("_backward", "forward", "inputs", "outputs", "state_arguments")
 
     def __init__(self, operator: NativeOperator, inputs: Sequence[Kind], outputs: Sequence[Kind]) -> None:
         self.inputs, self.outputs = Layout(inputs), Layout(outputs)
         self.forward = _Calls(operator, True, self.inputs, self.outputs)
         self._backward: _Calls | None = None
+        self.state_arguments: tuple[Any, ...] | None = None
 
     def backward(self, operator: NativeOperator) -> _Calls:
         """Return the calls of the gradient: of the outputs' gradients, the inputs, and the outputs."""
@@ -141,17 +142,17 @@ class NativeOperator(ConfiguredOperator):
         self._read = frozenset(range(self.arity)).difference(mutated) if mutated else None
         self._plan = Plan(self._read, True)
         # Whether each series of calls has an operator of its own.
-        self._is_apart = self.is_stateful or bool(mutated)
+        self.is_apart = self.is_stateful or bool(mutated)
 
     # -- calling -------------------------------------------------------------------------------------------------------
 
     def __call__(self, *arguments: Any, **attributes: Any) -> Any:
         """Call it on any mix of values: see `minpy.core.dispatch`."""
-        return dispatch.call(self.fresh() if self._is_apart else self, *arguments, **attributes)
+        return dispatch.call(self.fresh() if self.is_apart else self, *arguments, **attributes)
 
     def fresh(self) -> NativeOperator:
         """Return the same operator for another series of calls, with a state of its own unless that is kept."""
-        if not self._is_apart:
+        if not self.is_apart:
             return self
         made: NativeOperator = object.__new__(type(self))
         vars(made).update(vars(self), _state=None, _changed=())
@@ -183,7 +184,7 @@ class NativeOperator(ConfiguredOperator):
                     return self._in_byte_order(raws)
             kinds = self._made_for(raws, key)
         outputs = [empty(shape, dtype) for shape, dtype in kinds.outputs.kinds]
-        if self._is_apart:
+        if self.is_apart:
             self._run_apart(kinds, key, raws, outputs)
         else:
             self._run(kinds.forward, raws, outputs)
@@ -269,12 +270,18 @@ class NativeOperator(ConfiguredOperator):
                     numpy.copyto(raws[index], given[index])
                 note_write(raws[index])
 
-    def _new_state(self, key: Sequence[Kind]) -> State:
+    def _new_state(self, key: tuple[Kind, ...]) -> State:
         """Return a new state for inputs of such kinds."""
-        binary = self.family.binary
-        numbers = [require_dtype(dtype, self.__name__, "an input", None) for _, dtype in key]
-        pointer = binary.create_state(self.family.entry, self.state_texts(), [shape for shape, _ in key], numbers)
-        return State(binary, pointer, self.__name__)
+        family, kinds = self.family, self._kinds.get(key)
+        if kinds is None or kinds.state_arguments is None:
+            numbers = [require_dtype(dtype, self.__name__, "an input", None) for _, dtype in key]
+            arguments = family.binary.state_arguments(self.state_texts(), [shape for shape, _ in key], numbers)
+            if kinds is not None:
+                kinds.state_arguments = arguments
+        else:
+            arguments = kinds.state_arguments
+        pointer = family.binary.create_state(family.entry, self.state_texts(), [shape for shape, _ in key], arguments)
+        return State(family.binary, pointer, self.__name__)
 
     def state_texts(self) -> Texts:
         """Return the attributes that a state is made from."""
@@ -286,14 +293,7 @@ class NativeOperator(ConfiguredOperator):
             call = calls.idle.pop()
         except IndexError:
             call = calls.make()
-        given = inputs
-        for array in inputs:
-            if not array.flags.carray:
-                given = [*map(readable, inputs)]
-                break
-        put_addresses(call.inputs, calls.inputs.filled, given)
-        put_versions(call.versions, calls.inputs.filled, inputs)
-        put_addresses(call.outputs, calls.outputs.filled, outputs)
+        given = call.fill(inputs, outputs)
         if _IS_CHECKED:
             before = [array.copy() for array in inputs]
         generators = GENERATORS.take()
@@ -306,6 +306,7 @@ class NativeOperator(ConfiguredOperator):
             call.arguments[1].value = held.pointer
             with held.lock:
                 status = calls.function(*call.arguments)
+        del given  # which has lived until here
         GENERATORS.give_back(generators)
         if not status or call.workspace.used:
             self._settle(call, calls, inputs, status, messages)
@@ -435,6 +436,33 @@ class NativeFamily(OperatorFamily):
         self.entry = entry
         self.compute = binary.function("_opCallFCompute")
         self.stateful_compute = binary.function("_opCallFStatefulCompute")
+
+    def __call__(self, /, *data: Any, out: Any = None, name: str | None = None, **attributes: Any) -> Any:
+        """Call the operator: see `OperatorFamily`."""
+        raws = []
+        is_raw = True
+        for value in data:  # a call of which nothing is recorded is as short as it can be, and the same
+            kind = type(value)
+            if kind is NDArray and (value._node is None or not state.recording):
+                raws.append(value._data)
+                is_raw = False
+            elif kind is numpy_array:
+                raws.append(value)
+            else:
+                return super().__call__(*data, out=out, name=name, **attributes)
+        if out is not None or not raws:
+            return super().__call__(*data, out=out, name=name, **attributes)
+        if attributes:
+            attributes = {key: text_of(self.__name__, key, value) for key, value in attributes.items()}
+        operator: Any = self.configured(attributes)
+        if len(raws) != operator.arity:
+            operator.require_inputs(len(raws))
+        answer = dispatch.run(operator.fresh() if operator.is_apart else operator, raws, {})
+        if is_raw:
+            return answer
+        if type(answer) is tuple:
+            return [new_array(NDArray, one) for one in answer]
+        return new_array(NDArray, answer)
 
     def configure(
         self, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Sequence[Any]
