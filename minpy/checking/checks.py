@@ -129,6 +129,8 @@ def check_dtype(point: Point, dtype: str) -> Row:
     case = point.case.cast(dtype)
     try:
         outputs = as_outputs(case.call())
+    except MutationError:
+        raise
     except Exception as error:
         return skip(dtype, f"forward does not take it: {_reason(error)}")
     for number, (y, reference) in enumerate(zip(outputs, point.outputs, strict=True)):
