@@ -57,9 +57,8 @@ def _unrepeated(case: Case) -> Row:
             return failure(
                 "forward",
                 "two calls differ in float64, and not in float32",
-                "two calls with the same float64 inputs differ, and with float32 inputs they do not: forward is written "
-                "for float32, and reads and writes others as if they were. Let it take float64, or refuse it "
-                "(in a native library, inferType).",
+                "two calls with the same float64 inputs differ, and with float32 inputs they do not: forward is "
+                "written for float32, and reads and writes others as if they were. Let it take float64, or refuse it.",
             )
     return skip("forward", RANDOM)
 
