@@ -407,7 +407,10 @@ GLUON += [
         ("chained", "with mx.autograd.record():\n    y = block(block(x))\ny.backward()", "[y, x.grad]"),
         (
             "sum_in_flight",
-            "for _ in range(3):\n    call(False)\nwith mx.autograd.record():\n    y = block(x) + block(2 * x)\ny.backward()",
+            (
+                "for _ in range(3):\n    call(False)\n"
+                "with mx.autograd.record():\n    y = block(x) + block(2 * x)\ny.backward()"
+            ),
             "[y, x.grad]",
         ),
         ("overwritten", "for _ in range(4):\n    y = call(True)", "counts"),
@@ -420,8 +423,10 @@ GLUON += [
         ("modes", "for recorded in (0, 0, 1, 1, 0, 1, 1, 0):\n    y = call(recorded)\n    y = None", "counts"),
         (
             "training",
-            "for how in (True, False, True):\n    y = call(True, train_mode=how)\n    y = None\n"
-            "with mx.autograd.train_mode():\n    call(False)\ncall(False)",
+            (
+                "for how in (True, False, True):\n    y = call(True, train_mode=how)\n    y = None\n"
+                "with mx.autograd.train_mode():\n    call(False)\ncall(False)"
+            ),
             "counts",
         ),
         (
@@ -431,15 +436,19 @@ GLUON += [
         ),
         (
             "first_that_is_free",
-            "for _ in range(3):\n    y = call(True)\n    y = None\nfirst = call(True)\nsecond = call(True)\n"
-            "first = None\nsecond = None\nys = [call(True) for _ in range(4)]\nys[2] = None\nys[1] = None\n"
-            "ys[0] = None\nys += [call(True) for _ in range(3)]",
+            (
+                "for _ in range(3):\n    y = call(True)\n    y = None\nfirst = call(True)\nsecond = call(True)\n"
+                "first = None\nsecond = None\nys = [call(True) for _ in range(4)]\nys[2] = None\nys[1] = None\n"
+                "ys[0] = None\nys += [call(True) for _ in range(3)]"
+            ),
             "counts",
         ),
         (
             "shapes",
-            "block = static(Two)\nfor n, m in ((1, 1), (1, 1), (1, 2), (1, 2), (2, 2), (1, 1)):\n"
-            "    counts.append([float(one.asnumpy()[0]) for one in block(nd.ones((n,)), nd.ones((m,)))])",
+            (
+                "block = static(Two)\nfor n, m in ((1, 1), (1, 1), (1, 2), (1, 2), (2, 2), (1, 1)):\n"
+                "    counts.append([float(one.asnumpy()[0]) for one in block(nd.ones((n,)), nd.ones((m,)))])"
+            ),
             "counts",
         ),
     )
