@@ -120,7 +120,8 @@ def listing(names: Iterable[str]) -> Callable[[], list[str]]:
 
 def add_names(module: ModuleType, found: Mapping[str, Any]) -> None:
     """Give a public module further names, which it lists from then on; None for one that it is to lose."""
-    names: set[str] = {*vars(module)["__all__"]}
+    listed: list[str] = vars(module)["__all__"]
+    names = {*listed}
     for name, value in found.items():
         if value is None:
             vars(module).pop(name, None)
@@ -128,7 +129,8 @@ def add_names(module: ModuleType, found: Mapping[str, Any]) -> None:
         else:
             setattr(module, name, value)
             names.add(name)
-    vars(module).update(__all__=sorted(names), __dir__=listing(names))
+    listed[:] = sorted(names)  # the list that was given to `missing`, which looks for the nearest name in it
+    vars(module).update(__dir__=listing(names))
 
 
 def missing(module: str, what: str, names: Iterable[str]) -> Callable[[str], Any]:

@@ -8,7 +8,7 @@ import pytest
 import minpy as mx
 from minpy import nd, sym
 from minpy.core.configured import FAMILIES, ConfiguredOperator, OperatorFamily
-from minpy.core.errors import ArgumentError, NoValueError
+from minpy.core.errors import ArgumentError, CheckError, NoValueError
 from minpy.symbol.composing import compose_family
 
 
@@ -53,6 +53,23 @@ def test_arrays_of_every_kind(scaled):
     out = nd.zeros(2)
     assert scaled(nd.array(x), nd.array(x), count=2, out=out) is out
     np.testing.assert_array_equal(out.asnumpy(), [4, 8])
+
+
+def test_check(scaled):
+    with mx.name.NameManager():  # the names that it gives to nodes count for nobody else
+        report = scaled.check([1.0, 2.0], factor=3)
+    assert report["gradient of data0"].result == report["bound symbol"].result == "ok"
+    with pytest.raises(ArgumentError, match=r"test_scaled takes 1 input\(s\) with factor='3', got 2\."):
+        scaled.check([1.0], [2.0], factor=3)
+
+
+def test_check_finds_a_wrong_gradient(scaled, monkeypatch):
+    monkeypatch.setattr(Scaled, "pull_back", lambda self, answer, arguments, attributes, gradient, needed: [gradient])
+    with (
+        mx.name.NameManager(),
+        pytest.raises(CheckError, match=r"test_scaled\.check: the gradient of argument 0 \(data0\) is wrong"),
+    ):
+        scaled.check([1.0, 2.0])
 
 
 def test_gradients(scaled):

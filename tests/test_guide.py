@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from native.building import compiler
-from native.examples import cache_of_tests
+from native.examples import compile_for_tests
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
@@ -39,14 +39,13 @@ def programs(text: str) -> list[tuple[int, str, str | None]]:
 def test_code_of_documents(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("autograd")
     monkeypatch.chdir(ROOT)  # for the files of examples
-    if "library.compile" in document.read_text(encoding="utf-8"):
-        if compiler() is None:
-            pytest.skip("there is no C++ compiler to run it with")
-        monkeypatch.setenv("MINPY_CACHE", cache_of_tests())
+    compile_for_tests(monkeypatch)
     scope: dict[str, Any] = {"__name__": f"document_{document.stem}"}
     blocks = programs(document.read_text(encoding="utf-8"))
     assert blocks
     for line, code, expected in blocks:
+        if "library.compile(" in code and compiler() is None:
+            pytest.skip(f"from line {line} on: there is no C++ compiler ($CXX, c++, g++, clang++) to run it with")
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):
             exec(compile("\n" * line + code, str(document), "exec"), scope)

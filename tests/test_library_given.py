@@ -282,13 +282,29 @@ def test_extra_inputs():
 def test_versions_count_writes():
     x, y = nd.zeros(2), nd.zeros(2)
     before = nd.raw_versions(x, y).asnumpy()
-    assert list(nd.raw_versions(x, y).asnumpy()) == list(before)
     x[:] = 1
     after = nd.raw_versions(x, y).asnumpy()
     assert after[0] > before[0]
-    assert after[1] == before[1]
     nd.raw_affine(x, out=y)
     assert nd.raw_versions(x, y).asnumpy()[1] > after[1]
+
+
+def test_versions_are_never_those_of_other_contents():
+    """A library that compares them must not take what NumPy has written, unseen, for what it had before."""
+    x = np.zeros(2)
+    seen = []
+    for value in range(3):
+        x[:] = value
+        seen += list(nd.raw_versions(x, x))
+        nd.raw_affine(x, out=x)
+    assert sorted(set(seen)) == seen[::2], "they grow, and one array has one version in a call"
+    where = {}
+    for _ in range(50):  # memory that is used again is not the same array
+        fresh = np.empty(2)
+        version = int(nd.raw_versions(fresh, fresh)[0])
+        assert version not in where.setdefault(fresh.ctypes.data, set())
+        where[fresh.ctypes.data].add(version)
+        del fresh
 
 
 # -- attributes --------------------------------------------------------------------------------------------------------
@@ -482,6 +498,18 @@ def test_random_states_are_those_of_mxnet(state):
     np.testing.assert_array_equal(nd.raw_random(np.zeros(1), state=state, count=10), expected[:10])
     mx.random.seed(43)
     np.testing.assert_array_equal(nd.raw_random(np.zeros(1), state=state, count=10), stream(43 * 127 + state, 10))
+
+
+@pytest.mark.parametrize("drawn", [0, 10])
+def test_checks_repeat_what_is_drawn_and_leave_the_states_as_they_were(drawn):
+    mx.random.seed(5)
+    if drawn:
+        nd.raw_random(np.zeros(1), state=3, count=drawn)
+    report = nd.raw_random.check(np.zeros(1), state=3, count=4)
+    assert "random, so every call repeats the same draws" in report["forward"].note
+    assert report["bound symbol"].result == "ok"
+    after = nd.raw_random(np.zeros(1), state=3, count=7)
+    np.testing.assert_array_equal(after, stream(5 * 127 + 3, drawn + 7)[drawn:])
 
 
 def test_random_states_of_a_large_seed():

@@ -56,7 +56,7 @@ const int64_t kDepth = 64, kWidth = 256;
 template <typename T>
 void multiply(const Matrix<T>& a, const Matrix<T>& b, T* c) {
   std::fill(c, c + a.rows * b.columns, T(0));
-  std::vector<T> part(kDepth * kWidth);
+  std::vector<T> part(std::min(kDepth, b.rows) * std::min(kWidth, b.columns));
   for (int64_t left = 0; left < b.columns; left += kWidth) {
     const int64_t width = std::min(kWidth, b.columns - left);
     for (int64_t top = 0; top < b.rows; top += kDepth) {

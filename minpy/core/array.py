@@ -35,7 +35,6 @@ __all__ = [
     "register_front_end",
     "share",
     "share_with",
-    "version_of",
     "written_since",
 ]
 
@@ -273,14 +272,6 @@ def note_part(data: numpy.ndarray) -> None:
     if len(parts) > _PARTS:
         memory.written = max(memory.written, parts[_PARTS // 2][0])
         del parts[: _PARTS // 2 + 1]
-
-
-def version_of(data: numpy.ndarray) -> int:
-    """Return a number that grows whenever the memory behind `data` is changed in place by minpy."""
-    memory = _memories.get(id(data if data.base is None else _owner(data)))
-    if memory is None:
-        return 0
-    return memory.parts[-1][0] if memory.parts else memory.written
 
 
 def last_write() -> int:

@@ -166,7 +166,7 @@ class OperatorFamily:
         ArgumentError
             For another number of inputs, or an array that is given by name.
         """
-        operator = self.configured({key: text_of(self.__name__, key, value) for key, value in attributes.items()})
+        operator = self._of(attributes)
         if len(data) != operator.arity:
             operator.require_inputs(len(data))
         named: dict[str, Any] = {} if name is None else {"name": name}
@@ -174,6 +174,36 @@ class OperatorFamily:
         if out is not None:
             return dispatch.write_out(operator, result, out)
         return list(result) if type(result) is tuple and isinstance(result[0], Array) else result
+
+    def check(self, /, *data: Any, **attributes: Any) -> Any:
+        """Compare gradients with central differences, and every mode with every other, at one call's arguments.
+
+        Parameters
+        ----------
+        *data : array_like
+            Floating-point inputs are converted to float64.
+        **attributes
+            As for a call. Tolerances, and the function that gradients are those of, are parameters of
+            `minpy.checking.check_operator`, which takes `configured(...)` of a family.
+
+        Returns
+        -------
+        Report
+            It prints as a table.
+
+        Raises
+        ------
+        ArgumentError
+            For another number of inputs.
+        CheckError
+            If a check fails, with the worst element named.
+        """
+        operator = self._of(attributes)
+        operator.require_inputs(len(data))
+        return operator.check(*data)
+
+    def _of(self, attributes: Mapping[str, Any]) -> ConfiguredOperator:
+        return self.configured({key: text_of(self.__name__, key, value) for key, value in attributes.items()})
 
     def _without_inputs(self, operator: ConfiguredOperator) -> Any:
         return dispatch.run(operator, (), {})

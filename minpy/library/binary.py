@@ -172,9 +172,11 @@ class Binary:
                 raise OSError(f"the file is cut off: at least {missing} bytes are missing at its end")
             self._opened = ctypes.CDLL(self.path)
         except OSError as error:
+            advice = "It has to be compiled for this machine, and what it is linked to has to be found."
+            if os.path.splitext(self.path)[1] in (".c", ".cc", ".cpp", ".cxx"):
+                advice = "It is a source: mx.library.compile builds and loads it."
             raise LibraryError(
-                f"library.load: {self.path} cannot be opened as a shared library: {error}. It has to be compiled for "
-                "this machine, and what it is linked to has to be found."
+                f"library.load: {self.path} cannot be opened as a shared library: {error}. {advice}"
             ) from error
         self.version: int = self._typed("_opVersion", c_int, ())()
         if self.version not in VERSIONS:
@@ -203,10 +205,14 @@ class Binary:
             function = self._opened[name]
         except AttributeError as error:
             needed = "every extension library has it"
-            raise LibraryError(
-                f"library.load: {self.path} has no function {name}; {needed}. Was it compiled with MXNet's extension "
-                "header (and, for 1.8 and 1.9, together with src/lib_api.cc), and are its symbols visible?"
-            ) from error
+            if name == "initialize" and hasattr(self._opened, "_opVersion"):
+                advice = "Its source has to define MXReturnValue initialize(int version) { return MX_SUCCESS; }"
+            else:
+                advice = (
+                    "Was it compiled with MXNet's extension header (and, for 1.8 and 1.9, together with "
+                    "src/lib_api.cc), and are its symbols visible?"
+                )
+            raise LibraryError(f"library.load: {self.path} has no function {name}; {needed}. {advice}") from error
         function.restype = result
         function.argtypes = list(arguments)
         return function
@@ -273,11 +279,14 @@ class Binary:
             *(byref(part) for group in contexts for part in group),
             *map(byref, functions),
         )
+        forward, backward, create_state = [_by_context(*group) for group in contexts]
         entry = OperatorEntry(
             self._named("operator", index, name),
             bool(is_subgraph.value),
-            *(_by_context(*group) for group in contexts),
-            *(function.value for function in functions),
+            forward,
+            backward,
+            create_state,
+            *[function.value for function in functions],
         )
         missing = entry.missing()
         if missing:
@@ -471,15 +480,22 @@ class Binary:
         if wrong or not given:
             what = f"the position {wrong[0]}" if wrong else f"{count.value} positions"
             raise LibraryError(
-                f"{entry.name}: mutateInputs gives {what}{'' if indices.value else ' (NULL)'}; with {_shown(texts)} the "
-                f"operator has {inputs} input(s)."
+                f"{entry.name}: mutateInputs gives {what}{'' if indices.value else ' (NULL)'}; with {_shown(texts)} "
+                f"the operator has {inputs} input(s)."
             )
         return sorted(found)
 
+    def state_arguments(self, texts: Texts, shapes: Sequence[Sequence[int]], types: Sequence[int]) -> tuple[Any, ...]:
+        """Return what states are made of: attributes, and for inputs of these kinds, if the version is 10 or later."""
+        if self.version < 10:
+            return texts.arguments
+        given, lengths = shape_arrays(shapes)
+        return (*texts.arguments, CPU, 0, given, lengths, len(shapes), (c_int * max(len(types), 1))(*types))
+
     def create_state(
-        self, entry: OperatorEntry, texts: Texts, shapes: Sequence[Sequence[int]], types: Sequence[int]
+        self, entry: OperatorEntry, texts: Texts, shapes: Sequence[Sequence[int]], arguments: tuple[Any, ...]
     ) -> int:
-        """Return the address of a new state of a stateful operator, for the CPU and for inputs of these kinds.
+        """Return the address of a new state of a stateful operator, for the CPU, from its `state_arguments`.
 
         Raises
         ------
@@ -487,14 +503,8 @@ class Binary:
             If it reports failure, or makes none.
         """
         state = c_void_p()
-        arguments: tuple[Any, ...] = ()
-        if self.version >= 10:
-            given, lengths = shape_arrays(shapes)
-            arguments = CPU, 0, given, lengths, len(shapes), (c_int * max(len(types), 1))(*types)
         before = self.message_count()
-        status = self.functions["_opCallCreateOpState"](
-            entry.create_state["cpu"], *texts.arguments, *arguments, byref(state)
-        )
+        status = self.functions["_opCallCreateOpState"](entry.create_state["cpu"], *arguments, byref(state))
         if not status or state.value is None:
             what = "createOpState failed" if not status else "createOpState made no state"
             raise self.failure(
@@ -511,7 +521,7 @@ def shape_arrays(shapes: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     """Return shapes as C arrays of 32-bit numbers, and the lengths of these."""
     count = max(len(shapes), 1)
     rows = [(c_uint * max(len(shape), 1))(*shape) for shape in shapes]
-    pointers = (ctypes.POINTER(c_uint) * count)(*rows)  # it keeps the rows
+    pointers: Any = (ctypes.POINTER(c_uint) * count)(*rows)  # type: ignore[misc]  # it keeps the rows
     return pointers, (c_int * count)(*map(len, shapes))
 
 
@@ -539,10 +549,10 @@ def _kinds(what: str, numbers: Sequence[int]) -> str:
 
 
 def _listed(shapes: Sequence[Sequence[int]]) -> str:
-    return f"inputs of shapes {', '.join(map(show_shape, shapes))}" if shapes else "no inputs"
+    return f"inputs of shapes {', '.join(map(show_shape, map(tuple, shapes)))}" if shapes else "no inputs"
 
 
 def _shown(texts: Texts) -> str:
     keys, values, count = texts.arguments
-    pairs = [f"{keys[index].decode()}={values[index].decode()!r}" for index in range(count.value)]
+    pairs = [f"{(keys[index] or b'').decode()}={(values[index] or b'').decode()!r}" for index in range(count.value)]
     return ", ".join(pairs) or "no attributes"

@@ -1,4 +1,4 @@
-"""Where the operators of libraries are found: `nd.<name>` and `sym.<name>`, or below, by what their names begin with."""
+"""Where operators of libraries are found: `nd.<name>`, `sym.<name>`, or below, by what their names begin with."""
 
 from __future__ import annotations
 

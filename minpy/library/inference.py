@@ -134,8 +134,8 @@ class Inference:
             if known and dtype is None:
                 shown = ", ".join(f"{name} {one.name}" for name, one in zip(self._names, merged, strict=True) if one)
                 raise DTypeError(
-                    f"{self._entry.name}: inferType leaves the dtype of {name} open (-1), for {shown or 'no inputs'}. It "
-                    "has to set every output's."
+                    f"{self._entry.name}: inferType leaves the dtype of {name} open (-1), for {shown or 'no inputs'}. "
+                    "It has to set every output's."
                 )
         return merged, found
 

@@ -3,13 +3,14 @@
 What a library says of attributes, shapes and dtypes is remembered, so its functions that parse and infer have to be
 pure. It computes into fresh memory, and writes through to the inputs that it declares as mutated; what it is given
 besides, it must not write to: nothing protects the memory of inputs from C. With `MINPY_CHECK_NATIVE=1` in the
-environment every call is checked for that.
+environment, and in `check`, every call is watched for that.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from ctypes import c_int, c_void_p
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy
 from minpy.core import dispatch
 from minpy.core.array import Array, as_raw, new_array, note_write, raw_of
 from minpy.core.base import DTypes, Shapes
-from minpy.core.configured import ConfiguredOperator, OperatorFamily
+from minpy.core.configured import ConfiguredOperator, OperatorFamily, text_of
 from minpy.core.errors import (
     ArgumentError,
     ContextError,
@@ -35,7 +36,8 @@ from minpy.library.binary import Binary, OperatorEntry, Texts
 from minpy.library.inference import Inference, plain
 from minpy.library.resources import GENERATORS
 from minpy.library.states import KeptState, State
-from minpy.library.tensors import Call, Kind, Layout, as_array, put_addresses, put_versions, readable, require_dtype
+from minpy.library.tensors import Call, Kind, Layout, as_array, readable, require_dtype
+from minpy.library.watching import WATCH, Watched, watching
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["EXTRA_INPUTS", "NativeFamily", "NativeOperator"]
@@ -76,12 +78,13 @@ class _Calls:
 class _Kinds:
     """What calls on inputs of the same shapes and dtypes have in common."""
 
-    __slots__ = ("_backward", "forward", "inputs", "outputs")
+    __slots__ = ("_backward", "forward", "inputs", "outputs", "state_arguments")
 
     def __init__(self, operator: NativeOperator, inputs: Sequence[Kind], outputs: Sequence[Kind]) -> None:
         self.inputs, self.outputs = Layout(inputs), Layout(outputs)
         self.forward = _Calls(operator, True, self.inputs, self.outputs)
         self._backward: _Calls | None = None
+        self.state_arguments: tuple[Any, ...] | None = None
 
     def backward(self, operator: NativeOperator) -> _Calls:
         """Return the calls of the gradient: of the outputs' gradients, the inputs, and the outputs."""
@@ -111,9 +114,12 @@ class NativeOperator(ConfiguredOperator):
     gradient_source = "the function that its library registers with setBackward"
 
     family: NativeFamily
+    outputs: list[str]
     # The state of the latest call; and where it is kept over calls, if it is.
     _state: State | None = None
     _kept: KeptState | None = None
+    # What its node is known as where each call in flight keeps a state of its own.
+    _place: KeptState | None = None
     # The inputs of the latest call that it changes, which have no place on the tape.
     _changed: Sequence[numpy.ndarray] = ()
 
@@ -140,17 +146,17 @@ class NativeOperator(ConfiguredOperator):
         self._read = frozenset(range(self.arity)).difference(mutated) if mutated else None
         self._plan = Plan(self._read, True)
         # Whether each series of calls has an operator of its own.
-        self._is_apart = self.is_stateful or bool(mutated)
+        self.is_apart = self.is_stateful or bool(mutated)
 
     # -- calling -------------------------------------------------------------------------------------------------------
 
     def __call__(self, *arguments: Any, **attributes: Any) -> Any:
         """Call it on any mix of values: see `minpy.core.dispatch`."""
-        return dispatch.call(self.fresh() if self._is_apart else self, *arguments, **attributes)
+        return dispatch.call(self.fresh() if self.is_apart else self, *arguments, **attributes)
 
     def fresh(self) -> NativeOperator:
         """Return the same operator for another series of calls, with a state of its own unless that is kept."""
-        if not self._is_apart:
+        if not self.is_apart:
             return self
         made: NativeOperator = object.__new__(type(self))
         vars(made).update(vars(self), _state=None, _changed=())
@@ -160,15 +166,21 @@ class NativeOperator(ConfiguredOperator):
         """Return the same operator for an executor: its state lives as long, whatever is called in between."""
         made = self.fresh()
         if self.is_stateful:
-            made._kept = KeptState()
+            made._kept = made._place = KeptState()
         return made
+
+    def keep_in(self, states: dict[Any, KeptState] | None) -> None:
+        """Keep the state among those of a call, from now on; None: where it was kept before there was one."""
+        place = self._place
+        if place is not None:
+            self._kept = place if states is None else states.get(place) or states.setdefault(place, KeptState())
 
     def release(self) -> None:
         """Forget the state of the latest call, whose gradient nobody will ask for."""
         self._state = None
         self._changed = ()
 
-    def forward(self, *raws: Any) -> Any:  # type: ignore[override]
+    def forward(self, *raws: Any) -> Any:
         """Compute the outputs from raw arrays."""
         for raw in raws:
             if type(raw) is not numpy_array:
@@ -182,7 +194,7 @@ class NativeOperator(ConfiguredOperator):
                     return self._in_byte_order(raws)
             kinds = self._made_for(raws, key)
         outputs = [empty(shape, dtype) for shape, dtype in kinds.outputs.kinds]
-        if self._is_apart:
+        if self.is_apart:
             self._run_apart(kinds, key, raws, outputs)
         else:
             self._run(kinds.forward, raws, outputs)
@@ -268,12 +280,18 @@ class NativeOperator(ConfiguredOperator):
                     numpy.copyto(raws[index], given[index])
                 note_write(raws[index])
 
-    def _new_state(self, key: Sequence[Kind]) -> State:
+    def _new_state(self, key: tuple[Kind, ...]) -> State:
         """Return a new state for inputs of such kinds."""
-        binary = self.family.binary
-        numbers = [require_dtype(dtype, self.__name__, "an input", None) for _, dtype in key]
-        pointer = binary.create_state(self.family.entry, self.state_texts(), [shape for shape, _ in key], numbers)
-        return State(binary, pointer, self.__name__)
+        family, kinds = self.family, self._kinds.get(key)
+        if kinds is None or kinds.state_arguments is None:
+            numbers = [require_dtype(dtype, self.__name__, "an input", None) for _, dtype in key]
+            arguments = family.binary.state_arguments(self.state_texts(), [shape for shape, _ in key], numbers)
+            if kinds is not None:
+                kinds.state_arguments = arguments
+        else:
+            arguments = kinds.state_arguments
+        pointer = family.binary.create_state(family.entry, self.state_texts(), [shape for shape, _ in key], arguments)
+        return State(family.binary, pointer, self.__name__)
 
     def state_texts(self) -> Texts:
         """Return the attributes that a state is made from."""
@@ -285,16 +303,8 @@ class NativeOperator(ConfiguredOperator):
             call = calls.idle.pop()
         except IndexError:
             call = calls.make()
-        given = inputs
-        for array in inputs:
-            if not array.flags.carray:
-                given = [*map(readable, inputs)]
-                break
-        put_addresses(call.inputs, calls.inputs.filled, given)
-        put_versions(call.versions, calls.inputs.filled, inputs)
-        put_addresses(call.outputs, calls.outputs.filled, outputs)
-        if _IS_CHECKED:
-            before = [array.copy() for array in inputs]
+        watched = Watched(inputs, outputs) if _IS_CHECKED or WATCH.depth else None
+        given = call.fill(inputs, outputs) if watched is None else call.fill(watched.inputs, watched.outputs)
         generators = GENERATORS.take()
         call.generators.value = generators.address
         messages = calls.message_count()
@@ -305,11 +315,12 @@ class NativeOperator(ConfiguredOperator):
             call.arguments[1].value = held.pointer
             with held.lock:
                 status = calls.function(*call.arguments)
+        del given  # which has lived until here
         GENERATORS.give_back(generators)
+        if watched is not None:
+            self._require_proper(calls.is_forward, inputs, outputs, watched, bool(status))
         if not status or call.workspace.used:
             self._settle(call, calls, inputs, status, messages)
-        if _IS_CHECKED:
-            self._require_unchanged(calls, inputs, before)
         calls.idle.append(call)
 
     def _settle(self, call: Call, calls: _Calls, inputs: Sequence[numpy.ndarray], status: int, messages: int) -> None:
@@ -334,19 +345,46 @@ class NativeOperator(ConfiguredOperator):
     def _backward_names(self) -> list[str]:
         return [*(f"the gradient of {name}" for name in self.outputs), *self.names, *self.outputs]
 
-    def _require_unchanged(
-        self, calls: _Calls, inputs: Sequence[numpy.ndarray], before: Sequence[numpy.ndarray]
+    def _require_proper(
+        self,
+        is_forward: bool,
+        inputs: Sequence[numpy.ndarray],
+        outputs: Sequence[numpy.ndarray],
+        watched: Watched,
+        is_done: bool,
     ) -> None:
-        """Raise if the library has written to an input that it does not declare as mutated."""
-        is_forward = calls.is_forward
-        names = self.names if is_forward else self._backward_names()
+        """Raise if the library has written where it must not, or left an output of forward unwritten."""
         first = 0 if is_forward else len(self.outputs)
-        for index, (name, array, old) in enumerate(zip(names, inputs, before, strict=True)):
-            if index - first not in self.mutated and array.tobytes() != old.tobytes():
-                raise MutationError(
-                    f"{self.__name__}: {'forward' if is_forward else 'backward'} has written to {name} "
-                    f"({describe(array)}), which it does not declare as mutated (setMutateInputs)."
-                )
+        mutated = [first + index for index in self.mutated]
+        watched.hand_back(mutated)
+        names = self.argument_names(len(inputs)) if is_forward else self._backward_names()
+        results = self.outputs if is_forward else [f"the gradient of {name}" for name in self.names]
+        what = f"{self.__name__}: {'forward' if is_forward else 'backward'} has"
+        changed = watched.changed(mutated)
+        if changed is not None:
+            raise MutationError(
+                f"{what} written to {names[changed]} ({describe(inputs[changed])}), which it does not declare as "
+                "mutated (setMutateInputs)."
+            )
+        overrun = watched.overrun()
+        if overrun is not None:
+            is_input, index = overrun
+            name, array = (names[index], inputs[index]) if is_input else (results[index], outputs[index])
+            raise MutationError(
+                f"{what} written beyond the end of {name} ({describe(array)}), into memory of others. Is it written "
+                "for that dtype and shape? Let inferType and inferShape refuse what it is not for."
+            )
+        unwritten = watched.unwritten() if is_forward and is_done else None
+        if unwritten is not None:
+            index, place = unwritten
+            raise OperatorError(
+                f"{what} not written all of {results[index]} ({describe(outputs[index])}): not the element at "
+                f"{list(place)}. Is it written for that dtype? Let inferType refuse what it is not for."
+            )
+
+    def being_checked(self) -> AbstractContextManager[None]:
+        """Watch the memory of calls while `check` makes them."""
+        return watching()
 
     # -- gradients -----------------------------------------------------------------------------------------------------
 
@@ -398,13 +436,13 @@ class NativeOperator(ConfiguredOperator):
 
     # -- graphs --------------------------------------------------------------------------------------------------------
 
-    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:  # type: ignore[override]
+    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
         """Ask the library's inferShape; inputs that a pass has added are not shown to it."""
         count = len(inputs) - self.extra
         found, results = self._inference.shapes(inputs[:count])
         return [*found, *inputs[count:]], results
 
-    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:  # type: ignore[override]
+    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
         """Ask the library's inferType; inputs that a pass has added are not shown to it."""
         count = len(inputs) - self.extra
         for name, dtype in zip(self.names, inputs, strict=True):
@@ -434,6 +472,33 @@ class NativeFamily(OperatorFamily):
         self.entry = entry
         self.compute = binary.function("_opCallFCompute")
         self.stateful_compute = binary.function("_opCallFStatefulCompute")
+
+    def __call__(self, /, *data: Any, out: Any = None, name: str | None = None, **attributes: Any) -> Any:
+        """Call the operator: see `OperatorFamily`."""
+        raws = []
+        is_raw = True
+        for value in data:  # a call of which nothing is recorded is as short as it can be, and the same
+            kind = type(value)
+            if kind is NDArray and (value._node is None or not state.recording):
+                raws.append(value._data)
+                is_raw = False
+            elif kind is numpy_array:
+                raws.append(value)
+            else:
+                return super().__call__(*data, out=out, name=name, **attributes)
+        if out is not None or not raws:
+            return super().__call__(*data, out=out, name=name, **attributes)
+        if attributes:
+            attributes = {key: text_of(self.__name__, key, value) for key, value in attributes.items()}
+        operator: Any = self.configured(attributes)
+        if len(raws) != operator.arity:
+            operator.require_inputs(len(raws))
+        answer = dispatch.run(operator.fresh() if operator.is_apart else operator, raws, {})
+        if is_raw:
+            return answer
+        if type(answer) is tuple:
+            return [new_array(NDArray, one) for one in answer]
+        return new_array(NDArray, answer)
 
     def configure(
         self, parameters: Mapping[str, str], noted: Mapping[str, str], graphs: Sequence[Any]

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 import numpy
 
 from minpy.library.abi import RANDOM_STATES, SPARSE_ALLOCATION, WORKSPACE_ALLOCATION
-from minpy.ops.random.generator import seed_sequence
+from minpy.ops.random.generator import SOURCE, seed_sequence
 
 __all__ = ["GENERATORS", "RESOURCES", "Generators", "Workspace"]
 
@@ -119,13 +119,13 @@ RESOURCES = tuple(cast(callback, c_void_p) for callback in _CALLBACKS)
 class Generators:
     """One set of random generators, in memory that libraries draw from."""
 
-    __slots__ = ("_states", "address", "number", "sequence")
+    __slots__ = ("address", "number", "sequence", "states")
 
     def __init__(self, sequence: Any, number: int) -> None:
         self.sequence = sequence
         self.number = number
-        self._states = _seeded(_seed_of(sequence), number)
-        self.address: int = self._states.ctypes.data
+        self.states = _seeded(_seed_of(sequence), number)
+        self.address: int = self.states.ctypes.data
 
 
 class _Pool:
@@ -139,7 +139,7 @@ class _Pool:
 
     def take(self) -> Generators:
         """Return a set that no other call uses: the first one, whenever that is free."""
-        sequence = seed_sequence()
+        sequence = SOURCE.sequence or seed_sequence()
         if sequence is self._sequence:
             try:
                 return self._idle.pop()
@@ -161,6 +161,19 @@ class _Pool:
                 self._idle.insert(0, generators)
             else:
                 self._idle.append(generators)
+
+    def read(self) -> tuple[Any, list[tuple[Generators, numpy.ndarray]]]:
+        """Return where the sets stand that no call uses."""
+        with self._lock:
+            return self._sequence, [(one, one.states.copy()) for one in self._idle]
+
+    def restore(self, stand: tuple[Any, list[tuple[Generators, numpy.ndarray]]]) -> None:
+        """Put the sets back to where they stood; where there was none, a call begins with new ones."""
+        with self._lock:
+            self._sequence = stand[0] if stand[1] else None
+            for one, states in stand[1]:
+                one.states[...] = states
+            self._idle = [one for one, _ in stand[1]]
 
 
 def _seed_of(sequence: Any) -> int:

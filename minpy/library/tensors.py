@@ -7,16 +7,16 @@ prepared once for all calls of a kind; a call fills in addresses, and uses its a
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from ctypes import byref, c_char_p, c_int, c_int64, c_size_t, c_void_p
 from typing import Any
 
 import numpy
 
-from minpy.core.array import version_of
 from minpy.core.errors import ArgumentError, DTypeError, describe
 from minpy.library.abi import CPU, DTYPE_NUMBERS, DTYPES
 from minpy.library.resources import RESOURCES, Workspace
@@ -27,8 +27,6 @@ __all__ = [
     "Layout",
     "address_of",
     "as_array",
-    "put_addresses",
-    "put_versions",
     "readable",
     "require_dtype",
 ]
@@ -36,6 +34,7 @@ __all__ = [
 Kind = tuple[tuple[int, ...], numpy.dtype]
 
 _DENSE = 0
+_number_of_call = itertools.count(1).__next__
 # What to cast to, where it is not obvious.
 _CASTS = {"b": "uint8", "u": "int64", "i": "int32", "c": "float32"}
 
@@ -94,7 +93,7 @@ def _offset_of_data() -> int | None:
     if sys.implementation.name != "cpython":
         return None
     memory = numpy.zeros(8, numpy.float32)
-    probes = [memory, memory[3:], numpy.empty((2, 3)), numpy.empty(())]
+    probes: list[numpy.ndarray] = [memory, memory[3:], numpy.empty((2, 3)), numpy.empty(())]
     for offset in range(object.__basicsize__, numpy.ndarray.__basicsize__, ctypes.sizeof(c_void_p)):
         found = [c_void_p.from_address(id(probe) + offset).value for probe in probes]
         if found == [probe.ctypes.data for probe in probes]:
@@ -102,34 +101,14 @@ def _offset_of_data() -> int | None:
     return None
 
 
-def _address_writer() -> Callable[[Any, Sequence[int], Sequence[numpy.ndarray]], None]:
-    offset, at = _offset_of_data(), c_void_p.from_address
-
-    def by_interface(slots: Any, positions: Sequence[int], arrays: Sequence[numpy.ndarray]) -> None:
-        for index in positions:
-            slots[index] = arrays[index].ctypes.data
-
-    def by_reading(slots: Any, positions: Sequence[int], arrays: Sequence[numpy.ndarray]) -> None:
-        for index in positions:
-            slots[index] = at(id(arrays[index]) + offset).value
-
-    return by_interface if offset is None else by_reading
-
-
-# Puts the addresses of the arrays at some positions into a C array.
-put_addresses = _address_writer()
+_OFFSET = _offset_of_data()
+_at = c_void_p.from_address
 
 
 def address_of(array: numpy.ndarray) -> int:
     """Return the address of an array's memory."""
     address: int = array.ctypes.data
     return address
-
-
-def put_versions(slots: Any, positions: Sequence[int], arrays: Sequence[numpy.ndarray]) -> None:
-    """Put into a C array how often the arrays at some positions have been written to, as far as minpy knows."""
-    for index in positions:
-        slots[index] = version_of(arrays[index])
 
 
 class Layout:
@@ -167,7 +146,7 @@ class Layout:
         self.filled = tuple(index for index, (shape, _) in enumerate(kinds) if math.prod(shape))
         size = max(self.count, 1)
         rows = [(c_int64 * max(len(shape), 1))(*shape) for shape, _ in kinds]
-        self.shapes = (ctypes.POINTER(c_int64) * size)(*rows)
+        self.shapes = (ctypes.POINTER(c_int64) * size)(*rows)  # type: ignore[misc]
         self.dimensions = (c_int * size)(*[len(shape) for shape, _ in kinds])
         self.types = (c_int * size)(*[DTYPE_NUMBERS[dtype] for _, dtype in kinds])
         self.devices = (c_char_p * size)(*[CPU] * self.count)
@@ -220,6 +199,29 @@ class Call:
             *(byref(inputs.lengths), byref(outputs.lengths), byref(inputs.lengths), byref(outputs.lengths)),
             *(self.generators, None),
         )
+
+    def fill(self, inputs: Sequence[numpy.ndarray], outputs: Sequence[numpy.ndarray]) -> Sequence[numpy.ndarray]:
+        """Put in the addresses of arrays, and the inputs' versions; return the inputs, which have to live as long.
+
+        Inputs that C cannot read as they are get copied. Versions are others at each call: what NumPy writes is not
+        seen, and memory is used again, so that no two calls are known to be given the same contents.
+        """
+        of_inputs, of_outputs = self._layouts
+        slots, versions, version = self.inputs, self.versions, _number_of_call()
+        given = inputs
+        for array in inputs:
+            if not array.flags.carray:
+                given = [*map(readable, inputs)]
+                break
+        for index in of_inputs.filled:
+            array = given[index]
+            slots[index] = array.ctypes.data if _OFFSET is None else _at(id(array) + _OFFSET).value
+            versions[index] = version
+        slots = self.outputs
+        for index in of_outputs.filled:
+            array = outputs[index]
+            slots[index] = array.ctypes.data if _OFFSET is None else _at(id(array) + _OFFSET).value
+        return given
 
 
 def _side(layout: Layout, data: Any, versions: Any) -> tuple[Any, ...]:

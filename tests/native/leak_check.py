@@ -3,7 +3,7 @@
     python tests/native/leak_check.py [--calls 10000]
 
 It prints a row for each kind, and ends with 1 if anything has leaked: states that are left, blocks that were not given
-back, Python's memory (tracemalloc) or the process's (VmRSS) larger than after a tenth of the calls.
+back, Python's memory (tracemalloc) or the process's larger than after a thousand calls.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from native.watching import Watched
 # What the allocators of C and Python may add to what is kept, without anything being lost: in bytes.
 SLACK_OF_PROCESS = 1_500_000
 SLACK_OF_PYTHON = 20_000
-# More sets of attributes, and of shapes, than the host remembers.
-MOST_KEPT = 600
+# Calls before what grows is looked at: more than the host remembers sets of attributes, and of shapes.
+WARM_UP = 1000
 
 
 @dataclass
@@ -148,11 +148,11 @@ def kinds() -> Iterator[tuple[str, Callable[[], object]]]:
 
 
 def measure(name: str, call: Callable[[], object], calls: int, watched: list[Watched]) -> Result:
-    """Return what has grown over so many calls, after a tenth of them."""
+    """Return what has grown over so many calls; over a tenth of them in Python's memory, as to watch it takes time."""
     call()
     gc.collect()
     states, blocks = sum(one.states for one in watched), sum(one.blocks for one in watched)
-    for _ in range(calls // 10):
+    for _ in range(WARM_UP):
         call()
     gc.collect()
     process = memory_of_process()
@@ -161,7 +161,7 @@ def measure(name: str, call: Callable[[], object], calls: int, watched: list[Wat
     gc.collect()
     process = memory_of_process() - process
     tracemalloc.start()
-    for _ in range(min(max(calls // 10, 20), MOST_KEPT)):
+    for _ in range(WARM_UP):
         call()
     gc.collect()
     python = tracemalloc.get_traced_memory()[0]

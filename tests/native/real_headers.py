@@ -189,9 +189,7 @@ def main() -> int:
         complete(wheels["1.8"], wheels["1.9"])
     with tempfile.TemporaryDirectory() as folder:
         libraries = {
-            f"header of MXNet {version}": build(
-                sources(version, wheel, Path(folder)), Path(folder) / f"lib{version}.so"
-            )
+            f"header of MXNet {version}": build(sources(version, wheel), Path(folder) / f"lib{version}.so")
             for version, wheel in wheels.items()
         }
         own = ROOT / "minpy" / "include"

@@ -28,7 +28,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         leak = folder / "leak.cc"
-        leak.write_text("int main() { volatile char* lost = new char[10]; lost = nullptr; return lost != nullptr; }\n")
+        leak.write_text("char* volatile lost = nullptr;\nint main() { lost = new char[10]; lost = nullptr; }\n")
         builds = [
             [compiler, *flags, str(HERE / "surface_host.cc"), "-o", str(folder / "host"), "-ldl", "-pthread"],
             [compiler, *flags, "-shared", "-fPIC", *map(str, (HERE / "surface.cc", HERE / "surface_graphs.cc"))]

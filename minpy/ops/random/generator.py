@@ -14,7 +14,7 @@ import numpy as np
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.state import TRACES, tracing
 
-__all__ = ["generator", "seed", "seed_sequence"]
+__all__ = ["SOURCE", "generator", "seed", "seed_sequence"]
 
 
 class _Source:
@@ -39,25 +39,26 @@ class _Source:
             self.start(np.random.SeedSequence(self.sequence.entropy, spawn_key=key))
 
 
-_source = _Source()
+# What all of minpy draws from.
+SOURCE = _Source()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_source.before_fork, after_in_child=_source.in_child)
+    os.register_at_fork(before=SOURCE.before_fork, after_in_child=SOURCE.in_child)
 
 
 def generator() -> Any:
     """Return the `numpy.random.Generator` that all of minpy draws from; fresh entropy unless a seed was set."""
     if TRACES and tracing.trace is not None:
         tracing.trace.refuse_draw()
-    if _source.stream is None:
-        _source.start(np.random.SeedSequence())
-    return _source.stream
+    if SOURCE.stream is None:
+        SOURCE.start(np.random.SeedSequence())
+    return SOURCE.stream
 
 
 def seed_sequence() -> Any:
     """Return the `numpy.random.SeedSequence` that `generator()` follows from: another one after each `seed`."""
-    if _source.sequence is None:
+    if SOURCE.sequence is None:
         generator()
-    return _source.sequence
+    return SOURCE.sequence
 
 
 def seed(seed_state: int, ctx: Any = "all") -> None:
@@ -89,4 +90,4 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
         raise ArgumentError(f"random.seed: the seed is {describe(seed_state)}; expected an integer.")
     if ctx != "all" and not hasattr(ctx, "device_type"):
         raise ArgumentError(f"random.seed: ctx is {describe(ctx)}; expected a context such as minpy.cpu(), or 'all'.")
-    _source.start(np.random.SeedSequence(int(seed_state) & 0xFFFFFFFFFFFFFFFF))
+    SOURCE.start(np.random.SeedSequence(int(seed_state) & 0xFFFFFFFFFFFFFFFF))
