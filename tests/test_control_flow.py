@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minpy as mx
-from minpy import autograd, customop, nd, sym
+from minpy import autograd, customop, gluon, nd, sym
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, ShapeError
 from minpy.graph.compiled import Compiled
 from minpy.graph.recording import call_graph
@@ -279,6 +279,78 @@ def test_random_numbers_are_those_of_the_forward_part() -> None:
     outputs = executor.forward(is_train=False)
     executor.backward([nd.ones(one.shape, dtype="float64") for one in outputs])
     np.testing.assert_array_equal(executor.grad_dict["d"].asnumpy(), outputs[0].asnumpy())
+
+
+def loop_with_draws(F: Any, x: Any, h: Any) -> Any:
+    def body(d: Any, states: Any) -> Any:
+        output = F.Dropout(F.tanh(d.reshape((-1, 2)).reshape((-1,)) * 2 + states[0]), p=0.5)
+        return F.exp(output), [output]
+
+    return F.contrib.foreach(body, F.exp(x) * F.tanh(x), [F.sin(h)])[0]
+
+
+def nested_with_draws(F: Any, x: Any, h: Any) -> Any:
+    def body(d: Any, states: Any) -> Any:
+        output = loop_with_draws(F, F.stack(F.cos(d), d, axis=0), states[0])
+        return output, [F.sum(output, axis=0)]
+
+    return F.contrib.foreach(body, F.exp(x) * F.tanh(x), [F.sin(h)])[0]
+
+
+def while_with_draws(F: Any, x: Any, h: Any) -> Any:
+    def body(number: Any, state: Any) -> Any:
+        state = F.Dropout(F.tanh(F.broadcast_mul(moved, state)), p=0.5)
+        return F.exp(state), [number + 1, state]
+
+    moved = F.exp(x) * F.tanh(x)
+    start = [F.sum(x * 0), F.broadcast_add(F.sin(h), F.cos(x))]
+    return F.contrib.while_loop(lambda number, state: number < 3, body, start, max_iterations=4)[0]
+
+
+def cond_with_draws(F: Any, x: Any, h: Any) -> Any:
+    moved, other = F.exp(x) * F.tanh(x), F.sin(h)
+    return F.contrib.cond(
+        F.sum(x * x) >= 0,
+        lambda: F.Dropout(F.tanh(F.broadcast_add(moved.reshape((3, 8)).reshape((4, 6)), other)), p=0.5),
+        lambda: moved * 2,
+    )
+
+
+@pytest.mark.parametrize("part", [loop_with_draws, nested_with_draws, while_with_draws, cond_with_draws])
+@pytest.mark.parametrize("backend", [None, "again_of_groups"])
+def test_a_second_backward_reads_what_the_graph_around_computed_again(part: Any, backend: str | None) -> None:
+    class Block(gluon.HybridBlock):
+        def hybrid_forward(self, F: Any, x: Any, h: Any, w: Any) -> Any:
+            output = part(F, x, h)
+            return F.sum(F.cos(output) * F.exp(output)) + F.sum(x * F.exp(w * x))
+
+    random = np.random.default_rng(0)
+    x, h, w = (array(random.normal(size=shape)) for shape in ((4, 6), (6,), (4, 6)))
+    block = Block()
+    block.hybridize()
+    if backend is not None:
+        names = ["exp", "tanh", "sin", "_foreach", "_while_loop", "_cond"]
+        mx.graph.register_partitioner(backend, names, replace=True)
+        block.optimize_for(x, h, w, backend=backend)
+    for number in range(6):
+        x.attach_grad("null" if number % 2 else "write")  # others than last time: the frames are differentiated anew
+        h.attach_grad()
+        w.attach_grad()
+        arrays = [h, w] if number % 2 else [x, h, w]
+        losses = []
+        for _ in range(2):
+            mx.random.seed(number)
+            with autograd.record():
+                losses.append(block(x, h, w) ** 2)
+        losses[0].backward()
+        expected = [one.grad.asnumpy() for one in arrays]
+        for _ in range(3):
+            losses[1].backward(retain_graph=True)
+            for one, gradient in zip(arrays, expected, strict=True):
+                np.testing.assert_allclose(one.grad.asnumpy(), gradient, rtol=1e-9, atol=1e-12)
+        for one, gradient in zip(arrays, expected, strict=True):
+            found = autograd.grad(losses[1], [one], retain_graph=True)[0].asnumpy()
+            np.testing.assert_allclose(found, gradient, rtol=1e-9, atol=1e-12)
 
 
 FACTOR = 3.0

@@ -73,9 +73,14 @@ class Frame:
         self._program = program
         self._kept = self._env = self._again = None
 
-    def move(self, arrays: Sequence[numpy.ndarray]) -> None:
-        """Go on with arrays of the same values as those that it was called with, which are not kept any more."""
+    def move(self, arrays: Sequence[numpy.ndarray | None]) -> None:
+        """Go on with arrays of the same values as those that it was called with, which are not kept any more.
+
+        Those that are None stay where they are.
+        """
+        arrays = [old if new is None else new for old, new in zip(self._arrays, arrays, strict=False)]
         self._arrays = as_contiguous(self._program.steps.with_captured(arrays), self._program.steps.states)
+        self._again = None  # it was computed of the others, and may see their memory
 
     # -- forward -----------------------------------------------------------------------------------------------------
 

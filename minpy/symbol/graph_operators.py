@@ -33,7 +33,7 @@ from minpy.graph.frame import Frame
 from minpy.graph.ir import Node, Value
 from minpy.graph.partitioning.registering import PythonStrategy, family_maker
 from minpy.ops.inference.partial_shapes import show_shape
-from minpy.symbol.subgraphs import Subgraph
+from minpy.symbol.subgraphs import Subgraph, is_same
 from minpy.symbol.symbol import Symbol
 
 __all__ = ["GraphOperatorFamily", "OperatorAroundGraph", "PythonGraphOperator", "RunnableGraph"]
@@ -195,7 +195,7 @@ class RunnableGraph:
         found = self._differentiated or self._last
         if found is not None and (found is self._differentiated or all(map(_is_equal, found[1], raws))):
             frame, before = found
-            if not all(map(_is_same, before, raws)):
+            if not all(map(is_same, before, raws)):
                 self._graph.move(frame, raws)
             if not requests.items() <= frame.program.steps.requests.items():
                 frame.differentiate(self._graph.differentiated(frame.program, raws, requests))
@@ -213,18 +213,8 @@ class RunnableGraph:
         return [buffers.get(nodes[index], numpy.zeros(raws[index].shape, raws[index].dtype)) for index in needed]
 
 
-def _is_same(one: Any, other: Any) -> bool:
-    """Tell whether two arrays are the same memory, seen in the same way."""
-    return one is other or (
-        one.shape == other.shape
-        and one.dtype == other.dtype
-        and one.strides == other.strides
-        and one.__array_interface__["data"][0] == other.__array_interface__["data"][0]
-    )
-
-
 def _is_equal(one: Any, other: Any) -> bool:
-    return _is_same(one, other) or (one.dtype == other.dtype and numpy.array_equal(one, other))
+    return is_same(one, other) or (one.dtype == other.dtype and numpy.array_equal(one, other))
 
 
 class PythonGraphOperator(OperatorAroundGraph):

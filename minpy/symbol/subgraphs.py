@@ -79,7 +79,7 @@ class Subgraph:
         return [*map(_contiguous, heads)], frame
 
     def move(self, frame: Frame, arrays: Sequence[Any]) -> None:
-        """Let a frame go on with arrays of the same values as those that it was started with."""
+        """Let a frame go on with arrays of the same values as it was started with; with its own where there is None."""
         frame.move(self._in_order(arrays))
 
     def _in_order(self, arrays: Sequence[Any]) -> list[Any]:
@@ -108,6 +108,16 @@ class Subgraph:
         ]
         found = infer(facts)
         return [found.get(value) for value in variables], [found.get(value) for value in heads]
+
+
+def is_same(one: Any, other: Any) -> bool:
+    """Tell whether two arrays are the same memory, seen in the same way."""
+    return one is other or (
+        one.shape == other.shape
+        and one.dtype == other.dtype
+        and one.strides == other.strides
+        and one.__array_interface__["data"][0] == other.__array_interface__["data"][0]
+    )
 
 
 def _contiguous(array: Any) -> numpy.ndarray:
@@ -263,6 +273,7 @@ class _Loop(ControlFlow):
 
     def _forget(self) -> None:
         self._frames: list[Frame] = []
+        self._given: list[Any] = []  # what the frames were started with, before it is sliced
         self._count = 0
 
     @property
@@ -305,6 +316,7 @@ class _Loop(ControlFlow):
         body, stacked = self.body, self.stacked
         arrays = self._example(raws)
         if keep:
+            self._given = body.given(raws)
             program = self._program(body, arrays, raws, training, needed, self.state_positions)
         else:
             program = body.program(arrays, training, None)
@@ -342,12 +354,29 @@ class _Loop(ControlFlow):
         totals = {index: numpy.zeros(arguments[index].shape, arguments[index].dtype) for index in needed}
         carried = [*upstream[stacked:]]
         if self._frames:
+            self._move(body.given(arguments))
             self._ready(self._frames, body, example, requests)
             carried = self._walk(upstream, carried, arguments, totals)
         for position, part in zip(self.state_positions, carried, strict=True):
             if body.sources[position] in totals:
                 totals[body.sources[position]] += part
         return [totals[index] for index in needed]
+
+    def _move(self, given: list[Any]) -> None:
+        """Let the frames go on with these arrays, if they lie elsewhere than before.
+
+        A program that is run back a second time has computed its answers again: those of the first time, which the
+        frames have seen slices of, were memory for others as soon as its first backward was done with them.
+        """
+        if all(map(is_same, self._given, given)):
+            return
+        self._given, arrays = given, [*given]
+        for number, frame in enumerate(self._frames):
+            for position in self.data_positions:
+                arrays[position] = _slice(given[position], number)
+            self.body.move(frame, arrays)
+            for position in self.state_positions:
+                arrays[position] = None  # what the iteration before gave is the frames' own
 
     def _walk(
         self,
@@ -495,6 +524,10 @@ def _of_slice(shape: Sequence[Any]) -> tuple[Any, ...]:
     return (*shape[1:],) if len(shape) > 1 else (1,)
 
 
+def _slice(whole: Any, number: int) -> Any:
+    return whole[number] if whole.ndim > 1 else whole[number : number + 1]
+
+
 def _same_facts(one: Sequence[Any], other: Sequence[Any]) -> bool:
     return all(
         (old is None) == (new is None) and (old is None or bool(old == new))
@@ -561,7 +594,7 @@ class Foreach(_Loop):
         data = [(position, raws[self.body.sources[position]]) for position in self.data_positions]
         for number in range(self._length(raws)):
             for position, whole in data:
-                arrays[position] = whole[number] if whole.ndim > 1 else whole[number : number + 1]
+                arrays[position] = _slice(whole, number)
             yield number
 
 
@@ -638,7 +671,7 @@ class Cond(ControlFlow):
         self._forget()
 
     def _forget(self) -> None:
-        self._chosen: tuple[Subgraph, Frame] | None = None
+        self._chosen: tuple[Frame, list[Any]] | None = None  # with what it was started with
         self._holds = False
 
     def _made_from(self) -> tuple[Any, ...]:
@@ -676,7 +709,7 @@ class Cond(ControlFlow):
             program = graph.program(given, training, None)
         answer, frame = graph.start(program, given)
         if training or graph.varies:
-            self._chosen = graph, frame
+            self._chosen = frame, given
         return answer
 
     def pull_back(
@@ -695,7 +728,10 @@ class Cond(ControlFlow):
             program = graph.program(given, bool(attributes.get("training")), requests)
             frame = graph.start(program, given)[1]
         else:
-            frame = self._chosen[1]
+            frame, before = self._chosen
+            if not all(map(is_same, before, given)):
+                graph.move(frame, given)
+                self._chosen = frame, given
             self._ready([frame], graph, given, requests)
         buffers = {
             node: numpy.empty(array.shape, array.dtype)
