@@ -23,6 +23,7 @@ from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
 from minpy.graph.locking import lock
 from minpy.graph.recording import call_graph
+from minpy.symbol.subgraphs import Subgraph
 
 SIGMOID = operator_of(Sigmoid)
 x, y, w = sym.var("x"), sym.var("y"), sym.var("w")
@@ -497,6 +498,30 @@ def test_a_gradient_that_is_not_defined_is_refused_when_the_program_is_made() ->
     with autograd.record(), pytest.raises(NoGradientError, match="opaque has no gradient for argument 0"):
         call_graph(compiled, [variable(A)])
     assert call_graph(compiled, [variable(A)])[0].asnumpy().tolist() == (A * 2).tolist()
+
+
+@pytest.mark.parametrize("anew", [False, True], ids=["as compiled", "differentiated anew"])
+def test_frames_that_move_see_nothing_of_where_they_were(anew: bool) -> None:
+    a, b = sym.var("a"), sym.var("b")
+    graph = Subgraph(sym.exp(a.reshape((3, 2)) * b.reshape((3, 2))), [0, 1])
+    first, second = graph.variables
+    values = [np.random.default_rng(seed).normal(size=(2, 3)) for seed in range(2)]
+    expected = values[1] * np.exp(values[0] * values[1])
+    for _ in range(3):  # step by step, then compiled
+        old = [value.copy() for value in values]
+        _, frame = graph.start(graph.program(old, True, {second if anew else first: "write"}), old)
+        if anew:
+            frame.differentiate(graph.differentiated(frame.program, old, {first: "write"}))
+        for moved in ([], [0], [1], [0, 1]):
+            given = [value.copy() if position in moved else None for position, value in enumerate(values)]
+            if moved:
+                graph.move(frame, given)
+            for position in moved:
+                old[position].fill(np.nan)
+                old[position] = given[position]
+            gradient = np.empty((2, 3))
+            frame.backward([np.ones((3, 2))], {first: gradient})
+            np.testing.assert_allclose(gradient, expected, rtol=1e-12)
 
 
 # -- random numbers ----------------------------------------------------------------------------------------------------
