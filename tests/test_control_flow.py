@@ -352,6 +352,23 @@ def test_a_second_backward_reads_what_the_graph_around_computed_again(part: Any,
             np.testing.assert_allclose(found, gradient, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("training", [False, True])
+def test_backward_goes_through_as_many_iterations_as_a_random_condition_let_run(training: bool) -> None:
+    _, states = sym.contrib.while_loop(
+        lambda state: sym.random.uniform(shape=(1,)) < 0.6, lambda state: (state, [state * 2]), [V("s")], 9
+    )
+    executor = bound(states, s=[1.0])
+    counts = set()
+    mx.random.seed(0)
+    for _ in range(20):
+        output = executor.forward(is_train=training)[0].asnumpy().copy()
+        counts.add(float(output[0]))
+        for _ in range(2):
+            executor.backward([nd.ones((1,), dtype="float64")])
+            np.testing.assert_array_equal(executor.grad_dict["s"].asnumpy(), output)
+    assert {1.0, 2.0, 4.0} <= counts
+
+
 FACTOR = 3.0
 
 

@@ -273,7 +273,7 @@ class _Loop(ControlFlow):
 
     def _forget(self) -> None:
         self._frames: list[Frame] = []
-        self._given: list[Any] = []  # what the frames were started with, before it is sliced
+        self._given: list[Any] | None = None  # what the frames were started with, before it is sliced
         self._count = 0
 
     @property
@@ -309,7 +309,7 @@ class _Loop(ControlFlow):
     def forward(self, *raws: Any, training: bool | None = None) -> Any:
         """Run the loop; return what the iterations gave, stacked, and the last states."""
         self._forget()
-        answer = self._run(raws, bool(training), bool(training) or self.body.varies, self._asked[0])
+        answer = self._run(raws, bool(training), bool(training) or self.random, self._asked[0])
         return answer if len(answer) > 1 else answer[0]
 
     def _run(self, raws: Sequence[Any], training: bool, keep: bool, needed: Any) -> tuple[numpy.ndarray, ...]:
@@ -348,7 +348,7 @@ class _Loop(ControlFlow):
         self._asked[0] = frozenset(needed)
         example = self._example(arguments)
         requests = self._requests(body, arguments, needed, self.state_positions)
-        if not self._frames:
+        if self._given is None:
             self._run(arguments, bool(attributes.get("training")), True, frozenset(needed))
         upstream = gradient if type(gradient) is tuple else (gradient,)
         totals = {index: numpy.zeros(arguments[index].shape, arguments[index].dtype) for index in needed}
@@ -368,7 +368,7 @@ class _Loop(ControlFlow):
         A program that is run back a second time has computed its answers again: those of the first time, which the
         frames have seen slices of, were memory for others as soon as its first backward was done with them.
         """
-        if all(map(is_same, self._given, given)):
+        if self._given is not None and all(map(is_same, self._given, given)):
             return
         self._given, arrays = given, [*given]
         for number, frame in enumerate(self._frames):
