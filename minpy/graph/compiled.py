@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from minpy.core.errors import UnknownShapeError
 from minpy.graph.inference import infer_dtypes, infer_shapes
 from minpy.graph.ir import Node, Value, topological, variables
+from minpy.graph.keeping import Keeping
 from minpy.graph.locking import lock
 from minpy.graph.program import Program
 from minpy.graph.steps import lowered
@@ -47,11 +48,14 @@ class Compiled:
         The nodes of the graph, each after its inputs.
     arguments, states : list of Node
         The variables, in the order in which arrays are given for them: arguments, then auxiliary states.
+    keeping : Keeping or None
+        The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
     """
 
     def __init__(self, heads: Sequence[Value], keeps_states: bool = False) -> None:
         self.heads = list(heads)
         self._keeping: dict[Node, Any] | None = {} if keeps_states else None
+        self.keeping: Keeping | None = None
         self.order = topological(self.heads)
         self.arguments, self.states = variables(self.order)
         self.variables = [*self.arguments, *self.states]
@@ -59,8 +63,9 @@ class Compiled:
         self._remade = 0
 
     def keep_states(self) -> None:
-        """Let operators whose calls have a state keep one over all calls, from now on."""
-        if self._keeping is None:
+        """Let operators whose calls have a state keep it for further calls, from now on; calls in flight share none."""
+        if self.keeping is None and any(getattr(node.operator, "is_stateful", False) for node in self.order):
+            self.keeping = Keeping()
             self._keeping = {}
             self._programs.clear()
 

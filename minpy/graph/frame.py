@@ -16,6 +16,7 @@ from minpy.core.errors import MutationError, describe
 from minpy.graph.heads import returned
 from minpy.graph.interpreting import Observer, Releasing, interpret, read
 from minpy.graph.ir import CONSTANT, Node
+from minpy.graph.keeping import Kept
 from minpy.graph.memory import Fact, fact_of_given, observe
 from minpy.graph.program import Program, Runner
 
@@ -43,10 +44,12 @@ class Frame:
         "_time",
     )
 
-    def __init__(self, program: Program, arrays: Sequence[numpy.ndarray]) -> None:
+    def __init__(self, program: Program, arrays: Sequence[numpy.ndarray], kept: Kept | None = None) -> None:
         self._program = self._home = program
         self._arrays = arrays
         self._runner: Runner = program.take()
+        if kept is not None:
+            self._runner.keep_in(kept)
         self._kept: list[Any] | None = None
         self._env: dict[Node, Any] | None = None
         self._again: dict[Node, Any] | None = None
@@ -69,6 +72,10 @@ class Frame:
         """Let backward follow by another program, whose forward part is of the same nodes."""
         self._program = program
         self._kept = self._env = self._again = None
+
+    def move(self, arrays: Sequence[numpy.ndarray]) -> None:
+        """Go on with arrays of the same values as those that it was called with, which are not kept any more."""
+        self._arrays = as_contiguous(self._program.steps.with_captured(arrays), self._program.steps.states)
 
     # -- forward -----------------------------------------------------------------------------------------------------
 
@@ -247,10 +254,13 @@ def _changed(what: str, array: numpy.ndarray) -> str:
 
 
 def start(
-    program: Program, arrays: Sequence[numpy.ndarray], observer: Observer | None = None
+    program: Program, arrays: Sequence[numpy.ndarray], observer: Observer | None = None, kept: Kept | None = None
 ) -> tuple[Sequence[Any], Frame]:
-    """Call a program: return the heads, which share memory with nothing else, and the frame for its backward."""
-    frame = Frame(program, as_contiguous(program.steps.with_captured(arrays), program.steps.states))
+    """Call a program: return the heads, which share memory with nothing else, and the frame for its backward.
+
+    States that operators keep are those in `kept`, if that is given, and it is given back with the frame.
+    """
+    frame = Frame(program, as_contiguous(program.steps.with_captured(arrays), program.steps.states), kept)
     return frame._forward(observer), frame
 
 

@@ -19,6 +19,7 @@ from minpy.graph.emitting import Emitter, Part
 from minpy.graph.gradient import PullBack
 from minpy.graph.interpreting import place_of, step_call
 from minpy.graph.ir import Node
+from minpy.graph.keeping import Kept
 from minpy.graph.locating import located
 from minpy.graph.locking import lock
 from minpy.graph.memory import Fact, Plan, Planner
@@ -39,13 +40,15 @@ class Runner:
         Whether it may use the operators of the program itself; others make fresh ones.
     """
 
-    __slots__ = ("_calls", "_is_first", "_nodes", "_releasing", "backward", "buffers", "forward")
+    __slots__ = ("_calls", "_is_first", "_keeping", "_kept", "_nodes", "_releasing", "backward", "buffers", "forward")
 
     def __init__(self, is_first: bool) -> None:
         self._is_first = is_first
         self._calls: dict[Node, Callable[..., Any]] = {}
         self._nodes: dict[Node, Node] = {}
         self._releasing: list[Any] = []  # the operators that hold something from forward to backward
+        self._keeping: list[Any] = []  # those that have states, which are kept for further calls
+        self._kept: Kept | None = None
         self.buffers: list[numpy.ndarray] = []
         self.forward: Callable[..., Any] | None = None
         self.backward: Callable[..., Any] | None = None
@@ -58,16 +61,31 @@ class Runner:
             call = self._calls[node] = step_call(own)
             if hasattr(own.operator, "release"):
                 self._releasing.append(own.operator)
+            if hasattr(own.operator, "keep_in"):
+                self._keeping.append(own.operator)
+                if self._kept is not None:
+                    own.operator.keep_in(self._kept.states)
         return call
 
     def operator_of(self, node: Node) -> Any:
         """Return the operator that runs a step: that of the node, or this runner's own."""
         return node.operator if self._is_first else self._own(node).operator
 
+    def keep_in(self, kept: Kept) -> None:
+        """Let operators keep their states in a set, until the call is done."""
+        self._kept = kept
+        for operator in self._keeping:
+            operator.keep_in(kept.states)
+
     def release(self) -> None:
         """Let operators forget what they hold of a call that is done."""
         for operator in self._releasing:
             operator.release()
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            for operator in self._keeping:
+                operator.keep_in(None)
+            kept.give_back()
 
     def _own(self, node: Node) -> Node:
         """Return a node that computes the same, with an operator of this runner's own if it has a state."""

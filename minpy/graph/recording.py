@@ -122,7 +122,10 @@ class GraphOperator(BaseOperator):
             if True not in needed:
                 needed = None
         plan = self.plan(raws, needed)
-        heads, frame = start(plan.program, raws)
+        keeping, kept = self.compiled.keeping, None
+        if keeping is not None:
+            kept = keeping.take((bool(state.recording), [(raw.shape, raw.dtype) for raw in raws]))
+        heads, frame = start(plan.program, raws, kept=kept)
         if needed is None:
             return [like._like(head if type(head) is numpy.ndarray else numpy.asarray(head)) for head in heads]
         answers = [head if type(head) is numpy.ndarray else numpy.asarray(head) for head in heads]

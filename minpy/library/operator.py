@@ -118,6 +118,8 @@ class NativeOperator(ConfiguredOperator):
     # The state of the latest call; and where it is kept over calls, if it is.
     _state: State | None = None
     _kept: KeptState | None = None
+    # What its node is known as where each call in flight keeps a state of its own.
+    _place: KeptState | None = None
     # The inputs of the latest call that it changes, which have no place on the tape.
     _changed: Sequence[numpy.ndarray] = ()
 
@@ -164,8 +166,14 @@ class NativeOperator(ConfiguredOperator):
         """Return the same operator for an executor: its state lives as long, whatever is called in between."""
         made = self.fresh()
         if self.is_stateful:
-            made._kept = KeptState()
+            made._kept = made._place = KeptState()
         return made
+
+    def keep_in(self, states: dict[Any, KeptState] | None) -> None:
+        """Keep the state among those of a call, from now on; None: where it was kept before there was one."""
+        place = self._place
+        if place is not None:
+            self._kept = place if states is None else states.get(place) or states.setdefault(place, KeptState())
 
     def release(self) -> None:
         """Forget the state of the latest call, whose gradient nobody will ask for."""

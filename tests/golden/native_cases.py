@@ -369,6 +369,91 @@ GLUON = [
     )
 ]
 
+STATIC = """
+        class Block(mx.gluon.HybridBlock):
+            def hybrid_forward(self, F, x):
+                return F.raw_counted(x, scale=1)
+        class Two(mx.gluon.HybridBlock):
+            def hybrid_forward(self, F, x, y):
+                return F.raw_counted(x), F.raw_counted(F.raw_counted(y))
+        def static(kind=Block):
+            block = kind()
+            block.hybridize(static_alloc=True, static_shape=True)
+            return block
+        block, counts = static(), []
+        x = nd.ones((1,))
+        x.attach_grad()
+        def call(recorded, **how):
+            if not recorded:
+                y = block(nd.ones((1,)))
+            else:
+                with mx.autograd.record(**how):
+                    y = block(x)
+            counts.append(float(y.asnumpy()[0]))
+            return y if recorded else None
+"""
+# Static blocks: which state a call has, when others are in flight, of other modes, or of other shapes.
+GLUON += [
+    (
+        f"static_{name}",
+        f"{STATIC}        {dedent(text).strip().replace(chr(10), chr(10) + 8 * ' ')}\n        result = {result}\n",
+    )
+    for name, text, result in (
+        (
+            "in_flight",
+            "ys = [call(True) for _ in range(3)]\nfor y in reversed(ys):\n    y.backward()\n",
+            "[counts, x.grad]",
+        ),
+        ("chained", "with mx.autograd.record():\n    y = block(block(x))\ny.backward()", "[y, x.grad]"),
+        (
+            "sum_in_flight",
+            (
+                "for _ in range(3):\n    call(False)\n"
+                "with mx.autograd.record():\n    y = block(x) + block(2 * x)\ny.backward()"
+            ),
+            "[y, x.grad]",
+        ),
+        ("overwritten", "for _ in range(4):\n    y = call(True)", "counts"),
+        ("done", "for _ in range(4):\n    y = call(True)\n    y.backward()", "counts"),
+        (
+            "retained",
+            "y = call(True)\ny.backward(retain_graph=True)\nz = call(True)\ny.backward()\nw = call(True)",
+            "counts",
+        ),
+        ("modes", "for recorded in (0, 0, 1, 1, 0, 1, 1, 0):\n    y = call(recorded)\n    y = None", "counts"),
+        (
+            "training",
+            (
+                "for how in (True, False, True):\n    y = call(True, train_mode=how)\n    y = None\n"
+                "with mx.autograd.train_mode():\n    call(False)\ncall(False)"
+            ),
+            "counts",
+        ),
+        (
+            "predicted_in_flight",
+            "y = call(True)\ncall(False)\ncall(False)\ny.backward()\ncall(False)",
+            "[counts, x.grad]",
+        ),
+        (
+            "first_that_is_free",
+            (
+                "for _ in range(3):\n    y = call(True)\n    y = None\nfirst = call(True)\nsecond = call(True)\n"
+                "first = None\nsecond = None\nys = [call(True) for _ in range(4)]\nys[2] = None\nys[1] = None\n"
+                "ys[0] = None\nys += [call(True) for _ in range(3)]"
+            ),
+            "counts",
+        ),
+        (
+            "shapes",
+            (
+                "block = static(Two)\nfor n, m in ((1, 1), (1, 1), (1, 2), (1, 2), (2, 2), (1, 1)):\n"
+                "    counts.append([float(one.asnumpy()[0]) for one in block(nd.ones((n,)), nd.ones((m,)))])"
+            ),
+            "counts",
+        ),
+    )
+]
+
 REFUSED = [
     ("refused_arity", "result = nd.raw_pair(nd.ones((2,)))"),
     ("refused_arity_symbol", "result = mx.sym.raw_pair(mx.sym.var('x'))"),

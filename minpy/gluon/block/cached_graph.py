@@ -11,6 +11,7 @@ from minpy.core.errors import MXNetError
 from minpy.gluon.parameter import Parameter
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
+from minpy.graph.keeping import Kept
 from minpy.graph.recording import GraphOperator
 from minpy.symbol import Symbol
 
@@ -133,7 +134,7 @@ class CachedGraph:
             for value, output in zip(answers, node.output_names(), strict=False):
                 callback(f"{node.name}_{output}", kind, like._like(value))
 
-        start(program, raws, look)
+        start(program, raws, look, None if self.compiled.keeping is None else Kept())
 
 
 def _input_name(node: Any, position: int) -> str:
