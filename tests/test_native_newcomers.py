@@ -291,3 +291,10 @@ def test_a_file_whose_operator_is_not_loaded(tmp_path):
     assert said.variables == ["x"]
     [unknown] = said.unknown
     assert (unknown.name, "register the partitioner that made it" in unknown.advice) == ("newcomer-gone", True)
+
+
+def test_outputs_of_a_graph_may_be_nodes():
+    graph = mx.graph.Graph()
+    graph.outputs = [graph.add_node("exp", "y", [graph.add_node("null", "x")])]
+    assert '"heads": [[1, 0, 0]]' in graph.json()
+    assert mx.graph.Graph.from_json(graph.json()).node("y").op == "exp"

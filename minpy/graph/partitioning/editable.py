@@ -412,7 +412,7 @@ class Graph:
             "nodes": nodes,
             "arg_nodes": [number for number, node in enumerate(order) if node.is_variable],
             "node_row_ptr": rows,
-            "heads": [[numbers[node], index, 0] for node, index in self.outputs],
+            "heads": [[numbers[node], index, 0] for node, index in map(as_entry, self.outputs)],
         }
 
     @classmethod
@@ -515,7 +515,7 @@ def output_counts(order: Sequence[GraphNode], outputs: Iterable[Entry]) -> dict[
     for node in order:
         for source, index in node.inputs:
             counts[source] = max(counts[source], index + 1)
-    for source, index in outputs:
+    for source, index in map(as_entry, outputs):
         counts[source] = max(counts[source], index + 1)
     return counts
 
