@@ -380,13 +380,18 @@ def data_dir() -> str:
     return os.environ.get("MXNET_HOME", data_dir_default())
 
 
-_refuse = missing("minpy.base", "name", __all__)
+class _NoLibrary:
+    """In place of MXNet's C library: scripts import it, MXNet's own examples among them, and few call it."""
 
-
-def __getattr__(name: str) -> Any:
-    if name == "_LIB":
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
         raise MissingPartError(
-            "mx.base._LIB is MXNet's C library, which there is none of here: operators are NumPy functions. Look for "
-            "the function of minpy that does what is called of it."
+            f"mx.base._LIB.{name} is of MXNet's C library, which there is none of here: operators are NumPy functions. "
+            "Look for the function of minpy that does what is called of it."
         )
-    return _refuse(name)
+
+
+_LIB = _NoLibrary()
+
+__getattr__ = missing("minpy.base", "name", __all__)

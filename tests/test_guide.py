@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from native.building import compiler
-from native.examples import cache_of_tests
+from native.examples import compile_for_tests
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
@@ -39,7 +39,7 @@ def programs(text: str) -> list[tuple[int, str, str | None]]:
 def test_code_of_documents(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("autograd")
     monkeypatch.chdir(ROOT)  # for the files of examples
-    monkeypatch.setenv("MINPY_CACHE", cache_of_tests())
+    compile_for_tests(monkeypatch)
     scope: dict[str, Any] = {"__name__": f"document_{document.stem}"}
     blocks = programs(document.read_text(encoding="utf-8"))
     assert blocks

@@ -40,8 +40,8 @@ WRONG = {
         r"check_call: a C function returned -1; there is no C library of MXNet here",
     ),
     "_LIB": (
-        lambda: base._LIB,
-        r"mx\.base\._LIB is MXNet's C library, which there is none of here: operators are NumPy",
+        lambda: base._LIB.MXGetVersion(None),
+        r"mx\.base\._LIB\.MXGetVersion is of MXNet's C library, which there is none of here: operators are NumPy",
     ),
     "register_error": (
         lambda: error.register(int),

@@ -23,7 +23,8 @@
 // All sums are in float64, whatever the arrays hold.
 
 #include <cmath>
-#include <cstdlib>
+#include <locale>
+#include <sstream>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -51,9 +52,10 @@ struct Options {
 bool read_number(const Attributes& attributes, const std::string& name, double* number) {
   const auto found = attributes.find(name);
   if (found == attributes.end()) return true;  // it keeps its default
-  char* end = nullptr;
-  *number = std::strtod(found->second.c_str(), &end);
-  if (end != found->second.c_str() && *end == '\0' && std::isfinite(*number)) return true;
+  // strtod would read decimal commas in a process that has chosen a language with them.
+  std::istringstream stream(found->second);
+  stream.imbue(std::locale::classic());
+  if (stream >> *number && stream.eof() && std::isfinite(*number)) return true;
   MX_ERROR_MSG << name << " should be a number, and is '" << found->second << "'";
   return false;
 }

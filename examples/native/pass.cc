@@ -16,7 +16,8 @@
 // float64, and rounded once.
 
 #include <cmath>
-#include <cstdlib>
+#include <locale>
+#include <sstream>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -42,8 +43,13 @@ bool flag_of(const Node& node, const std::string& name, bool unset) {
   return text == "True" || text == "true" || text == "1";
 }
 
+// NaN for what is no number. By a stream with a locale of its own: strtod reads decimal commas in a
+// process that has chosen a language with them.
 double number_of(const Node& node, const std::string& name, const std::string& unset) {
-  return std::strtod(text_of(node, name, unset).c_str(), nullptr);
+  std::istringstream stream(text_of(node, name, unset));
+  stream.imbue(std::locale::classic());
+  double number = 0;
+  return stream >> number && stream.eof() ? number : std::nan("");
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -195,8 +201,9 @@ bool is_number_operator(const Node& node) {
 }
 
 bool continues_fold(const Graph& graph, const Node& node) {
-  if (is_number_operator(node)) return true;
+  if (is_number_operator(node)) return std::isfinite(number_of(node, "scalar", "1"));
   if (node.op != "BatchNorm" || text_of(node, "axis", "1") != "1") return false;
+  if (!std::isfinite(number_of(node, "eps", "0.001"))) return false;
   if (!has_known_parameters(node)) return false;
   for (const NodeEntry& edge : node.outputs)  // its batch's mean and variance may be read as well
     if (edge.node->inputs[edge.entry].entry != 0) return false;

@@ -134,7 +134,7 @@ def check_operator(
     report = Report(str(case))
     draws = Draws()
     try:
-        with Scope(False, None), numpy.errstate(all="ignore"), warnings.catch_warnings():
+        with operator.being_checked(), Scope(False, None), numpy.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
             _run(case, Options(rtol, atol, seed, directions, ulps, gradient_of), report)
     finally:

@@ -8,6 +8,7 @@ class-level default, so that no kind restates a field.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -274,6 +275,10 @@ class BaseOperator:
         from minpy.checking import check_operator  # it is large, and most programs check nothing
 
         return check_operator(self, arguments, attributes)
+
+    def being_checked(self) -> AbstractContextManager[None]:
+        """Return what surrounds the calls that `check` makes."""
+        return nullcontext()
 
     def trace_report(self, *arguments: Any, **attributes: Any) -> TraceReport:
         """Tell what graphs make of the operator: the steps of its forward function and of its rules.

@@ -73,6 +73,10 @@ class Frame:
         self._program = program
         self._kept = self._env = self._again = None
 
+    def move(self, arrays: Sequence[numpy.ndarray]) -> None:
+        """Go on with arrays of the same values as those that it was called with, which are not kept any more."""
+        self._arrays = as_contiguous(self._program.steps.with_captured(arrays), self._program.steps.states)
+
     # -- forward -----------------------------------------------------------------------------------------------------
 
     def _forward(self, observer: Observer | None) -> Sequence[Any]:

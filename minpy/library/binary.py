@@ -174,9 +174,11 @@ class Binary:
                 raise OSError(f"the file is cut off: at least {missing} bytes are missing at its end")
             self._opened = ctypes.CDLL(copy or self.path)
         except OSError as error:
+            advice = "It has to be compiled for this machine, and what it is linked to has to be found."
+            if os.path.splitext(self.path)[1] in (".c", ".cc", ".cpp", ".cxx"):
+                advice = "It is a source: mx.library.compile builds and loads it."
             raise LibraryError(
-                f"library.load: {self.path} cannot be opened as a shared library: {error}. It has to be compiled for "
-                "this machine, and what it is linked to has to be found."
+                f"library.load: {self.path} cannot be opened as a shared library: {error}. {advice}"
             ) from error
         self.version: int = self._typed("_opVersion", c_int, ())()
         if self.version not in VERSIONS:
@@ -205,10 +207,14 @@ class Binary:
             function = self._opened[name]
         except AttributeError as error:
             needed = "every extension library has it"
-            raise LibraryError(
-                f"library.load: {self.path} has no function {name}; {needed}. Was it compiled with MXNet's extension "
-                "header (and, for 1.8 and 1.9, together with src/lib_api.cc), and are its symbols visible?"
-            ) from error
+            if name == "initialize" and hasattr(self._opened, "_opVersion"):
+                advice = "Its source has to define MXReturnValue initialize(int version) { return MX_SUCCESS; }"
+            else:
+                advice = (
+                    "Was it compiled with MXNet's extension header (and, for 1.8 and 1.9, together with "
+                    "src/lib_api.cc), and are its symbols visible?"
+                )
+            raise LibraryError(f"library.load: {self.path} has no function {name}; {needed}. {advice}") from error
         function.restype = result
         function.argtypes = list(arguments)
         return function

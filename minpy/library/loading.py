@@ -22,7 +22,9 @@ from minpy.library.subgraphs import NativeSubgraphFamily
 
 __all__ = ["Library", "load", "loaded"]
 
-_lock = threading.RLock()
+_locks = [threading.RLock()]
+if hasattr(os, "register_at_fork"):  # it is free in a forked child, whoever held it
+    os.register_at_fork(after_in_child=lambda: _locks.__setitem__(0, threading.RLock()))
 # By the real path of the file.
 _LIBRARIES: dict[str, Library] = {}
 # What the files were that have been opened: device, number, size and time of the last change.
@@ -101,7 +103,7 @@ def load(path: str | os.PathLike[str], verbose: bool = True, *, replace: bool | 
     minpy.core.errors.FileMissingError: library.load: there is no file libmissing.so. Give the path of a compiled \
 library, or compile one with mx.library.compile.
     """
-    given = os.fspath(path)
+    given = os.fsdecode(path)
     if not os.path.isfile(given):
         what = "is a folder" if os.path.isdir(given) else None
         raise FileMissingError(
@@ -109,7 +111,7 @@ library, or compile one with mx.library.compile.
             + " Give the path of a compiled library, or compile one with mx.library.compile."
         )
     real = os.path.realpath(given)
-    with _lock:
+    with _locks[0]:
         facts = os.stat(real)
         stamp = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
         known = _LIBRARIES.get(real)

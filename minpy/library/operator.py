@@ -3,13 +3,14 @@
 What a library says of attributes, shapes and dtypes is remembered, so its functions that parse and infer have to be
 pure. It computes into fresh memory, and writes through to the inputs that it declares as mutated; what it is given
 besides, it must not write to: nothing protects the memory of inputs from C. With `MINPY_CHECK_NATIVE=1` in the
-environment every call is checked for that.
+environment, and in `check`, every call is watched for that.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from ctypes import c_int, c_void_p
 from typing import Any
 
@@ -36,6 +37,7 @@ from minpy.library.inference import Inference, plain
 from minpy.library.resources import GENERATORS
 from minpy.library.states import KeptState, State
 from minpy.library.tensors import Call, Kind, Layout, as_array, readable, require_dtype
+from minpy.library.watching import WATCH, Watched, watching
 from minpy.ndarray.ndarray import NDArray
 
 __all__ = ["EXTRA_INPUTS", "NativeFamily", "NativeOperator"]
@@ -301,9 +303,8 @@ class NativeOperator(ConfiguredOperator):
             call = calls.idle.pop()
         except IndexError:
             call = calls.make()
-        given = call.fill(inputs, outputs)
-        if _IS_CHECKED:
-            before = [array.copy() for array in inputs]
+        watched = Watched(inputs, outputs) if _IS_CHECKED or WATCH.depth else None
+        given = call.fill(inputs, outputs) if watched is None else call.fill(watched.inputs, watched.outputs)
         generators = GENERATORS.take()
         call.generators.value = generators.address
         messages = calls.message_count()
@@ -318,10 +319,14 @@ class NativeOperator(ConfiguredOperator):
         finally:  # interrupts are raised when the library is done
             GENERATORS.give_back(generators)
         del given  # which has lived until here
+<<<<<<< HEAD
+=======
+        GENERATORS.give_back(generators)
+        if watched is not None:
+            self._require_proper(calls.is_forward, inputs, outputs, watched, bool(status))
+>>>>>>> main
         if not status or call.workspace.used:
             self._settle(call, calls, inputs, status, messages)
-        if _IS_CHECKED:
-            self._require_unchanged(calls, inputs, before)
         calls.idle.append(call)
 
     def _settle(self, call: Call, calls: _Calls, inputs: Sequence[numpy.ndarray], status: int, messages: int) -> None:
@@ -346,19 +351,46 @@ class NativeOperator(ConfiguredOperator):
     def _backward_names(self) -> list[str]:
         return [*(f"the gradient of {name}" for name in self.outputs), *self.names, *self.outputs]
 
-    def _require_unchanged(
-        self, calls: _Calls, inputs: Sequence[numpy.ndarray], before: Sequence[numpy.ndarray]
+    def _require_proper(
+        self,
+        is_forward: bool,
+        inputs: Sequence[numpy.ndarray],
+        outputs: Sequence[numpy.ndarray],
+        watched: Watched,
+        is_done: bool,
     ) -> None:
-        """Raise if the library has written to an input that it does not declare as mutated."""
-        is_forward = calls.is_forward
-        names = self.names if is_forward else self._backward_names()
+        """Raise if the library has written where it must not, or left an output of forward unwritten."""
         first = 0 if is_forward else len(self.outputs)
-        for index, (name, array, old) in enumerate(zip(names, inputs, before, strict=True)):
-            if index - first not in self.mutated and array.tobytes() != old.tobytes():
-                raise MutationError(
-                    f"{self.__name__}: {'forward' if is_forward else 'backward'} has written to {name} "
-                    f"({describe(array)}), which it does not declare as mutated (setMutateInputs)."
-                )
+        mutated = [first + index for index in self.mutated]
+        watched.hand_back(mutated)
+        names = self.argument_names(len(inputs)) if is_forward else self._backward_names()
+        results = self.outputs if is_forward else [f"the gradient of {name}" for name in self.names]
+        what = f"{self.__name__}: {'forward' if is_forward else 'backward'} has"
+        changed = watched.changed(mutated)
+        if changed is not None:
+            raise MutationError(
+                f"{what} written to {names[changed]} ({describe(inputs[changed])}), which it does not declare as "
+                "mutated (setMutateInputs)."
+            )
+        overrun = watched.overrun()
+        if overrun is not None:
+            is_input, index = overrun
+            name, array = (names[index], inputs[index]) if is_input else (results[index], outputs[index])
+            raise MutationError(
+                f"{what} written beyond the end of {name} ({describe(array)}), into memory of others. Is it written "
+                "for that dtype and shape? Let inferType and inferShape refuse what it is not for."
+            )
+        unwritten = watched.unwritten() if is_forward and is_done else None
+        if unwritten is not None:
+            index, place = unwritten
+            raise OperatorError(
+                f"{what} not written all of {results[index]} ({describe(outputs[index])}): not the element at "
+                f"{list(place)}. Is it written for that dtype? Let inferType refuse what it is not for."
+            )
+
+    def being_checked(self) -> AbstractContextManager[None]:
+        """Watch the memory of calls while `check` makes them."""
+        return watching()
 
     # -- gradients -----------------------------------------------------------------------------------------------------
 

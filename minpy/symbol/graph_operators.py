@@ -130,6 +130,7 @@ class RunnableGraph:
         self._graph = graph
         self._asked: Sequence[int] = range(len(self.names))  # whose gradients were wanted the last time
         self._last: tuple[Frame, list[Any]] | None = None  # what backward may go on from
+        self._differentiated: tuple[Frame, Sequence[Any]] | None = None  # what backward has gone on from
 
     def __repr__(self) -> str:
         return f"<graph of {self._name}: {', '.join(self.names)} -> {', '.join(self.symbol.list_outputs())}>"
@@ -180,17 +181,28 @@ class RunnableGraph:
             if position in wanted and position not in self._graph.states and raws[position].dtype.kind in "fc"
         }
 
+    def begin(self, training: bool) -> None:
+        """Forget what went before: another call of the operator begins."""
+        self.training, self._last, self._differentiated = training, None, None
+
     def gradients(self, raws: Sequence[Any], upstream: Sequence[Any], needed: Sequence[int]) -> list[numpy.ndarray]:
-        """Return the gradients of some inputs: those of the call that went before, if it was of these arrays."""
+        """Return the gradients of some inputs: those of the call that went before, if it was of these values.
+
+        A second time the same random numbers count, and inputs that are no random numbers may lie elsewhere.
+        """
         self._asked = tuple(needed)
         requests = self._requests(raws, needed)
-        if self._last is not None and all(map(_is_same, self._last[1], raws)):
-            frame = self._last[0]
+        found = self._differentiated or self._last
+        if found is not None and (found is self._differentiated or all(map(_is_equal, found[1], raws))):
+            frame, before = found
+            if not all(map(_is_same, before, raws)):
+                self._graph.move(frame, raws)
             if not requests.items() <= frame.program.steps.requests.items():
                 frame.differentiate(self._graph.differentiated(frame.program, raws, requests))
         else:
             given = [raw.copy() if position in self._graph.states else raw for position, raw in enumerate(raws)]
             frame = self._graph.start(self._graph.program(given, self.training, requests), given)[1]
+        self._differentiated = frame, raws
         buffers = {
             node: numpy.empty(raw.shape, raw.dtype)
             for node, raw in zip(self._graph.variables, raws, strict=True)
@@ -209,6 +221,10 @@ def _is_same(one: Any, other: Any) -> bool:
         and one.strides == other.strides
         and one.__array_interface__["data"][0] == other.__array_interface__["data"][0]
     )
+
+
+def _is_equal(one: Any, other: Any) -> bool:
+    return _is_same(one, other) or (one.dtype == other.dtype and numpy.array_equal(one, other))
 
 
 class PythonGraphOperator(OperatorAroundGraph):
@@ -273,7 +289,7 @@ class PythonGraphOperator(OperatorAroundGraph):
         """Return the outputs: what the graph gives, or what runs it."""
         arrays = [numpy.asarray(raw) for raw in raws]
         runnable = self._runnable
-        runnable.training, runnable._last = bool(training), None
+        runnable.begin(bool(training))
         if self.inside is not None:
             heads: Sequence[Any] = runnable._run(arrays)
         else:

@@ -10,7 +10,7 @@
 Nodes of loops and branches have "subgraphs", too: graphs in the same form, but for "attrs".
 
 A version counts how often operators have written to a variable: states are inputs of version 1, or 2 in the second
-operator that shares them.
+operator that shares them. In the graph of a group that a partitioner has taken together it is 0: its variables are new.
 """
 
 from __future__ import annotations
@@ -133,8 +133,10 @@ def to_json(symbol: Symbol, remove_amp_cast: bool = True, for_mxnet: bool = Fals
     return _graph(symbol, remove_amp_cast, for_mxnet, 0, [f'"attrs": {_listed(facts, "{}", 4, 1)}'])
 
 
-def _graph(symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, further: list[str]) -> str:
-    """Return a graph; its lines begin after `margin` spaces, and `further` fields follow."""
+def _graph(
+    symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, further: list[str], counts: bool = True
+) -> str:
+    """Return a graph; its lines begin after `margin` spaces, and `further` fields follow. It may count versions."""
     order = [node for node in symbol.order if not (remove_amp_cast and node.kind == "amp_cast")]
     numbers = {node: number for number, node in enumerate(order)}
     writes: dict[Node, int] = {}
@@ -157,7 +159,7 @@ def _graph(symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, 
         op, attributes, outputs = described(node)
         if for_mxnet and ":" in op:
             raise ArgumentError(f"Symbol.tojson: {_not_in_mxnet(node, op)}")
-        states = _states(node)
+        states = _states(node) if counts else ()
         inputs = []
         for position, value in enumerate(map(source, node.inputs)):
             if position in states and value.node.operator is None:
@@ -170,7 +172,8 @@ def _graph(symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, 
         fields.append(f'"inputs": {_listed(inputs, "[]", margin + 8)}')
         inside = _graphs_inside(node)
         if inside:
-            graphs = [_graph(graph, False, for_mxnet, margin + 8, []) for graph in inside]
+            counts = isinstance(node.operator, ControlFlow)
+            graphs = [_graph(graph, False, for_mxnet, margin + 8, [], counts) for graph in inside]
             fields.append(f'"subgraphs": {_listed(graphs, "[]", margin + 8, 0)}')
         nodes.append(_listed(fields, "{}", margin + 6, 0))
         rows.append(rows[-1] + outputs)

@@ -78,6 +78,10 @@ class Subgraph:
         heads, frame = start(program, self._in_order(arrays))
         return [*map(_contiguous, heads)], frame
 
+    def move(self, frame: Frame, arrays: Sequence[Any]) -> None:
+        """Let a frame go on with arrays of the same values as those that it was started with."""
+        frame.move(self._in_order(arrays))
+
     def _in_order(self, arrays: Sequence[Any]) -> list[Any]:
         return [arrays[position] for position in self._positions]
 

@@ -313,7 +313,8 @@ def check_numeric_gradient(
 class _Weighted:
     """The sum of a symbol's outputs times numbers, at a place that can be moved.
 
-    It is computed in float64 if the symbol can be: the rounding of float32 would drown small differences.
+    It is computed in float64 if the symbol can be: the rounding of float32 would drown small differences. Operators
+    of native libraries that know float32 alone, and do not say so, give other numbers then: those are not used.
     """
 
     def __init__(
@@ -327,10 +328,14 @@ class _Weighted:
     ) -> None:
         self._weights = [weight.astype(numpy.float64) for weight in weights]
         self._is_train = is_train
+        self._bind(sym, ctx, arguments, states, None)
+        computed = self._outputs()
         try:
             self._bind(sym, ctx, arguments, states, numpy.float64)
-            self.value()
+            taken = all(map(_alike, self._outputs(), computed))
         except Exception:  # whatever an operator says to a dtype that it does not take
+            taken = False
+        if not taken:
             self._bind(sym, ctx, arguments, states, None)
 
     def _bind(
@@ -345,10 +350,12 @@ class _Weighted:
 
     def value(self, **moved: numpy.ndarray) -> float:
         """Return the sum, with some arguments moved; they stay there."""
+        return sum(map(_dot, self._weights, self._outputs(**moved)))
+
+    def _outputs(self, **moved: numpy.ndarray) -> list[numpy.ndarray]:
         for name, value in self._initial.items():
             self._states[name][:] = value
-        outputs = self._executor.forward(is_train=self._is_train, **moved)
-        return sum(_dot(weight, output.asnumpy()) for weight, output in zip(self._weights, outputs, strict=True))
+        return [output.asnumpy() for output in self._executor.forward(is_train=self._is_train, **moved)]
 
     def central_differences(self, name: str, eps: float) -> numpy.ndarray:
         """Return the gradient with respect to an argument; each element is moved by half of `eps` to both sides."""
@@ -365,6 +372,13 @@ class _Weighted:
             result[index] = (above - below) / (right - left) if right != left else 0.0
         self.value(**{name: at})
         return result
+
+
+def _alike(found: numpy.ndarray, computed: numpy.ndarray) -> bool:
+    """Whether most numbers are the same but for rounding, which may move some of them over a step."""
+    scale = numpy.abs(computed, where=numpy.isfinite(computed), out=numpy.zeros(computed.shape)).max(initial=0.0)
+    close = numpy.isclose(found, computed, rtol=0.05, atol=0.05 * scale, equal_nan=True)
+    return bool(close.mean() > 0.75) if close.size else True
 
 
 def _dot(weight: numpy.ndarray, answer: numpy.ndarray) -> float:

@@ -51,7 +51,7 @@ def build(
     flags: Iterable[str] = (),
     include: Iterable[str | os.PathLike[str]] = (),
     standard: str = "c++11",
-    optimize: str = "-O1",
+    optimize: str = "-O0",
     warnings: Iterable[str] = WARNINGS,
 ) -> Path:
     """Return the path of a shared library made of sources, built if nobody has built it before.

@@ -13,6 +13,7 @@
 #include <functional>
 #include <list>
 #include <map>
+#include <mutex>
 #include <random>
 #include <sstream>
 #include <stdexcept>
@@ -56,7 +57,9 @@ std::string show(const std::vector<T>& values) {
 
 /// Messages since the last time, each without its file and line, which differ from header to header.
 std::string news() {
+  static std::mutex mutex;
   static int seen = 0;
+  const std::lock_guard<std::mutex> lock(mutex);
   std::string all;
   const int size = symbol<int()>("_msgSize")();
   for (; seen < size; ++seen) {

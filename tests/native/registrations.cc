@@ -40,8 +40,14 @@ REGISTER_OP(r_null)
     .setInferShape(shapes);
 REGISTER_PARTITIONER(r_unknown)
     .addStrategy("known", "r_twice")
+    .addStrategy("nothing", nullptr)
+    .addStrategy(nullptr, "r_twice")
+    .setReviewSubgraph(nullptr, nullptr)
     .setSupportedOps("known", supported)
     .setSupportedOps("knwon", supported);
 REGISTER_PASS(r_empty);
 
-MXReturnValue initialize(int) { return MX_SUCCESS; }
+MXReturnValue initialize(int version) {
+  if (version < 10900) throw std::runtime_error("made for 1.9, not for " + std::to_string(version));
+  return MX_SUCCESS;
+}

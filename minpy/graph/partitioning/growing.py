@@ -78,36 +78,34 @@ def grown(graph: Graph, selector: Selector, where: str) -> list[list[GraphNode]]
         If what the selector keeps of a group is no part of it, or depends on itself.
     """
     groups: list[list[GraphNode]] = []
-    group_of: dict[GraphNode, int] = {}
-    reach = _Reach(graph, groups, group_of)
+    line = _Line(graph)
     for seed in graph.nodes:
-        if seed in group_of or not selector.select(seed):
+        if seed in line.group_of or not selector.select(seed):
             continue
-        taken = {*group_of}
+        excluded: set[GraphNode] = set()
         while True:
-            members = _gathered(graph, selector, seed, taken)
-            returned = reach.entered(members)
+            members = _gathered(selector, seed, line, excluded)
+            returned = line.entered(members)
             if not returned:
                 break
             largest = max(returned, key=_index)
-            if largest in taken:  # the seed itself, a second time: no smaller group around it is free of cycles
+            if largest in excluded:  # the seed itself, a second time: no smaller group around it is free of cycles
                 members = {seed: None}
                 break
-            taken.add(largest)
+            excluded.add(largest)
             selector.reset()
         candidates = sorted(members, key=_index)
         kept = _kept(selector, candidates, where)
         if not kept:
             continue
-        through = reach.entered({*kept})
+        through = line.entered(dict.fromkeys(kept))
         if through:
             raise ArgumentError(
                 f"{where}: filter kept {', '.join(node.name for node in kept)} of a group of {len(candidates)} nodes, "
                 f"and {through[0].name} reads what depends on them through nodes that are not kept. Keep those in "
                 "between, or leave it out."
             )
-        for node in kept:
-            group_of[node] = len(groups)
+        line.join(kept)
         groups.append(kept)
     return groups
 
@@ -116,18 +114,24 @@ def _index(node: GraphNode) -> int:
     return node.index
 
 
-def _gathered(graph: Graph, selector: Selector, seed: GraphNode, taken: Collection[GraphNode]) -> dict[GraphNode, None]:
+def _gathered(
+    selector: Selector, seed: GraphNode, line: _Line, excluded: Collection[GraphNode]
+) -> dict[GraphNode, None]:
     """Return the seed, and what the selector adds to it."""
     members = {seed: None}
-    queue, consumers = deque([seed]), graph.consumers()
+    queue, group_of = deque([seed]), line.group_of
+
+    def is_free(node: GraphNode) -> bool:
+        return node not in members and node not in group_of and node not in excluded
+
     while queue:
         node = queue.popleft()
         for source, _ in node.inputs:
-            if source not in members and source not in taken and selector.select_input(node, source):
+            if is_free(source) and selector.select_input(node, source):
                 members[source] = None
                 queue.append(source)
-        for reader in dict.fromkeys(reader for reader, _ in consumers.get(node, ())):
-            if reader not in members and reader not in taken and selector.select_output(node, reader):
+        for reader in line.readers(node):
+            if is_free(reader) and selector.select_output(node, reader):
                 members[reader] = None
                 queue.append(reader)
     return members
@@ -139,7 +143,8 @@ def _kept(selector: Selector, candidates: list[GraphNode], where: str) -> list[G
         kept = [*given]
     except TypeError:
         kept = [given]  # type: ignore[list-item]  # what is no list is no node, either
-    wrong = [node for node in kept if node not in candidates]
+    known = {*map(id, candidates)}
+    wrong = [node for node in kept if id(node) not in known]
     if wrong:
         what = repr(wrong[0]) if isinstance(wrong[0], GraphNode) else describe(wrong[0])
         raise ArgumentError(
@@ -149,36 +154,57 @@ def _kept(selector: Selector, candidates: list[GraphNode], where: str) -> list[G
     return sorted(set(kept), key=_index)
 
 
-class _Reach:
-    """What depends on a set of nodes, where each group that is there already counts as one node."""
+class _Line:
+    """The nodes in a line, each behind what it depends on, where the members of a group stand together and depend on
+    whatever one of them does.
 
-    def __init__(self, graph: Graph, groups: list[list[GraphNode]], group_of: dict[GraphNode, int]) -> None:
-        self._consumers = graph.consumers()
-        self._groups = groups
-        self._group_of = group_of
+    So what depends on a node is behind it, and a way back to a set of nodes ends before the last of them: only what
+    stands between the first and the last is looked at.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self.group_of: dict[GraphNode, list[GraphNode]] = {}
+        self._nodes = graph.nodes
+        self._places = {node: place for place, node in enumerate(self._nodes)}
+        self._readers = {
+            node: [*dict.fromkeys(reader for reader, _ in found)] for node, found in graph.consumers().items()
+        }
+
+    def readers(self, node: GraphNode) -> list[GraphNode]:
+        """Return the nodes that read a node, each once."""
+        return self._readers.get(node, [])
 
     def entered(self, members: Collection[GraphNode]) -> list[GraphNode]:
         """Return the members that read something outside that depends on members."""
-        returned: dict[GraphNode, None] = {}
-        seen: set[GraphNode] = set()
-        waiting: list[GraphNode] = []
+        outside = self._dependents(members)
+        return [node for node in members if any(source in outside for source, _ in node.inputs)] if outside else []
 
-        def go_to(node: GraphNode) -> None:
-            if node in seen:
-                return
-            group = self._group_of.get(node)
-            together = [node] if group is None else self._groups[group]
-            seen.update(together)
-            waiting.extend(together)
-
-        for member in members:
-            for reader, _ in self._consumers.get(member, ()):
-                if reader not in members:
-                    go_to(reader)
+    def _dependents(self, members: Collection[GraphNode]) -> set[GraphNode]:
+        """Return what depends on members, and is none, and stands before the last one."""
+        places, last = self._places, max(map(self._places.__getitem__, members))
+        found: set[GraphNode] = set()
+        waiting = [*members]
         while waiting:
-            for reader, _ in self._consumers.get(waiting.pop(), ()):
-                if reader in members:
-                    returned[reader] = None
-                else:
-                    go_to(reader)
-        return [*returned]
+            for reader in self.readers(waiting.pop()):
+                if places[reader] < last and reader not in found and reader not in members:
+                    together = self.group_of.get(reader, (reader,))
+                    found.update(together)
+                    waiting += together
+        return found
+
+    def join(self, members: list[GraphNode]) -> None:
+        """Make nodes that nothing outside leads back to a group: what depends on them moves behind the last one."""
+        self.group_of.update(dict.fromkeys(members, members))
+        places = sorted(map(self._places.__getitem__, members))
+        first, end = places[0], places[-1] + 1
+        if end - first == len(members):
+            return
+        inside, behind = {*members}, self._dependents({*members})
+        between = [node for node in self._nodes[first:end] if node not in inside]
+        self._nodes[first:end] = [
+            *(node for node in between if node not in behind),
+            *members,
+            *(node for node in between if node in behind),
+        ]
+        for place in range(first, end):
+            self._places[self._nodes[place]] = place

@@ -24,13 +24,13 @@ inline void report(const char* what, const char* problem, const char* details = 
   }
 }
 
-/// Calls `body`. Whether it returned; a C++ exception, which the host could not take, becomes a message.
+/// Calls `body`, whose result this returns: 0 if it throws. A C++ exception, which the host could not take,
+/// becomes a message.
 // UBSan would object that what ends a thread is caught by a reference to nothing; inlined, it does.
-template <class Body>
-__attribute__((noinline, no_sanitize("null"))) bool completes(const char* what, Body body) {
+__attribute__((noinline, no_sanitize("null"))) inline int guarded(const char* what, int (*body)(void*),
+                                                                  void* context) {
   try {
-    body();
-    return true;
+    return body(context);
   }
 #if defined(__GLIBCXX__)
   catch (abi::__forced_unwind&) {
@@ -42,15 +42,29 @@ __attribute__((noinline, no_sanitize("null"))) bool completes(const char* what, 
   } catch (...) {
     report(what, "C++ exception of a type that is not a std::exception");
   }
-  return false;
+  return 0;
+}
+
+/// A lambda as a function and what it is called with.
+template <class Body>
+struct Guarded {
+  static int completes(void* body) {
+    (*static_cast<Body*>(body))();
+    return 1;
+  }
+  static int succeeds(void* body) { return (*static_cast<Body*>(body))() == mxnet::ext::MX_SUCCESS ? 1 : 0; }
+};
+
+/// Calls `body`. Whether it returned.
+template <class Body>
+inline bool completes(const char* what, Body body) {
+  return guarded(what, &Guarded<Body>::completes, &body) != 0;
 }
 
 /// Calls `body`, which returns an MXReturnValue or throws. 1 for success, 0 for failure.
 template <class Body>
 inline int status(const char* what, Body body) {
-  mxnet::ext::MXReturnValue result = mxnet::ext::MX_FAIL;
-  const bool completed = completes(what, [&] { result = body(); });
-  return completed && result == mxnet::ext::MX_SUCCESS ? 1 : 0;
+  return guarded(what, &Guarded<Body>::succeeds, &body);
 }
 
 /// For errors in what a user's function left behind.
@@ -125,18 +139,23 @@ inline HostArray<char> host_string(const std::string& value) {
 template <class T>
 class HostArrays {
  public:
-  explicit HostArrays(std::size_t count) : pointers_(count) { arrays_.reserve(count); }
+  explicit HostArrays(std::size_t count) : arrays_(count), count_(0) {}
+  ~HostArrays() {
+    for (std::size_t i = 0; i < count_; ++i) free(arrays_[i]);
+  }
+  HostArrays(const HostArrays&) = delete;
+  HostArrays& operator=(const HostArrays&) = delete;
 
-  void push_back(HostArray<T> array) { arrays_.push_back(std::move(array)); }
+  void push_back(HostArray<T> array) { arrays_[count_++] = array.release(); }
 
   T** release() {
-    for (std::size_t i = 0; i < arrays_.size(); ++i) pointers_[i] = arrays_[i].release();
-    return pointers_.release();
+    count_ = 0;
+    return arrays_.release();
   }
 
  private:
-  HostArray<T*> pointers_;
-  std::vector<HostArray<T>> arrays_;
+  HostArray<T*> arrays_;
+  std::size_t count_;
 };
 
 /// Inputs or outputs of a call.

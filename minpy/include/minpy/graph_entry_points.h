@@ -11,9 +11,11 @@
       const int64_t *const *kind##_shapes, const int *kind##_dims, const int *kind##_types, \
       const size_t *kind##_version_ids, const char *const *kind##_dev_types, const int *kind##_dev_ids
 
-#define MINPY_PARAMETER_TENSORS(kind)                                                                   \
-  minpy::named_tensors(kind##_names, num_##kind, kind##_data, kind##_shapes, kind##_dims, kind##_types, \
-                       kind##_version_ids, kind##_dev_types, kind##_dev_ids)
+#define MINPY_PARAMETER_NAMES(kind)                                                                    \
+  kind##_names, num_##kind, kind##_data, kind##_shapes, kind##_dims, kind##_types, kind##_version_ids, \
+      kind##_dev_types, kind##_dev_ids
+
+#define MINPY_PARAMETER_TENSORS(kind) minpy::named_tensors(MINPY_PARAMETER_NAMES(kind))
 
 namespace minpy PRIVATE_SYMBOL {
 
@@ -87,68 +89,194 @@ inline void answer(const char* what, int* selected, Body body) {
   completes(what, [&] { *selected = body() ? 1 : 0; });
 }
 
+/// What the entry points do that read graphs. They call it by way of a table, which the first registration of
+/// a partitioner or a pass fills in: a library of operators alone is not made of all of this.
+struct GraphCalls {
+  static int partitioner_count() {
+    return mxnet::ext::Registry<mxnet::ext::CustomPartitioner>::get()->size();
+  }
+
+  static int strategy_count(int index, const char** name) {
+    int count = 0;
+    completes("_partRegGetCount", [&] {
+      mxnet::ext::CustomPartitioner& partitioner =
+          mxnet::ext::Registry<mxnet::ext::CustomPartitioner>::get()->get(index);
+      partitioner.report_unknown_strategies();
+      *name = partitioner.name.c_str();
+      count = static_cast<int>(partitioner.strategies.size());
+    });
+    return count;
+  }
+
+  static void strategy(int index, int strategy, const char** strategy_name,
+                       mxnet::ext::supportedOps_t* supported_ops,
+                       mxnet::ext::createSelector_t* create_selector,
+                       mxnet::ext::reviewSubgraph_t* review_subgraph, const char** subgraph_op) {
+    completes("_partRegGet", [&] {
+      const mxnet::ext::CustomPartitioner& partitioner =
+          mxnet::ext::Registry<mxnet::ext::CustomPartitioner>::get()->get(index);
+      *supported_ops = partitioner.getSupportedOps(strategy);
+      *create_selector = partitioner.getCreateSelector(strategy);
+      *review_subgraph = partitioner.getReviewSubgraph(strategy);
+      *strategy_name = partitioner.strategies[static_cast<std::size_t>(strategy)].name.c_str();
+      *subgraph_op = partitioner.strategies[static_cast<std::size_t>(strategy)].subgraph_op.c_str();
+    });
+  }
+
+  static int supported_ops(mxnet::ext::supportedOps_t supported, const char* json, int num_ids, int* ids,
+                           const char* const* keys, const char* const* values, int num) {
+    return status("SupportedOps", [&] {
+      const std::unique_ptr<mxnet::ext::Graph> graph = read_graph(json);
+      std::vector<int> codes(static_cast<std::size_t>(num_ids), -2);
+      const mxnet::ext::MXReturnValue result = supported(graph.get(), &codes, string_map(keys, values, num));
+      if (result != mxnet::ext::MX_SUCCESS) return result;
+      require_count("ids", codes.size(), num_ids);
+      std::copy(codes.begin(), codes.end(), ids);
+      return result;
+    });
+  }
+
+  static int create_selector(mxnet::ext::createSelector_t create, const char* json, void** selector,
+                             const char* const* keys, const char* const* values, int num) {
+    return status("CreateSelector", [&] {
+      std::unique_ptr<mxnet::ext::Graph> graph = read_graph(json);
+      mxnet::ext::CustomOpSelector* created = nullptr;
+      const mxnet::ext::MXReturnValue result = create(graph.get(), &created, string_map(keys, values, num));
+      if (result != mxnet::ext::MX_SUCCESS) return result;
+      require(created != nullptr, "createSelector reported success without a selector");
+      SelectorGraphs::get()->keep(created, std::move(graph));
+      *selector = created;
+      return result;
+    });
+  }
+
+  static void release_selector(void* selector) {
+    completes("ReleaseSelector", [&] { SelectorGraphs::get()->release(selector); });
+  }
+
+  static int review_subgraph(mxnet::ext::reviewSubgraph_t review, const char* json, int subgraph_id,
+                             int* accept, const char* const* keys, const char* const* values, int num,
+                             char*** attr_keys, char*** attr_values, int* num_attrs, MINPY_PARAMETERS(arg),
+                             MINPY_PARAMETERS(aux)) {
+    return status("ReviewSubgraph", [&] {
+      const std::unique_ptr<mxnet::ext::Graph> graph = read_graph(json);
+      NamedTensors args = MINPY_PARAMETER_TENSORS(arg), aux = MINPY_PARAMETER_TENSORS(aux);
+      attach(*graph, &args, &aux);
+      bool accepted = false;
+      std::unordered_map<std::string, std::string> attributes;
+      const mxnet::ext::MXReturnValue result =
+          review(graph.get(), subgraph_id, &accepted, string_map(keys, values, num), &attributes);
+      if (result != mxnet::ext::MX_SUCCESS) return result;
+      *accept = accepted;
+      if (!attributes.empty()) {
+        HostArrays<char> names(attributes.size()), texts(attributes.size());
+        for (const auto& attribute : attributes) {
+          names.push_back(host_string(attribute.first));
+          texts.push_back(host_string(attribute.second));
+        }
+        *attr_keys = names.release();
+        *attr_values = texts.release();
+        *num_attrs = static_cast<int>(attributes.size());
+      }
+      return result;
+    });
+  }
+
+  static int pass_count() { return mxnet::ext::Registry<mxnet::ext::CustomPass>::get()->size(); }
+
+  static void pass(int index, mxnet::ext::graphPass_t* body, const char** name) {
+    completes("_passRegGet", [&] {
+      const mxnet::ext::CustomPass& pass = mxnet::ext::Registry<mxnet::ext::CustomPass>::get()->get(index);
+      *body = pass.body;
+      *name = pass.name.c_str();
+    });
+  }
+
+  static int run_pass(mxnet::ext::graphPass_t body, const char* json, char** out_json,
+                      const char* const* keys, const char* const* values, int num, const char* pass_name,
+                      MINPY_PARAMETERS(arg), MINPY_PARAMETERS(aux), mxnet::ext::nd_malloc_t nd_malloc,
+                      const void* nd_handle) {
+    return status("GraphPass", [&] {
+      require(body != nullptr, "pass '" + text(pass_name) + "' was registered without setBody");
+      const std::unique_ptr<mxnet::ext::Graph> graph = read_graph(json);
+      NamedTensors args = MINPY_PARAMETER_TENSORS(arg), aux = MINPY_PARAMETER_TENSORS(aux);
+      attach(*graph, &args, &aux);
+      NamedTensors new_args, new_aux;
+      const mxnet::ext::PassResource resource(&new_args, &new_aux, nd_malloc, nd_handle);
+      graph->setPassResource(&resource);
+      const mxnet::ext::MXReturnValue result = body(graph.get(), string_map(keys, values, num));
+      if (result != mxnet::ext::MX_SUCCESS) return result;
+      *out_json = host_string(graph->toString()).release();
+      return result;
+    });
+  }
+};
+
+/// Pointers to them.
+struct GraphTable {
+  decltype(&GraphCalls::partitioner_count) partitioner_count;
+  decltype(&GraphCalls::strategy_count) strategy_count;
+  decltype(&GraphCalls::strategy) strategy;
+  decltype(&GraphCalls::supported_ops) supported_ops;
+  decltype(&GraphCalls::create_selector) create_selector;
+  decltype(&GraphCalls::release_selector) release_selector;
+  decltype(&GraphCalls::review_subgraph) review_subgraph;
+  decltype(&GraphCalls::pass_count) pass_count;
+  decltype(&GraphCalls::pass) pass;
+  decltype(&GraphCalls::run_pass) run_pass;
+};
+
+/// The table, or null in a library without partitioners and passes.
+inline const GraphTable*& graph_table() {
+  static const GraphTable* table = nullptr;
+  return table;
+}
+
+inline void serve_graphs() {
+  static const GraphTable table = {
+      &GraphCalls::partitioner_count, &GraphCalls::strategy_count,  &GraphCalls::strategy,
+      &GraphCalls::supported_ops,     &GraphCalls::create_selector, &GraphCalls::release_selector,
+      &GraphCalls::review_subgraph,   &GraphCalls::pass_count,      &GraphCalls::pass,
+      &GraphCalls::run_pass};
+  graph_table() = &table;
+}
+
 }  // namespace minpy
 
 MINPY_ENTRY_POINT int _partRegSize(void) {
-  return mxnet::ext::Registry<mxnet::ext::CustomPartitioner>::get()->size();
+  return minpy::graph_table() != nullptr ? minpy::graph_table()->partitioner_count() : 0;
 }
 
 MINPY_ENTRY_POINT int _partRegGetCount(int index, const char** name) {
-  int count = 0;
-  minpy::completes("_partRegGetCount", [&] {
-    mxnet::ext::CustomPartitioner& partitioner =
-        mxnet::ext::Registry<mxnet::ext::CustomPartitioner>::get()->get(index);
-    partitioner.report_unknown_strategies();
-    *name = partitioner.name.c_str();
-    count = static_cast<int>(partitioner.strategies.size());
-  });
-  return count;
+  *name = "";
+  return minpy::graph_table() != nullptr ? minpy::graph_table()->strategy_count(index, name) : 0;
 }
 
 MINPY_ENTRY_POINT void _partRegGet(int index, int strategy, const char** strategy_name,
                                    mxnet::ext::supportedOps_t* supported_ops,
                                    mxnet::ext::createSelector_t* create_selector,
                                    mxnet::ext::reviewSubgraph_t* review_subgraph, const char** subgraph_op) {
-  minpy::completes("_partRegGet", [&] {
-    const mxnet::ext::CustomPartitioner& partitioner =
-        mxnet::ext::Registry<mxnet::ext::CustomPartitioner>::get()->get(index);
-    *supported_ops = partitioner.getSupportedOps(strategy);
-    *create_selector = partitioner.getCreateSelector(strategy);
-    *review_subgraph = partitioner.getReviewSubgraph(strategy);
-    *strategy_name = partitioner.strategies[static_cast<std::size_t>(strategy)].name.c_str();
-    *subgraph_op = partitioner.strategies[static_cast<std::size_t>(strategy)].subgraph_op.c_str();
-  });
+  *strategy_name = *subgraph_op = "";
+  *supported_ops = nullptr;
+  *create_selector = nullptr;
+  *review_subgraph = nullptr;
+  if (minpy::graph_table() == nullptr) return;
+  minpy::graph_table()->strategy(index, strategy, strategy_name, supported_ops, create_selector,
+                                 review_subgraph, subgraph_op);
 }
 
 MINPY_ENTRY_POINT int _partCallSupportedOps(mxnet::ext::supportedOps_t supported, const char* json,
                                             int num_ids, int* ids, const char* const* keys,
                                             const char* const* values, int num) {
-  return minpy::status("SupportedOps", [&] {
-    const std::unique_ptr<mxnet::ext::Graph> graph = minpy::read_graph(json);
-    std::vector<int> codes(static_cast<std::size_t>(num_ids), -2);
-    const mxnet::ext::MXReturnValue result =
-        supported(graph.get(), &codes, minpy::string_map(keys, values, num));
-    if (result != mxnet::ext::MX_SUCCESS) return result;
-    minpy::require_count("ids", codes.size(), num_ids);
-    std::copy(codes.begin(), codes.end(), ids);
-    return result;
-  });
+  if (minpy::graph_table() == nullptr) return 0;
+  return minpy::graph_table()->supported_ops(supported, json, num_ids, ids, keys, values, num);
 }
 
 MINPY_ENTRY_POINT int _partCallCreateSelector(mxnet::ext::createSelector_t create, const char* json,
                                               void** selector, const char* const* keys,
                                               const char* const* values, int num) {
-  return minpy::status("CreateSelector", [&] {
-    std::unique_ptr<mxnet::ext::Graph> graph = minpy::read_graph(json);
-    mxnet::ext::CustomOpSelector* created = nullptr;
-    const mxnet::ext::MXReturnValue result =
-        create(graph.get(), &created, minpy::string_map(keys, values, num));
-    if (result != mxnet::ext::MX_SUCCESS) return result;
-    minpy::require(created != nullptr, "createSelector reported success without a selector");
-    minpy::SelectorGraphs::get()->keep(created, std::move(graph));
-    *selector = created;
-    return result;
-  });
+  if (minpy::graph_table() == nullptr) return 0;
+  return minpy::graph_table()->create_selector(create, json, selector, keys, values, num);
 }
 
 MINPY_ENTRY_POINT void _partCallSelect(void* selector, int node, int* selected) {
@@ -185,7 +313,7 @@ MINPY_ENTRY_POINT void _partCallReset(void* selector) {
 /// Not of MXNet, which keeps what a selector's graph takes: says that the host has done with a selector. The
 /// selector itself stays, for only its library knows how it was made.
 MINPY_ENTRY_POINT void _partCallReleaseSelector(void* selector) {
-  minpy::completes("ReleaseSelector", [&] { minpy::SelectorGraphs::get()->release(selector); });
+  if (minpy::graph_table() != nullptr) minpy::graph_table()->release_selector(selector);
 }
 
 MINPY_ENTRY_POINT int _partCallReviewSubgraph(mxnet::ext::reviewSubgraph_t review, const char* json,
@@ -193,62 +321,34 @@ MINPY_ENTRY_POINT int _partCallReviewSubgraph(mxnet::ext::reviewSubgraph_t revie
                                               const char* const* values, int num, char*** attr_keys,
                                               char*** attr_values, int* num_attrs, MINPY_PARAMETERS(arg),
                                               MINPY_PARAMETERS(aux)) {
-  return minpy::status("ReviewSubgraph", [&] {
-    const std::unique_ptr<mxnet::ext::Graph> graph = minpy::read_graph(json);
-    minpy::NamedTensors args = MINPY_PARAMETER_TENSORS(arg), aux = MINPY_PARAMETER_TENSORS(aux);
-    minpy::attach(*graph, &args, &aux);
-    bool accepted = false;
-    std::unordered_map<std::string, std::string> attributes;
-    const mxnet::ext::MXReturnValue result =
-        review(graph.get(), subgraph_id, &accepted, minpy::string_map(keys, values, num), &attributes);
-    if (result != mxnet::ext::MX_SUCCESS) return result;
-    *accept = accepted;
-    if (!attributes.empty()) {
-      minpy::HostArrays<char> names(attributes.size()), texts(attributes.size());
-      for (const auto& attribute : attributes) {
-        names.push_back(minpy::host_string(attribute.first));
-        texts.push_back(minpy::host_string(attribute.second));
-      }
-      *attr_keys = names.release();
-      *attr_values = texts.release();
-      *num_attrs = static_cast<int>(attributes.size());
-    }
-    return result;
-  });
+  if (minpy::graph_table() == nullptr) return 0;
+  return minpy::graph_table()->review_subgraph(review, json, subgraph_id, accept, keys, values, num,
+                                               attr_keys, attr_values, num_attrs, MINPY_PARAMETER_NAMES(arg),
+                                               MINPY_PARAMETER_NAMES(aux));
 }
 
 MINPY_ENTRY_POINT int _passRegSize(void) {
-  return mxnet::ext::Registry<mxnet::ext::CustomPass>::get()->size();
+  return minpy::graph_table() != nullptr ? minpy::graph_table()->pass_count() : 0;
 }
 
 MINPY_ENTRY_POINT void _passRegGet(int index, mxnet::ext::graphPass_t* body, const char** name) {
-  minpy::completes("_passRegGet", [&] {
-    const mxnet::ext::CustomPass& pass = mxnet::ext::Registry<mxnet::ext::CustomPass>::get()->get(index);
-    *body = pass.body;
-    *name = pass.name.c_str();
-  });
+  *body = nullptr;
+  *name = "";
+  if (minpy::graph_table() != nullptr) minpy::graph_table()->pass(index, body, name);
 }
 
 MINPY_ENTRY_POINT int _passCallGraphPass(mxnet::ext::graphPass_t body, const char* json, char** out_json,
                                          const char* const* keys, const char* const* values, int num,
                                          const char* pass_name, MINPY_PARAMETERS(arg), MINPY_PARAMETERS(aux),
                                          mxnet::ext::nd_malloc_t nd_malloc, const void* nd_handle) {
-  return minpy::status("GraphPass", [&] {
-    minpy::require(body != nullptr, "pass '" + minpy::text(pass_name) + "' was registered without setBody");
-    const std::unique_ptr<mxnet::ext::Graph> graph = minpy::read_graph(json);
-    minpy::NamedTensors args = MINPY_PARAMETER_TENSORS(arg), aux = MINPY_PARAMETER_TENSORS(aux);
-    minpy::attach(*graph, &args, &aux);
-    minpy::NamedTensors new_args, new_aux;
-    const mxnet::ext::PassResource resource(&new_args, &new_aux, nd_malloc, nd_handle);
-    graph->setPassResource(&resource);
-    const mxnet::ext::MXReturnValue result = body(graph.get(), minpy::string_map(keys, values, num));
-    if (result != mxnet::ext::MX_SUCCESS) return result;
-    *out_json = minpy::host_string(graph->toString()).release();
-    return result;
-  });
+  if (minpy::graph_table() == nullptr) return 0;
+  return minpy::graph_table()->run_pass(body, json, out_json, keys, values, num, pass_name,
+                                        MINPY_PARAMETER_NAMES(arg), MINPY_PARAMETER_NAMES(aux), nd_malloc,
+                                        nd_handle);
 }
 
 #undef MINPY_PARAMETERS
+#undef MINPY_PARAMETER_NAMES
 #undef MINPY_PARAMETER_TENSORS
 
 #endif  // MINPY_GRAPH_ENTRY_POINTS_H_

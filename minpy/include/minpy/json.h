@@ -100,9 +100,9 @@ class JsonReader {
   JsonVal value() {
     skip_space();
     const char next = position_ < text_.size() ? text_[position_] : '\0';
-    if (next == '"') return ++position_, string();
-    if (next == '[') return ++position_, list();
-    if (next == '{') return ++position_, map();
+    if (take('"')) return string();
+    if (take('[')) return list();
+    if (take('{')) return map();
     if (next == 't') return word("true", 1);
     if (next == 'f') return word("false", 0);
     if (next == 'n') return word("null", 0);
@@ -265,7 +265,11 @@ class JsonReader {
   }
 
   static int whole_part(const std::string& written) {
-    const double value = strtod(written.c_str(), nullptr);
+    std::istringstream stream(written);
+    stream.imbue(
+        std::locale::classic());  // strtod would want the decimal comma that a process may have chosen
+    double value = 0;
+    stream >> value;  // too large: the largest that there is
     const double largest = 2147483647.0;
     return static_cast<int>(value > largest ? largest : value < -largest ? -largest : value);
   }

@@ -2,8 +2,7 @@
 #ifndef MINPY_MESSAGES_H_
 #define MINPY_MESSAGES_H_
 
-#include <array>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 
@@ -49,7 +48,7 @@ class MessageText : public std::streambuf {
 
   std::mutex mutex_;
   std::string text_;
-  std::deque<std::string> snapshots_;
+  std::list<std::string> snapshots_;  // a list: what was given stays where it is
 };
 
 /// One message, as the stream that user code writes it to.
@@ -80,21 +79,18 @@ class PRIVATE_SYMBOL MXerrorMsgs {
 
   /// A new message that begins `file[line]: `, as a stream for the rest of it.
   std::stringstream& add(const char* file, int line) {
-    std::shared_ptr<minpy::Message> message = std::make_shared<minpy::Message>();
+    std::shared_ptr<minpy::Message> message(new minpy::Message);
     *message << file << "[" << line << "]: ";
     hold(message);
     std::lock_guard<std::mutex> lock(mutex_);
-    messages_.push_back(message);
-    if (messages_.size() > 1000) {
-      messages_.pop_front();
-      ++dropped_;
-    }
+    place(count_) = message;
+    ++count_;
     return *message;
   }
 
   int size() {
     std::lock_guard<std::mutex> lock(mutex_);
-    return dropped_ + static_cast<int>(messages_.size());
+    return count_;
   }
 
   const std::string* get(int index) {
@@ -103,31 +99,35 @@ class PRIVATE_SYMBOL MXerrorMsgs {
     std::shared_ptr<minpy::Message> message;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      if (index < 0 || index >= dropped_ + static_cast<int>(messages_.size())) return none;
-      if (index < dropped_) return old;
-      message = messages_[static_cast<std::size_t>(index - dropped_)];
+      if (index < 0 || index >= count_) return none;
+      if (index < count_ - kept) return old;
+      message = place(index);
     }
     hold(message);
     return message->snapshot();
   }
 
  private:
-  MXerrorMsgs() : dropped_(0) {}
+  enum { kept = 1000, held = 8 };
+
+  MXerrorMsgs() : count_(0), messages_(new std::shared_ptr<minpy::Message>[kept]) {}
   MXerrorMsgs(const MXerrorMsgs&) = delete;
   MXerrorMsgs& operator=(const MXerrorMsgs&) = delete;
 
   /// Keeps the last messages that this thread wrote or read alive, for it may still use them when other
   /// threads have pushed them out of the list.
   static void hold(const std::shared_ptr<minpy::Message>& message) {
-    static thread_local std::array<std::shared_ptr<minpy::Message>, 8> held;
-    static thread_local std::size_t next = 0;
-    held[next] = message;
-    next = (next + 1) % held.size();
+    static thread_local std::shared_ptr<minpy::Message> last[held];
+    static thread_local int next = 0;
+    last[next] = message;
+    next = (next + 1) % held;
   }
 
+  std::shared_ptr<minpy::Message>& place(int index) { return messages_[index % kept]; }
+
   std::mutex mutex_;
-  std::deque<std::shared_ptr<minpy::Message>> messages_;
-  int dropped_;
+  int count_;
+  std::shared_ptr<minpy::Message>* messages_;  // the last of them, each in the place of one that is let go
 };
 
 }  // namespace abi11

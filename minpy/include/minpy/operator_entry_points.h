@@ -2,12 +2,16 @@
 #ifndef MINPY_OPERATOR_ENTRY_POINTS_H_
 #define MINPY_OPERATOR_ENTRY_POINTS_H_
 
+#include <algorithm>
+
 #include "boundary.h"
 #include "operator.h"
 
 /// Written by the user, without which no library loads: MX_SUCCESS if it can work with this version of
-/// MXNet, which is 10000 * major + 100 * minor + patch.
-extern "C" MINPY_PUBLIC_SYMBOL mxnet::ext::MXReturnValue initialize(int version);
+/// MXNet, which is 10000 * major + 100 * minor + patch. It may throw as all functions of the user's may: to
+/// linkers it has another name, and what hosts find as `initialize` is the function that calls it, below.
+extern "C" __attribute__((weak)) PRIVATE_SYMBOL mxnet::ext::MXReturnValue initialize(int version)
+    MINPY_LINKED_AS("minpy_initialize");
 
 /// The arrays of inputs and outputs, and the resources, as compute functions are given them.
 #define MINPY_COMPUTE_PARAMETERS                                                                           \
@@ -34,10 +38,25 @@ struct ComputeCall {
     outputs = tensors({out_shapes, out_dims, out_data, out_types, out_version_ids, out_dev_types, out_dev_ids,
                        num_out, out_stypes, out_indices, out_indptr, out_indices_len, out_indptr_len},
                       &sparse_outputs);
+    for (const mxnet::ext::MXTensor& output : outputs) results.push_back(output.data_ptr);
+  }
+
+  /// What the user's function reports, unless its results are not where the host will look for them.
+  mxnet::ext::MXReturnValue checked(mxnet::ext::MXReturnValue result) const {
+    if (result != mxnet::ext::MX_SUCCESS) return result;
+    require_count("outputs", outputs.size(), static_cast<int>(results.size()));
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (outputs[i].data_ptr != results[i]) {
+        throw std::runtime_error("the function gave output " + std::to_string(i) +
+                                 " other memory; results are written to that of data<T>()");
+      }
+    }
+    return result;
   }
 
   std::vector<mxnet::ext::MXSparse> sparse_inputs, sparse_outputs;
   std::vector<mxnet::ext::MXTensor> inputs, outputs;
+  std::vector<void*> results;  ///< where the memory of the outputs is
   mxnet::ext::OpResource resources;
 };
 
@@ -89,6 +108,14 @@ inline int infer_codes(const char* what, Function function, const char* const* k
 }  // namespace minpy
 
 MINPY_ENTRY_POINT int _opVersion(void) { return MX_LIBRARY_VERSION; }
+
+MINPY_ENTRY_POINT int minpy_call_initialize(int version) MINPY_LINKED_AS("initialize");
+int minpy_call_initialize(int version) {
+  return minpy::status("initialize", [&] {
+    minpy::require(&initialize != nullptr, "the library defines no MXReturnValue initialize(int)");
+    return initialize(version);
+  });
+}
 
 MINPY_ENTRY_POINT int _msgSize(void) {
   int size = 0;
@@ -185,7 +212,8 @@ MINPY_ENTRY_POINT int _opCallFCompute(mxnet::ext::fcomp_t compute, const char* c
                                       const char* const* values, int num, MINPY_COMPUTE_PARAMETERS) {
   return minpy::status("FCompute", [&] {
     minpy::ComputeCall call(MINPY_COMPUTE_ARGUMENTS);
-    return compute(minpy::string_map(keys, values, num), &call.inputs, &call.outputs, call.resources);
+    return call.checked(
+        compute(minpy::string_map(keys, values, num), &call.inputs, &call.outputs, call.resources));
   });
 }
 
@@ -214,8 +242,8 @@ MINPY_ENTRY_POINT int _opCallFStatefulCompute(int is_forward, void* state, MINPY
   return minpy::status("FStatefulCompute", [&] {
     minpy::ComputeCall call(MINPY_COMPUTE_ARGUMENTS);
     mxnet::ext::CustomStatefulOp* op = static_cast<mxnet::ext::CustomStatefulOp*>(state);
-    return is_forward != 0 ? op->Forward(&call.inputs, &call.outputs, call.resources)
-                           : op->Backward(&call.inputs, &call.outputs, call.resources);
+    return call.checked(is_forward != 0 ? op->Forward(&call.inputs, &call.outputs, call.resources)
+                                        : op->Backward(&call.inputs, &call.outputs, call.resources));
   });
 }
 

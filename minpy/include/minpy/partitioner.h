@@ -13,6 +13,13 @@
 /// Registers a graph pass: `REGISTER_PASS(my_pass).setBody(pass);`
 #define REGISTER_PASS(Name) MINPY_REGISTER(CustomPass, Name)
 
+namespace minpy PRIVATE_SYMBOL {
+
+/// Makes the entry points of partitioners and passes do their work (graph_entry_points.h).
+inline void serve_graphs();
+
+}  // namespace minpy
+
 namespace mxnet {
 namespace ext {
 inline namespace abi11 {
@@ -50,23 +57,25 @@ typedef MXReturnValue (*graphPass_t)(Graph* graph,
 /// A registered partitioner. Each strategy needs `setSupportedOps` or `setCreateSelector`.
 class PRIVATE_SYMBOL CustomPartitioner {
  public:
-  explicit CustomPartitioner(const char* partitioner_name) : name(partitioner_name) {}
+  explicit CustomPartitioner(const char* partitioner_name) : name(partitioner_name) { minpy::serve_graphs(); }
 
   /// A strategy whose subgraphs are run by operator `subgraph_op`.
   CustomPartitioner& addStrategy(const char* strategy, const char* subgraph_op) {
-    strategies.push_back({strategy, subgraph_op});
+    if (named("addStrategy", strategy) && named("addStrategy", subgraph_op)) {
+      strategies.push_back({strategy, subgraph_op});
+    }
     return *this;
   }
   CustomPartitioner& setSupportedOps(const char* strategy, supportedOps_t function) {
-    supported_ops_[strategy] = function;
+    if (named("setSupportedOps", strategy)) supported_ops_[strategy] = function;
     return *this;
   }
   CustomPartitioner& setCreateSelector(const char* strategy, createSelector_t function) {
-    create_selectors_[strategy] = function;
+    if (named("setCreateSelector", strategy)) create_selectors_[strategy] = function;
     return *this;
   }
   CustomPartitioner& setReviewSubgraph(const char* strategy, reviewSubgraph_t function) {
-    review_subgraphs_[strategy] = function;
+    if (named("setReviewSubgraph", strategy)) review_subgraphs_[strategy] = function;
     return *this;
   }
 
@@ -91,11 +100,18 @@ class PRIVATE_SYMBOL CustomPartitioner {
   std::vector<Strategy> strategies;
 
  private:
+  bool named(const char* setter, const char* given) const {
+    if (given == nullptr) {
+      minpy::report_registration("partitioner '" + name + "': " + setter + " was given null as a name");
+    }
+    return given != nullptr;
+  }
+
   template <class Function>
   void report_unknown(const char* setter, const std::map<std::string, Function>& functions) const {
     for (const auto& entry : functions) {
-      const auto named = [&](const Strategy& strategy) { return strategy.name == entry.first; };
-      if (std::none_of(strategies.begin(), strategies.end(), named)) {
+      const auto is_it = [&](const Strategy& strategy) { return strategy.name == entry.first; };
+      if (std::none_of(strategies.begin(), strategies.end(), is_it)) {
         minpy::report_registration("partitioner '" + name + "': " + setter + " is for strategy '" +
                                    entry.first + "', which addStrategy did not add");
       }
@@ -116,7 +132,7 @@ class PRIVATE_SYMBOL CustomPartitioner {
 /// A registered graph pass.
 class PRIVATE_SYMBOL CustomPass {
  public:
-  explicit CustomPass(const char* pass_name) : name(pass_name) {}
+  explicit CustomPass(const char* pass_name) : name(pass_name) { minpy::serve_graphs(); }
 
   CustomPass& setBody(graphPass_t function) {
     body = function;

@@ -46,4 +46,7 @@
 /// -fvisibility=hidden, and weak, so that any number of source files of a library may define it.
 #define MINPY_ENTRY_POINT extern "C" __attribute__((weak, used, visibility("default")))
 
+/// The name by which linkers know a C function.
+#define MINPY_LINKED_AS(name) __asm__(MX_TOSTRING(__USER_LABEL_PREFIX__) name)
+
 #endif  // MINPY_PLATFORM_H_

@@ -47,8 +47,8 @@ class OpResource {
 
   /// Temporary memory. Ask once for all that a call needs: MXNet gives the same memory, or frees the first,
   /// when asked again.
-  void* alloc_cpu(int bytes) const { return allocate("alloc_cpu", cpu_malloc_, cpu_handle_, bytes); }
-  void* alloc_gpu(int bytes) const { return allocate("alloc_gpu", gpu_malloc_, gpu_handle_, bytes); }
+  void* alloc_cpu(int64_t bytes) const { return allocate("alloc_cpu", cpu_malloc_, cpu_handle_, bytes); }
+  void* alloc_gpu(int64_t bytes) const { return allocate("alloc_gpu", gpu_malloc_, gpu_handle_, bytes); }
 
   mx_stream_t get_cuda_stream() const { return static_cast<mx_stream_t>(cuda_stream_); }
 
@@ -74,11 +74,12 @@ class OpResource {
   mx_gpu_rand_t* get_gpu_rand_states() const { return static_cast<mx_gpu_rand_t*>(rng_gpu_states_); }
 
  private:
-  static void* allocate(const char* function, xpu_malloc_t malloc_, void* handle, int bytes) {
-    void* memory = bytes >= 0 && malloc_ != nullptr ? malloc_(handle, bytes) : nullptr;
+  static void* allocate(const char* function, xpu_malloc_t malloc_, void* handle, int64_t bytes) {
+    const bool fits = bytes >= 0 && bytes <= 2147483647;
+    void* memory = fits && malloc_ != nullptr ? malloc_(handle, static_cast<int>(bytes)) : nullptr;
     if (memory == nullptr && bytes != 0) {
       throw std::runtime_error(std::string(function) + "(" + std::to_string(bytes) + ") got no memory" +
-                               (bytes < 0 ? ": the number of bytes does not fit an int" : ""));
+                               (!fits ? ": the number of bytes does not fit an int" : ""));
     }
     return memory;
   }

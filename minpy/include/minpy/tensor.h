@@ -179,11 +179,8 @@ struct MXTensor {
     verID = vID;
     ctx = std::move(context);
     stype = storage;
-    if (ndims > 0) {
-      shape.assign(dims, dims + ndims);
-    } else {
-      shape.clear();
-    }
+    std::vector<int64_t> copied(dims, dims + (ndims > 0 ? ndims : 0));  // dims may be in this shape
+    shape.swap(copied);
     setDLTensor();
   }
 

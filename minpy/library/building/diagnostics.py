@@ -35,6 +35,14 @@ _ADVICE = (
         'The header is included as "lib_api.h" or as "mxnet/lib_api.h"; library.include_dir() says where it is.',
     ),
     (
+        r"['‘]mxnet['’] has not been declared|use of undeclared identifier 'mxnet'",
+        'Begin the source with #include "lib_api.h".',
+    ),
+    (
+        r"['‘](?:MX\w+|OpResource|CustomStatefulOp)['’] (?:does not name a type|was not declared)|name 'MX\w+'",
+        'After #include "lib_api.h", the names in it are reached by: using namespace mxnet::ext;',
+    ),
+    (
         r"error: ['‘]?\w+['’]?(?: file not found|: No such file or directory)",
         "The compiler's C++ library is not installed: libstdc++-dev (Debian), libstdc++-devel (Fedora).",
     ),

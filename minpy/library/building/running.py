@@ -8,8 +8,10 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, Any
 
@@ -101,7 +103,8 @@ def run_all(commands: Sequence[Sequence[str]], folder: str | None = None) -> lis
             while waiting and len(running) < (os.cpu_count() or 1):
                 position, command = waiting.pop()
                 output: IO[bytes] = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
-                running[position] = (command, _started(command, output, surroundings), output)
+                with _interrupts_wait():
+                    running[position] = (command, _started(command, output, surroundings), output)
             for position, (command, child, output) in list(running.items()):
                 status = child.poll()
                 if status is not None:
@@ -131,6 +134,23 @@ def _surroundings(folder: str | None) -> Mapping[str, str]:
     if folder is not None:
         variables["TMPDIR"] = folder
     return variables
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Let Ctrl-C wait while a child is started: it would be left to itself if nobody had noted it yet."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or handler is None:
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _started(command: Sequence[str], output: IO[bytes], surroundings: Mapping[str, str]) -> subprocess.Popen[bytes]:
