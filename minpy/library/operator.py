@@ -319,12 +319,8 @@ class NativeOperator(ConfiguredOperator):
         finally:  # interrupts are raised when the library is done
             GENERATORS.give_back(generators)
         del given  # which has lived until here
-<<<<<<< HEAD
-=======
-        GENERATORS.give_back(generators)
         if watched is not None:
             self._require_proper(calls.is_forward, inputs, outputs, watched, bool(status))
->>>>>>> main
         if not status or call.workspace.used:
             self._settle(call, calls, inputs, status, messages)
         calls.idle.append(call)
