@@ -216,6 +216,17 @@ def test_more_dimensions_than_libraries_are_given():
     assert nd.raw_affine(np.ones(shape[1:])).shape == shape[1:]
 
 
+def test_a_profiler_sees_native_operators(tmp_path):
+    mx.profiler.set_config(profile_imperative=True, aggregate_stats=True, filename=str(tmp_path / "profile.json"))
+    mx.profiler.set_state("run")
+    try:
+        assert nd.raw_affine(nd.ones(2), scale=2).asnumpy().tolist() == [2, 2]
+    finally:
+        mx.profiler.set_state("stop")
+    assert "raw_affine" in mx.profiler.dumps(reset=True)
+    assert nd.raw_affine(nd.ones(2), scale=2).asnumpy().tolist() == [2, 2]
+
+
 # -- interrupts, forks and ends ----------------------------------------------------------------------------------------
 
 
