@@ -29,7 +29,7 @@ STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Wconversion", "-Werror
 
 
 def surface():
-    sources = ["surface.cc", "surface_graphs.cc", PACKAGE / "src" / "lib_api.cc"]
+    sources = ["surface.cc", "surface_graphs.cc"]
     return build(*sources, include=[INCLUDE], warnings=STRICT)
 
 

@@ -172,8 +172,8 @@ def _graph(
         fields.append(f'"inputs": {_listed(inputs, "[]", margin + 8)}')
         inside = _graphs_inside(node)
         if inside:
-            counts = isinstance(node.operator, ControlFlow)
-            graphs = [_graph(graph, False, for_mxnet, margin + 8, [], counts) for graph in inside]
+            is_group = isinstance(node.operator, ConfiguredOperator)
+            graphs = [_graph(graph, False, for_mxnet, margin + 8, [], not is_group) for graph in inside]
             fields.append(f'"subgraphs": {_listed(graphs, "[]", margin + 8, 0)}')
         nodes.append(_listed(fields, "{}", margin + 6, 0))
         rows.append(rows[-1] + outputs)

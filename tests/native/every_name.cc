@@ -209,8 +209,8 @@ const std::string an_element = getShapeAt("[[3,2],[4]]", 1) + getDtypeAt("[0,6]"
 
 MX_INT_RET MX_STR_CONCAT(every_, result)() { return MX_LIBRARY_VERSION + MX_NUM_GPU_RANDOM_STATES; }
 MX_VOID_RET every_nothing() {}
-const char* const a_few[] = {MX_STR_SUBGRAPH_SYM_JSON, MX_STR_DTYPE,    MX_STR_SHAPE,
-                             MX_STR_EXTRA_INPUTS,      MX_STRINGIFY(x), MX_TOSTRING(MX_LIBRARY_VERSION)};
+const char* a_few[] = {MX_STR_SUBGRAPH_SYM_JSON, MX_STR_DTYPE,    MX_STR_SHAPE,
+                       MX_STR_EXTRA_INPUTS,      MX_STRINGIFY(x), MX_TOSTRING(MX_LIBRARY_VERSION)};
 
 template <class Function>
 struct Symbol {

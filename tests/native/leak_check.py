@@ -1,4 +1,4 @@
-"""Calls every kind of native operator thousands of times, and looks at what grows: memory, states, blocks.
+"""Calls every kind of native operator, and the examples, thousands of times, and looks at what grows.
 
     python tests/native/leak_check.py [--calls 10000]
 
@@ -15,7 +15,10 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).resolve().parents[count]) for count in (2, 1)]
@@ -26,6 +29,7 @@ import minpy as mx
 from minpy import gluon, nd, sym
 from minpy.core.errors import MXNetError
 from native.building import build
+from native.examples import load_example
 from native.watching import Watched
 
 # What the allocators of C and Python may add to what is kept, without anything being lost: in bytes.
@@ -147,6 +151,40 @@ def kinds() -> Iterator[tuple[str, Callable[[], object]]]:
     yield "refused for its dtype", refused(lambda: nd.raw_affine(np.ones(2, "int16")))
 
 
+def examples() -> Iterator[tuple[str, Callable[[], object]]]:
+    """Yield the same for the libraries of `examples/native`: operators, partitioners, passes."""
+    for name in ("gemm", "batch_norm", "softmax_loss", "subgraph", "pass"):
+        load_example(name)
+    x, y, ones, zeros = np.ones((4, 4)), np.full((4, 4), 2.0), np.ones(4), np.zeros(4)
+    labels = np.array([0.0, 3.0, 1.0, 2.0])
+    yield "my_gemm", lambda: nd.my_gemm(x, y, transpose_a=True)
+    yield "my_gemm, gradient", differentiated(nd.my_gemm, x, y)
+    yield "state_gemm", lambda: nd.state_gemm(x, y)
+    yield "state_gemm, gradient", differentiated(nd.state_gemm, x, y)
+    yield "my_gemm, refused", refused(lambda: nd.my_gemm(x, np.ones((3, 3))))
+    normalize = partial(nd.my_batch_norm, training=True)
+    yield "my_batch_norm", lambda: normalize(x, ones, zeros, zeros, ones)
+    yield "my_batch_norm, gradient", differentiated(normalize, x, ones, zeros, zeros, ones)
+    yield "my_softmax_loss, gradient", differentiated(nd.my_softmax_loss, x, labels)
+    graph = sym.log(sym.exp(sym.var("x")) + 1) * sym.var("y")
+    for backend in ("exp_log", "exp_log_chosen"):
+        divided = graph.optimize_for(backend)
+        bound = divided.simple_bind(mx.cpu(), x=(4, 4), y=(4, 4))
+
+        def train(bound: Any = bound) -> None:
+            bound.forward(is_train=True)
+            bound.backward(nd.ones((4, 4)))
+
+        yield f"{backend}: optimize_for", partial(graph.optimize_for, backend)
+        yield f"{backend}: executor", train
+    network = sym.BatchNorm(sym.FullyConnected(sym.Dropout(sym.var("data")), num_hidden=4, name="fc"), name="bn")
+    shapes = dict(zip(network.list_arguments(), network.infer_shape(data=(4, 4))[0], strict=True))
+    args = {name: nd.ones(shape) for name, shape in shapes.items() if name != "data"}
+    aux = {name: nd.ones(4) for name in network.list_auxiliary_states()}
+    for backend in ("remove_identities", "fold_batch_norm"):
+        yield f"{backend}: optimize_for", lambda backend=backend: network.optimize_for(backend, {**args}, {**aux})
+
+
 def measure(name: str, call: Callable[[], object], calls: int, watched: list[Watched]) -> Result:
     """Return what has grown over so many calls; over a tenth of them in Python's memory, as to watch it takes time."""
     call()
@@ -192,7 +230,7 @@ def main(calls: int) -> int:
     watched = libraries()
     print(f"{calls} calls of each kind: bytes of the process and of Python, states, blocks of memory")
     results = []
-    for name, call in kinds():
+    for name, call in chain(kinds(), examples()):
         results.append(measure(name, call, calls, watched))
         print(results[-1], flush=True)
     faults = [fault for one in watched for fault in one.faults]

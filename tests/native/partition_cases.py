@@ -367,7 +367,7 @@ def all_cases(count: int = 240) -> dict[str, Case]:
 
 
 def plain(document: dict[str, Any], inferred: bool, deduplicated: bool) -> Any:
-    """Return what is compared of a graph in files: everything, but for versions of inputs.
+    """Return what is compared of a graph in files: everything, versions of inputs included.
 
     What MXNet says of shapes where nothing was inferred is left out: it is cut out of the middle of other texts. Where
     values that are read several times were to be one output, MXNet numbers the readers as if they were not: which
@@ -376,7 +376,7 @@ def plain(document: dict[str, Any], inferred: bool, deduplicated: bool) -> Any:
     inner = {number for number, node in enumerate(document["nodes"]) if node.get("subgraphs")}
 
     def entry(item: list[int]) -> list[Any]:
-        return [item[0], "any" if deduplicated and item[0] in inner else item[1]]
+        return [item[0], "any" if deduplicated and item[0] in inner else item[1], *item[2:]]
 
     nodes = []
     for node in document["nodes"]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy
@@ -90,7 +91,7 @@ class GraphNode:
     @property
     def outputs(self) -> list[Entry]:
         """Who reads it: pairs of a node and the position among that node's inputs."""
-        return [] if self.graph is None else self.graph.consumers().get(self, [])
+        return [] if self.graph is None else [*self.graph.consumers().get(self, [])]
 
     @property
     def shapes(self) -> list[tuple[int, ...] | None] | None:
@@ -195,8 +196,10 @@ class Graph:
         self.states: frozenset[str] = frozenset()
         self.new_args: dict[str, Any] = {}
         self.new_aux: dict[str, Any] = {}
-        self._order: list[GraphNode] | None = None  # while it is frozen
-        self._consumers: dict[GraphNode, list[Entry]] = {}
+        self._is_frozen = False
+        self._order: list[GraphNode] = []
+        self._consumers: dict[GraphNode, list[Entry]] | None = None
+        self._seen: tuple[list[int], list[Any]] = ([], [])  # what each of them read when the order was computed
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
@@ -209,9 +212,21 @@ class Graph:
         EditingError
             If a node reads itself, through others or not.
         """
-        if self._order is not None:
-            return [*self._order]
-        return ordered(self.outputs)
+        return [*self._current()]
+
+    def _current(self) -> list[GraphNode]:
+        """Return the nodes; they are walked through again if one reads something else than the last time."""
+        if not self._is_frozen:
+            lengths, entries = self._what_is_read()
+            if lengths != self._seen[0] or [*map(id, entries)] != [*map(id, self._seen[1])]:
+                self._order = ordered(self.outputs)
+                self._consumers = None
+                self._seen = self._what_is_read()
+        return self._order
+
+    def _what_is_read(self) -> tuple[list[int], list[Any]]:
+        lists = [self.outputs, *[node.inputs for node in self._order]]
+        return [*map(len, lists)], [*chain.from_iterable(lists)]
 
     @property
     def variables(self) -> list[GraphNode]:
@@ -240,9 +255,10 @@ class Graph:
 
     def consumers(self) -> dict[GraphNode, list[Entry]]:
         """Return who reads each node: pairs of a node and the position among that node's inputs."""
-        if self._order is not None:
-            return self._consumers
-        return consumers_of(self.nodes)
+        order = self._current()
+        if self._consumers is None:
+            self._consumers = consumers_of(order)
+        return self._consumers
 
     def __str__(self) -> str:
         lines = []
@@ -339,8 +355,8 @@ class Graph:
         outputs: z[0]
         """
         before, after = as_entry(old), as_entry(new)
-        for node in self.nodes:
-            if node is not after.node:
+        for node in self._current():
+            if node is not after.node and (before in node.inputs or before.node in node.inputs):
                 node.inputs[:] = [after if as_entry(value) == before else value for value in node.inputs]
         self.outputs = [after if as_entry(value) == before else value for value in self.outputs]
 
@@ -356,14 +372,12 @@ class Graph:
     def freeze(self) -> None:
         """Compute order and consumers once: nobody edits it any more."""
         self.numbered()
-        order = self.nodes
-        self._consumers = consumers_of(order)
-        self._order = order
+        self.consumers()
+        self._is_frozen = True
 
     def thaw(self) -> None:
         """Let it be edited again."""
-        self._order = None
-        self._consumers = {}
+        self._is_frozen = False
 
     def json(self) -> str:
         """Return the graph in the JSON form of files, in one line, without attributes of the graph as a whole.
@@ -461,14 +475,14 @@ def ordered(outputs: Iterable[Any]) -> list[GraphNode]:
         if node in finished:
             continue
         finished[node] = False
-        stack = [(node, iter([*node.inputs]))]
+        stack = [(node, iter(node.inputs))]
         while stack:
             node, inputs = stack[-1]
             for value in inputs:
-                source = as_entry(value).node
+                source = value.node if type(value) is Entry else as_entry(value).node
                 if source not in finished:
                     finished[source] = False
-                    stack.append((source, iter([*source.inputs])))
+                    stack.append((source, iter(source.inputs)))
                     break
                 if not finished[source]:
                     path = [one.name for one, _ in stack]
