@@ -21,6 +21,7 @@ from minpy import customop, nd, sym
 from minpy.core.errors import CheckError, LibraryError
 from minpy.library import operator, watching
 from minpy.library.building import diagnostics, running
+from minpy.symbol.contents import contents
 from minpy.test_utils import check_numeric_gradient
 
 _garbage = itertools.count(1)
@@ -216,3 +217,84 @@ def test_an_interrupt_while_a_compiler_is_started_leaves_none_behind(monkeypatch
     finally:
         signal.signal(signal.SIGINT, handler)
     assert [child.returncode for child in children] == [-signal.SIGKILL]
+
+
+# -- partitioners and passes ---------------------------------------------------------------------------------------
+
+
+@customop("numpy")
+def twice_tanh(x):
+    return 2 * np.tanh(x)
+
+
+twice_tanh.def_grad(lambda ans, x: lambda g: g * (2 - ans**2 / 2))
+
+
+def test_a_pass_puts_a_customop_into_a_graph():
+    @mx.graph.register_pass("newcomer-tanh", replace=True)
+    def rewrite(graph):
+        for node in graph:
+            if node.op == "_mul_scalar" and node.inputs[0].node.op == "tanh":
+                graph.replace(node, graph.add_node(twice_tanh, node.name, node.inputs[0].node.inputs))
+
+    symbol = (mx.sym.tanh(mx.sym.exp(mx.sym.var("x"))) * 2).optimize_for("newcomer-tanh")
+    assert "twice_tanh(" in symbol.debug_str()
+    assert "tanh(exp" not in symbol.debug_str().replace("twice_tanh(", "")
+    again = sym.load_json(symbol.tojson())
+    np.testing.assert_allclose(again.eval(x=nd.array(X))[0].asnumpy(), 2 * np.tanh(np.exp(X)), rtol=1e-6)
+    check_numeric_gradient(symbol, [X], dtype="float64")
+
+
+@pytest.mark.parametrize(
+    ("op", "name"), [(nd.exp, "exp"), (nd.FullyConnected, "FullyConnected"), (nd.add, "broadcast_add")]
+)
+def test_nodes_are_made_of_operators(op, name):
+    graph = mx.graph.Graph()
+    assert graph.add_node(op, "y", [graph.add_node("null", "x")]).op == name
+
+
+def test_the_short_name_of_a_customop_is_answered_with_the_long_one():
+    @mx.graph.register_pass("newcomer-short", replace=True)
+    def rewrite(graph):
+        graph.nodes[-1].op = "twice_tanh"
+
+    with pytest.raises(
+        mx.MXNetError, match=r"no operator 'twice_tanh'.*The @customop is called '[\w.]+:twice_tanh' in files"
+    ):
+        mx.sym.exp(mx.sym.var("x")).optimize_for("newcomer-short")
+
+
+def test_a_group_that_reads_a_value_twice_is_explained():
+    partitioner = mx.graph.register_partitioner("newcomer-group", ["tanh", "exp", "elemwise_add"], replace=True)
+    partitioner.run(twice_tanh)
+    x = mx.sym.var("x")
+    symbol = mx.sym.tanh(x) + mx.sym.exp(x)
+    with pytest.raises(
+        mx.MXNetError,
+        match=r"newcomer-group: twice_tanh, which runs its graph, takes 1 input\(s\) \(x\), and the group has 2 .*"
+        r"optimize_for\(\.\.\., dedup_subgraph=True\) makes them one",
+    ):
+        symbol.optimize_for("newcomer-group").eval(x=nd.array(X))
+    found = symbol.optimize_for("newcomer-group", dedup_subgraph=True).eval(x=nd.array(X))[0]
+    np.testing.assert_allclose(found.asnumpy(), 2 * np.tanh(X), rtol=1e-6)
+
+
+def test_a_file_whose_operator_is_not_loaded(tmp_path):
+    text = mx.sym.exp(mx.sym.var("x")).tojson().replace('"exp"', '"my_swish"')
+    with pytest.raises(
+        mx.MXNetError, match=r"no operator 'my_swish'\..* native libraries that were loaded \(mx\.library\.load"
+    ):
+        sym.load_json(text)
+    partitioner = mx.graph.register_partitioner("newcomer-file", ["exp"], replace=True)
+    text = mx.sym.exp(mx.sym.var("x")).optimize_for(partitioner.name).tojson().replace("newcomer-file", "newcomer-gone")
+    said = contents(text, "here")
+    assert said.variables == ["x"]
+    [unknown] = said.unknown
+    assert (unknown.name, "register the partitioner that made it" in unknown.advice) == ("newcomer-gone", True)
+
+
+def test_outputs_of_a_graph_may_be_nodes():
+    graph = mx.graph.Graph()
+    graph.outputs = [graph.add_node("exp", "y", [graph.add_node("null", "x")])]
+    assert '"heads": [[1, 0, 0]]' in graph.json()
+    assert mx.graph.Graph.from_json(graph.json()).node("y").op == "exp"

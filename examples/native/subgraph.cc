@@ -18,6 +18,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <memory>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -86,7 +87,7 @@ MXReturnValue review_subgraph(const Graph* subgraph, int, bool* accept, const At
 // ---------------------------------------------------------------------------------------------
 // Partitioning by a selector: an object that is asked node by node, while a subgraph grows
 
-class Selector : public CustomOpSelector {
+class Selector final : public CustomOpSelector {
  public:
   Selector(const Graph* graph, const std::string& operators, long max_size)
       : graph_(graph), operators_("," + operators + ","), max_size_(max_size) {}
@@ -123,7 +124,10 @@ MXReturnValue create_selector(const Graph* graph, CustomOpSelector** selector,
     MX_ERROR_MSG << "operators should be 'exp', 'log' or 'exp,log', and is '" << operators << "'";
     return MX_FAIL;
   }
-  *selector = new Selector(graph, operators, max_size);
+  // Nobody destroys a selector, and it is asked until there is a new one: it lives as long.
+  thread_local std::unique_ptr<Selector> latest;
+  latest.reset(new Selector(graph, operators, max_size));
+  *selector = latest.get();
   return MX_SUCCESS;
 }
 

@@ -27,16 +27,17 @@ class Kept:
 
     __slots__ = ("_home", "mode", "number", "states")
 
-    def __init__(self, home: Keeping | None = None, number: int = 0) -> None:
-        self._home = home
+    def __init__(self, number: int = 0) -> None:
+        self._home: Keeping | None = None  # only while it is in use, so that nothing refers to itself
         self.number = number
         self.mode: Any = None
         self.states: dict[Any, Any] = {}
 
     def give_back(self) -> None:
         """Let it serve further calls."""
-        if self._home is not None:
-            self._home.idle.append(self)
+        home, self._home = self._home, None
+        if home is not None:
+            home.idle.append(self)
 
 
 class Keeping:
@@ -56,7 +57,7 @@ class Keeping:
         while True:
             idle = [*self.idle]
             if not idle:
-                kept = Kept(self, self._number())
+                kept = Kept(self._number())
                 break
             kept = min(idle, key=lambda one: one.number)
             try:
@@ -64,6 +65,7 @@ class Keeping:
                 break
             except ValueError:  # another thread has it
                 continue
+        kept._home = self
         if kept.mode != mode:
             kept.states = {}
             kept.mode = mode

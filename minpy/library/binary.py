@@ -23,15 +23,15 @@ from minpy.core.errors import (
     OperatorError,
     ShapeError,
 )
-from minpy.library.abi import CPU, DTYPES, MXNET_VERSION, UNKNOWN_TYPE, VERSIONS, symbols_of
+from minpy.library.abi import CPU, DTYPES, MXNET_VERSION, UNKNOWN_DIMENSION, UNKNOWN_TYPE, VERSIONS, symbols_of
 from minpy.library.elf import missing_bytes
 from minpy.ops.inference.partial_shapes import show_shape
 
-__all__ = ["Binary", "OperatorEntry", "PartitionerEntry", "PassEntry", "StrategyEntry", "Texts"]
+__all__ = ["MOST_DIMENSIONS", "Binary", "OperatorEntry", "PartitionerEntry", "PassEntry", "StrategyEntry", "Texts"]
 
 _MOST_SHOWN = 20
 _MOST_TENSORS = 1 << 16  # a number of inputs or outputs beyond is a mistake
-_MOST_DIMENSIONS = 32
+MOST_DIMENSIONS = 32
 _MOST_REGISTERED = 1 << 20
 
 
@@ -138,6 +138,8 @@ class Binary:
     ----------
     path : str or path-like
         Of a shared library that was built with the extension header of MXNet 1.7, 1.8, or 1.9, or with minpy's.
+    copy : str, optional
+        The path of a copy of it, which is opened in its place.
 
     Attributes
     ----------
@@ -161,16 +163,16 @@ class Binary:
         registers something incomplete.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], copy: str | None = None) -> None:
         self.path = os.path.abspath(path)
         if not os.path.isfile(self.path):
             what = "is a folder" if os.path.isdir(self.path) else "does not exist"
             raise FileMissingError(f"library.load: {self.path} {what}; expected the path of a shared library, lib*.so.")
         try:
-            missing = missing_bytes(self.path)
+            missing = missing_bytes(copy or self.path)
             if missing:
                 raise OSError(f"the file is cut off: at least {missing} bytes are missing at its end")
-            self._opened = ctypes.CDLL(self.path)
+            self._opened = ctypes.CDLL(copy or self.path)
         except OSError as error:
             advice = "It has to be compiled for this machine, and what it is linked to has to be found."
             if os.path.splitext(self.path)[1] in (".c", ".cc", ".cpp", ".cxx"):
@@ -396,10 +398,10 @@ class Binary:
         numbers = list((c_int * count).from_address(lengths.value)) if lengths.value else [1] * count
         try:
             for pointer, number in zip(pointers, numbers, strict=True):
-                if not 0 <= number <= _MOST_DIMENSIONS:
+                if not 0 <= number <= MOST_DIMENSIONS:
                     return (
                         f"gives a shape of {number} dimensions among those of its {what}; there are 0 to "
-                        f"{_MOST_DIMENSIONS}."
+                        f"{MOST_DIMENSIONS}."
                     )
                 if (number and not pointer) or not lengths.value:
                     return f"reports success, and gives no shapes for its {what} (NULL)."
@@ -489,6 +491,9 @@ class Binary:
         """Return what states are made of: attributes, and for inputs of these kinds, if the version is 10 or later."""
         if self.version < 10:
             return texts.arguments
+        for shape in shapes:
+            if max(shape, default=0) >= UNKNOWN_DIMENSION:
+                raise ShapeError(f"an input has shape {tuple(shape)}; lengths are 32-bit numbers here.")
         given, lengths = shape_arrays(shapes)
         return (*texts.arguments, CPU, 0, given, lengths, len(shapes), (c_int * max(len(types), 1))(*types))
 

@@ -36,11 +36,12 @@ def missing_bytes(path: str) -> int:
         word, at, sizes = _HEADER[head[4]]
         (start,) = struct.unpack_from(f"{order}{word}", head, at)
         length, count = struct.unpack_from(f"{order}HH", head, sizes)
-        file.seek(start)
+        needed = start + length * count
+        file.seek(min(start, size))
         table = file.read(length * count)
     word, at, within = _SEGMENT[head[4]]
-    needed = start + length * count
-    if len(table) == length * count:
+    # A header that cannot be true is left to the dynamic linker, which refuses it.
+    if len(table) == length * count and length >= within + struct.calcsize(word):
         for entry in range(count):
             if struct.unpack_from(f"{order}I", table, entry * length)[0] == _LOADED:
                 (place,) = struct.unpack_from(f"{order}{word}", table, entry * length + at)

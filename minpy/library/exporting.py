@@ -23,7 +23,9 @@ def is_taken(name: str) -> bool:
     if known_operator(name) is not None:
         return True
     places, inside = _places(name)
-    return any(inside in vars(place) for place in places)
+    if inside.startswith("__") and inside.endswith("__"):  # modules have such names for Python's sake
+        return True
+    return any(inside in vars(place) or inside in dir(place) for place in places)
 
 
 def export(family: OperatorFamily) -> None:

@@ -36,7 +36,8 @@ def graph_text(graph: Graph, where: str) -> bytes:
     Examples
     --------
     >>> graph = Graph()
-    >>> graph.outputs = [graph.add_node('exp', 'y', [graph.add_node('null', 'x')])]
+    >>> from minpy.graph import Entry
+    >>> graph.outputs = [Entry(graph.add_node('exp', 'y', [graph.add_node('null', 'x')]))]
     >>> graph_text(graph, 'pass')[:63]
     b'{"nodes": [{"op": "null", "name": "x", "inputs": []}, {"op": "e'
     """

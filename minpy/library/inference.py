@@ -15,7 +15,7 @@ import numpy
 from minpy.core.base import DTypes, PartialShape, Shapes
 from minpy.core.errors import ArgumentError, DTypeError, LibraryError, ShapeError
 from minpy.library.abi import DTYPE_NUMBERS, DTYPES, UNKNOWN_DIMENSION, UNKNOWN_TYPE
-from minpy.library.binary import Binary, OperatorEntry, Texts
+from minpy.library.binary import MOST_DIMENSIONS, Binary, OperatorEntry, Texts
 from minpy.ops.inference.partial_shapes import UNKNOWN, complete, is_known, merge_shapes, show_shape
 
 __all__ = ["Inference", "plain"]
@@ -64,6 +64,11 @@ class Inference:
         for shape, name in zip(inputs, self._names, strict=True):
             if shape is not None and max(shape, default=0) >= UNKNOWN_DIMENSION:
                 raise ShapeError(f"{self._entry.name}: {name} has shape {shape}; lengths are 32-bit numbers here.")
+            if shape is not None and len(shape) > MOST_DIMENSIONS:
+                raise ShapeError(
+                    f"{self._entry.name}: {name} has {len(shape)} dimensions; native operators take {MOST_DIMENSIONS} "
+                    "at most."
+                )
         try:
             answers, results = self._binary.infer_shape(
                 self._entry, self._texts, [shape or () for shape in inputs], len(self._outputs)

@@ -22,9 +22,13 @@ from minpy.library.subgraphs import NativeSubgraphFamily
 
 __all__ = ["Library", "load", "loaded"]
 
-_lock = threading.RLock()
+_locks = [threading.RLock()]
+if hasattr(os, "register_at_fork"):  # it is free in a forked child, whoever held it
+    os.register_at_fork(after_in_child=lambda: _locks.__setitem__(0, threading.RLock()))
 # By the real path of the file.
 _LIBRARIES: dict[str, Library] = {}
+# What the files were that have been opened: device, number, size and time of the last change.
+_OPENED: dict[str, tuple[int, ...]] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +103,7 @@ def load(path: str | os.PathLike[str], verbose: bool = True, *, replace: bool | 
     minpy.core.errors.FileMissingError: library.load: there is no file libmissing.so. Give the path of a compiled \
 library, or compile one with mx.library.compile.
     """
-    given = os.fspath(path)
+    given = os.fsdecode(path)
     if not os.path.isfile(given):
         what = "is a folder" if os.path.isdir(given) else None
         raise FileMissingError(
@@ -107,7 +111,7 @@ library, or compile one with mx.library.compile.
             + " Give the path of a compiled library, or compile one with mx.library.compile."
         )
     real = os.path.realpath(given)
-    with _lock:
+    with _locks[0]:
         facts = os.stat(real)
         stamp = (facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtime_ns)
         known = _LIBRARIES.get(real)
@@ -119,7 +123,7 @@ library, or compile one with mx.library.compile.
                     f"library.load: {given} was loaded before, and has changed since. Start Python anew, or replace "
                     "what it has by load(path, replace=True)."
                 )
-            library = _register(real, _opened(real, known is not None), replace, stamp)
+            library = _register(real, _opened(real, stamp), replace, stamp)
     if verbose:
         for line in library._report:
             print(line, file=sys.stderr)
@@ -142,14 +146,15 @@ def loaded() -> list[Library]:
     return [*_LIBRARIES.values()]
 
 
-def _opened(path: str, changed: bool) -> Binary:
-    if not changed:
+def _opened(path: str, stamp: tuple[int, ...]) -> Binary:
+    # A path that has been opened, even if what was there was refused, stays what it was for the dynamic linker: what is
+    # new is opened under another name.
+    if _OPENED.setdefault(path, stamp) == stamp:
         return Binary(path)
-    # A path that is open stays what it was, for the dynamic linker: what is new is opened under another name.
     with TemporaryDirectory() as folder:
         copy = Path(folder) / os.path.basename(path)
         copy.write_bytes(Path(path).read_bytes())
-        return Binary(str(copy))
+        return Binary(path, str(copy))
 
 
 def _register(path: str, binary: Binary, replace: bool | Library, stamp: tuple[int, ...]) -> Library:

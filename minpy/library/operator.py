@@ -227,8 +227,8 @@ class NativeOperator(ConfiguredOperator):
         for name, raw in zip(self.names, raws, strict=True):
             require_dtype(raw.dtype, self.__name__, name, raw)
         made = _Kinds(self, key, self.output_kinds(key))
-        while len(self._kinds) >= _MOST_PLANS:
-            self._kinds.pop(next(iter(self._kinds)), None)
+        for oldest in [*self._kinds][: 1 - _MOST_PLANS]:  # other threads may do the same
+            self._kinds.pop(oldest, None)
         self._kinds[key] = made
         return made
 
@@ -309,14 +309,16 @@ class NativeOperator(ConfiguredOperator):
         call.generators.value = generators.address
         messages = calls.message_count()
         held = self._state if self.is_stateful else None
-        if held is None:
-            status = calls.function(*call.arguments)
-        else:
-            call.arguments[1].value = held.pointer
-            with held.lock:
+        try:
+            if held is None:
                 status = calls.function(*call.arguments)
+            else:
+                call.arguments[1].value = held.pointer
+                with held.lock:
+                    status = calls.function(*call.arguments)
+        finally:  # interrupts are raised when the library is done
+            GENERATORS.give_back(generators)
         del given  # which has lived until here
-        GENERATORS.give_back(generators)
         if watched is not None:
             self._require_proper(calls.is_forward, inputs, outputs, watched, bool(status))
         if not status or call.workspace.used:

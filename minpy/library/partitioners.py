@@ -222,6 +222,8 @@ class NativeStrategy(Strategy):
 class NativeSelector(Selector):
     """A selector that a library has made. It is never destroyed: the interface has no function for that.
 
+    Libraries of minpy's header are told when it is done, and free the graph that it was given.
+
     Parameters
     ----------
     binary : Binary
@@ -243,23 +245,41 @@ class NativeSelector(Selector):
         self._address = address
         self._where = where
         self._kept = kept
+        self._binary = binary
+        self._messages = binary.message_count()
+
+    def __del__(self) -> None:
+        try:
+            release = self._binary.function("_partCallReleaseSelector")
+        except AttributeError:  # MXNet's header has none; or it was never made
+            return
+        release(c_void_p(self._address))
+
+    def _told(self, method: str) -> None:
+        """Raise `LibraryError` if a call has given messages: minpy's header makes them of exceptions."""
+        if self._binary.message_count() != self._messages:
+            before, self._messages = self._messages, self._binary.message_count()
+            raise self._binary.failure(LibraryError, f"{self._where}: {method} failed.", before)
 
     def select(self, node: GraphNode) -> bool:
         """Tell whether the library begins a group here."""
         selected = c_int()
         self._select(self._address, node.index, byref(selected))
+        self._told("Select")
         return bool(selected.value)
 
     def select_input(self, node: GraphNode, input: GraphNode) -> bool:
         """Tell whether the library takes a node that a member reads."""
         selected = c_int()
         self._select_input(self._address, node.index, input.index, byref(selected))
+        self._told("SelectInput")
         return bool(selected.value)
 
     def select_output(self, node: GraphNode, output: GraphNode) -> bool:
         """Tell whether the library takes a node that reads a member."""
         selected = c_int()
         self._select_output(self._address, node.index, output.index, byref(selected))
+        self._told("SelectOutput")
         return bool(selected.value)
 
     def filter(self, candidates: Sequence[GraphNode]) -> Sequence[GraphNode]:
@@ -286,6 +306,7 @@ class NativeSelector(Selector):
             numbers = [*(c_int * number.value).from_address(kept.value)] if kept.value and number.value else []
         finally:
             self._free(kept)
+        self._told("Filter")
         for one in numbers:
             if one not in by_number:
                 raise LibraryError(
@@ -296,6 +317,7 @@ class NativeSelector(Selector):
     def reset(self) -> None:
         """Tell the library that a group is grown anew."""
         self._reset(self._address)
+        self._told("Reset")
 
 
 def _with(options: Mapping[str, str]) -> str:

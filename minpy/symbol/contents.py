@@ -44,6 +44,7 @@ class Contents:
     version : int
         Of the MXNet that wrote it, as 10901 for 1.9.1; 800, if it says none.
     variables : list of str
+        Those of the graph itself, not of graphs inside of its nodes.
     operators : dict of str to int
         How many nodes call each operator, those of graphs inside of nodes among them.
     unknown : list of UnknownOperator
@@ -80,7 +81,14 @@ _KINDS = {
     ),
     ("_FusedOp", "_CachedOp"): "MXNet fused it when it ran: save the symbol before it is bound.",
 }
-_ELSE = "Write it as an mx.operator.CustomOp or a @customop, and register it."
+_ELSE = (
+    "Load the native library that has it, with mx.library.load; or write it as an mx.operator.CustomOp or a @customop, "
+    "and register it."
+)
+_OF_GROUPS = (
+    "It stands for a group of nodes: load the native library that has it, with mx.library.load, or register the "
+    "partitioner that made it, with mx.graph.register_partitioner, first."
+)
 
 
 def contents(content: bytes | str, source: str) -> Contents:
@@ -112,23 +120,27 @@ def contents(content: bytes | str, source: str) -> Contents:
     variables: list[str] = []
     operators: dict[str, int] = {}
     unknown: dict[str, list[str]] = {}
-    levels = [document.get("nodes")]
+    groups: set[str] = set()
+    levels = [(True, document.get("nodes"))]
     while levels:
-        nodes = levels.pop()
+        is_outermost, nodes = levels.pop()
         for node in nodes if isinstance(nodes, list) else ():
             kind, name = (node.get("op"), node.get("name")) if isinstance(node, dict) else (None, None)
             if not isinstance(kind, str) or not isinstance(name, str):
                 continue  # what is wrong with it is said when the symbol is made
             if kind == "null":
-                variables.append(name)
+                if is_outermost:
+                    variables.append(name)
                 continue
             operators[kind] = operators.get(kind, 0) + 1
             missing = _unknown(kind, node)
             if missing is not None:
                 unknown.setdefault(missing, []).append(name)
             graphs = node.get("subgraphs")
-            levels += [graph.get("nodes") for graph in graphs if isinstance(graph, dict)] if graphs else []
-    found = [UnknownOperator(name, names, _advice(name)) for name, names in unknown.items()]
+            if graphs:
+                groups.add(kind)
+                levels += [(False, graph.get("nodes")) for graph in graphs if isinstance(graph, dict)]
+    found = [UnknownOperator(name, names, _advice(name, name in groups)) for name, names in unknown.items()]
     return Contents(reader._version(document), variables, operators, found)
 
 
@@ -144,7 +156,7 @@ def _unknown(kind: str, node: dict[str, Any]) -> str | None:
     return None if known else kind
 
 
-def _advice(name: str) -> str:
+def _advice(name: str, is_group: bool) -> str:
     if name.startswith("Custom("):
         kind = name.removeprefix("Custom(op_type=").removesuffix(")")
         return (
@@ -156,4 +168,6 @@ def _advice(name: str) -> str:
             return advice
     if ":" in name and not name.startswith("minpy:np."):
         return f"Import {name.partition(':')[0]}, which defines it with @customop, first."
+    if is_group:
+        return _OF_GROUPS
     return (nearest(name[:100], OPERATORS).strip() + " " + _ELSE).strip()

@@ -263,6 +263,16 @@ class PythonGraphOperator(OperatorAroundGraph):
             for key, text in self.parameters.items()
             if key in known
         }
+        taken = operator.signature
+        if taken.variadic is None and not len(taken.inputs) - len(taken.defaults) <= len(self.names) <= len(
+            taken.inputs
+        ):
+            raise ArgumentError(
+                f"{self.__name__}: {operator.__name__}, which runs its graph, takes {len(taken.inputs)} input(s) "
+                f"({', '.join(taken.inputs)}), and the group has {len(self.names)} ({', '.join(self.names)}). A value "
+                "that several nodes of a group read is an input for each of them: "
+                "optimize_for(..., dedup_subgraph=True) makes them one."
+            )
         variables = [Value(Node(None, (), {}, name)) for name in self.names]
         node = Node(operator, variables, attributes, operator.__name__)
         count = len(node.output_names())

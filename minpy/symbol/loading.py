@@ -391,7 +391,7 @@ class Reader:
             self.fail(f"{row}: there is no @customop of that name", advice_of(kind))
         self.fail(
             f"{row}: there is no operator {_short(kind)}.{nearest(kind[:100], OPERATORS)} Known are those of mx.sym, "
-            "and Custom",
+            "Custom, and those of native libraries that were loaded (mx.library.load)",
             advice_of(kind),
         )
         raise AssertionError

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import nearest
 from minpy.custom.registry import PROPS
 from minpy.ops.registry import OPERATORS
@@ -73,6 +74,9 @@ def advice_of(op: str) -> str:
     module, colon, _ = op.partition(":")
     if colon and not op.startswith("minpy:np."):
         return f"Import {_short(module)}, or run the code that defines it, before loading the symbol."
+    known = [name for name in USER_OPERATORS if name.rpartition(":")[2] == op]
+    if known:
+        return f"The @customop is called {known[0]!r} in files."
     return _WRITE_IT
 
 

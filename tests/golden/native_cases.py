@@ -393,65 +393,78 @@ STATIC = """
             return y if recorded else None
 """
 # Static blocks: which state a call has, when others are in flight, of other modes, or of other shapes.
-GLUON += [
+STATES = (
+    ("in_flight", "ys = [call(True) for _ in range(3)]\nfor y in reversed(ys):\n    y.backward()", "[counts, x.grad]"),
+    ("chained", "with mx.autograd.record():\n    y = block(block(x))\ny.backward()", "[y, x.grad]"),
     (
-        f"static_{name}",
-        f"{STATIC}        {dedent(text).strip().replace(chr(10), chr(10) + 8 * ' ')}\n        result = {result}\n",
-    )
-    for name, text, result in (
-        (
-            "in_flight",
-            "ys = [call(True) for _ in range(3)]\nfor y in reversed(ys):\n    y.backward()\n",
-            "[counts, x.grad]",
-        ),
-        ("chained", "with mx.autograd.record():\n    y = block(block(x))\ny.backward()", "[y, x.grad]"),
-        (
-            "sum_in_flight",
-            (
-                "for _ in range(3):\n    call(False)\n"
-                "with mx.autograd.record():\n    y = block(x) + block(2 * x)\ny.backward()"
-            ),
-            "[y, x.grad]",
-        ),
-        ("overwritten", "for _ in range(4):\n    y = call(True)", "counts"),
-        ("done", "for _ in range(4):\n    y = call(True)\n    y.backward()", "counts"),
-        (
-            "retained",
-            "y = call(True)\ny.backward(retain_graph=True)\nz = call(True)\ny.backward()\nw = call(True)",
-            "counts",
-        ),
-        ("modes", "for recorded in (0, 0, 1, 1, 0, 1, 1, 0):\n    y = call(recorded)\n    y = None", "counts"),
-        (
-            "training",
-            (
-                "for how in (True, False, True):\n    y = call(True, train_mode=how)\n    y = None\n"
-                "with mx.autograd.train_mode():\n    call(False)\ncall(False)"
-            ),
-            "counts",
-        ),
-        (
-            "predicted_in_flight",
-            "y = call(True)\ncall(False)\ncall(False)\ny.backward()\ncall(False)",
-            "[counts, x.grad]",
-        ),
-        (
-            "first_that_is_free",
-            (
-                "for _ in range(3):\n    y = call(True)\n    y = None\nfirst = call(True)\nsecond = call(True)\n"
-                "first = None\nsecond = None\nys = [call(True) for _ in range(4)]\nys[2] = None\nys[1] = None\n"
-                "ys[0] = None\nys += [call(True) for _ in range(3)]"
-            ),
-            "counts",
-        ),
-        (
-            "shapes",
-            (
-                "block = static(Two)\nfor n, m in ((1, 1), (1, 1), (1, 2), (1, 2), (2, 2), (1, 1)):\n"
-                "    counts.append([float(one.asnumpy()[0]) for one in block(nd.ones((n,)), nd.ones((m,)))])"
-            ),
-            "counts",
-        ),
-    )
+        "sum_in_flight",
+        """
+        for _ in range(3):
+            call(False)
+        with mx.autograd.record():
+            y = block(x) + block(2 * x)
+        y.backward()
+        """,
+        "[y, x.grad]",
+    ),
+    ("overwritten", "for _ in range(4):\n    y = call(True)", "counts"),
+    ("done", "for _ in range(4):\n    y = call(True)\n    y.backward()", "counts"),
+    (
+        "retained",
+        """
+        y = call(True)
+        y.backward(retain_graph=True)
+        z = call(True)
+        y.backward()
+        w = call(True)
+        """,
+        "counts",
+    ),
+    ("modes", "for recorded in (0, 0, 1, 1, 0, 1, 1, 0):\n    y = call(recorded)\n    y = None", "counts"),
+    (
+        "training",
+        """
+        for how in (True, False, True):
+            y = call(True, train_mode=how)
+            y = None
+        with mx.autograd.train_mode():
+            call(False)
+        call(False)
+        """,
+        "counts",
+    ),
+    ("predicted_in_flight", "y = call(True)\ncall(False)\ncall(False)\ny.backward()\ncall(False)", "[counts, x.grad]"),
+    (
+        "first_that_is_free",
+        """
+        for _ in range(3):
+            y = call(True)
+            y = None
+        first = call(True)
+        second = call(True)
+        first = None
+        second = None
+        ys = [call(True) for _ in range(4)]
+        ys[2] = None
+        ys[1] = None
+        ys[0] = None
+        ys += [call(True) for _ in range(3)]
+        """,
+        "counts",
+    ),
+    (
+        "shapes",
+        """
+        block = static(Two)
+        for n, m in ((1, 1), (1, 1), (1, 2), (1, 2), (2, 2), (1, 1)):
+            counts.append([float(one.asnumpy()[0]) for one in block(nd.ones((n,)), nd.ones((m,)))])
+        """,
+        "counts",
+    ),
+)
+GLUON += [
+    (f"static_{name}", f"{dedent(STATIC)}\n{dedent(text).strip()}\nresult = {result}\n")
+    for name, text, result in STATES
 ]
 
 REFUSED = [

@@ -8,7 +8,7 @@ of this user's (`MINPY_NATIVE_TESTS` names another), so that the next run of the
     def test_gemm():
         path = build("gemm.cc", include=[library.include_dir()])
 
-Without a C++ compiler the test that asks is skipped.
+Without a C++ compiler the test that asks is skipped. `CXXFLAGS` are added to every build: `-fsanitize=address`, say.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def build(
         pytest.skip("there is no C++ compiler ($CXX, c++, g++, clang++) to build native libraries with")
     paths = [_source(source) for source in sources]
     folders = [Path(folder).resolve() for folder in include]
-    options = [optimize, "-fPIC", *warnings, *flags]
+    options = [optimize, "-fPIC", *warnings, *flags, *os.environ.get("CXXFLAGS", "").split()]
     key = _key(program, paths, folders, [standard, *options])
     target = folder() / f"{paths[0].stem}-{key}{SUFFIX}"
     if target.exists():

@@ -9,7 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from minpy.core.configured import OperatorFamily
+from minpy.core.customop import user_name
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, MXNetError, describe, nearest
+from minpy.core.operator import Operator
 
 __all__ = ["EditingError", "Entry", "Graph", "GraphNode"]
 
@@ -270,14 +273,14 @@ class Graph:
     # -- editing -----------------------------------------------------------------------------------------------------
 
     def add_node(
-        self, op: str, name: str, inputs: Iterable[Any] = (), attrs: Mapping[str, Any] | None = None
+        self, op: Any, name: str, inputs: Iterable[Any] = (), attrs: Mapping[str, Any] | None = None
     ) -> GraphNode:
         """Return a new node; it is part of the graph once it is read, by a node or as an output.
 
         Parameters
         ----------
-        op : str
-            The name of an operator as files hold it; 'null': a variable.
+        op : str, or an operator
+            The name of an operator as files hold it; 'null': a variable. Or a `@customop` or `nd.<name>` itself.
         name : str
         inputs : sequence of GraphNode or (GraphNode, int)
         attrs : mapping of str to str, optional
@@ -291,7 +294,20 @@ class Graph:
         ------
         ArgumentError
             If op or name are no strings, or an input is no node.
+
+        Examples
+        --------
+        >>> from minpy import customop, nd
+        >>> @customop('numpy')
+        ... def cube(x):
+        ...     return x ** 3
+        >>> cube.__module__ = 'cubes'
+        >>> graph = Graph()
+        >>> x = graph.add_node('null', 'x')
+        >>> graph.add_node(cube, 'y', [x]), graph.add_node(nd.exp, 'z', [x])
+        (<GraphNode y = cubes:cube(x[0])>, <GraphNode z = exp(x[0])>)
         """
+        op = _name_in_files(op)
         for what, text in (("op", op), ("name", name)):
             if not isinstance(text, str) or not text:
                 raise ArgumentError(f"Graph.add_node: {what} is {describe(text)}; expected a string that is not empty.")
@@ -410,7 +426,7 @@ class Graph:
             "nodes": nodes,
             "arg_nodes": [number for number, node in enumerate(order) if node.is_variable],
             "node_row_ptr": rows,
-            "heads": [[numbers[node], index, 0] for node, index in self.outputs],
+            "heads": [[numbers[node], index, 0] for node, index in map(as_entry, self.outputs)],
         }
 
     @classmethod
@@ -513,10 +529,19 @@ def output_counts(order: Sequence[GraphNode], outputs: Iterable[Entry]) -> dict[
     for node in order:
         for source, index in node.inputs:
             counts[source] = max(counts[source], index + 1)
-    for source, index in outputs:
+    for source, index in map(as_entry, outputs):
         counts[source] = max(counts[source], index + 1)
     return counts
 
 
 def _listed(entries: Iterable[Any]) -> str:
     return ", ".join(map(repr, entries))
+
+
+def _name_in_files(op: Any) -> Any:
+    """Return the name of an operator, where one is given in place of it."""
+    if isinstance(op, OperatorFamily):
+        return op.__name__
+    if isinstance(op, Operator):
+        return (op.saved_name or op.__name__) if op.builtin else user_name(op)
+    return op

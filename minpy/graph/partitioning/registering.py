@@ -269,7 +269,8 @@ class PythonPartitioner(Partitioner):
             called. Or a class: `runner(graph)` is made for each state (a call, or a bound graph), with a method
             `forward(*inputs)` and, optionally, `backward(gradients, inputs, outputs)`, which returns one gradient for
             each input. Or a `@customop`, with gradients of its own. Where there is no backward, gradients are those of
-            the graph.
+            the graph. A value that several nodes of a group read is an input for each of them, unless `optimize_for`
+            is given `dedup_subgraph=True`.
 
         Returns
         -------
