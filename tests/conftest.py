@@ -30,8 +30,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(environment.undo)
 
 
-# They are scripts, which test_programs.py runs.
-collect_ignore_glob = ["programs/*.py"]
+# Scripts: test_programs.py runs those of programs, the real MXNet the others.
+collect_ignore_glob = [
+    "programs/*.py",
+    "golden/make_native*.py",
+    "golden/native/make_*.py",
+    "native/compare_headers.py",
+]
 
 
 @pytest.fixture(autouse=True)
