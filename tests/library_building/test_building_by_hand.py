@@ -85,7 +85,8 @@ def test_cmake(folder, tmp_path):
         assert "warning" not in output
         assert number(folder / "build" / "libsmall.so", tmp_path) == expected
     (tmp_path / "minpy").mkdir()
-    (tmp_path / "minpy" / "__init__.py").write_text("")  # one without headers
+    for name in ("__init__.py", "libinfo.py"):
+        (tmp_path / "minpy" / name).write_text("raise ImportError('no minpy')\n")
     status, output = run(folder, *configure, PYTHONPATH=str(tmp_path))
     assert status != 0
     assert "does not find minpy: pip install it, or set -DPython3_EXECUTABLE=..." in " ".join(output.split())
