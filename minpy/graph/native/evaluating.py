@@ -54,6 +54,8 @@ def evaluate(routine: Routine, inputs: Sequence[Sequence[Any]]) -> list[list[num
             operands = [_value(one, values) for one in step.operands]
             values.update(zip(step.outputs, step.evaluate(*operands), strict=True))
         results.append([numpy.array(_value(array, values)) for array in part.outputs])
+        for target, source in [(values[target], numpy.array(_value(one, values))) for target, one in part.updates]:
+            target[...] = source
     return results
 
 

@@ -503,13 +503,15 @@ class Part:
     """Some steps that run together: the forward or the backward part of a program.
 
     `inputs` are the arrays that its caller gives; a part may read what steps of earlier parts gave, and their inputs.
-    `outputs` are what its caller gets.
+    `outputs` are what its caller gets. `updates` are inputs, and the arrays whose values they have in place of theirs
+    once the part is done: states, such as moving averages. Steps always read the old values.
     """
 
     name: str
     inputs: list[Array]
     steps: list[Step]
     outputs: list[Array]
+    updates: list[tuple[Array, Array]] = field(default_factory=list)
 
 
 @dataclass(eq=False, slots=True)
@@ -550,6 +552,8 @@ class Routine:
                 outputs = ", ".join(f"{names[output]}: {output.dtype} {output.shape}" for output in step.outputs)
                 operands = ", ".join(_shown(operand, names) for operand in step.operands)
                 lines.append(f"    {outputs} = {step.label()}({operands})")
+            for target, source in part.updates:
+                lines.append(f"    {names[target]} := {_shown(source, names)}")
             lines.append(f"    return {', '.join(_shown(output, names) for output in part.outputs)}")
         return "\n".join(lines)
 

@@ -39,7 +39,7 @@ def verify(routine: Routine, after: str = "translating") -> None:
     >>> verify(Routine([Part("forward", [x], [y.step], [y])]))
     >>> verify(Routine([Part("forward", [x], [], [y])]))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    minpy...InvalidRoutineError: after translating: part 'forward' returns exp (float32 (2, 3)), which no step ... gives.
+    minpy...InvalidRoutineError: after translating: part 'forward' returns exp (float32 (2, 3)), which no step before ...
     """
     known: set[Array] = set()
 
@@ -63,7 +63,12 @@ def verify(routine: Routine, after: str = "translating") -> None:
                     fail(f"{where} is there twice.")
                 known.add(output)
             _RULES[type(step)](step, lambda what, where=where: fail(f"{where}: {what}"))  # type: ignore[misc]
-        for array in part.outputs:
+        for target, source in part.updates:
+            if target not in part.inputs:
+                fail(f"part {part.name!r} updates {_described(target)}, which is not an input of it.")
+            if (source.shape, source.dtype) != (target.shape, target.dtype):
+                fail(f"part {part.name!r} updates {_described(target)} with {_described(source)}.")
+        for array in (*part.outputs, *(source for _, source in part.updates)):
             if array not in known and not array.is_constant:
                 fail(f"part {part.name!r} returns {_described(array)}, which no step before gives.")
 

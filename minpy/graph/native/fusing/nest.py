@@ -58,7 +58,7 @@ class Nest:
         In which run of the inner loops it is computed. What a `ROW` reduction of phase p gives can be read from
         phase p + 1 on; a `FULL` value that is read in a later phase is computed again, or kept: the printer's choice.
     stored : dict of Array to Place or None
-        Which of them are to be in memory when it is done, and where: None, as an array of its own. `COLUMN` ones always.
+        Which of them are to be in memory when it is done, and where: None, as an array of its own. `COLUMN` always are.
     """
 
     shape: tuple[int, ...]
