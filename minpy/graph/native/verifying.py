@@ -39,7 +39,7 @@ def verify(routine: Routine, after: str = "translating") -> None:
     >>> verify(Routine([Part("forward", [x], [y.step], [y])]))
     >>> verify(Routine([Part("forward", [x], [], [y])]))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    minpy...InvalidRoutineError: after translating: part 'forward' returns exp (float32 (2, 3)), which no step before ...
+    minpy...InvalidRoutineError: after translating: part 'forward' returns exp (float32 (2, 3)), which no step ...
     """
     known: set[Array] = set()
 
