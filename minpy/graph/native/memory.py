@@ -195,21 +195,24 @@ def _inside(shape: Sequence[int], layout: Layout, root: Array, place: Layout) ->
     axes = list(zip(root.shape, steps, place.strides, strict=True))
     if all(length == 1 or step == stride for length, step, stride in axes):
         return Layout(place.offset + layout.offset, layout.strides)
-    offset, rest, room = place.offset, layout.offset, {}
+    offset, rest, free = place.offset, layout.offset, []
     for length, step, stride in axes:
         index, rest = divmod(rest, max(step, 1))
         offset += index * stride
         if length > 1:
-            room[step] = (length - index, stride)
-            room[-step] = (index + 1, -stride)
+            free.append((step, stride, index, length))
     strides = []
     for length, step in zip(shape, layout.strides, strict=True):
         if length == 1 or step == 0:
             strides.append(0)
             continue
-        left, stride = room.pop(step, (0, 0))  # each axis of the view goes along one of the root's, and stays on it
-        room.pop(-step, None)
-        if length > left:
+        for axis in free:  # each axis of the view goes along one of the root's, and stays on it
+            whole, stride, index, room = axis
+            times, rest = divmod(step, whole)
+            if rest == 0 and 0 <= index + (length - 1) * times < room:
+                break
+        else:
             raise ValueError(f"a view of {tuple(shape)} at {tuple(layout)} of {root.shape} lies scattered.")
-        strides.append(stride)
+        free.remove(axis)
+        strides.append(times * stride)
     return Layout(offset, tuple(strides))
