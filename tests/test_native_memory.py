@@ -95,7 +95,9 @@ def programs(draw):
             whole = array(2, *made[0].shape)
             places[made[0]] = Place(whole, Layout(made[0].size, contiguous(made[0].shape)))
             known.append(whole)
-        works.append(Uses(reads, made, spare, draw(st.sampled_from([0, 0, 300]))))
+        pairs = draw(st.lists(st.tuples(st.sampled_from(made), st.sampled_from(reads)), max_size=2)) if reads else []
+        pairs = [(one, two) for one, two in pairs if one.shape == two.shape]
+        works.append(Uses(reads, made, spare, draw(st.sampled_from([0, 0, 300])), pairs))
         known += made
         if made[0].shape == (4, 6):
             known.append(viewed(made[0], lambda one: one[1:, ::2]))
@@ -113,7 +115,8 @@ def test_no_two_live_arrays_overlap(program):
     for number, work in enumerate(works):
         used = numpy.zeros(memory.nbytes, int)
         for owner, (first, last) in expected.items():
-            if first <= number <= last:
+            # What is computed in place takes over memory in the work that reads it last.
+            if first <= number <= last and not (first == number and memory.heirs.get(owner)):
                 used[memory.offsets[owner] : memory.offsets[owner] + owner.nbytes] += 1
         if work.scratch:
             used[memory.scratch[number] : memory.scratch[number] + work.scratch] += 1
@@ -156,3 +159,40 @@ def test_a_flattened_view_of_a_scattered_piece_is_refused():
     places = {piece: Place(whole, Layout(3, (6, 1)))}
     with pytest.raises(ValueError, match="lies scattered"):
         whereabouts(viewed(piece, lambda one: one.reshape(6)), places)
+
+
+@given(programs())
+def test_memory_is_taken_over_from_what_the_same_work_reads_last(program):
+    works, places, inputs, lasting = program
+    memory = Memory(works, places, inputs, lasting)
+    for heir in memory.heirs:
+        number = memory.spans[heir][0]
+        pairs = [(memory.owner(one), memory.owner(two)) for one, two in works[number].in_place]
+        before = [two for one, two in pairs if one is heir]
+        assert any(
+            memory.offsets[one] == memory.offsets[heir]
+            and memory.spans[one][1] == number
+            and one.nbytes == heir.nbytes
+            for one in before
+        )
+
+
+def test_a_chain_of_elementwise_works_takes_one_block():
+    arrays = [array(100) for _ in range(5)]
+    works = [Uses([], arrays[:1])]
+    works += [Uses([one], [two], in_place=[(two, one)]) for one, two in zip(arrays, arrays[1:], strict=False)]
+    assert Memory(works, {}, []).nbytes == 448
+
+
+def test_only_one_of_two_takes_over():
+    source, one, two = array(100), array(100), array(100)
+    works = [Uses([], [source]), Uses([source], [one, two], in_place=[(one, source), (two, source)]), Uses([one, two], [])]
+    memory = Memory(works, {}, [])
+    assert memory.heirs == {one: source}
+    assert memory.offsets[one] == memory.offsets[source] != memory.offsets[two]
+
+
+def test_what_is_needed_later_is_not_taken_over():
+    source, one = array(100), array(100)
+    works = [Uses([], [source]), Uses([source], [one], in_place=[(one, source)])]
+    assert Memory(works, {}, [], [source]).heirs == {}

@@ -7,7 +7,6 @@ they run, so that what backward reads of forward stays, and what forward alone n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy
@@ -87,18 +86,17 @@ class Whereabouts(NamedTuple):
 
 
 class Uses(NamedTuple):
-    """What a work takes: arrays that it reads and writes, those that only it uses, and bytes of scratch memory."""
+    """What a work takes.
+
+    Arrays that it reads and writes, and those that only it uses; bytes of scratch memory; pairs of arrays, one written
+    and one read, that may lie in the same memory, element for element.
+    """
 
     reads: Sequence[Array]
     writes: Sequence[Array]
     spare: Sequence[Array] = ()
     scratch: int = 0
-
-
-@dataclass(slots=True)
-class _Span:
-    first: int
-    last: int
+    in_place: Sequence[tuple[Array, Array]] = ()
 
 
 class Memory:
@@ -121,6 +119,10 @@ class Memory:
         Where in the block the owners lie, in bytes.
     scratch : dict of int to int
         Where the scratch memory of works lies.
+    spans : dict of Array to (int, int)
+        From which work to which each owner is needed.
+    heirs : dict of Array to Array
+        Owners that lie where another did, which is not needed any more.
     nbytes : int
         The size of the block.
     unshared_bytes : int
@@ -135,26 +137,45 @@ class Memory:
         lasting: Iterable[Array] = (),
     ) -> None:
         self.places = places
-        spans: dict[Array, _Span] = {}
-        scratch: dict[int, int] = {}
+        self.spans: dict[Array, tuple[int, int]] = {}
+        self.heirs: dict[Array, Array] = {}
+        scratch = {number: work.scratch for number, work in enumerate(works) if work.scratch}
         for number, work in enumerate(works):
             for array in (*work.reads, *work.writes, *work.spare):
                 owner = self.owner(array)
                 if owner not in elsewhere and not owner.is_constant:
-                    spans.setdefault(owner, _Span(number, number)).last = number
-            if work.scratch:
-                scratch[number] = work.scratch
+                    self.spans[owner] = (self.spans.get(owner, (number, number))[0], number)
         for array in lasting:
             owner = self.owner(array)
-            if owner in spans:
-                spans[owner].last = len(works)
-        blocks = [Block(owner.nbytes, span.first, span.last) for owner, span in spans.items()]
+            if owner in self.spans:
+                self.spans[owner] = (self.spans[owner][0], len(works))
+        self.unshared_bytes = sum(owner.nbytes for owner in self.spans) + sum(scratch.values())
+        whole = dict(self.spans)
+        self._taken: set[Array] = set()
+        for number, work in enumerate(works):
+            for written, read in work.in_place:
+                self._hand_over(number, self.owner(written), self.owner(read), whole)
+        blocks = [Block(owner.nbytes, first, last) for owner, (first, last) in whole.items()]
         blocks += [Block(size, number, number) for number, size in scratch.items()]
         found, self.nbytes = offsets(blocks)
-        self.spans = {owner: (span.first, span.last) for owner, span in spans.items()}
-        self.offsets = dict(zip(spans, found, strict=False))
-        self.scratch = dict(zip(scratch, found[len(spans) :], strict=True))
-        self.unshared_bytes = sum(block.size for block in blocks)
+        self.offsets = dict(zip(whole, found, strict=False))
+        self.scratch = dict(zip(scratch, found[len(whole) :], strict=True))
+        for heir, owner in self.heirs.items():
+            self.offsets[heir] = self.offsets[owner]
+
+    def _hand_over(self, number: int, heir: Array, owner: Array, whole: dict[Array, tuple[int, int]]) -> None:
+        """Let an array lie where another did that is not needed after a work, if that is so, and it begins there."""
+        if (
+            heir in whole
+            and owner in self.spans
+            and self.spans[heir][0] == self.spans[owner][1] == number
+            and heir.nbytes == owner.nbytes
+            and owner not in self._taken
+        ):
+            self._taken.add(owner)
+            first = self.heirs.get(owner, owner)
+            self.heirs[heir] = first
+            whole[first] = (whole[first][0], whole.pop(heir)[1])
 
     def owner(self, array: Array) -> Array:
         """Return in whose memory an array lies."""

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 from minpy.graph.native.kernels.kernel import Kernel, Pointer
 from minpy.graph.native.language import Product
+from minpy.graph.native.machine.blas import NO_TRANS, TRANS
 from minpy.graph.native.memory import Whereabouts
 from minpy.graph.native.writing import Writer
 
-__all__ = ["Gemm", "Matrix", "gemm_of", "is_small", "small_kernel"]
+__all__ = ["Gemm", "Matrix", "blas_matrix", "gemm_of", "is_row_major", "is_small", "small_kernel"]
 
 _SMALL = 16 * 16 * 16
 _SMALL_SIDE = 64
-_NORMAL, _TRANSPOSED = 111, 112  # CblasNoTrans, CblasTrans
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ def blas_matrix(rows: int, columns: int, strides: Sequence[int]) -> Matrix | Non
     if columns == 1:
         right = 1 if down >= 1 else max(rows, 1)
     if right == 1 and down >= max(columns, 1):
-        return Matrix(_NORMAL, down)
+        return Matrix(NO_TRANS, down)
     if columns == 1:
         right = max(rows, 1)
     if (down == 1 or rows == 1) and right >= max(rows, 1):
-        return Matrix(_TRANSPOSED, right)
+        return Matrix(TRANS, right)
     return None
 
 
@@ -80,14 +80,19 @@ class Gemm:
         return math.prod(axis[0] for axis in self.stack)
 
 
-def gemm_of(product: Product, first: Whereabouts, second: Whereabouts, result: Whereabouts) -> Gemm | None:
-    """Return the call of BLAS that a product is, as its operands and its result lie; None, if BLAS cannot read them."""
+def is_row_major(rows: int, columns: int, strides: Sequence[int]) -> bool:
+    """Tell whether BLAS can write a matrix as it lies."""
+    found = blas_matrix(rows, columns, strides)
+    return found is not None and found.turned == NO_TRANS
+
+
+def gemm_of(product: Product, first: Whereabouts, second: Whereabouts, result: Whereabouts) -> Gemm:
+    """Return the call of BLAS that a product is, whose operands and result lie so that BLAS takes them."""
     (*lead, rows, depth), columns = product.operands[0].shape, product.output.shape[-1]
     one = blas_matrix(rows, depth, first.layout.strides)
     two = blas_matrix(depth, columns, second.layout.strides)
     out = blas_matrix(rows, columns, result.layout.strides)
-    if one is None or two is None or out is None or out.turned != _NORMAL:
-        return None
+    assert one is not None and two is not None and out is not None
     strides = [where.layout.strides[: len(lead)] for where in (first, second, result)]
     stack = _collapsed(list(zip(lead, *strides, strict=True)))
     return Gemm(product.output.dtype.itemsize == 8, rows, columns, depth, one, two, out.leading, stack)
@@ -144,8 +149,7 @@ class _Small:
         self.type = "double" if self.dtype.itemsize == 8 else "float"
         self.width = 64 // self.dtype.itemsize
         self.adds = len(places) == 3
-        in_place = self.adds and places[2] == result  # then there is one pointer for both
-        self.places = [*places[: 2 if in_place else None], result]
+        self.places = [*places, result]
         self.packs = places[1].layout.strides[-1] != 1 and self.columns > 1 and self.rows > 1
         self.code = Writer()
 
@@ -153,7 +157,9 @@ class _Small:
         stack = math.prod(self.lead)
         pointers = [Pointer(where.owner, where.layout.offset) for where in self.places[:-1]]
         pointers.append(Pointer(self.places[-1].owner, self.places[-1].layout.offset, True))
-        parameters = ", ".join(f"ptr noalias %p{number}" for number in range(len(pointers)))
+        # What is added, and the result, may lie in the same memory: each vector is read before it is written to.
+        alone = ["" if self.adds and number >= 2 else " noalias" for number in range(len(pointers))]
+        parameters = ", ".join(f"ptr{one} %p{number}" for number, one in enumerate(alone))
         if stack and self.rows and self.columns:
             self._stack()
         self.code.do("ret void")
@@ -162,6 +168,7 @@ class _Small:
         return Kernel(
             f"({parameters}, ptr noalias %scratch, i64 %begin, i64 %end) {{\n{self.code.text()}\n}}",
             tuple(pointers),
+            in_place=frozenset([(3, 2)] if self.adds else ()),
             scratch=self.depth * self.columns * self.dtype.itemsize if self.packs else 0,
             flops=flops,
             bytes_moved=sizes * self.dtype.itemsize,
