@@ -112,6 +112,8 @@ class Memory:
         Owners that have memory already: what callers give, what outlives the call, constants.
     lasting : iterable of Array
         What is needed until the end, whoever reads it.
+    wanted : mapping of Array to Array, optional
+        Owners that are to lie where others do that are elsewhere, if what gives them can compute them in place.
 
     Attributes
     ----------
@@ -122,7 +124,7 @@ class Memory:
     spans : dict of Array to (int, int)
         From which work to which each owner is needed.
     heirs : dict of Array to Array
-        Owners that lie where another did, which is not needed any more.
+        Owners that lie where another did, which is not needed any more; or those that are wanted there, elsewhere.
     nbytes : int
         The size of the block.
     unshared_bytes : int
@@ -135,6 +137,7 @@ class Memory:
         places: Mapping[Array, Place],
         elsewhere: Collection[Array],
         lasting: Iterable[Array] = (),
+        wanted: Mapping[Array, Array] | None = None,
     ) -> None:
         self.places = places
         self.spans: dict[Array, tuple[int, int]] = {}
@@ -154,6 +157,10 @@ class Memory:
         self._taken: set[Array] = set()
         for number, work in enumerate(works):
             for written, read in work.in_place:
+                if wanted and wanted.get(written) is read and self.spans.get(written, (-1,))[0] == number:
+                    self.heirs[written] = read
+                    whole.pop(written, None)
+                    continue
                 self._hand_over(number, self.owner(written), self.owner(read), whole)
         blocks = [Block(owner.nbytes, first, last) for owner, (first, last) in whole.items()]
         blocks += [Block(size, number, number) for number, size in scratch.items()]
@@ -161,7 +168,8 @@ class Memory:
         self.offsets = dict(zip(whole, found, strict=False))
         self.scratch = dict(zip(scratch, found[len(whole) :], strict=True))
         for heir, owner in self.heirs.items():
-            self.offsets[heir] = self.offsets[owner]
+            if owner in self.offsets:
+                self.offsets[heir] = self.offsets[owner]
 
     def _hand_over(self, number: int, heir: Array, owner: Array, whole: dict[Array, tuple[int, int]]) -> None:
         """Let an array lie where another did that is not needed after a work, if that is so, and it begins there."""
