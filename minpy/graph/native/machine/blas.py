@@ -4,9 +4,9 @@ No library is opened: the dynamic loader is asked for symbols of NumPy's extensi
 with, so products here run in the same library, with the same threads, as NumPy's. Builds give its functions different
 names, and integers of 32 or 64 bits; both are found out, and results compared with NumPy's, before it is trusted.
 
-Stacks of products (`cblas_sgemm_batch`, `..._strided`) are not taken where they are exported: the first of OpenBLAS 0.3.31
-in NumPy's wheels jumps to an offset in a table in place of a function, the second of 0.3.34 fails, too, and the process
-ends. So they cannot even be tried.
+Stacks of products (`cblas_sgemm_batch`, `..._strided`) are not taken where they are exported: the first of OpenBLAS
+0.3.31 in NumPy's wheels jumps to an offset in a table in place of a function, the second of 0.3.34 fails, too, and the
+process ends. So they cannot even be tried.
 """
 
 from __future__ import annotations
