@@ -152,6 +152,14 @@ def write_check(code: Writer, thing: str, argument: Argument, kind: str, dtype: 
         go_on([code.put(f"icmp eq i64 {one}, {length}") for one, length in zip(found, argument.shape, strict=True)])
 
 
+def _fits(array: Any, argument: Argument) -> bool:
+    """Tell what the code of `write_check` tells."""
+    if type(array) is not numpy.ndarray or array.shape != argument.shape or array.dtype is not usual(argument.dtype):
+        return False
+    flags = array.flags
+    return bool(flags.c_contiguous and flags.aligned and (flags.writeable or not argument.written))
+
+
 def fitted(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[numpy.ndarray], Callable[[], None]]:
     """Return arrays that native code takes, with the values of those given, and what copies results back.
 
@@ -170,6 +178,9 @@ def fitted(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[n
     """
     found, back = [], []
     for array, argument in zip(arrays, arguments, strict=True):
+        if _fits(array, argument):
+            found.append(array)
+            continue
         raw = numpy.asarray(array)
         if raw.shape != argument.shape:
             raise ShapeError(

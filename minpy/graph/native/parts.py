@@ -158,13 +158,16 @@ class PartWriter:
     table : Table
     integer : str
         The type of BLAS's integers.
+    threads : int
+        In how many threads a kernel may run: 1 or 2.
     """
 
-    def __init__(self, boundary: Boundary, memory: Memory, table: Table, integer: str) -> None:
+    def __init__(self, boundary: Boundary, memory: Memory, table: Table, integer: str, threads: int) -> None:
         self.boundary = boundary
         self.memory = memory
         self.table = table
         self.integer = integer
+        self.threads = threads
         self.segments: list[Segment] = []
         self.constants: dict[str, Any] = {}
         # What the source calls owners that have no place in the block.
@@ -173,6 +176,10 @@ class PartWriter:
         self._lines: list[tuple[str, Node | None, str]] = []
         self._made: set[str] = set()
         self._checked = False
+        self._parameters: Sequence[str] = ()
+        self._numbers: dict[Node, int] = {}
+        self._calls = 0
+        self._laid: dict[_Laid, str] = {}
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -199,7 +206,7 @@ class PartWriter:
         """
         self.names |= {array: f"a{index}" for index, array in enumerate(inputs)}
         self.names |= {array: f"f{index}" for index, array in enumerate(self.boundary.fresh)}
-        self._begin(["arrays"], [inputs])
+        self._begin("forward", ["arrays"], [inputs])
         self._works(numbered)
         returned = self._heads(heads)
         given = set(self.boundary.arguments)
@@ -223,7 +230,7 @@ class PartWriter:
         self.names |= {array: f"h{index}" for index, array in enumerate(heads)}
         self.names |= {array: f"g{index}" for index, array in enumerate(targets)}
         parameters = ["arrays", "heads", "gradients", "kept"]
-        self._begin(parameters, [inputs, heads, targets])
+        self._begin("backward", parameters, [inputs, heads, targets])
         self._works(numbered)
         for gradient, target, request in zip(gradients, targets, self.boundary.requests, strict=True):
             name = self.names[target]
@@ -233,14 +240,15 @@ class PartWriter:
                 self._put(f"{self._constant('copyto', numpy.copyto)}({name}, {self._expression(gradient)})")
         return self._part("backward", parameters, [inputs, heads, targets])
 
-    def _begin(self, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> None:
+    def _begin(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> None:
+        self._name = name
         self._lines = []
         self._made = {name for name in self.names.values() if name[0] in "agh"}
         self._made |= set(self.kept)
         self._checked = False
         self._parameters = parameters
         arguments = [[self.boundary.arguments[array] for array in arrays] for arrays in given]
-        self._constant(f"again_{len(parameters)}", _refitting(arguments))
+        self._constant(f"again_{name}", _refitting(arguments))
 
     def _part(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> NativePart:
         head: list[tuple[str, Node | None, str]] = [(f"    def {name}({', '.join(parameters)}):", None, "")]
@@ -319,7 +327,7 @@ class PartWriter:
             self._make(owner)
         segment = Segment(
             f"segment{len(self.segments)}", run, self.memory, list(outside), looked_at, self.table, self.integer,
-            self.boundary.direct,
+            self.threads, self.boundary.direct,
         )  # fmt: skip
         self.segments.append(segment)
         name = self._constant(segment.name, _Code(segment.name))
@@ -328,16 +336,12 @@ class PartWriter:
         if looked_at:
             self._put(f"if {call} is not None:", note=note)
             given_names = ", ".join(self._parameters)
-            again = f"again_{len(self._parameters)}"
-            self._put(f"    return {again}({self._parameters_name()}, {given_names})")
+            self._put(f"    return again_{self._name}({self._name}, {given_names})")
         else:
             self._put(call, note=note)
         if not self._checked and "kept" in self._parameters and self.kept:
             self._put("kept.clear()")
         self._checked = True
-
-    def _parameters_name(self) -> str:
-        return "forward" if len(self._parameters) == 1 else "backward"
 
     def _make(self, owner: Array) -> None:
         """Write what makes a new array, before it is first needed."""
@@ -365,12 +369,12 @@ class PartWriter:
 
     def _call(self, call: Call) -> None:
         """Write the call of a Python function, and what makes its answers fit."""
-        number = len(self._lines)
+        number = self._calls = self._calls + 1
         foreign = call.node is not None and not is_trusted(call.node)
         arguments = ", ".join(self._argument(one, foreign) for one in call.arguments)
         what = call.node.described() if call.node is not None else call.label()
         function = self._constant(f"c{number}", call.function if call.node is None else _NodeCall(call.node))
-        raw = f"r{self._number(call.node)}" if call.node is not None else f"r_{number}"
+        raw = f"r{self._number(call.node)}" if call.node is not None else f"q{number}"
         self._put(f"{raw} = {function}({arguments})", call.node, what)
         for output in call.outputs:
             answer = raw if len(call.outputs) == 1 else f"{raw}[{output.index}]"
@@ -380,8 +384,7 @@ class PartWriter:
             self._made.add(name)
 
     def _number(self, node: Node) -> int:
-        numbers: dict[Node, int] = self.__dict__.setdefault("_numbers", {})
-        return numbers.setdefault(node, len(numbers))
+        return self._numbers.setdefault(node, len(self._numbers))
 
     def _argument(self, argument: Any, foreign: bool) -> str:
         """Return an argument of a call as source."""
@@ -409,10 +412,9 @@ class PartWriter:
         offset = where.layout.offset * itemsize
         if owner in self.memory.offsets:
             laid_at = _Laid(self.memory.offsets[owner] + offset, array.shape, usual(array.dtype), strides)
-            for name, value in self.constants.items():
-                if value == laid_at:
-                    return name
-            return self._constant(f"b{len(self.constants)}", laid_at)
+            if laid_at not in self._laid:
+                self._laid[laid_at] = self._constant(f"b{len(self._laid)}", laid_at)
+            return self._laid[laid_at]
         name = self.names[owner]
         shape = self.boundary.fresh.get(owner, owner.shape)
         if array.shape == shape and where == Whereabouts(where.owner, Layout(0, contiguous(array.shape))):
@@ -424,10 +426,8 @@ class PartWriter:
         self._lines.append((line, node, note))
 
     def _constant(self, name: str, value: Any) -> str:
-        """Return a name by which the source may call an object."""
-        while name in self.constants and self.constants[name] is not value and self.constants[name] != value:
-            name += "_"
-        self.constants.setdefault(name, value)
+        """Return a name by which the source may call an object; the names given are none of the source's own."""
+        assert self.constants.setdefault(name, value) is value, name
         return name
 
 

@@ -15,21 +15,16 @@ from minpy.graph.native.kernels.kernel import Kernel
 from minpy.graph.native.language import Array
 from minpy.graph.native.machine.blas import ROW_MAJOR
 from minpy.graph.native.memory import Memory, Whereabouts
-from minpy.graph.native.table import ARENA, ARRAY, NONE, RESTORE, SAVE, UNFIT, Table
-from minpy.graph.native.works import CopyRun, GemmRun, Work
+from minpy.graph.native.table import ARENA, ARRAY, DESK, NONE, RESTORE, SAVE, SHARE, UNFIT, Table
+from minpy.graph.native.works import CopyRun, GemmRun, Work, is_shared, scratch_step
 from minpy.graph.native.writing import Writer
 
-__all__ = ["Segment", "seconds"]
+__all__ = ["Segment", "task_text"]
 
-# What this kind of processor does in a second on one core, roughly: to tell what takes long enough for a step aside.
-_FLOPS, _BYTES = 2e9, 1e10
-# Other threads of Python run meanwhile, if it takes longer than some switches between them.
+# Other threads of Python run meanwhile, if a segment takes longer than some switches between them.
 _LONG = 20e-6
-
-
-def seconds(works: Sequence[Work]) -> float:
-    """Return about how long works take."""
-    return sum(max(work.flops / _FLOPS, work.bytes_moved / _BYTES) for work in works)
+# Into so many pieces a shared range is cut, so that both threads end at about the same time.
+_PIECES = 8
 
 
 class Segment:
@@ -49,6 +44,10 @@ class Segment:
     table : Table
     integer : str
         The type of BLAS's integers.
+    threads : int
+        In how many threads a kernel may run: 1 or 2.
+    direct : mapping of Array to Array, optional
+        Owners that lie in others, which are given.
     """
 
     def __init__(
@@ -60,6 +59,8 @@ class Segment:
         given: Mapping[Array, Argument],
         table: Table,
         integer: str = "i64",
+        threads: int = 1,
+        direct: Mapping[Array, Array] | None = None,
     ) -> None:
         self.name = name
         self.numbered = numbered
@@ -68,7 +69,9 @@ class Segment:
         self.given = given
         self.table = table
         self.integer = integer
-        self.seconds = seconds([work for _, work in numbered])
+        self.threads = threads
+        self.direct = {**memory.heirs, **(direct or {})}
+        self.seconds = sum(work.seconds for _, work in numbered)
         self._entries: dict[Hashable, str] = {}
         self._pointers: dict[tuple[Array, int], str] = {}
 
@@ -82,6 +85,9 @@ class Segment:
         """Return the function, given the names of the kernels' functions."""
         self._code = code = Writer()
         self._entries, self._pointers = {}, {}
+        shared = [len(kernel.pointers) + 1 for kernel in self.kernels if self.is_shared(kernel)]
+        if shared:
+            code.do(f"%block = alloca [{max(shared)} x ptr], align 64")
         self._table = code.put(f"load ptr, ptr {code.at('%self', 'i8', offsets().data)}")
         things = [code.put(f"load ptr, ptr {code.at('%args', 'ptr', index)}") for index in range(len(self.arguments))]
         checked = [(thing, array) for thing, array in zip(things, self.arguments, strict=True) if array in self.given]
@@ -130,10 +136,11 @@ class Segment:
     def _address(self, where: Whereabouts) -> tuple[str, int]:
         """Return a base and an offset in bytes."""
         owner, offset = where.owner, where.layout.offset * where.owner.dtype.itemsize
-        if owner in self._bases:
-            return self._bases[owner], offset
         if owner in self.memory.offsets:
             return self._entry(ARENA), self.memory.offsets[owner] + offset
+        owner = self.direct.get(owner, owner)
+        if owner in self._bases:
+            return self._bases[owner], offset
         assert owner.is_constant, f"{owner} has no memory"
         return self._entry(owner), offset
 
@@ -155,8 +162,25 @@ class Segment:
         scratch = "null"
         if kernel.scratch:
             scratch = self._moved(self._entry(ARENA), self.memory.scratch[number])
+        if self.is_shared(kernel):
+            self._share(kernel, [*given, f"ptr {scratch}"], names)
+            return
         given += [f"ptr {scratch}", "i64 0", f"i64 {max(kernel.splits, 1)}"]
         self._code.do(f"call void @{names[kernel]}({', '.join(given)})")
+
+    def is_shared(self, kernel: Kernel) -> bool:
+        """Tell whether the helper thread does a part of a kernel."""
+        return self.threads > 1 and is_shared(kernel)
+
+    def _share(self, kernel: Kernel, given: Sequence[str], names: Mapping[Kernel, str]) -> None:
+        code = self._code
+        for index, one in enumerate(given):
+            code.do(f"store {one}, ptr {code.at('%block', 'ptr', index)}")
+        function, desk = self._entry(SHARE), self._entry(DESK)
+        code.do(
+            f"call void {function}(ptr {desk}, ptr @{names[kernel]}_task, ptr %block, i64 0, i64 {kernel.splits}, "
+            f"i64 {min(kernel.splits, _PIECES)})"
+        )
 
     def _gemm(self, run: GemmRun) -> None:
         code, gemm, integer = self._code, run.gemm, self.integer
@@ -180,3 +204,18 @@ class Segment:
         )
         for loop in reversed(loops):
             code.end(loop)
+
+
+def task_text(kernel: Kernel, name: str) -> str:
+    """Return the function that a thread calls for its part of a kernel: `void NAME_task(block, begin, end, who)`.
+
+    The block holds the pointers that the kernel takes, the last of them to the scratch memory of all threads.
+    """
+    code = Writer()
+    count = len(kernel.pointers) + 1
+    given = [code.put(f"load ptr, ptr {code.at('%block', 'ptr', index)}") for index in range(count)]
+    if kernel.scratch:
+        given[-1] = code.at(given[-1], "i8", "%who", scratch_step(kernel))
+    code.do(f"call void @{name}({', '.join(f'ptr {one}' for one in given)}, i64 %begin, i64 %end)")
+    code.do("ret void")
+    return f"define internal void @{name}_task(ptr %block, i64 %begin, i64 %end, i64 %who) {{\n{code.text()}\n}}\n"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +10,17 @@ import numpy
 from minpy.core.errors import BuildError
 from minpy.graph.native.arguments import usual
 from minpy.graph.native.language import Array
+from minpy.graph.native.machine import gil
 
 if TYPE_CHECKING:
     from minpy.graph.native.machine.blas import Blas
 
-__all__ = ["ARENA", "ARRAY", "NONE", "RESTORE", "SAVE", "UNFIT", "Table"]
+__all__ = ["ARENA", "ARRAY", "DESK", "NONE", "RESTORE", "SAVE", "SHARE", "UNFIT", "Table"]
 
 # The block of memory; None and what stands for arrays that do not fit; NumPy's class; Python's lock let go and taken.
 ARENA, NONE, UNFIT, ARRAY, SAVE, RESTORE = "arena", "none", "unfit", "array", "save", "restore"
+# The function that shares a range with the helper thread, and its first argument.
+SHARE, DESK = "share", "desk"
 
 
 class Table:
@@ -64,8 +66,8 @@ class Table:
             return id(usual(key))
         if key in _OBJECTS:
             return id(_OBJECTS[key])
-        if key in _FUNCTIONS:
-            return ctypes.cast(getattr(ctypes.pythonapi, _FUNCTIONS[key]), ctypes.c_void_p).value or 0
+        if key in (SAVE, RESTORE):
+            return gil.addresses()[key == RESTORE]
         address = others.get(key) or (blas.addresses.get(key) if blas is not None else None)
         if not address:
             raise BuildError(f"native code needs {key!r}, which is not there.")
@@ -73,4 +75,3 @@ class Table:
 
 
 _OBJECTS: dict[Any, Any] = {NONE: None, UNFIT: NotImplemented, ARRAY: numpy.ndarray}
-_FUNCTIONS = {SAVE: "PyEval_SaveThread", RESTORE: "PyEval_RestoreThread"}

@@ -6,16 +6,16 @@ cannot read as it lies is copied before: rows in the wrong order for BLAS, piece
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from minpy.graph.native.fusing.nest import Item, Level, Nest, Place
 from minpy.graph.native.kernels.kernel import Kernel
 from minpy.graph.native.language import Array, Assembly, Call, Elementwise, Layout, Product, constant, contiguous
-from minpy.graph.native.memory import Uses, Whereabouts, owner_of, whereabouts
+from minpy.graph.native.memory import ALIGNMENT, Uses, Whereabouts, owner_of, whereabouts
 from minpy.graph.native.products import Gemm, blas_matrix, gemm_of, is_row_major, is_small, small_kernel
 
-__all__ = ["CopyRun", "GemmRun", "Run", "Work", "copied", "work_of"]
+__all__ = ["CopyRun", "GemmRun", "Run", "Work", "copied", "is_shared", "scratch_step", "work_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +27,6 @@ class GemmRun:
     second: Whereabouts
     result: Whereabouts
     adds: bool
-
-    @property
-    def scratch(self) -> int:
-        """The bytes of scratch memory that it needs: none."""
-        return 0
 
     @property
     def flops(self) -> int:
@@ -64,13 +59,34 @@ class CopyRun:
         """The bytes that it reads and writes."""
         return self.kernel.bytes_moved
 
-    @property
-    def scratch(self) -> int:
-        """The bytes of scratch memory that it needs."""
-        return self.kernel.scratch
-
 
 Run = Kernel | GemmRun | CopyRun
+
+# What this kind of processor does in a second on one core, roughly: to tell what takes long enough for a step aside.
+_FLOPS, _BYTES = 2e9, 1e10
+# The helper thread is at work some microseconds after it has been asked.
+_WORTH_SHARING = 40e-6
+
+
+def seconds(run: Run) -> float:
+    """Return about how long something takes in one thread."""
+    return max(run.flops / _FLOPS, run.bytes_moved / _BYTES)
+
+
+def is_shared(kernel: Kernel) -> bool:
+    """Tell whether a kernel takes long enough to be cut in two for the helper thread, and can be."""
+    return kernel.splits > 1 and seconds(kernel) >= _WORTH_SHARING
+
+
+def scratch_step(kernel: Kernel) -> int:
+    """Return how far apart the scratch memories of two threads lie, in bytes."""
+    return -(-kernel.scratch // ALIGNMENT) * ALIGNMENT
+
+
+def _scratch(runs: Iterable[Run]) -> int:
+    """Return the bytes of scratch memory that runs need, one after the other."""
+    kernels = [run.kernel if isinstance(run, CopyRun) else run for run in runs if not isinstance(run, GemmRun)]
+    return max((scratch_step(kernel) * (2 if is_shared(kernel) else 1) for kernel in kernels), default=0)
 
 
 @dataclass(eq=False, slots=True)
@@ -93,14 +109,9 @@ class Work:
     is_native: bool = True
 
     @property
-    def flops(self) -> int:
-        """The operations on numbers that it takes."""
-        return sum(run.flops for run in self.runs)
-
-    @property
-    def bytes_moved(self) -> int:
-        """The bytes that it reads and writes."""
-        return sum(run.bytes_moved for run in self.runs)
+    def seconds(self) -> float:
+        """About how long it takes in one thread."""
+        return sum(map(seconds, self.runs))
 
 
 _Print = Callable[[Nest], Kernel]
@@ -138,14 +149,14 @@ def work_of(item: Item, places: Mapping[Array, Place], kernel_of: _Print, has_bl
         outside = {owner_of(one, places) for one in (*item.operands, *item.outputs)}
         met = dict.fromkeys(pointer.array for kernel in kernels for pointer in kernel.pointers)
         spare = [array for array in met if owner_of(array, places) not in outside and not array.is_constant]
-        scratch = max((kernel.scratch for kernel in kernels), default=0)
+        scratch = _scratch(kernels)
         return Work(item, kernels, Uses(item.operands, item.outputs, spare, scratch))
     return _product(item, places, kernel_of, has_blas)
 
 
 def _uses(kernels: Sequence[Kernel]) -> Uses:
     pointers = [pointer for kernel in kernels for pointer in kernel.pointers]
-    scratch = max((kernel.scratch for kernel in kernels), default=0)
+    scratch = _scratch(kernels)
     reads = [pointer.array for pointer in pointers if not pointer.written]
     return Uses(reads, [pointer.array for pointer in pointers if pointer.written], (), scratch)
 
@@ -189,7 +200,7 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
         return Work(item, (), Uses(item.operands, item.outputs))
     if is_small(item) or not item.operands[0].shape[-1]:
         kernel = small_kernel(item, where, result)
-        return Work(item, (kernel,), Uses(item.operands, item.outputs, (), kernel.scratch, in_place))
+        return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel]), in_place))
     if not has_blas:
         return Work(item, (), Uses(item.operands, item.outputs), is_native=False)
     runs: list[Run] = []
@@ -212,5 +223,5 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     runs.append(GemmRun(gemm_of(item, where[0], where[1], target), where[0], where[1], target, adds))
     if target != result:
         runs.append(kernel_of(copied(target.owner, result.owner, result.layout)[0]))
-    scratch = max((run.scratch for run in runs), default=0)
+    scratch = _scratch(runs)
     return Work(item, tuple(runs), Uses(item.operands, item.outputs, spare, scratch, in_place))
