@@ -174,7 +174,7 @@ class PartWriter:
         self.names: dict[Array, str] = {}
         self.kept: list[str] = []
         self._lines: list[tuple[str, Node | None, str]] = []
-        self._made: set[str] = set()
+        self._made: set[Array] = set()
         self._checked = False
         self._parameters: Sequence[str] = ()
         self._numbers: dict[Node, int] = {}
@@ -188,7 +188,7 @@ class PartWriter:
         inputs: Sequence[Array],
         numbered: Sequence[tuple[int, Work]],
         heads: Sequence[Array],
-        lasting: Sequence[Node],
+        lasting: Sequence[tuple[Node, int, Sequence[Array]]],
         read_later: Iterable[Array],
     ) -> NativePart:
         """Return the forward part: a function of the arrays that returns (heads, what backward reads, what lasts).
@@ -199,8 +199,8 @@ class PartWriter:
         numbered : sequence of (int, Work)
             With their numbers in the plan of the memory.
         heads : sequence of Array
-        lasting : sequence of Node
-            Those whose answers are returned as they are.
+        lasting : sequence of (Node, int, sequence of Array)
+            Steps whose answers are returned, too; of how many arrays they are tuples, or 0; and what these are here.
         read_later : iterable of Array
             What the backward part reads.
         """
@@ -212,7 +212,7 @@ class PartWriter:
         given = set(self.boundary.arguments)
         later = [self.memory.owner(array) for array in read_later]
         self.kept = list(dict.fromkeys(self.names[one] for one in later if one in self.names and one not in given))
-        lasts = "".join(f"r{self._number(node)}, " for node in lasting)
+        lasts = "".join(f"{self._lasting(*row)}, " for row in lasting)
         self._put(f"return ({returned}), [{', '.join(self.kept)}], ({lasts})")
         return self._part("forward", ["arrays"], [inputs])
 
@@ -243,8 +243,6 @@ class PartWriter:
     def _begin(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> None:
         self._name = name
         self._lines = []
-        self._made = {name for name in self.names.values() if name[0] in "agh"}
-        self._made |= set(self.kept)
         self._checked = False
         self._parameters = parameters
         arguments = [[self.boundary.arguments[array] for array in arrays] for arrays in given]
@@ -265,6 +263,13 @@ class PartWriter:
         constants = {one: value for one, value in self.constants.items() if one in read}
         return NativePart(name, constants, head + (body or [("        return", None, "")]))
 
+    def _lasting(self, node: Node, width: int, arrays: Sequence[Array]) -> str:
+        """Return the answer of a step as source: as its call gave it, or copies of what it is here."""
+        if node in self._numbers:
+            return f"r{self._numbers[node]}"
+        copies = [f"{self._expression(array)}.copy()" for array in arrays]
+        return f"({', '.join(copies)},)" if width else copies[0]
+
     def _heads(self, heads: Sequence[Array]) -> str:
         """Return the heads as source: each has memory that is nobody else's."""
         found, taken = "", set()
@@ -272,6 +277,7 @@ class PartWriter:
             owner = self._owner(head)
             expression = self._expression(head)
             if owner in self.boundary.fresh and head.shape == self.boundary.fresh[owner] and owner not in taken:
+                self._make(owner)
                 expression = self.names[owner]
             elif owner is head and isinstance(owner.step, Call) and owner in self.names and owner not in taken:
                 expression = f"{self._constant('apart', apart)}({expression}, arrays)"
@@ -345,15 +351,15 @@ class PartWriter:
 
     def _make(self, owner: Array) -> None:
         """Write what makes a new array, before it is first needed."""
-        name = self.names[owner]
-        if owner in self.boundary.fresh and name not in self._made:
-            self._made.add(name)
+        if owner in self.boundary.fresh and owner not in self._made:
+            name = self.names[owner]
+            self._made.add(owner)
             dtype = self._constant(f"dtype_{owner.dtype.name}", usual(owner.dtype))
             self._put(f"{name} = {self._constant('empty', numpy.empty)}({self.boundary.fresh[owner]}, {dtype})")
 
     def _product(self, product: Product) -> None:
         """Write a product that NumPy does."""
-        self._make_if_new(product.output)
+        self._make(self._owner(product.output))
         first, second = map(self._expression, product.operands[:2])
         output = self._expression(product.output)
         matmul = self._constant("matmul", numpy.matmul)
@@ -362,29 +368,26 @@ class PartWriter:
             added = self._expression(product.operands[2])
             self._put(f"{self._constant('add', numpy.add)}({added}, {output}, {output})")
 
-    def _make_if_new(self, array: Array) -> None:
-        owner = self._owner(array)
-        if owner in self.names:
-            self._make(owner)
-
     def _call(self, call: Call) -> None:
         """Write the call of a Python function, and what makes its answers fit."""
         number = self._calls = self._calls + 1
         foreign = call.node is not None and not is_trusted(call.node)
         arguments = ", ".join(self._argument(one, foreign) for one in call.arguments)
         what = call.node.described() if call.node is not None else call.label()
-        function = self._constant(f"c{number}", call.function if call.node is None else _NodeCall(call.node))
-        raw = f"r{self._number(call.node)}" if call.node is not None else f"q{number}"
+        if call.function is not None:
+            function = self._constant(f"c{number}", call.function)
+        else:
+            assert call.node is not None
+            function = self._constant(f"c{number}", _NodeCall(call.node))
+        raw = f"r{number}"
+        if call.node is not None:
+            self._numbers[call.node] = number
         self._put(f"{raw} = {function}({arguments})", call.node, what)
         for output in call.outputs:
             answer = raw if len(call.outputs) == 1 else f"{raw}[{output.index}]"
             self.names[output] = name = f"v{number}_{output.index}"
             settle = self._constant(f"s{number}_{output.index}", _Answer(what, output.shape, usual(output.dtype)))
             self._put(f"{name} = {settle}({answer})", call.node)
-            self._made.add(name)
-
-    def _number(self, node: Node) -> int:
-        return self._numbers.setdefault(node, len(self._numbers))
 
     def _argument(self, argument: Any, foreign: bool) -> str:
         """Return an argument of a call as source."""
