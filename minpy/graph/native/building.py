@@ -22,7 +22,6 @@ from minpy.graph.native.language import Array, Call, Part, Routine
 from minpy.graph.native.machine import blas, builtins, llvm, threads
 from minpy.graph.native.memory import ALIGNMENT, Memory, Uses, owner_of
 from minpy.graph.native.parts import NativePart, PartWriter, RunnerMemory
-from minpy.graph.native.passes import optimized
 from minpy.graph.native.segments import Segment, task_text
 from minpy.graph.native.table import DESK, SHARE, Table
 from minpy.graph.native.translating import Translation, translate
@@ -147,7 +146,6 @@ class _Builder:
     def build(self) -> NativeProgram:
         translation = self._timed("translating", lambda: translate(self.steps, self.facts))
         routine = self._bound(translation.routine)
-        routine = self._timed("passes", lambda: optimized(routine))
         schedules = self._timed("fusing", lambda: scheduled(routine))
         blas_found = blas.find()
         printed: dict[Nest, Kernel] = {}
@@ -295,7 +293,10 @@ class _Builder:
 
     @staticmethod
     def _module(kernels: list[Kernel], segments: list[Segment]) -> str:
-        raise NotImplementedError
+        text, names = module_text(kernels)
+        shared = [kernel for segment in segments for kernel in segment.kernels if segment.is_shared(kernel)]
+        tasks = {names[kernel]: task_text(kernel, names[kernel]) for kernel in shared}
+        return "\n".join([text, *tasks.values(), *(segment.text(names) for segment in segments)])
 
 
 def _is_python(work: Work) -> bool:
