@@ -31,8 +31,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-import numpy
-
 from minpy.graph.native.language import Array, Assembly, Call, Elementwise, Layout, Product, Reduce
 
 __all__ = ["Item", "Level", "Nest", "Place", "Schedule", "aligned_strides", "reduced_axes"]
