@@ -128,6 +128,7 @@ def reduced_axes(step: Reduce, space: Sequence[int]) -> frozenset[int]:
 
     Examples
     --------
+    >>> import numpy
     >>> x = Array((1, 2, 3), numpy.dtype("float32"))
     >>> sorted(reduced_axes(Reduce((x,), "sum", (0, 2)), (2, 3)))
     [1]

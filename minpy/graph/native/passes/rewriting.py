@@ -24,6 +24,7 @@ from minpy.graph.native.language import (
     Step,
     View,
     filled,
+    viewed,
 )
 from minpy.graph.native.passes.layouts import reviewed
 
@@ -106,7 +107,8 @@ class Rewriter:
     def rebuilt(self) -> Routine:
         """Return the routine as it is when the rule was applied to all steps, without those that nobody reads."""
         parts = []
-        for self.number, part in enumerate(self.routine.parts):
+        for number, part in enumerate(self.routine.parts):
+            self.number = number
             self._steps = []
             for step in part.steps:
                 self._replace(step)
@@ -299,6 +301,7 @@ def _operand_key(array: Array) -> Any:
 def remade(step: Step, operands: Sequence[Array]) -> Step:
     """Return a step like another one, of other arrays.
 
+    >>> import numpy
     >>> x, y = Array((3,), numpy.dtype("float32"), name="x"), Array((3,), numpy.dtype("float32"), name="y")
     >>> remade(Elementwise.of("exp", x).step, [y]).operands[0].name
     'y'
@@ -315,9 +318,10 @@ def remade(step: Step, operands: Sequence[Array]) -> Step:
 def multiplied_as_it_lies(array: Array) -> bool:
     """Tell whether products can read an array without copying: rows, or columns, without gaps between elements.
 
+    >>> import numpy
     >>> x = Array((4, 2, 3), numpy.dtype("float32"))
-    >>> multiplied_as_it_lies(View.of(x, (3, 4, 2), __import__("minpy").graph.native.language.Layout(0, (1, 6, 3))))
-    False
+    >>> multiplied_as_it_lies(x), multiplied_as_it_lies(viewed(x, lambda values: values[:, :, ::2]))
+    (True, False)
     """
     if len(array.shape) < 2:
         return True

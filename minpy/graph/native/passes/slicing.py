@@ -129,7 +129,11 @@ def _plus_zero(array: Array) -> Array:
     if array.dtype.kind != "f":
         return array
     step = array.step
-    if isinstance(step, Elementwise) and step.function == "add":
-        if any(uniform(operand) == 0 and not numpy.signbit(uniform(operand)) for operand in step.operands):
-            return array
+    if isinstance(step, Elementwise) and step.function == "add" and any(map(_is_plus_zero, step.operands)):
+        return array
     return Elementwise.of("add", array, constant(0.0, array.dtype))
+
+
+def _is_plus_zero(array: Array) -> bool:
+    value = uniform(array)
+    return value is not None and value == 0 and not numpy.signbit(value)
