@@ -24,7 +24,6 @@ from minpy.graph.native.language import (
     Step,
     View,
     filled,
-    viewed,
 )
 from minpy.graph.native.passes.layouts import reviewed
 
