@@ -16,7 +16,15 @@ import numpy
 from minpy.graph.native.fusing.nest import Level, Nest, aligned_strides, reduced_axes
 from minpy.graph.native.language import Array, Reduce, contiguous
 
-__all__ = ["Access", "Dim", "Geometry", "geometry_of"]
+__all__ = ["Access", "Dim", "Geometry", "geometry_of", "normalised"]
+
+
+def normalised(nest: Nest) -> Nest:
+    """Return a nest whose inner axes are longer than 1; without any, what is given per outer point is at every point."""
+    if any(nest.shape[axis] != 1 for axis in nest.inner):
+        return nest
+    levels = {array: Level.FULL if level is Level.ROW else level for array, level in nest.levels.items()}
+    return Nest(nest.shape, frozenset(), nest.steps, levels, dict.fromkeys(nest.phases, 0), nest.stored)
 
 
 @dataclass(eq=False, slots=True)
