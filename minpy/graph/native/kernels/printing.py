@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 
 import numpy
 
-from minpy.graph.native.fusing.nest import Level, Nest
+from minpy.graph.native.fusing.nest import Level, Nest, Place
 from minpy.graph.native.kernels import elementwise
 from minpy.graph.native.kernels.accumulators import BLOCK, Lanes
 from minpy.graph.native.kernels.columns import Columns
@@ -28,7 +29,7 @@ _WORTH_SPLITTING = 16384
 _UNIT = 1024
 
 
-def kernel_of(nest: Nest) -> Kernel:
+def kernel_of(nest: Nest, places: Mapping[Array, Place] = MappingProxyType({})) -> Kernel:
     """Return the kernel of a nest.
 
     Nests that differ in nothing but their buffers have kernels with equal bodies.
@@ -36,6 +37,8 @@ def kernel_of(nest: Nest) -> Kernel:
     Parameters
     ----------
     nest : Nest
+    places : mapping of Array to Place
+        What of that which it reads lies in the memory of other arrays.
 
     Returns
     -------
@@ -44,7 +47,8 @@ def kernel_of(nest: Nest) -> Kernel:
     Raises
     ------
     ValueError
-        If a step has no native form: see `elementwise.covers`.
+        If a step has no native form (see `elementwise.covers`), or a view of an array that lies in another's memory
+        cannot be read there.
 
     Examples
     --------
@@ -54,13 +58,13 @@ def kernel_of(nest: Nest) -> Kernel:
     >>> [pointer.written for pointer in kernel.pointers], kernel.flops, kernel.bytes_moved
     ([False, True], 6, 48)
     """
-    return _Printer(nest).kernel()
+    return _Printer(nest, places).kernel()
 
 
 class _Printer:
-    def __init__(self, nest: Nest) -> None:
+    def __init__(self, nest: Nest, places: Mapping[Array, Place]) -> None:
         self.nest = nest = normalised(nest)
-        self.geometry: Geometry = geometry_of(nest)
+        self.geometry: Geometry = geometry_of(nest, places)
         self.phases: list[Phase] = phases_of(nest, self.geometry)
         self.w = Writer()
         self.pointers: list[Pointer] = []
@@ -131,7 +135,8 @@ class _Printer:
         found: dict[Array, tuple[int, object]] = {}
         refused: set[Array] = set()
         for array, access in self.geometry.reads.items():
-            root = array.root
+            root = access.root
+            assert root is not None
             phase = max((one.number for one in self.phases if array in one.reads), default=0)
             if access.offset or root.is_constant or (root in found and found[root][1] != access.strides):
                 refused.add(root)
