@@ -1,7 +1,7 @@
 """erf and erfc.
 
-Up to 1/2, erf(x) = x + x·P(x²). Beyond, erfc(x) = exp(-x²) / (x + 2) · Q((x - 2) / (x + 2)), as exp(x²)·erfc(x) falls like
-1 / x (W. J. Cody, Rational Chebyshev approximations for the error function, Mathematics of Computation 23, 1969).
+Up to 1/2, erf(x) = x + x·P(x²). Beyond, erfc(x) = exp(-x²) / (x + 2) · Q((x - 2) / (x + 2)), as exp(x²)·erfc(x) falls
+like 1 / x (W. J. Cody, Rational Chebyshev approximations for the error function, Mathematics of Computation 23, 1969).
 """
 
 from __future__ import annotations
