@@ -102,7 +102,9 @@ class TestCompiling:
     def test_it_computes(self):
         loaded = llvm.compile(scale())
         assert np.array_equal(run_scale(loaded), np.arange(100, dtype=np.float32) * np.float32(1.5) + 1)
-        assert loaded.names == ("scale",) and not loaded.cached and loaded.seconds > 0
+        assert loaded.names == ("scale",)
+        assert not loaded.cached
+        assert loaded.seconds > 0
 
     def test_intrinsics_and_constants(self):
         loaded = llvm.compile(COPY)
@@ -147,8 +149,10 @@ class TestCompiling:
             ("define void @f() {\n  retire\n}", "LLVM refuses.*retire"),
             ("", None),
             (
-                "define float @f(float %x) {\n%y = call float @llvm.exp.f32(float %x)\nret float %y\n}\n"
-                "declare float @llvm.exp.f32(float)",
+                (
+                    "define float @f(float %x) {\n%y = call float @llvm.exp.f32(float %x)\nret float %y\n}\n"
+                    "declare float @llvm.exp.f32(float)"
+                ),
                 "LLVM makes calls of expf from intrinsics",
             ),
         ],
@@ -219,7 +223,8 @@ class TestWithoutLlvmlite:
                 compiling(scale())
 
     def test_it_is_there(self):
-        assert llvm.available() and llvm.missing() is None
+        assert llvm.available()
+        assert llvm.missing() is None
 
     def test_versions_are_compared_as_numbers(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "llvmlite", SimpleNamespace(__version__="1.2.0rc1"))
@@ -276,7 +281,9 @@ class TestCache:
         del first
         self.forget()
         again = llvm.compile(scale())
-        assert again.cached and again.seconds == 0 and again.names == ("scale",)
+        assert again.cached
+        assert again.seconds == 0
+        assert again.names == ("scale",)
         assert np.array_equal(run_scale(again), expected)
         assert self.objects(kernels) == [path]
 
@@ -331,7 +338,8 @@ class TestCache:
         monkeypatch.setenv("MINPY_CACHE", str(tmp_path / "file"))
         for _ in range(2):
             loaded = llvm.compile(scale())
-            assert run_scale(loaded)[2] == 4.0 and not loaded.cached
+            assert run_scale(loaded)[2] == 4.0
+            assert not loaded.cached
             del loaded
             self.forget()
 

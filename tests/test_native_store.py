@@ -164,7 +164,8 @@ class TestCommand:
         assert main(["compile-cache", "show"]) == 0
         said = capsys.readouterr().out.splitlines()
         assert said[1] == "entries  2"
-        assert said[2].startswith("size     3.") and said[2].endswith(" KiB of at most 256.0 MiB")
+        assert said[2].startswith("size     3.")
+        assert said[2].endswith(" KiB of at most 256.0 MiB")
         assert said[3] == "oldest   last used 2026-02-03 04:05:06"
         assert said[4].startswith("newest   last used 20")
         assert main(["compile-cache", "clear"]) == 0
@@ -184,7 +185,8 @@ class TestCommand:
 
         monkeypatch.setattr(os, "unlink", refuse)
         assert main(["compile-cache", "clear"]) == 1
-        assert "cannot remove '" in (said := capsys.readouterr().err) and "Permission denied. Who owns" in said
+        assert "cannot remove '" in (said := capsys.readouterr().err)
+        assert "Permission denied. Who owns" in said
 
     def test_other_words(self, capsys):
         assert main(["compile-cache", "burn"]) == 2
