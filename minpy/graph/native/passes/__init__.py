@@ -1,7 +1,8 @@
 """Passes: rewrite rules over routines, listed and printed.
 
-Each says what it matches. All change routines through one rewriter (`rewriting`), which notes what was done; routines
-are well formed before and after each, see `verifying.verify`.
+Each says what it matches. All change routines through one rewriter (`rewriting`), which notes what was done, does equal
+steps once, and leaves out those that nobody reads. Routines are well formed before and after each, see
+`verifying.verify`.
 """
 
 from __future__ import annotations
@@ -43,15 +44,14 @@ class Pass:
     rows: tuple[Row, ...] = ()
 
 
-def _shared(routine: Routine, notes: Notes) -> Routine:
-    return Rewriter(routine, None, notes, share=True).rebuilt()
-
-
 def _transposed(routine: Routine, notes: Notes) -> Routine:
     """Return the routine with transposes moved, if less is read out of order then."""
+    now = moving.strided_bytes(routine)
+    if not now:
+        return routine
     own = Notes()
     found = Rewriter(routine, _either(moving.transposed_later, algebra.rewrite), own).rebuilt()
-    if moving.strided_bytes(found) >= moving.strided_bytes(routine):
+    if moving.strided_bytes(found) >= now:
         return routine
     notes.counts.update(own.counts)
     return found
@@ -68,7 +68,6 @@ PASSES: tuple[Pass, ...] = (
     Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once),
     Pass("accumulation", "acc + a @ b: one product", products.accumulated),
     Pass("turned once", "transposed matrices that many small products read: copied", run=products.turned_once),
-    Pass("shared", "equal steps: done once", run=_shared),
 )
 
 
