@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from minpy.graph.native.language import Array, Routine, Step
-from minpy.graph.native.passes import algebra, constants, moving, products, reductions, slicing
+from minpy.graph.native.passes import algebra, batching, constants, moving, products, reductions, slicing
 from minpy.graph.native.passes.patterns import Row
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, Rule
 from minpy.graph.native.verifying import verify
@@ -65,6 +65,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("reshaped later", "functions and reductions of reshaped arrays: reshaped after them", moving.reshaped_later),
     Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
     Pass("slices first", "functions read through slices only: computed in slices", run=slicing.slices_computed),
+    Pass("batched", "products by one matrix, and sums of products: one product of all rows", run=batching.batched),
     Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once),
     Pass("accumulation", "acc + a @ b: one product", products.accumulated),
     Pass("turned once", "transposed matrices that many small products read: copied", run=products.turned_once),

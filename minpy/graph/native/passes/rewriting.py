@@ -25,7 +25,7 @@ from minpy.graph.native.language import (
     View,
     filled,
 )
-from minpy.graph.native.passes.layouts import reviewed
+from minpy.graph.native.layouts import reviewed
 
 __all__ = ["Notes", "Rewriter", "Rule", "multiplied_as_it_lies", "readers", "remade", "without_dead_steps"]
 
@@ -329,6 +329,7 @@ def multiplied_as_it_lies(array: Array) -> bool:
     """Tell whether products can read an array without copying: rows, or columns, without gaps between elements.
 
     >>> import numpy
+    >>> from minpy.graph.native.language import viewed
     >>> x = Array((4, 2, 3), numpy.dtype("float32"))
     >>> multiplied_as_it_lies(x), multiplied_as_it_lies(viewed(x, lambda values: values[:, :, ::2]))
     (True, False)

@@ -17,7 +17,7 @@ from minpy.graph.native.language import (
     broadcast,
     constant,
 )
-from minpy.graph.native.passes.layouts import composed, expanded
+from minpy.graph.native.layouts import composed, expanded
 from minpy.graph.native.passes.patterns import uniform
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, readers
 
