@@ -1,6 +1,7 @@
 """Depthwise convolutions, batch last: every channel by itself. What bounds them is memory.
 
-A block of neighbouring positions shares the vectors of data that it loads; at the borders, positions are done one by one, without the taps that reach beyond the data.
+A block of neighbouring positions shares the vectors of data that it loads. At the borders positions are done one by
+one, without the taps that reach beyond the data.
 """
 
 from __future__ import annotations

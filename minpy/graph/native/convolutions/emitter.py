@@ -11,9 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-__all__ = ["Emitter", "Integer", "Loop"]
+__all__ = ["METADATA", "Emitter", "Integer", "Loop"]
 
 Integer = int | str
+
+# Loops are written as they are to run: what would be unrolled already is.
+METADATA = ('distinct !{!#0, !{!"llvm.loop.unroll.disable"}, !{!"llvm.loop.vectorize.enable", i1 false}}',)
 
 # Products and sums may be rounded once, together, as those of a BLAS are.
 CONTRACT = "contract"
@@ -66,7 +69,7 @@ class Emitter:
       %v7 = fadd contract <4 x float> %v3, %v9
       %v8 = add nuw nsw i64 %v2, 1
       %v10 = icmp ult i64 %v8, 2
-      br i1 %v10, label %b1, label %b11
+      br i1 %v10, label %b1, label %b11, !llvm.loop !#0
     b11:
       store <4 x float> %v7, ptr %p1, align 4
       ret void
@@ -79,7 +82,6 @@ class Emitter:
         self.element, self.lanes = element, lanes
         self.bytes = 8 if element == "double" else 4
         self.vector = f"<{lanes} x {element}>"
-        self.declares: set[str] = set()
         self._lines = ["entry:"]
         self._block = "entry"
         self._count = 0
@@ -338,7 +340,7 @@ class Emitter:
         if runs:
             after = self._name("%b")[1:]
         last = self._block
-        self.emit(f"br i1 {condition}, label %{first}, label %{after}")
+        self.emit(f"br i1 {condition}, label %{first}, label %{after}, !llvm.loop !#0")
         phis = [f"  {loop.index} = phi i64 [ {begin}, %{before} ], [ {following}, %{last} ]"]
         for start, old, new in zip(starts, values, loop.values, strict=True):
             phis.append(f"  {start} = phi {kind} [ {old}, %{before} ], [ {new}, %{last} ]")

@@ -27,7 +27,7 @@ class Problem:
         Whether a bias and another array of the result's shape are added, and negative sums are made zero: in this
         order, while the sums are in registers.
     pool : bool
-        Whether only the largest of each 2 x 2 results is kept, and which of them it was.
+        Whether only the largest of each 2 x 2 results is kept, and which of them it was. Not with a residual.
 
     Examples
     --------

@@ -113,8 +113,8 @@ class _Writer:
     def write_tile(self, group: Integer, filters: Integer, layer: Integer, band: Integer) -> None:
         code, problem = self.code, self.problem
         height, _ = problem.positions
-        vectors = (code.multiply(layer, self.deep), self.vectors)
-        vectors = (vectors[0], code.smaller(code.add(vectors[0], self.deep), self.vectors))
+        nearest = code.multiply(layer, self.deep)
+        vectors = (nearest, code.smaller(code.add(nearest, self.deep), self.vectors))
         low = code.multiply(band, self.high)
         rows = (low, code.smaller(code.add(low, self.high), height))
         self.write_packing(filters, rows, vectors)
@@ -150,7 +150,7 @@ class _Writer:
         return []
 
     def write_packing(self, filters: Integer, rows: tuple[Integer, Integer], vectors: tuple[Integer, Integer]) -> None:
-        """Copy the upstream gradient of a tile to where the filters' vectors lie side by side; add it up for the bias."""
+        """Copy the gradient of a tile to where the filters' vectors lie side by side, and add it up for the bias."""
         code, problem = self.code, self.problem
         height, length = problem.positions
         base = code.at("%p1", code.multiply(filters, height * length * problem.batch))
