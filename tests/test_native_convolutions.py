@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite")
 
+from minpy.graph.native.convolutions.block_windows import Pooling, blocked_depthwise, blocked_pooling
+from minpy.graph.native.convolutions.channel_blocks import blocked_forward, blocked_lanes, covers_blocks, pack_weight
 from minpy.graph.native.convolutions.correlation import Code
 from minpy.graph.native.convolutions.data_gradient import data_gradient
 from minpy.graph.native.convolutions.depthwise import (
@@ -29,6 +31,7 @@ from minpy.graph.native.convolutions.registers import Processor
 from minpy.graph.native.convolutions.weight_gradient import weight_gradient
 from minpy.graph.native.machine import llvm
 from minpy.ops.kernels import columns
+from minpy.ops.nn.pooling import pooling
 
 few = settings(max_examples=25, deadline=None)
 
@@ -347,3 +350,107 @@ def test_kernels_for_aarch64_are_objects_of_that_machine(make: Any) -> None:
 def test_processors_by_their_features(features: str, expected: tuple[int, int]) -> None:
     processor = Processor.of(features)
     assert (processor.vector_bytes, processor.registers) == expected
+
+
+# -- blocks of channels ------------------------------------------------------------------------------------------------
+
+
+def in_blocks(values: np.ndarray, lanes: int) -> np.ndarray:
+    """Return (batch, channels, height, width) as (batch, blocks, height, width, lanes), filled up with zeros."""
+    batch, channels, height, width = values.shape
+    blocks = -(-channels // lanes)
+    filled = np.zeros((batch, blocks * lanes, height, width), values.dtype)
+    filled[:, :channels] = values
+    return np.ascontiguousarray(filled.reshape(batch, blocks, lanes, height, width).transpose(0, 1, 3, 4, 2))
+
+
+def packed_weight(problem: Problem, weight: np.ndarray, lanes: int, plain: bool) -> np.ndarray:
+    """Return the weight as `pack_weight` packs it."""
+    height, width = problem.kernel
+    if problem.groups > 1 and problem.is_depthwise:
+        return in_blocks(weight.reshape(1, -1, height, width), lanes)[0]
+    groups, channels = problem.groups, weight.shape[1]
+    inner = 1 if plain else lanes
+    filters = problem.filters // groups
+    blocks, parts = -(-filters // lanes), -(-channels // inner)
+    filled = np.zeros((groups, blocks * lanes, parts * inner, height, width), weight.dtype)
+    filled[:, :filters, :channels] = weight.reshape(groups, filters, channels, height, width)
+    cut = filled.reshape(groups, blocks, lanes, parts, inner, height, width)
+    return np.ascontiguousarray(cut.transpose(0, 1, 3, 5, 6, 4, 2))
+
+
+@st.composite
+def blocked_problems(draw: st.DrawFn) -> tuple[Problem, Processor, bool]:
+    processor = draw(st.sampled_from(PROCESSORS))
+    dtype = draw(st.sampled_from(["float32", "float64"]))
+    lanes = processor.lanes(8 if dtype == "float64" else 4)
+    kind = draw(st.sampled_from(["whole", "plain", "groups", "depthwise"]))
+    channels, filters, groups = draw(st.integers(1, 20)), draw(st.integers(1, 40)), 1
+    if kind == "groups":
+        groups = 2
+        channels, filters = 2 * lanes, 2 * lanes * draw(st.integers(1, 2))
+    elif kind == "depthwise":
+        channels = filters = groups = draw(st.integers(2, 40))
+    axes = []
+    for _ in range(2):
+        kernel, stride, dilate = draw(st.integers(1, 4)), draw(st.integers(1, 3)), draw(st.integers(1, 2))
+        pad = draw(st.integers(0, kernel))
+        least = max(1, dilate * (kernel - 1) + 1 - 2 * pad)
+        axes.append((draw(st.integers(least, least + 12)), kernel, stride, dilate, pad))
+    lengths, kernel, stride, dilate, pad = zip(*axes, strict=True)
+    flags = [draw(st.booleans()) for _ in range(3)]
+    batch = draw(st.integers(1, 3))
+    problem = Problem(batch, channels, filters, lengths, kernel, stride, dilate, pad, groups, dtype, *flags)
+    return problem, processor, kind == "plain"
+
+
+@few
+@given(blocked_problems(), st.integers(1, 2))
+def test_random_convolutions_on_blocks_of_channels(given: tuple[Problem, Processor, bool], cuts: int) -> None:
+    problem, processor, plain = given
+    assert covers_blocks(problem, processor)
+    lanes, arrays = blocked_lanes(problem, processor), Arrays(problem)
+    weight = arrays.weight.astype(problem.dtype)
+    expected = packed_weight(problem, weight, lanes, plain)
+    (packed,) = run(pack_weight(problem, processor, plain), {"weight": weight}, {"packed": expected}, cuts)
+    np.testing.assert_array_equal(packed, expected)
+    blocks = in_blocks(arrays.bias.reshape(1, -1, 1, 1), lanes)
+    data = arrays.data if plain else in_blocks(arrays.data, lanes)
+    reads = {"data": data, "weight": packed, "bias": blocks, "residual": in_blocks(arrays.residual, lanes)}
+    reads = {name: np.ascontiguousarray(values, problem.dtype) for name, values in reads.items()}
+    result = in_blocks(arrays.result(), lanes)
+    depthwise = problem.groups > 1 and problem.is_depthwise
+    code = blocked_depthwise(problem, processor) if depthwise else blocked_forward(problem, processor, plain)
+    (got,) = run(code, reads, {"result": result.astype(problem.dtype)}, cuts)
+    # Also where there is no filter: zeros stay zeros.
+    close(got, result, problem, problem.channels // problem.groups * math.prod(problem.kernel))
+
+
+@few
+@given(
+    st.sampled_from(["max", "avg"]),
+    st.sampled_from(["valid", "full"]),
+    st.booleans(),
+    st.tuples(*[st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(0, 3), st.integers(0, 9))] * 2),
+    st.tuples(st.integers(1, 3), st.integers(1, 20)),
+    st.sampled_from(PROCESSORS),
+)
+def test_pooling_on_blocks_of_channels(
+    kind: str, convention: str, include_pad: bool, axes: Any, counts: tuple[int, int], processor: Processor
+) -> None:
+    kernel, stride, pad, more = zip(*axes, strict=True)
+    pad = tuple(min(p, k - 1) for p, k in zip(pad, kernel, strict=True))
+    lengths = tuple(max(1, k - p) + m for k, p, m in zip(kernel, pad, more, strict=True))
+    options = {"kernel": kernel, "stride": stride, "pad": pad, "pooling_convention": convention}
+    data = np.random.RandomState(0).normal(size=(*counts, *lengths)).astype(np.float32)
+    data.reshape(-1)[::17] = np.nan
+    expected = pooling.forward(data, pool_type=kind, count_include_pad=include_pad, **options)
+    what = Pooling(*counts, lengths, kernel, stride, pad, expected.shape[2:], kind, include_pad)
+    if not what.is_covered:
+        return
+    lanes = processor.lanes(4)
+    (got,) = run(
+        blocked_pooling(what, processor), {"data": in_blocks(data, lanes)}, {"result": in_blocks(expected, lanes)}
+    )
+    got = got.transpose(0, 1, 4, 2, 3).reshape(counts[0], -1, *what.counts)[:, : counts[1]]
+    np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)

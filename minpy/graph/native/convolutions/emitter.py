@@ -60,18 +60,18 @@ class Emitter:
     entry:
       br label %b1
     b1:
-      %v2 = phi i64 [ 0, %entry ], [ %v8, %b1 ]
-      %v3 = phi <4 x float> [ zeroinitializer, %entry ], [ %v7, %b1 ]
+      %v2 = phi i64 [ 0, %entry ], [ %v9, %b1 ]
+      %v3 = phi <4 x float> [ zeroinitializer, %entry ], [ %v8, %b1 ]
       %v4 = mul nsw i64 %v2, 4
       %v5 = getelementptr float, ptr %p0, i64 %v4
       %v6 = load <4 x float>, ptr %v5, align 4
-      %v9 = fmul contract <4 x float> %v6, %v6
-      %v7 = fadd contract <4 x float> %v3, %v9
-      %v8 = add nuw nsw i64 %v2, 1
-      %v10 = icmp ult i64 %v8, 2
+      %v7 = fmul contract <4 x float> %v6, %v6
+      %v8 = fadd contract <4 x float> %v3, %v7
+      %v9 = add nsw i64 %v2, 1
+      %v10 = icmp slt i64 %v9, 2
       br i1 %v10, label %b1, label %b11, !llvm.loop !#0
     b11:
-      store <4 x float> %v7, ptr %p1, align 4
+      store <4 x float> %v8, ptr %p1, align 4
       ret void
     }
     """
@@ -247,7 +247,7 @@ class Emitter:
         return f"splat ({self.element} 0x{struct.pack('>d', value).hex().upper()})"
 
     def arithmetic(self, operation: str, first: str, second: str) -> str:
-        """Return 'fadd', 'fsub' or 'fmul' of two vectors."""
+        """Return 'fadd', 'fsub', 'fmul' or 'fdiv' of two vectors."""
         return self.define(f"{operation} {CONTRACT} {self.vector} {first}, {second}")
 
     def add_product(self, total: str, first: str, second: str) -> str:

@@ -145,7 +145,7 @@ def block_of(
     Examples
     --------
     >>> block_of(64, 32, 16, Processor(64, 32))
-    Block(rows=13, columns=2, cycles=1.3...)
+    Block(rows=13, columns=2, cycles=1.05...)
     """
     best = None
     for together in columns:
