@@ -31,7 +31,7 @@ _WORD = ctypes.sizeof(ctypes.c_void_p)
 class _MethodDef(ctypes.Structure):
     """`PyMethodDef`: what CPython reads of a builtin at every call."""
 
-    _fields_ = [  # noqa: RUF012 (as ctypes has it)
+    _fields_ = [
         ("name", ctypes.c_char_p),
         ("function", ctypes.c_void_p),
         ("flags", ctypes.c_int),

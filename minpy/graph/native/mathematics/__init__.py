@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import NamedTuple
 
-from minpy.graph.native.mathematics import errors, exponentials, logarithms, powers, trigonometric
+from minpy.graph.native.mathematics import (
+    errors,
+    exponentials,
+    inverse_hyperbolic,
+    inverse_trigonometric,
+    logarithms,
+    powers,
+    trigonometric,
+)
 from minpy.graph.native.mathematics.writing import FORMATS, Value, Writer
 
 __all__ = ["FUNCTIONS", "accuracy", "arity", "covers", "definitions", "requires", "source", "symbol"]
@@ -43,12 +51,21 @@ FUNCTIONS = {
     "sinh": Function(exponentials.sinh, {"float": 2, "double": 2}),
     "cosh": Function(exponentials.cosh, {"float": 2, "double": 2}),
     "tanh": Function(exponentials.tanh, {"float": 2, "double": 2}),
-    "sin": Function(trigonometric.sin, {"float": 2}),
-    "cos": Function(trigonometric.cos, {"float": 2}),
-    "tan": Function(trigonometric.tan, {"float": 2}),
-    "erf": Function(errors.erf, {"float": 2}),
-    "power": Function(powers.power, {"float": 1}, 2),
-    "hypot": Function(powers.hypot, {"float": 1}, 2),
+    "sin": Function(trigonometric.sin, {"float": 2, "double": 2}),
+    "cos": Function(trigonometric.cos, {"float": 2, "double": 2}),
+    "tan": Function(trigonometric.tan, {"float": 2, "double": 2}),
+    "arcsin": Function(inverse_trigonometric.arcsin, {"float": 2, "double": 2}),
+    "arccos": Function(inverse_trigonometric.arccos, {"float": 2, "double": 2}),
+    "arctan": Function(inverse_trigonometric.arctan, {"float": 2, "double": 2}),
+    "arcsinh": Function(inverse_hyperbolic.arcsinh, {"float": 1, "double": 2}),
+    "arccosh": Function(inverse_hyperbolic.arccosh, {"float": 1, "double": 2}),
+    "arctanh": Function(inverse_hyperbolic.arctanh, {"float": 1, "double": 2}),
+    "cbrt": Function(powers.cbrt, {"float": 1, "double": 1}),
+    "erf": Function(errors.erf, {"float": 2, "double": 2}),
+    "erfc": Function(errors.erfc, {"float": 1, "double": 3}),
+    "power": Function(powers.power, {"float": 1, "double": 2}, 2),
+    "hypot": Function(powers.hypot, {"float": 1, "double": 2}, 2),
+    "arctan2": Function(inverse_trigonometric.arctan2, {"float": 2, "double": 2}, 2),
 }
 
 
@@ -73,7 +90,7 @@ def symbol(name: str, dtype: str) -> str:
 def _written(name: str, dtype: str) -> tuple[str, dict[str, str]]:
     function = FUNCTIONS[name]
     writer = Writer(symbol(name, dtype), FORMATS[dtype], function.arity)
-    return writer.finish(function.write(*writer.arguments)), writer.intrinsics
+    return writer.finish(function.write(*writer.arguments)), writer.needed
 
 
 def source(name: str, dtype: str) -> str:
@@ -85,10 +102,10 @@ def requires(name: str, dtype: str) -> frozenset[str]:
 
 
 def definitions(functions: Iterable[tuple[str, str]]) -> str:
-    intrinsics: dict[str, str] = {}
+    needed: dict[str, str] = {}
     sources = []
     for name, dtype in dict.fromkeys(functions):
-        text, needed = _written(name, dtype)
+        text, more = _written(name, dtype)
         sources.append(text)
-        intrinsics.update(needed)
-    return "\n".join([*(intrinsics[name] for name in sorted(intrinsics)), "", *sources])
+        needed.update(more)
+    return "\n".join([*(needed[name] for name in sorted(needed)), "", *sources])

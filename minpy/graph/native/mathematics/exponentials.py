@@ -107,12 +107,17 @@ def cosh(x: Value) -> Value:
 
 
 def tanh(x: Value) -> Value:
-    """1 - 2 / (exp(2x) + 1), near zero x + x³·P(x²)."""
+    """1 - 2 / (exp(2|x|) + 1), near zero x + x³·P(x²).
+
+    exp(2|x|) is 2**t with t rounded: an error of it counts less in the result the larger it is.
+    """
     magnitude, z = abs(x), x * x
     small = x + x * z * polynomial(z, coefficients.TANH[x.type])
-    one = {"float": 20.0, "double": 44.0}[x.type]  # tanh of half of it rounds to 1
-    doubled = magnitude + magnitude
-    reduced, n = exp_reduced(where(doubled > one, one, doubled))
+    one = {"float": 28.0, "double": 64.0}[x.type]  # tanh of what makes this t rounds to 1
+    t = magnitude * (2 * LOG2_E)
+    t = where(t > one, one, t)
+    count, n = nearest_integer(t)
+    r = t - count
     power = power_of_two(n)
-    large = 1 - 2 / (power * reduced + (power + 1))
+    large = 1 - 2 / (power * (r * polynomial(r, coefficients.EXP2[x.type])) + (power + 1))
     return where(magnitude < 0.55, small, large).with_sign_of(x)

@@ -1,0 +1,33 @@
+"""The files that fill the tables: imported for that."""
+
+from __future__ import annotations
+
+from minpy.graph.native.translating.lowerings import (
+    assembling,
+    contracting,
+    convolving,
+    definitions,
+    elementwise,
+    indexing,
+    neural,
+    reductions,
+    ufuncs,
+    views,
+    windows,
+)
+
+__all__ = ["FILES"]
+
+FILES = (
+    assembling,
+    contracting,
+    convolving,
+    definitions,
+    elementwise,
+    indexing,
+    neural,
+    reductions,
+    ufuncs,
+    views,
+    windows,
+)
