@@ -2,10 +2,10 @@
 
 Arrays are (batch, blocks, height, width, lanes): a block is as many channels as a vector has elements; where they are
 no multiple of it, the rest of the last block is zeros. A weight is (filter blocks, channel blocks of a group, height,
-width, channel lanes, filter lanes). A block of sums, some neighbouring positions by some vectors of filters, stays in registers
-while channels and taps go by: a step loads the vectors of the weight and meets them with one number of the data for
-each position. Along short rows every block is written with just the taps that find data for each position; along longer ones
-positions read zeros beyond the border.
+width, channel lanes, filter lanes). A block of sums, some neighbouring positions by some vectors of filters, stays in
+registers while channels and taps go by: a step loads the vectors of the weight and meets them with one number of the
+data for each position. Along short rows every block is written with just the taps that find data for each position;
+along longer ones positions read zeros beyond the border.
 """
 
 from __future__ import annotations
