@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from minpy.graph.native.convolutions import placing
 from minpy.graph.native.language import Array, Routine, Step
 from minpy.graph.native.passes import algebra, batching, constants, moving, products, reductions, slicing
 from minpy.graph.native.passes.patterns import Row
@@ -58,12 +59,14 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
 
 
 PASSES: tuple[Pass, ...] = (
+    Pass("convolutions", "convolutions: with the batch last, by generated kernels", placing.with_batch_last),
     Pass("constants", "steps of constants; constants of one value, which are numbers", constants.rewrite),
     Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
     Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
     Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later),
     Pass("reshaped later", "functions and reductions of reshaped arrays: reshaped after them", moving.reshaped_later),
     Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
+    Pass("registers", "bias and relu of convolutions: while sums are in registers", placing.fused_into_registers),
     Pass("slices first", "functions read through slices only: computed in slices", run=slicing.slices_computed),
     Pass("batched", "products by one matrix, and sums of products: one product of all rows", run=batching.batched),
     Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once),
