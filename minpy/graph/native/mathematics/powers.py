@@ -90,6 +90,7 @@ def _signed_power(x: Value, y: Value, result: Value) -> Value:
 
 
 def hypot(x: Value, y: Value) -> Value:
+    """sqrt(x² + y²): in double precision, or with both moved away from overflow and underflow."""
     if x.type == "float":
         x, y = abs(x).to_double(), abs(y).to_double()
         result = (x * x + y * y).sqrt().to_float()
