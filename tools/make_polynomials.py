@@ -3,7 +3,7 @@
 python tools/make_polynomials.py [NAME ...]        (needs mpmath; prints errors; with names, writes nothing)
 
 Each polynomial minimises the largest weighted error over an interval by Remez' second algorithm (J.-M. Muller,
-Elementary Functions, 3rd edition, 2016, section 3.7), in arithmetic of 80 digits on a dense grid. For float32 the
+Elementary Functions, 3rd edition, 2016, section 3.7), in arithmetic of many digits on a dense grid. For float32 the
 coefficients are then rounded one after the other, from the constant up, those that are left fitted anew to the rest
 (least squares on Chebyshev nodes; the idea is that of N. Brisebarre and S. Chevillard, Efficient polynomial
 L-approximations, ARITH 18, 2007), as the rounding of the coefficients alone would lose a bit or two.
@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import mpmath as mp
 import numpy
 
-mp.mp.dps = 80
+mp.mp.dps = 400
 TARGET = Path(__file__).parent.parent / "minpy" / "graph" / "native" / "mathematics" / "coefficients.py"
 COUNTS = {"float": "single", "double": "double"}
 Function = Callable[[mp.mpf], mp.mpf]
@@ -118,6 +119,26 @@ def relative(odd: Function) -> Function:
     return lambda z: mp.sqrt(z) ** 3 / odd(mp.sqrt(z))
 
 
+def erf_rest(z: mp.mpf) -> mp.mpf:
+    return (mp.erf(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z)
+
+
+def erf_weight(z: mp.mpf) -> mp.mpf:
+    return mp.sqrt(z) / mp.erf(mp.sqrt(z))
+
+
+@cache
+def scaled_erfc(q: mp.mpf) -> mp.mpf:
+    x = 2 * (1 + q) / (1 - q)
+    return mp.exp(x * x) * mp.erfc(x) * (x + 2)
+
+
+def log_quotient(z: mp.mpf) -> mp.mpf:
+    return 2 * (mp.atanh(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z) ** 3
+
+
+LOG_QUOTIENT = "(2·artanh(s) - 2s) / (s·z), z = s², relative error of artanh(s)"
+ERFCX = "exp(x²)·erfc(x)·(x + 2), q = (x - 2) / (x + 2), relative error"
 LOG2_HALF = 0.3467
 ROWS = {
     "EXP": Row(
@@ -136,28 +157,22 @@ ROWS = {
         6,
         12,
     ),
-    "LOG": Row(
-        "(log(1 + x) - x + x²/2) / x³, relative error of log(1 + x)",
-        lambda x: (mp.log1p(x) - x + x**2 / 2) / x**3,
-        (-0.2930, 0.4143),
-        lambda x: x**3 / mp.log1p(x),
-        9,
-        0,
-    ),
-    "LOG_QUOTIENT": Row(
-        "(2·artanh(s) - 2s) / (s·z), z = s², relative error of artanh(s)",
-        lambda z: 2 * (mp.atanh(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z) ** 3,
+    "LOG_QUOTIENT": Row(LOG_QUOTIENT, log_quotient, (0, 0.029438), lambda z: z / 2, 3, 7),
+    "LOG_QUOTIENT_SHORT": Row(LOG_QUOTIENT, log_quotient, (0, 0.029438), lambda z: z / 2, 0, 5),
+    "LOG_POWER": Row(
+        "(3·artanh(s)/s - 3 - z) / z², z = s², error of artanh(s) / s",
+        lambda z: (3 * (mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 1) - z) / z**2,
         (0, 0.029438),
-        lambda z: z / 2,
-        4,
-        7,
+        lambda z: z**2 / 3,
+        0,
+        8,
     ),
     "TANH": Row("(tanh(x) - x) / x³, z = x²", series(mp.tanh, 3), (0, 0.3026), relative(mp.tanh), 5, 10),
-    "SIN": Row("(sin(x) - x) / x³, z = x²", series(mp.sin, 3), (0, 0.6169), relative(mp.sin), 3, 6),
+    "SIN": Row("(sin(x) - x) / x³, z = x²", series(mp.sin, 3), (0, 0.701), relative(mp.sin), 3, 6),
     "COS": Row(
         "(cos(x) - 1 + x²/2) / x⁴, z = x²",
         lambda z: (mp.cos(mp.sqrt(z)) - 1 + z / 2) / z**2,
-        (0, 0.6169),
+        (0, 0.701),
         lambda z: z**2 / mp.cos(mp.sqrt(z)),
         3,
         6,
@@ -166,14 +181,11 @@ ROWS = {
     "ARCTAN": Row("(arctan(x) - x) / x³, z = x²", series(mp.atan, 3), (0, 0.2501), relative(mp.atan), 7, 14),
     "ARCSIN": Row("(arcsin(x) - x) / x³, z = x²", series(mp.asin, 3), (0, 0.2501), relative(mp.asin), 6, 13),
     "ARCSINH": Row("(arcsinh(x) - x) / x³, z = x²", series(mp.asinh, 3), (0, 0.2501), relative(mp.asinh), 6, 12),
-    "ERF": Row(
-        "(erf(x) - x) / x, z = x²",
-        lambda z: (mp.erf(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z),
-        (0, 0.8650),
-        lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)),
-        7,
-        14,
-    ),
+    "CBRT": Row("cbrt(x), relative error", mp.cbrt, (0.7071, 1.4143), lambda x: 1 / mp.cbrt(x), 0, 5),
+    "ERF": Row("(erf(x) - x) / x, z = x²", erf_rest, (0, 0.8650), erf_weight, 7, 13),
+    "ERF_SMALL": Row("(erf(x) - x) / x, z = x²", erf_rest, (0, 0.2501), erf_weight, 5, 9),
+    "ERFCX": Row(ERFCX, scaled_erfc, (-0.6001, 0.8668), lambda q: 1 / scaled_erfc(q), 0, 24),
+    "ERFCX_SHORT": Row(ERFCX, scaled_erfc, (-0.6001, 0.7000), lambda q: 1 / scaled_erfc(q), 0, 11),
     "LOG_ERFC": Row("log(erfc(x)), error of erfc(x)", lambda x: mp.log(mp.erfc(x)), (0.9299, 4.0), mp.erfc, 8, 0),
 }
 
@@ -181,12 +193,15 @@ ROWS = {
 # Constants in parts: what, and how many bits each part but the last has.
 PARTS = {
     "LOG_2": ("log 2; the first part times an exponent is exact", mp.log(2), {"float": (16,), "double": (42,)}),
-    "LOG2_E": ("1 / log 2", 1 / mp.log(2), {"double": (32,)}),
-    "LOG10_E": ("1 / log 10", 1 / mp.log(10), {"double": (32,)}),
-    "LOG10_2": ("log 2 / log 10", mp.log(2) / mp.log(10), {"double": (42,)}),
+    "LOG2_E": ("1 / log 2", 1 / mp.log(2), {"float": (12,), "double": (32,)}),
+    "LOG10_E": ("1 / log 10", 1 / mp.log(10), {"float": (12,), "double": (32,)}),
+    "LOG10_2": ("log 2 / log 10", mp.log(2) / mp.log(10), {"float": (16,), "double": (42,)}),
+    "CUBED_LOGARITHM": ("2 / (3 · log 2)", 2 / (3 * mp.log(2)), {"double": (26,)}),
     "HALF_PI": ("π / 2", mp.pi / 2, {"float": (24,), "double": (53,)}),
+    "HALF_PI_SHORT": ("π / 2; the first part times 30 bits is exact", mp.pi / 2, {"double": (23,)}),
 }
 # 2/π from the bits 2**-1, 2**-29, … on: an argument x < 2**53, < 2**81, … times what is left out is a multiple of four.
+TURN_BYTES = 145  # an exponent of 972, with a window of 24 bytes
 STARTS = (0, -28, -56, -84)
 
 
@@ -247,6 +262,11 @@ def main() -> None:
             parts = split(value, counts, 24 if type == "float" else 53)
             lines.append(f'    "{type}": ({", ".join(map(repr, parts))}),')
         lines += ["}", ""]
+    turns = mp.floor(mp.mpf(2) ** (8 * TURN_BYTES) / (2 * mp.pi))
+    lines += ["# 1/(2π): the bytes behind the binary point", "TURN = bytes.fromhex("]
+    digits = f"{int(turns):0{2 * TURN_BYTES}x}"
+    lines += [f'    "{digits[i : i + 96]}"' for i in range(0, len(digits), 96)]
+    lines += [")", ""]
     lines += [f"# 2/π without its bits above 2**-1, {', '.join(f'2**{s - 1}' for s in STARTS[1:])}", "TWO_OVER_PI = ("]
     lines += [f"    ({', '.join(map(repr, row))})," for row in windows()]
     lines += [")", ""]

@@ -68,11 +68,13 @@ def exp_reduced(x: Value) -> tuple[Value, Value]:
 
 
 def exp(x: Value) -> Value:
+    """2**n · exp(r)."""
     reduced, n = exp_reduced(between(UNDERFLOW[x.type], x, OVERFLOW[x.type]))
     return scaled(reduced + 1, n)
 
 
 def exp2(x: Value) -> Value:
+    """2**n · 2**r with x = n + r."""
     bias, fraction = x.format.bias, x.format.fraction
     x = between(-bias - fraction - 2.0, x, bias + 2.0)
     count, n = nearest_integer(x)
@@ -95,6 +97,7 @@ def _half_exp(x: Value) -> Value:
 
 
 def sinh(x: Value) -> Value:
+    """(exp(x) - exp(-x)) / 2, near zero x + x³·P(x²)."""
     z = x * x
     small = x + x * z * polynomial(z, coefficients.SINH[x.type])
     half = _half_exp(abs(x))
@@ -102,17 +105,23 @@ def sinh(x: Value) -> Value:
 
 
 def cosh(x: Value) -> Value:
+    """(exp(x) + exp(-x)) / 2, with halves of the exponentials, as exp(x) itself may overflow."""
     half = _half_exp(abs(x))
     return half + 0.25 / half
 
 
 def tanh(x: Value) -> Value:
-    """1 - 2 / (exp(2x) + 1), near zero x + x³·P(x²)."""
+    """1 - 2 / (exp(2|x|) + 1), near zero x + x³·P(x²).
+
+    exp(2|x|) is 2**t with t rounded: an error of it counts less in the result the larger it is.
+    """
     magnitude, z = abs(x), x * x
     small = x + x * z * polynomial(z, coefficients.TANH[x.type])
-    one = {"float": 20.0, "double": 44.0}[x.type]  # tanh of half of it rounds to 1
-    doubled = magnitude + magnitude
-    reduced, n = exp_reduced(where(doubled > one, one, doubled))
+    one = {"float": 28.0, "double": 64.0}[x.type]  # tanh of what makes this t rounds to 1
+    t = magnitude * (2 * LOG2_E)
+    t = where(t > one, one, t)
+    count, n = nearest_integer(t)
+    r = t - count
     power = power_of_two(n)
-    large = 1 - 2 / (power * reduced + (power + 1))
+    large = 1 - 2 / (power * (r * polynomial(r, coefficients.EXP2[x.type])) + (power + 1))
     return where(magnitude < 0.55, small, large).with_sign_of(x)

@@ -1,20 +1,21 @@
 """log, log2, log10 and log1p.
 
-x = 2**k · m with m in [sqrt(1/2), sqrt(2)), f = m - 1. float: log(1 + f) = f - f²/2 + f³·P(f). double: with
-s = f / (2 + f), log(1 + f) = 2·artanh(s) = f - s·(f - R), R even in s (P.-T. P. Tang, Table-driven implementation of the
-logarithm function in IEEE floating-point arithmetic, ACM TOMS 16, 1990, describes both steps; no table is used here).
+x = 2**k · m with m in [sqrt(1/2), sqrt(2)), f = m - 1, s = f / (2 + f): log(1 + f) = 2·artanh(s) = f - s·(f - R), R
+even in s (P.-T. P. Tang, Table-driven implementation of the logarithm function in IEEE floating-point arithmetic,
+ACM TOMS 16, 1990, describes such steps; no table is used here).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from minpy.graph.native.mathematics import coefficients
-from minpy.graph.native.mathematics.exponentials import power_of_two
+from minpy.graph.native.mathematics.exponentials import LOG2_E, power_of_two
 from minpy.graph.native.mathematics.writing import Value, polynomial, where
 
-__all__ = ["log", "log1p", "log2", "log10", "log_reduced", "split"]
+__all__ = ["log", "log1p", "log1p_of_sum", "log2", "log10", "split", "split_any"]
 
+Parts = Mapping[str, Sequence[float]]
 SQRT_HALF_BITS = {"float": 0x3F3504F3, "double": 0x3FE6A09E667F3BCD}
 
 
@@ -28,7 +29,7 @@ def split(x: Value) -> tuple[Value, Value, Value]:
     return k, k.to_number(), m
 
 
-def _split_any(x: Value) -> tuple[Value, Value]:
+def split_any(x: Value) -> tuple[Value, Value]:
     """Return k, as a number, and m of a positive finite x."""
     format = x.format
     tiny = x < format.smallest_normal
@@ -36,21 +37,17 @@ def _split_any(x: Value) -> tuple[Value, Value]:
     return k - where(tiny, x.writer.constant(x.type, format.fraction + 1.0), 0.0), m
 
 
-def log_reduced(f: Value) -> tuple[Value, Value]:
-    """Return h = f²/2 and what is added to f - h for log(1 + f)."""
-    half_square = f * f * 0.5
-    if f.type == "float":
-        return half_square, f * (f * f) * polynomial(f, coefficients.LOG["float"])
+def log_reduced(f: Value) -> Value:
+    """Return what log(1 + f) is less than f."""
     s = f / (f + 2)
     z = s * s
-    return half_square, s * (half_square + z * polynomial(z, coefficients.LOG_QUOTIENT["double"]))
+    return s * (f - z * polynomial(z, coefficients.LOG_QUOTIENT[f.type]))
 
 
 def _from_parts(k: Value, f: Value) -> Value:
     """Return k·log 2 + log(1 + f)."""
     high, low = coefficients.LOG_2[f.type]
-    half_square, rest = log_reduced(f)
-    return ((rest + k * low) - half_square + f) + k * high
+    return k * high - ((log_reduced(f) - k * low) - f)
 
 
 def _outside(x: Value, result: Value, at_pole: Value | float) -> Value:
@@ -61,52 +58,71 @@ def _outside(x: Value, result: Value, at_pole: Value | float) -> Value:
 
 
 def log(x: Value) -> Value:
-    k, m = _split_any(x)
+    """k·log 2 + log(1 + f)."""
+    k, m = split_any(x)
     return _outside(x, _from_parts(k, m - 1), float("-inf"))
 
 
 def log1p(x: Value) -> Value:
-    """log(1 + f) + k·log 2 with 1 + x = 2**k · (1 + f), f = 2**-k · x + (2**-k - 1): rounded once, exact where k = 0."""
+    """log(1 + f) + k·log 2, 1 + x = 2**k · (1 + f), f = 2**-k · x + (2**-k - 1): rounded once, exact where k = 0."""
+    one_more, count, product, less, _ = _split_one_more(x)
+    result = _outside(one_more, _from_parts(count, product + less), float("-inf"))
+    return where(abs(x) < 2.0 ** -(x.format.fraction + 3), x, result)
+
+
+def log1p_of_sum(x: Value, low: Value) -> Value:
+    """Return log(1 + x + low), low being a rounding error of x, for 0 <= x < infinity."""
+    _, count, product, less, power = _split_one_more(x)
+    f = product + less
+    # The rounding error of f (D. E. Knuth, The Art of Computer Programming 2, section 4.2.2, theorem B).
+    part = f - product
+    error = (product - (f - part)) + (less - part) + low * power
+    return _from_parts(count, f) + error * (1 - f)
+
+
+def _split_one_more(x: Value) -> tuple[Value, Value, Value, Value, Value]:
+    """Return 1 + x, k, 2**-k · x, 2**-k - 1 and 2**-k, where 1 + x = 2**k · m.
+
+    Where x is so large that 1 is lost in it, m, -1 and 0 stand for the last three.
+    """
     fraction = x.format.fraction
     one_more = x + 1
     k, count, m = split(one_more)
     large = x > 2.0 ** (fraction + 2)
-    power = power_of_two(where(large, k.writer.constant(k.type, 0), -k))
-    f = where(large, m - 1, x * power + (power - 1))
-    result = _outside(one_more, _from_parts(count, f), float("-inf"))
-    return where(abs(x) < 2.0 ** -(fraction + 3), x, result)
+    power = where(large, 0.0, power_of_two(where(large, 0, -k)))
+    return one_more, count, where(large, m, x * power), power - 1, power
 
 
 def log2(x: Value) -> Value:
-    k, m = _split_any(x)
-    f = m - 1
+    """k + log2(1 + f), exact for powers of two."""
+    k, m = split_any(x)
     if x.type == "float":
-        half_square, rest = log_reduced(f)
-        rest = rest - half_square
-        result = (rest * 0.44269504088896340736 + f * 0.44269504088896340736 + rest + f) + k
+        f = m - 1
+        curved = log_reduced(f)
+        result = (f * (LOG2_E - 1) - curved * (LOG2_E - 1) - curved + f) + k
     else:
-        result = _in_base(k, f, coefficients.LOG2_E["double"], (1.0, 0.0))
+        result = _in_base(k, m - 1, coefficients.LOG2_E, {"double": (1.0, 0.0)})
     return _outside(x, result, float("-inf"))
 
 
 def log10(x: Value) -> Value:
-    if x.type == "float":
-        return log10(x.to_double()).to_float()
-    k, m = _split_any(x)
-    result = _in_base(k, m - 1, coefficients.LOG10_E["double"], coefficients.LOG10_2["double"])
-    return _outside(x, result, float("-inf"))
+    """k·log10(2) + log10(1 + f)."""
+    k, m = split_any(x)
+    return _outside(x, _in_base(k, m - 1, coefficients.LOG10_E, coefficients.LOG10_2), float("-inf"))
 
 
-def _in_base(k: Value, f: Value, inverse: Sequence[float], two: Sequence[float]) -> Value:
+def _in_base(k: Value, f: Value, inverse: Parts, two: Parts) -> Value:
     """Return log(1 + f) · inverse + k · two, both factors in two parts, with little more than one rounding.
 
     The logarithm is taken apart so that the product of the high parts is exact (T. J. Dekker, A floating-point
     technique for extending the available precision, Numerische Mathematik 18, 1971).
     """
-    half_square, rest = log_reduced(f)
-    high = (f - half_square).without_low_bits(32)
-    low = (f - high) - half_square + rest
-    products = high * inverse[0], (low + high) * inverse[1] + low * inverse[0]
-    whole = k * two[0]
-    total = whole + products[0]
-    return total + (((whole - total) + products[0]) + products[1] + k * two[1])
+    (inverse_high, inverse_low), (two_high, two_low) = inverse[f.type], two[f.type]
+    half_square = f * f * 0.5
+    high = (f - half_square).without_low_bits({"float": 12, "double": 32}[f.type])
+    low = ((f - high) - half_square) + (half_square - log_reduced(f))
+    product = high * inverse_high
+    rest = (low + high) * inverse_low + low * inverse_high
+    whole = k * two_high
+    total = whole + product
+    return total + (((whole - total) + product) + rest + k * two_low)

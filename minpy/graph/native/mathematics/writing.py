@@ -46,18 +46,22 @@ class Format(NamedTuple):
 
     @property
     def shifter_bits(self) -> int:
+        """The bits of `shifter`, as an integer."""
         return (self.bias + self.fraction) << self.fraction | 1 << (self.fraction - 1)
 
     @property
     def sign_bit(self) -> int:
-        return -(1 << (self.fraction + self.bias.bit_length()))
+        """The integer of which only the sign bit is set."""
+        return -(1 << (self.fraction + self.bias.bit_length() + 1))
 
     @property
     def smallest_normal(self) -> float:
+        """The smallest positive number with all fraction bits."""
         return 2.0 ** (1 - self.bias)
 
     @property
     def largest(self) -> float:
+        """The largest finite number."""
         return (2 - 2.0**-self.fraction) * 2.0**self.bias
 
 
@@ -65,7 +69,6 @@ FLOAT = Format("float", "i32", "f32", 23, 127)
 DOUBLE = Format("double", "i64", "f64", 52, 1023)
 FORMATS = {"float": FLOAT, "double": DOUBLE}
 _BY_INTEGER = {format.integer: format for format in FORMATS.values()}
-_WIDTHS = {"i1": 1, "i32": 32, "i64": 64}
 
 
 def _literal(type: str, number: Number) -> str:
@@ -90,14 +93,19 @@ class Writer:
         Of its arguments and of its result.
     arity : int
         The number of arguments.
+
+    Attributes
+    ----------
+    arguments : tuple of Value
+    needed : dict of str to str
+        What a module has to declare or define for the function, name to text: intrinsics, constant tables.
     """
 
     def __init__(self, name: str, format: Format, arity: int) -> None:
         self.name = name
         self.format = format
         self.arguments = tuple(Value(self, format.type, f"%x{index}") for index in range(arity))
-        self.intrinsics: dict[str, str] = {}
-        self.tables: dict[str, str] = {}
+        self.needed: dict[str, str] = {}
         self._lines: list[str] = []
         self._known: dict[str, Value] = {}
 
@@ -109,22 +117,24 @@ class Writer:
             self._known[text] = value
         return self._known[text]
 
-    def call(self, intrinsic: str, *operands: Value, type: str | None = None) -> Value:
-        """Append a call of an LLVM intrinsic whose operands have one type, its result too unless `type` says another."""
-        operand, result = operands[0].type, type or operands[0].type
-        suffix = {"float": "f32", "double": "f64"}.get(operand, operand)
-        name = f"llvm.{intrinsic}.{suffix}"
-        self.intrinsics[name] = f"declare {result} @{name}({', '.join([operand] * len(operands))})"
+    def call(self, intrinsic: str, *operands: Value) -> Value:
+        """Append a call of an LLVM intrinsic of floating-point numbers of one type."""
+        operand = operands[0].type
+        name = f"llvm.{intrinsic}.{FORMATS[operand].suffix}"
+        self.needed[name] = f"declare {operand} @{name}({', '.join([operand] * len(operands))})"
         return self.instruction(
-            result, f"call {result} @{name}({', '.join(f'{operand} {value.name}' for value in operands)})"
+            operand, f"call {operand} @{name}({', '.join(f'{operand} {value.name}' for value in operands)})"
         )
 
-    def load(self, table: str, index: Value) -> Value:
-        """Append a load of the element `index` (i64) of a table of 64-bit words."""
-        pointer = self.instruction("ptr", f"getelementptr inbounds i64, ptr @{table}, i64 {index.name}")
-        return self.instruction("i64", f"load i64, ptr {pointer.name}, align 8")
+    def load(self, table: str, content: bytes, index: Value) -> Value:
+        """Append a load of the 64 bits that begin at a byte of a constant table, the first byte the lowest."""
+        escaped = "".join(f"\\{byte:02X}" for byte in content)
+        self.needed[table] = f'@{table} = internal constant [{len(content)} x i8] c"{escaped}", align 8'
+        pointer = self.instruction("ptr", f"getelementptr inbounds i8, ptr @{table}, i64 {index.name}")
+        return self.instruction("i64", f"load i64, ptr {pointer.name}, align 1")
 
     def constant(self, type: str, number: Number) -> Value:
+        """Return a constant of a type."""
         return Value(self, type, _literal(type, number))
 
     def finish(self, result: Value) -> str:
@@ -132,7 +142,7 @@ class Writer:
         type = self.format.type
         parameters = ", ".join(f"{type} {argument.name}" for argument in self.arguments)
         head = f"define internal {type} @{self.name}({parameters}) alwaysinline nounwind willreturn {{"
-        return "\n".join([*self.tables.values(), head, *self._lines, f"  ret {type} {result.name}", "}"]) + "\n"
+        return "\n".join([head, *self._lines, f"  ret {type} {result.name}", "}"]) + "\n"
 
 
 class Value:
@@ -241,15 +251,13 @@ class Value:
         return self._compare("ge", other)
 
     def equals(self, other: Value | Number) -> Value:
+        """Return whether two numbers are equal."""
         return self._compare("eq", other)
 
     def differs(self, other: Value | Number) -> Value:
         """Return whether two numbers are not equal; true where one is NaN."""
         predicate = "fcmp une" if self.type in FORMATS else "icmp ne"
         return self.writer.instruction("i1", f"{predicate} {self.type} {self.name}, {self._other(other).name}")
-
-    def is_nan(self) -> Value:
-        return self.writer.instruction("i1", f"fcmp uno {self.type} {self.name}, {self.name}")
 
     def bits(self) -> Value:
         """Return the bits of a floating-point number as an integer."""
@@ -270,9 +278,11 @@ class Value:
         return (self + format.shifter_bits).as_number() - format.shifter
 
     def to_double(self) -> Value:
+        """Return a floating-point number in double precision."""
         return self._converted("fpext", "double") if self.type == "float" else self
 
     def to_float(self) -> Value:
+        """Return a floating-point number in single precision, rounded."""
         return self._converted("fptrunc", "float") if self.type == "double" else self
 
     def to(self, format: Format) -> Value:
@@ -291,15 +301,11 @@ class Value:
         return self.writer.instruction(type, f"{operation} {self.type} {self.name} to {type}")
 
     def sqrt(self) -> Value:
+        """Return the square root, rounded once."""
         return self.writer.call("sqrt", self)
 
-    def floor(self) -> Value:
-        return self.writer.call("floor", self)
-
-    def ceil(self) -> Value:
-        return self.writer.call("ceil", self)
-
     def trunc(self) -> Value:
+        """Return the nearest integer on the side of zero."""
         return self.writer.call("trunc", self)
 
     def rint(self) -> Value:
@@ -307,6 +313,7 @@ class Value:
         return self.writer.call("rint", self)
 
     def with_sign_of(self, other: Value) -> Value:
+        """Return a number with the sign of another one."""
         return self.writer.call("copysign", self, other)
 
     def without_low_bits(self, count: int) -> Value:
