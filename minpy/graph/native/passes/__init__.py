@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from minpy.graph.native.language import Array, Routine, Step
-from minpy.graph.native.passes import algebra, batching, constants, moving, products, reductions, slicing
+from minpy.graph.native.passes import algebra, batching, constants, moving, products, recomputing, reductions, slicing
 from minpy.graph.native.passes.patterns import Row
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, Rule
 from minpy.graph.native.verifying import verify
@@ -70,6 +70,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once),
     Pass("accumulation", "acc + a @ b: one product", products.accumulated),
     Pass("turned once", "transposed matrices that many small products read: copied", run=products.turned_once),
+    Pass("recomputed", "cheap values that only backward needs: computed there", run=recomputing.recomputed),
 )
 
 
