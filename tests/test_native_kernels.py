@@ -125,14 +125,13 @@ def test_functions(dtype: numpy.dtype) -> None:
         (expected,) = step.evaluate(*operands)
         found = memory[step.output]
         kind = value_type(dtype)
-        if dtype.kind == "f" and (mathematics.covers(name, kind) or name.startswith("logaddexp")):
-            _check_rounded(name, kind, operands, found, expected)
-        else:
-            zeros = name in ("maximum", "minimum", "fmax", "fmin")  # of two zeros NumPy gives either
-            try:
-                assert_exact(found, expected, not zeros)
-            except AssertionError as error:
-                raise AssertionError(f"{name} of {dtype}: {error}") from None
+        try:
+            if dtype.kind == "f" and (mathematics.covers(name, kind) or name.startswith("logaddexp")):
+                _check_rounded(name, kind, operands, found, expected)
+            else:  # of two zeros NumPy gives either
+                assert_exact(found, expected, name not in ("maximum", "minimum", "fmax", "fmin"))
+        except AssertionError as error:
+            raise AssertionError(f"{name} of {dtype}: {error}") from None
 
 
 def _check_rounded(
@@ -143,7 +142,9 @@ def _check_rounded(
     if name != "erf":
         with numpy.errstate(all="ignore"):
             exact = ELEMENTWISE[name].evaluate(*(one.astype(wide) for one in operands))
-            exact = numpy.where(numpy.isinf(expected) | numpy.isnan(expected), expected.astype(wide), exact)
+            # Those of long doubles are not beyond doubt.
+            edges = ~numpy.isfinite(expected) | numpy.any([numpy.isinf(one) for one in operands], 0)
+            exact = numpy.where(edges, expected.astype(wide), exact)
     else:
         exact = expected.astype(wide)
     ulps = in_ulps(found, exact)

@@ -144,8 +144,8 @@ class Columns:
         else:
 
             def line() -> None:
-                hint = self.writer.hint(parallel=True)
-                with self.writer.loop(0, dims[-1].length, hint=hint) as variable:
+                length = dims[-1].length
+                with self.writer.loop(0, length, hint=self.hint(length)) as variable:
                     with self.writer.independent(), self.cursor.inside(dims[-1], variable, []):
                         body()
 

@@ -25,6 +25,8 @@ __all__ = ["kernel_of"]
 
 # Nests with fewer points are not cut in two, and their loops have lengths that LLVM knows.
 _WORTH_SPLITTING = 16384
+# Loops of nests with as many points are not unrolled, but for a few vectors at a time.
+_WORTH_ROLLING = 1024
 # A single loop is cut at multiples of so many elements.
 _UNIT = 1024
 
@@ -202,6 +204,7 @@ class _Printer:
         if 0 in self.nest.shape:
             return self._write_empty()
         self.cursor.read_constants([*geometry.outer, *geometry.inner, *([geometry.lane] if geometry.lane else [])])
+        self.w.is_rolled = math.prod(self.nest.shape) >= _WORTH_ROLLING
         large = math.prod(self.nest.shape) >= _WORTH_SPLITTING
         flat = not geometry.free and not geometry.scope and not geometry.rows and geometry.inner == [geometry.lane]
         tiles = geometry.across and not geometry.free
@@ -342,18 +345,31 @@ class _Printer:
         """Return how many elements are worked on together: several vectors, if they are little work."""
         return self._piece() * (4 if weight <= 24 else 2 if weight <= 80 else 1)
 
-    def vectorised(self, length: int) -> str:
-        """Return metadata for a loop over a few vectors, all of which are one iteration of LLVM's."""
+    def vectorised(self, length: int | None) -> str:
+        """Return metadata for a loop whose iterations LLVM makes vectors of.
+
+        A loop over a few whole vectors becomes one iteration. Nothing is unrolled before there are vectors, unless
+        there is too little for any.
+        """
+        if length is not None and length < 16:
+            return self.w.hint(parallel=True)
         piece = self._piece()
+        if length is None or length > 8 * piece:
+            return self.w.hint("unroll.disable", parallel=True)
         if length % piece:
-            return self.w.hint("vectorize.predicate.enable i1 true", parallel=True)
-        count = max(1, length // piece)
-        return self.w.hint(f"vectorize.width i32 {piece}", f"interleave.count i32 {count}", parallel=True)
+            return self.w.hint("vectorize.predicate.enable i1 true", "unroll.disable", parallel=True)
+        return self.w.hint(
+            f"vectorize.width i32 {piece}",
+            f"interleave.count i32 {length // piece}",
+            "unroll.disable",
+            parallel=True,
+        )
 
     @contextmanager
     def _vector_loop(self, dim: Dim, start: int | str, end: int | str) -> Iterator[str]:
-        """Write a loop along a lane, whose iterations LLVM makes vectors of as it likes."""
-        with self.w.loop(start, end, hint=self.w.hint(parallel=True)) as variable:
+        """Write a loop along a lane."""
+        length = end - start if isinstance(start, int) and isinstance(end, int) else None
+        with self.w.loop(start, end, hint=self.vectorised(length)) as variable:
             with self.w.independent(), self.cursor.inside(dim, variable, []):
                 yield variable
 
@@ -415,7 +431,8 @@ class _Printer:
         flushing = self._flushes(others, full) if any(one.blocked for one in lanes) else None
 
         def strips(start: int | str, end: int | str) -> None:
-            with self.w.loop(start, end, count) as first, self.cursor.inside(lane, first, [lane] if lane else []):
+            around = self.w.loop(start, end, count)
+            with around as first, self.cursor.inside(lane, first, [lane] if lane else []):
                 with self._strip(lane, count) as place:
                     self._point_of(phase, lanes, False, place)
 

@@ -65,6 +65,8 @@ class Writer:
         self._labels = 0
         self._group: str | None = None
         self.marked = False
+        # Whether loops stay loops, so that large nests do not become long code.
+        self.is_rolled = False
 
     # -- lines -------------------------------------------------------------------------------------------------------
 
@@ -98,10 +100,10 @@ class Writer:
         self.allocations.append(f"  {name} = alloca [{count} x {element}], align 64")
         return name
 
-    def intrinsic(self, name: str, result: str, *arguments: tuple[str, str]) -> str:
+    def intrinsic(self, name: str, result: str, *arguments: tuple[str, str], flags: str = "") -> str:
         """Write a call of an intrinsic, given its full name, and the types and values of its arguments."""
         self.declares.add(f"declare {result} @{name}({', '.join(kind for kind, _ in arguments)})")
-        return self.give(f"call {result} @{name}({', '.join(f'{kind} {value}' for kind, value in arguments)})")
+        return self.give(f"call {flags}{result} @{name}({', '.join(f'{kind} {value}' for kind, value in arguments)})")
 
     # -- memory ------------------------------------------------------------------------------------------------------
 
@@ -158,6 +160,8 @@ class Writer:
 
         Loops with an end that is not known may run no times; others run at least once.
         """
+        if not hint and self.is_rolled:
+            hint = self.hint("unroll.disable")
         before, header, latch, after = (self.label() for _ in range(4))
         variable = self.fresh()
         following = self.fresh()
