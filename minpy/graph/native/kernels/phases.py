@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Set
 from dataclasses import dataclass, field
 
@@ -16,7 +17,8 @@ __all__ = ["Phase", "phases_of", "weight"]
 # and to read it.
 _CHEAP_FLOPS = 8
 _CHEAP_READS = 3
-# What is written anyway is only read.
+# What is written anyway is only read, unless rows are so short that all of it stays in registers.
+_LONG = 256
 _CHEAP_BESIDE_LOAD = 1
 
 
@@ -71,6 +73,7 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
         elif levels[array] is Level.FULL and array in geometry.stores:
             phase(number).stores.append(array)
 
+    long = math.prod(dim.length for dim in geometry.inner) >= _LONG
     found = [phases[number] for number in sorted(phases)]
     first: dict[Array, Phase] = {}
     kept: dict[Array, None] = {}
@@ -83,7 +86,7 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
             array = step.output
             if array not in needed or levels[array] is not Level.FULL:
                 continue
-            written = {one for one in geometry.stores if nest.phases[one] < current.number}
+            written = {one for one in geometry.stores if long and nest.phases[one] < current.number}
             limit = _CHEAP_BESIDE_LOAD if array in written else _CHEAP_FLOPS
             if array in first and not _is_cheap(nest, array, written | kept.keys(), limit):
                 if array not in written and array not in kept:
