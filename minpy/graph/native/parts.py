@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import MXNetError
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
 from minpy.graph.native.answers import Settled
-from minpy.graph.native.arguments import Argument, fitted, usual
+from minpy.graph.native.arguments import usual
 from minpy.graph.native.boundary import Boundary
 from minpy.graph.native.language import Array, Call, Layout, Product, contiguous
 from minpy.graph.native.memory import Memory, Whereabouts
+from minpy.graph.native.running import UNFIT, RunnerMemory
 from minpy.graph.native.segments import Segment
 from minpy.graph.native.table import Table
 from minpy.graph.native.works import Work
 from minpy.graph.steps import is_trusted
 
-__all__ = ["NativePart", "PartWriter", "RunnerMemory"]
+__all__ = ["NativePart", "PartWriter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,37 +61,6 @@ class _Answer:
     what: str
     shape: tuple[int, ...]
     dtype: numpy.dtype
-
-
-class RunnerMemory:
-    """What the parts of a program have for one runner: a block of memory, and the segments, which know where it is."""
-
-    def __init__(self, block: numpy.ndarray, segments: Mapping[str, Callable[..., Any]]) -> None:
-        self.block = block
-        self.segments = segments
-
-
-class _Fitted(list[Any]):
-    """Arguments that have been made to fit already."""
-
-
-def _refitting(arguments: Sequence[Sequence[Argument]]) -> Callable[..., Any]:
-    """Return what calls a part again with arrays that fit, in place of those that do not."""
-
-    def again(part: Callable[..., Any], *given: Any) -> Any:
-        if any(isinstance(one, _Fitted) for one in given):
-            raise MXNetError(f"native code refuses arrays that were made for it: {arguments}.")
-        finishing, made = [], []
-        for arrays, expected in zip(given, arguments, strict=False):
-            found, finish = fitted(arrays, expected)
-            made.append(_Fitted(found))
-            finishing.append(finish)
-        result = part(*made, *given[len(made) :])
-        for finish in finishing:
-            finish()
-        return result
-
-    return again
 
 
 class NativePart:
@@ -191,7 +160,8 @@ class PartWriter:
         lasting: Sequence[tuple[Node, int, Sequence[Array]]],
         read_later: Iterable[Array],
     ) -> NativePart:
-        """Return the forward part: a function of the arrays that returns (heads, what backward reads, what lasts).
+        """Return the forward part: a function of the arrays that returns (heads, what backward reads, what lasts);
+        or `UNFIT`, before it has done anything.
 
         Parameters
         ----------
@@ -224,7 +194,7 @@ class PartWriter:
         gradients: Sequence[Array],
     ) -> NativePart:
         """Return the backward part: a function of the arrays, the heads' gradients, where gradients are asked, and what
-        the forward part kept, which it uses up.
+        the forward part kept, which it uses up; it may return `UNFIT` as that does.
         """
         targets = self.boundary.targets
         self.names |= {array: f"h{index}" for index, array in enumerate(heads)}
@@ -245,8 +215,6 @@ class PartWriter:
         self._lines = []
         self._checked = False
         self._parameters = parameters
-        arguments = [[self.boundary.arguments[array] for array in arrays] for arrays in given]
-        self._constant(f"again_{name}", _refitting(arguments))
 
     def _part(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> NativePart:
         head: list[tuple[str, Node | None, str]] = [(f"    def {name}({', '.join(parameters)}):", None, "")]
@@ -256,7 +224,11 @@ class PartWriter:
             if names and all(one in read for one in names):
                 head.append((f"        {', '.join(names)}, = {parameter}", None, ""))
             else:
-                head += [(f"        {one} = {parameter}[{index}]", None, "") for index, one in enumerate(names) if one in read]
+                head += [
+                    (f"        {one} = {parameter}[{index}]", None, "")
+                    for index, one in enumerate(names)
+                    if one in read
+                ]
         if "kept" in parameters and self.kept:
             head.append((f"        {', '.join(self.kept)}, = kept", None, ""))
         body = [(f"        {line}", node, note) for line, node, note in self._lines]
@@ -292,7 +264,11 @@ class PartWriter:
     def _works(self, numbered: Sequence[tuple[int, Work]]) -> None:
         """Write works: those that native code does together, as segments."""
         given = dict.fromkeys(
-            owner for _, work in numbered if work.is_native for owner in self._outside(work) if owner in self.boundary.arguments
+            owner
+            for _, work in numbered
+            if work.is_native
+            for owner in self._outside(work)
+            if owner in self.boundary.arguments
         )
         run: list[tuple[int, Work]] = []
         if given and numbered and not numbered[0][1].is_native:
@@ -340,9 +316,9 @@ class PartWriter:
         call = f"{name}({', '.join(self.names[owner] for owner in outside)})"
         note = ", ".join(dict.fromkeys(kernel.name for kernel in segment.kernels))
         if looked_at:
+            self._constant("UNFIT", UNFIT)
             self._put(f"if {call} is not None:", note=note)
-            given_names = ", ".join(self._parameters)
-            self._put(f"    return again_{self._name}({self._name}, {given_names})")
+            self._put("    return UNFIT")
         else:
             self._put(call, note=note)
         if not self._checked and "kept" in self._parameters and self.kept:
@@ -379,9 +355,8 @@ class PartWriter:
         else:
             assert call.node is not None
             function = self._constant(f"c{number}", _NodeCall(call.node))
-        raw = f"r{number}"
-        if call.node is not None:
             self._numbers[call.node] = number
+        raw = f"r{number}"
         self._put(f"{raw} = {function}({arguments})", call.node, what)
         for output in call.outputs:
             answer = raw if len(call.outputs) == 1 else f"{raw}[{output.index}]"
