@@ -49,6 +49,7 @@ LAYERS = [
     ["minpy.module*", "minpy.notebook*"],
     ["minpy.rnn*"],
     ["minpy.gluon*"],
+    ["minpy.compiling"],
     ["minpy.contrib.amp*", "minpy.contrib.io", "minpy.contrib.svrg_optimization*", "minpy.contrib.tensorboard"],
     ["minpy.dispatch*", "minpy.legacy"],
     ["minpy.nn*"],

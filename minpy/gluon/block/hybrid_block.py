@@ -93,6 +93,8 @@ class HybridBlock(Block):
 
     # Whether it defines `forward`, and not `hybrid_forward`: MXNet 2's way, with `mx.np`.
     _is_written_as_forward: ClassVar[bool] = False
+    # Whether it stands for a function that is compiled: messages are of that then.
+    _is_function: ClassVar[bool] = False
     # Plain attributes that what it computes does not depend on, beside those of all blocks.
     _not_compared: ClassVar[frozenset[str]] = frozenset()
 
@@ -504,7 +506,8 @@ class HybridBlock(Block):
         return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured)
 
     def _trace_of(self, like: NDArray) -> Trace:
-        return Trace(self.name, is_np_array() or not _is_of_mxnet(like), like, self._parameters_by_name())
+        in_numpy = is_np_array() or not _is_of_mxnet(like)
+        return Trace(self.name, in_numpy, like, self._parameters_by_name(), self._is_function)
 
     def _note_shapes_asked(self, trace: Trace) -> None:
         if trace.asked_for_shapes and not self._asks_for_shapes:
