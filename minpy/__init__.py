@@ -190,7 +190,7 @@ if TYPE_CHECKING:
     from minpy import kvstore as kv
     from minpy import torch as th
     from minpy import visualization as viz
-    from minpy.compiling import compile as compile
+    from minpy.compiling import compile as compile  # noqa: A004 - the name that users know
     from minpy.symbol import numpy as np_symbol
 else:
     _POLICIES = ("get_global_policy", "set_global_policy", "wrap_policy")

@@ -135,9 +135,9 @@ def compile(function: Any = None, *, fast_math: bool = False) -> Any:
     The function is written with NumPy, `minpy.np`, or operators. At the first call with arrays of given shapes and
     dtypes it is run once on stand-ins for them; later calls run the graph. Numbers, strings and functions that it
     refers to are compared at each call, and arrays that it refers to are read anew. It is differentiable as before: a
-    call is one node of the tape. From the third call with given shapes on, the graph is native code; the results are the same
-    but for rounding. A function that cannot become a graph (it chooses by values, stores into an argument) is called as
-    it is written, with one warning that says which line is in the way.
+    call is one node of the tape. From the third call with given shapes on, the graph is native code; the results are
+    the same but for rounding. A function that cannot become a graph (it chooses by values, stores into an argument) is
+    called as it is written, with one warning that says which line is in the way.
 
     Parameters
     ----------
