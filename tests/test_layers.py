@@ -66,6 +66,7 @@ HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in gr
 LATE = {
     ("minpy.core.base", "minpy.checking"),
     ("minpy.core.base", "minpy.graph.tracing.report"),
+    ("minpy.core.operator", "minpy.graph.standalone"),
     ("minpy.core", "minpy.legacy"),
 }
 
