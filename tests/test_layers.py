@@ -16,7 +16,7 @@ ROOT = Path(minpy.__file__).parent
 LAYERS = [
     ["minpy.absent", "minpy.core*", "minpy.version"],
     ["minpy.namespaces"],
-    ["minpy.base", "minpy.context", "minpy.differentiation*", "minpy.files", "minpy.registry"],
+    ["minpy.base", "minpy.caches", "minpy.context", "minpy.differentiation*", "minpy.files", "minpy.registry"],
     ["minpy.pictures*"],
     ["minpy.checking*", "minpy.ops*"],
     ["minpy.bridge*", "minpy.graph*"],

@@ -36,7 +36,7 @@ Runs a program written for MXNet as Python does, with `import mxnet` finding min
 _PACKAGES = {
     "numpy": "", "autograd": "", "opencv-python-headless": "image", "pillow": "image", "tqdm": "progress",
     "scipy": "special", "tensorboardX": "tensorboard", "pandas": "notebook", "bokeh": "notebook", "graphviz": "viz",
-    "torch": "",
+    "llvmlite": "compile", "torch": "",
 }  # fmt: skip
 _MEANT = ("MXNET_HOME", "MXNET_PROFILER_AUTOSTART")
 

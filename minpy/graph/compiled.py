@@ -40,6 +40,8 @@ class Compiled:
     heads : sequence of Value
     keeps_states : bool
         Whether operators whose calls have a state keep one over all calls, as in an executor.
+    compiles : bool
+        Whether its programs may become native code: see `minpy.graph.native`.
 
     Attributes
     ----------
@@ -52,8 +54,9 @@ class Compiled:
         The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
     """
 
-    def __init__(self, heads: Sequence[Value], keeps_states: bool = False) -> None:
+    def __init__(self, heads: Sequence[Value], keeps_states: bool = False, compiles: bool = True) -> None:
         self.heads = list(heads)
+        self.compiles = compiles
         self._keeping: dict[Node, Any] | None = {} if keeps_states else None
         self.keeping: Keeping | None = None
         self.order = topological(self.heads)
@@ -128,7 +131,7 @@ class Compiled:
             traced and self._remade < _REMADE,
             self._keeping,
         )
-        return self._remembered(key, Program(steps.differentiated(requests) if requests else steps))
+        return self._remembered(key, Program(steps.differentiated(requests) if requests else steps, self.compiles))
 
     def with_gradients(self, program: Program, arrays: Sequence[Any], requests: Mapping[Node, str]) -> Program:
         """Return a program with the same forward part as one that is `repeatable`, and a backward part.
@@ -137,7 +140,7 @@ class Compiled:
         """
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
         key = (program.steps.training, tuple(requests.items()), False, program.steps.traced, kinds)
-        return self._remembered(key, Program(program.steps.differentiated(requests)))
+        return self._remembered(key, Program(program.steps.differentiated(requests), self.compiles))
 
     def _remembered(self, key: Any, program: Program) -> Program:
         with lock():

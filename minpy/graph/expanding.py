@@ -14,7 +14,7 @@ from minpy.graph.ir import Node, Value
 from minpy.graph.lowering import Builder
 from minpy.graph.tracing.captures import Captures
 from minpy.graph.tracing.forwards import given_value, is_customop, trace_forward
-from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.recorder import Notes, Recorder
 from minpy.graph.tracing.standin import StandIn
 from minpy.graph.tracing.untraceable import Untraceable
 
@@ -28,12 +28,15 @@ class Expansion:
     ----------
     nodes : list of Node
         In an order in which they can be run.
+    notes : Notes
+        Where in users' code they come from, and why some are calls.
     """
 
     def __init__(self) -> None:
         self._builder = Builder()
         self._became: dict[Value, Value] = {}  # outputs of operators that were replaced
         self._nodes: dict[Node, Node] = {}  # all others
+        self.notes = Notes()
         self._count = 0
 
     @property
@@ -66,6 +69,7 @@ class Expansion:
             if captures is not None and _may_be_traced(node) and self._trace(node, shapes, dtypes, captures):
                 continue
             self._nodes[node] = self._kept(node)
+            self.notes.move(node, self._nodes[node])
         self._count = len(nodes)
 
     def _kept(self, node: Node) -> Node:
@@ -88,12 +92,14 @@ class Expansion:
                 given_value(recorder, self.value(value), shapes.get(value), dtypes.get(value)) for value in node.inputs
             ]
             answers = trace_forward(recorder, attempt, node.operator, inputs, node.attributes)
-        except Untraceable:
+        except Untraceable as refusal:
+            self.notes.refusals[node] = refusal
             return False
         facts = [(shapes[value], dtypes[value]) for value in outputs]
         if [(answer.shape, answer.dtype) for answer in answers] != facts:
             return False  # what reads it was made for what inference said
         captures.adopt(attempt)
+        self.notes.add(recorder)
         self._became.update((value, answer.value) for value, answer in zip(outputs, answers, strict=True))
         return True
 

@@ -37,6 +37,7 @@ class Frame:
         "_arrays",
         "_env",
         "_home",
+        "_is_native",
         "_kept",
         "_lasting",
         "_program",
@@ -54,6 +55,7 @@ class Frame:
         self._env: dict[Node, Any] | None = None
         self._again: dict[Node, Any] | None = None
         self._lasting: Sequence[Any] = ()
+        self._is_native = False
         self._time = 0
 
     def __del__(self) -> None:
@@ -85,15 +87,19 @@ class Frame:
     # -- forward -----------------------------------------------------------------------------------------------------
 
     def _forward(self, observer: Observer | None) -> Sequence[Any]:
-        runner = self._runner
-        function = runner.forward or self._program.forward_of(runner)
+        runner, program = self._runner, self._program
+        native = program.native_of(runner) if observer is None else None
+        self._is_native = native is not None
+        function = native[0] if native is not None else runner.forward or program.forward_of(runner)
         if function is None or observer is not None:
             heads = self._step_forward(runner, observer)
         else:
             try:
                 heads, self._kept, self._lasting = function(self._arrays)
             except Exception as error:
-                raise self._program.located(error)  # noqa: B904 - it has its cause
+                raise program.located(error)  # noqa: B904 - it has its cause
+        if native is None and not program.steps.requests:
+            program.rounds += 1
         self._time = now()
         return heads
 
@@ -145,7 +151,10 @@ class Frame:
         head_gradients = as_contiguous(head_gradients)
         kept, env = self._kept, self._env
         self._kept = self._env = None
-        function = program.backward_of(runner) if kept is not None and observer is None else None
+        function = None
+        if kept is not None and observer is None:
+            assert not self._is_native or runner.native is not None
+            function = runner.native[1] if self._is_native else program.backward_of(runner)  # type: ignore[index]
         if function is not None:
             targets = [buffers[node] for node in steps.gradients]
             given = as_contiguous(targets)
@@ -158,11 +167,13 @@ class Frame:
                     if array is not target:
                         numpy.copyto(target, array)
         else:
-            if kept is not None:
+            if kept is not None and not self._is_native:  # what native code keeps is computed again
                 assert program.emitter is not None
                 env = dict(zip(steps.variables, self._arrays, strict=True))
                 env.update(program.emitter.environment(kept, runner.buffers))
             self._step_backward(runner, env, head_gradients, buffers, observer)
+        if not self._is_native:
+            program.rounds += 1
         if len(steps.gradients) != len(steps.requests):
             for node, request in steps.requests.items():
                 if node not in steps.gradients and request == "write":
@@ -240,6 +251,8 @@ class Frame:
         if self._kept is not None or self._env is not None or self._again is not None:
             nodes = steps.backward
         read_nodes = {value.node for node in nodes for value in node.inputs}
+        if self._is_native and self._program.native is not None:  # which may read variables in place of views of them
+            read_nodes |= self._program.native.read_by_backward()
         for position, (node, array) in enumerate(zip(steps.variables, self._arrays, strict=True)):
             if node not in read_nodes or not written_since(array, time_of_forward):
                 continue

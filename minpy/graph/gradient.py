@@ -17,7 +17,7 @@ from minpy.graph.lowering import Builder
 from minpy.graph.tracing.captures import Captures
 from minpy.graph.tracing.forwards import given_value, is_customop
 from minpy.graph.tracing.noting import constant
-from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.recorder import Notes, Recorder
 from minpy.graph.tracing.rules import RuleCall, has_kernel, trace_rule
 from minpy.graph.tracing.standin import StandIn
 from minpy.graph.tracing.untraceable import Untraceable
@@ -51,8 +51,8 @@ class PullBack(BaseOperator):
         self.answers = self._answers(operator, reads_answer)
         self.stand_ins = [Shaped(shapes[value], dtypes.get(value)) for value in node.inputs]
         self.outputs = [f"gradient{index}" for index in self.needed]
-        self._like = Shaped(shapes.get(Value(node), ()), dtypes.get(Value(node)))
-        self._output_shapes = [
+        self.like = Shaped(shapes.get(Value(node), ()), dtypes.get(Value(node)))
+        self.output_shapes = [
             (shapes[Value(node, index)], dtypes[Value(node, index)]) for index in range(len(node.output_names()))
         ]
 
@@ -121,7 +121,7 @@ class PullBack(BaseOperator):
     def _outputs(self, answers: Sequence[Any]) -> tuple[Any, ...]:
         if self.answers == (ANSWER,):
             return tuple(answers[0])
-        known: list[Any] = [Shaped(shape, dtype) for shape, dtype in self._output_shapes]
+        known: list[Any] = [Shaped(shape, dtype) for shape, dtype in self.output_shapes]
         for index, value in zip(self.answers, answers, strict=True):
             known.extend([None] * (index + 1 - len(known)))
             known[index] = value
@@ -143,7 +143,7 @@ class PullBack(BaseOperator):
         for index, part in zip(self.needed, parts, strict=True):
             like = self.stand_ins[index]
             if type(part) is not numpy.ndarray or part.shape != like.shape or part.dtype != like.dtype:
-                part = conform(part, operator, index, self._like, like)  # type: ignore[arg-type]
+                part = conform(part, operator, index, self.like, like)  # type: ignore[arg-type]
             checked.append(part)
         return tuple(checked) if len(checked) > 1 else checked[0]
 
@@ -160,11 +160,12 @@ def differentiate(
     dtypes: dict[Value, Any],
     builder: Builder,
     captures: Captures | None = None,
+    notes: Notes | None = None,
 ) -> dict[Node, Value]:
     """Return the gradients of the heads with respect to variables; those that no gradient reaches are absent.
 
     Shapes and dtypes of new values are added to `shapes` and `dtypes`. Rules of users' operators are traced if there
-    are `captures`, which note what they refer to.
+    are `captures`, which note what they refer to. Where steps come from is added to `notes`.
 
     Raises
     ------
@@ -177,7 +178,7 @@ def differentiate(
         if any(value.node in leading for value in node.inputs):
             leading.add(node)
     pending: dict[Value, Value] = {}
-    walk = _Walk(shapes, dtypes, builder, captures)
+    walk = _Walk(shapes, dtypes, builder, captures, Notes() if notes is None else notes)
     for head, gradient in zip(heads, head_gradients, strict=True):
         walk.add(pending, head, gradient)
     for node in reversed(order):
@@ -207,12 +208,19 @@ class _Walk:
     """The gradients of nodes as new nodes: traced where the rule allows it, else calls of the rule."""
 
     def __init__(
-        self, shapes: dict[Value, Any], dtypes: dict[Value, Any], builder: Builder, captures: Captures | None
+        self,
+        shapes: dict[Value, Any],
+        dtypes: dict[Value, Any],
+        builder: Builder,
+        captures: Captures | None,
+        notes: Notes,
     ) -> None:
         self.shapes = shapes
         self.dtypes = dtypes
         self.builder = builder
         self.captures = captures
+        self.notes = notes
+        self.refusal: Untraceable | None = None
 
     def add(self, pending: dict[Value, Value], value: Value, gradient: Value) -> None:
         """Add to the gradient of a value."""
@@ -240,6 +248,7 @@ class _Walk:
         """Return (index, gradient) for the inputs of a node at the positions `needed`."""
         found: dict[int, Value] = {}
         called = []
+        self.refusal = None
         for index in needed:
             if index not in found:
                 traced = self.traced(node, index, needed, upstream)
@@ -254,6 +263,8 @@ class _Walk:
             operator = PullBack(node, indices, sorted(upstream), self.shapes, self.dtypes)
             made = Node(operator, operator.values(upstream), {}, operator.__name__)
             self.builder.created.append(made)
+            if self.refusal is not None:
+                self.notes.refusals[made] = self.refusal
             for position, index in enumerate(indices):
                 value = node.inputs[index]
                 result.append((index, self.know(Value(made, position), self.shapes[value], self.dtypes[value])))
@@ -271,12 +282,14 @@ class _Walk:
         try:
             call = self.rule_call(recorder, node, upstream)
             found = trace_rule(recorder, attempt, call, index, needed)
-        except Untraceable:
+        except Untraceable as refusal:
+            self.refusal = refusal
             return None
         if has_kernel(operator, index) and set(recorder.kinds.values()) - {"elementwise"}:
             return None  # there is a form of the rule that is faster than its parts
         if self.captures is not None and attempt is not None:
             self.captures.adopt(attempt)
+        self.notes.add(recorder)
         return {
             position: self.know(part.value, self.shapes[node.inputs[position]], self.dtypes[node.inputs[position]])
             for position, part in found.items()

@@ -24,8 +24,8 @@ __all__ = ["Block", "Fact", "Placement", "Plan", "Planner", "fact_of_given", "ob
 class Fact:
     """What one run told about a node's answer: its shape and layout, and whose memory it shares.
 
-    `shape` is None if the answer is a tuple, of `count` arrays. `shares` are the nodes, itself included if it has
-    memory of its own.
+    `shape` is None if the answer is a tuple, of `count` arrays; `parts` are their shapes and dtypes. `shares` are the
+    nodes, itself included if it has memory of its own.
     """
 
     shape: tuple[int, ...] | None
@@ -35,6 +35,7 @@ class Fact:
     nbytes: int
     count: int
     c_contiguous: bool
+    parts: tuple[tuple[tuple[int, ...], Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,7 @@ def observe(
         own,
         len(answer) if isinstance(answer, tuple) else 1,
         single is not None and single.flags.c_contiguous,
+        tuple((numpy.shape(one), getattr(one, "dtype", None)) for one in answer) if isinstance(answer, tuple) else (),
     )
 
 

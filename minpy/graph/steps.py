@@ -12,6 +12,7 @@ from minpy.graph.inlining import inlined
 from minpy.graph.ir import ANSWER, Node, Value
 from minpy.graph.lowering import Builder, lower, used
 from minpy.graph.tracing.captures import Captures
+from minpy.graph.tracing.recorder import Notes
 
 __all__ = ["Steps", "is_trusted", "lowered"]
 
@@ -108,7 +109,14 @@ class Steps:
             shapes[value], dtypes[value] = shapes[head], dtypes[head]
             head_gradients.append(value)
         found = differentiate(
-            self._written, head_gradients, requests, shapes, dtypes, builder, captures if self.traced else None
+            self._written,
+            head_gradients,
+            requests,
+            shapes,
+            dtypes,
+            builder,
+            captures if self.traced else None,
+            expansion.notes,
         )
         expansion.go_on(builder.created, shapes, dtypes, None)
         gradients = {node: expansion.value(value) for node, value in found.items()}
@@ -138,6 +146,11 @@ class Steps:
     def written(self) -> list[Value]:
         """The heads of the graph as it is written: before users' functions became what they compute."""
         return self._written
+
+    @property
+    def notes(self) -> Notes:
+        """Where in users' code steps come from, and why some are calls."""
+        return self._expansion.notes
 
     def ran_as(self, value: Value) -> Value:
         """Return what stands among the steps for a value of the graph as it is written."""

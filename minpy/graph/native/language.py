@@ -469,7 +469,7 @@ class Call(Step):
         assert self.function is not None
         given = iter(operands)
         found = self.function(*(filled(argument, given) for argument in self.arguments))
-        return tuple(map(numpy.ascontiguousarray, found if isinstance(found, tuple) else (found,)))
+        return tuple(numpy.asarray(one, order="C") for one in (found if isinstance(found, tuple) else (found,)))
 
     def label(self) -> str:
         """Return the function's name."""

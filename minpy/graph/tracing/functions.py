@@ -22,7 +22,7 @@ from minpy.graph.tracing.storing import require_apart, require_own, store, store
 from minpy.graph.tracing.values import Traced
 from minpy.ops.registry import FUNCTIONS
 
-__all__ = ["full_like"]
+__all__ = ["changed", "filled", "full_like"]
 
 # By kind, with the number of their first arguments that may be traced.
 _ELEMENTWISE = {
@@ -207,10 +207,11 @@ def _write(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str
     require_own(target)
     if function is not numpy.copyto:
         require_apart(target, (rest, keywords))
-    store(target, steps_of(recorder, _changed, (function, target, tuple(rest), keywords), {}, "call", target.fact))
+    store(target, steps_of(recorder, changed, (function, target, tuple(rest), keywords), {}, "call", target.fact))
 
 
-def _changed(function: Any, target: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+def changed(function: Any, target: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
+    """Return a copy of an array after a function that changes its first argument."""
     target = numpy.array(target)
     function(target, *arguments, **keywords)
     return target
@@ -231,10 +232,11 @@ def _like(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str,
 
 def full_like(recorder: Recorder, value: Any, shape: Any, dtype: Any) -> Any:
     """Return an array that is filled with a value which is traced."""
-    return steps_of(recorder, _full, (value, tuple(shape), dtype), {}, "call", Fact(tuple(shape), dtype, False))
+    return steps_of(recorder, filled, (value, tuple(shape), dtype), {}, "call", Fact(tuple(shape), dtype, False))
 
 
-def _full(value: Any, shape: Any, dtype: Any) -> Any:
+def filled(value: Any, shape: Any, dtype: Any) -> Any:
+    """Return `numpy.full`, with its arguments in another order."""
     return numpy.full(shape, value, dtype)
 
 

@@ -37,6 +37,7 @@ _NUMBERS = (bool, int, float, complex, numpy.generic)
 def made(recorder: Recorder, node: Node, fact: Fact, index: int = 0, view_of: Traced | None = None) -> Any:
     """Return the stand-in for an output of a node; `view_of` is whose memory it may lie in."""
     recorder.facts.setdefault(node, (fact.shape, fact.dtype))
+    recorder.outputs[Value(node, index)] = (fact.shape, fact.dtype)
     memory = None if view_of is None or fact.scalar else view_of.memory
     return recorder.stand_in(recorder, Value(node, index), fact, memory)
 

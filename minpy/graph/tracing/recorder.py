@@ -5,16 +5,44 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.lowering import Builder
 from minpy.graph.tracing.untraceable import Place, Untraceable
 
-__all__ = ["LIMIT", "Recorder"]
+__all__ = ["LIMIT", "Notes", "Recorder"]
 
 # More nodes than this make a graph that costs more than it saves: loops over the rows of an array.
 LIMIT = 2000
+
+
+@dataclass
+class Notes:
+    """What is known of a program's steps beside what they compute.
+
+    Attributes
+    ----------
+    places : dict of Node
+        The line of a user's code that a step comes from, where one is known.
+    refusals : dict of Node
+        Why users' operators, and gradient rules, are called as they are.
+    """
+
+    places: dict[Node, Place] = field(default_factory=dict)
+    refusals: dict[Node, Untraceable] = field(default_factory=dict)
+
+    def add(self, recorder: Recorder) -> None:
+        """Take over the places of the steps of a trace."""
+        self.places.update((node, place) for node, place in recorder.places.items() if place is not None)
+
+    def move(self, node: Node, to: Node) -> None:
+        """Say of a node what is known of another one, which it stands for."""
+        if node in self.places:
+            self.places.setdefault(to, self.places[node])
+        if node in self.refusals:
+            self.refusals.setdefault(to, self.refusals[node])
 
 
 class Recorder:
@@ -32,6 +60,8 @@ class Recorder:
         The class that stands in arrays' places, a `Traced`.
     places, kinds, facts : dict of Node
         The line that each step comes from; which of `steps.KINDS` it is; shape and dtype of its (first) output.
+    outputs : dict of Value
+        Shape and dtype of each output that somebody asked for.
     codes : set of code
         Of the functions that users wrote: where a step is said to have happened.
     """
@@ -45,6 +75,7 @@ class Recorder:
         self.places: dict[Node, Place | None] = {}
         self.kinds: dict[Node, str] = {}
         self.facts: dict[Node, tuple[tuple[int, ...], Any]] = {}
+        self.outputs: dict[Value, tuple[tuple[int, ...], Any]] = {}
         self.refusal: Untraceable | None = None
         self.of_user = False
         self.codes: set[types.CodeType] = set()

@@ -47,7 +47,7 @@ class Step(Operator):
     ----------
     function : callable
     arguments, keywords : tuple, dict
-        With a `Slot` in the place of each array.
+        With a `Slot` in the place of each array. These and the function are kept, as attributes of the same names.
     outputs : int
         How many arrays are in the tuple or list that is the answer; 0 if it is an array.
     """
@@ -59,6 +59,7 @@ class Step(Operator):
         if outputs:
             several, forward = forward, lambda *arrays: tuple(several(*arrays))
         super().__init__(forward, name=_name(function), builtin=True, signature=_VARIADIC)
+        self.function, self.arguments, self.keywords = function, arguments, keywords
         self.__doc__ = None
         self.into, self.elementwise = None, False  # even if it is a ufunc: of scalars it gives scalars
         if outputs:

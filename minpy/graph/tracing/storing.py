@@ -11,7 +11,18 @@ from minpy.graph.tracing.noting import as_array, constant, known_of, operand, st
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.values import Traced
 
-__all__ = ["as_dtype", "getitem", "plain_index", "require_apart", "require_own", "setitem", "store", "store_all"]
+__all__ = [
+    "as_dtype",
+    "getitem",
+    "item_of",
+    "plain_index",
+    "require_apart",
+    "require_own",
+    "setitem",
+    "store",
+    "store_all",
+    "with_item",
+]
 
 
 def require_own(target: Traced) -> None:
@@ -91,7 +102,7 @@ def getitem(array: Traced, index: Any) -> Any:
     index, is_basic = plain_index(recorder, array, index)
     if array.known is None and _has_unknown_mask(index):
         raise recorder.refuse("the shape of x[mask] depends on values: numpy.where keeps it")
-    return steps_of(recorder, _getitem, (array, index), {}, "view" if is_basic else "call")
+    return steps_of(recorder, item_of, (array, index), {}, "view" if is_basic else "call")
 
 
 def setitem(array: Traced, index: Any, value: Any) -> None:
@@ -110,7 +121,7 @@ def setitem(array: Traced, index: Any, value: Any) -> None:
     if _is_all(index) and isinstance(value, Traced) and (value.shape, value.dtype) == (array.shape, array.dtype):
         store(array, value)
         return
-    store(array, steps_of(recorder, _setitem, (array, index, value), {}, "call", fact=array.fact))
+    store(array, steps_of(recorder, with_item, (array, index, value), {}, "call", fact=array.fact))
 
 
 def plain_index(recorder: Recorder, array: Traced, index: Any) -> tuple[Any, bool]:
@@ -150,11 +161,13 @@ def _is_all(index: Any) -> bool:
     return index is Ellipsis or (type(index) is slice and index == slice(None))
 
 
-def _getitem(array: Any, index: Any) -> Any:
+def item_of(array: Any, index: Any) -> Any:
+    """Return `array[index]`."""
     return array[index]
 
 
-def _setitem(array: Any, index: Any, value: Any) -> Any:
+def with_item(array: Any, index: Any, value: Any) -> Any:
+    """Return a copy of an array after `array[index] = value`."""
     array = numpy.array(array)
     array[index] = value
     return array

@@ -14,7 +14,7 @@ from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.storing import plain_index, require_apart, require_own, store
 from minpy.graph.tracing.values import Traced
 
-__all__ = ["add_at", "call_ufunc", "is_default", "masked"]
+__all__ = ["add_at", "call_ufunc", "computed_at", "computed_where", "is_default", "masked"]
 
 _GENERALIZED = {getattr(numpy, name) for name in ("matmul", "vecdot", "matvec", "vecmat") if hasattr(numpy, name)}
 
@@ -69,7 +69,7 @@ def masked(
     require_own(target)
     values = tuple(operand(recorder, value) for value in (*inputs, where))
     fact = target.fact
-    result = steps_of(recorder, _call_where, (ufunc, target, values, options), {}, "elementwise", fact=fact)
+    result = steps_of(recorder, computed_where, (ufunc, target, values, options), {}, "elementwise", fact=fact)
     return store(target, result)
 
 
@@ -81,15 +81,17 @@ def add_at(recorder: Recorder, ufunc: Any, target: Any, index: Any, *values: Any
     index, _ = plain_index(recorder, target, index)
     given = tuple(operand(recorder, value) for value in values)
     require_apart(target, given)
-    store(target, steps_of(recorder, _call_at, (ufunc, target, index, given), {}, "call", fact=target.fact))
+    store(target, steps_of(recorder, computed_at, (ufunc, target, index, given), {}, "call", fact=target.fact))
 
 
-def _call_where(ufunc: Any, target: Any, values: Any, options: dict[str, Any]) -> Any:
+def computed_where(ufunc: Any, target: Any, values: Any, options: dict[str, Any]) -> Any:
+    """Return `target` with what a ufunc of `values` gives, but the last of them, where the last is True."""
     target = numpy.array(target)
     return ufunc(*values[:-1], out=target, where=values[-1], **options)
 
 
-def _call_at(ufunc: Any, target: Any, index: Any, values: Any) -> Any:
+def computed_at(ufunc: Any, target: Any, index: Any, values: Any) -> Any:
+    """Return a copy of an array after `ufunc.at(target, index, *values)`."""
     target = numpy.array(target)
     ufunc.at(target, index, *values)
     return target

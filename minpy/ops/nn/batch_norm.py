@@ -30,7 +30,8 @@ def _move(state: np.ndarray, value: np.ndarray, momentum: float) -> None:
     """Move a state towards a value, in place."""
     state *= momentum
     state += (1 - momentum) * value
-    note_write(state)
+    if type(state) is np.ndarray:  # and no stand-in of the tracer
+        note_write(state)
 
 
 def _require_vectors(data: np.ndarray, axis: int, vectors: dict[str, np.ndarray]) -> None:

@@ -12,7 +12,7 @@ from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
 
-__all__ = ["dropout"]
+__all__ = ["dropout", "dropout_mask", "mask_shape"]
 
 
 @operator(name="Dropout", visible_outputs=1, random=True)
@@ -68,15 +68,26 @@ def dropout(
         raise ArgumentError(f"Dropout: unknown mode {mode!r}; expected 'training' or 'always'.")
     if p == 0 or not (training or mode == "always"):
         return data, np.ones((), data.dtype)
-    shape = list(data.shape)
-    for axis in several_axes("Dropout", axes, data.ndim):
-        shape[axis] = 1
-    keep = 1 - p
-    uniform = generator().random(tuple(shape), np.float32)
-    mask = np.less(uniform, keep).astype(data.dtype)
-    if keep:
-        mask *= data.dtype.type(1 / keep)
+    mask = dropout_mask(mask_shape(data.shape, axes), data.dtype, p)
     return data * mask, mask
+
+
+def mask_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape of a mask that is the same along some axes."""
+    lengths = list(shape)
+    for axis in several_axes("Dropout", axes, len(shape)):
+        lengths[axis] = 1
+    return tuple(lengths)
+
+
+def dropout_mask(shape: tuple[int, ...], dtype: np.dtype, p: float) -> np.ndarray:
+    """Draw a mask: 0 with the probability p, otherwise 1 / (1 - p)."""
+    keep = 1 - p
+    uniform = generator().random(shape, np.float32)
+    mask: np.ndarray = np.less(uniform, keep).astype(dtype)
+    if keep:
+        mask *= dtype.type(1 / keep)
+    return mask
 
 
 @dropout.def_grad()

@@ -9,8 +9,20 @@ level    what it gives
 ======== ==============================================================================================================
 `FULL`   a value at every point of the space
 `ROW`    a value at every outer point: reductions along all inner axes, and elementwise steps of such values
-`COLUMN` reductions along some outer axes, and no inner ones: summed up in memory while the nest runs, read only later
+`COLUMN` reductions along some outer axes: summed up in memory while the nest runs, read only by later items
 ======== ==============================================================================================================
+
+`COLUMN` reductions are along some outer axes, and along no inner axis (they take in every point) or along all of them
+(the sum of a row is taken first, in registers; it is then added to memory). Their operand may be a `ROW` value, too:
+then they take in something once an outer point. They never are 'argmax' or 'argmin'. Where nothing is read inside that
+a reduction gives, it is a matter of speed alone which axes are inner: those of the shortest reduction along the last
+axis, if there is one.
+
+Inner axes need not be the last ones: a batch norm of (N, C, H, W) has the inner axes 0, 2, 3. They need not have the
+last axis among them, either: a small batch norm of (N, C) has the inner axis 0.
+
+The axes of a `Reduce` are those of its operand, which can have fewer axes than the space, or more: axes of length 1 in
+front. `reduced_axes` gives those of the space.
 """
 
 from __future__ import annotations
@@ -19,9 +31,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
+import numpy
+
 from minpy.graph.native.language import Array, Assembly, Call, Elementwise, Layout, Product, Reduce
 
-__all__ = ["Item", "Level", "Nest", "Place", "Schedule", "aligned_strides"]
+__all__ = ["Item", "Level", "Nest", "Place", "Schedule", "aligned_strides", "reduced_axes"]
 
 
 class Level(Enum):
@@ -57,8 +71,11 @@ class Nest:
     phases : dict of Array to int
         In which run of the inner loops it is computed. What a `ROW` reduction of phase p gives can be read from
         phase p + 1 on; a `FULL` value that is read in a later phase is computed again, or kept: the printer's choice.
+        `ROW` elementwise steps of phase p, and `COLUMN` reductions of `ROW` values, run once before the inner loops
+        of phase p, and can be read there; the last of them may come after all inner loops.
     stored : dict of Array to Place or None
         Which of them are to be in memory when it is done, and where: None, as an array of its own. `COLUMN` always are.
+        A place may be in memory that the nest reads, too, at the same point and no later: one pointer for both, then.
     """
 
     shape: tuple[int, ...]
@@ -104,6 +121,22 @@ def aligned_strides(shape: Sequence[int], strides: Sequence[int], space: Sequenc
         raise ValueError(f"{tuple(shape)} does not broadcast to {tuple(space)}")
     moved = [0 if length == 1 else stride for length, stride in zip(shape, strides, strict=True)]
     return (*[0] * lead, *moved)
+
+
+def reduced_axes(step: Reduce, space: Sequence[int]) -> frozenset[int]:
+    """Return the axes of an iteration space along which a step reduces that runs at each of its points.
+
+    Axes of length 1 are not among them.
+
+    Examples
+    --------
+    >>> x = Array((1, 2, 3), numpy.dtype("float32"))
+    >>> sorted(reduced_axes(Reduce((x,), "sum", (0, 2)), (2, 3)))
+    [1]
+    """
+    (operand,) = step.operands
+    lead = len(space) - len(operand.shape)
+    return frozenset(axis + lead for axis in step.axes if operand.shape[axis] != 1)
 
 
 Item = Nest | Product | Call | Assembly

@@ -1,0 +1,273 @@
+"""Calls of operators lowered: by a lowering of their own, by NumPy's function that they are, or by their definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from minpy.core.attributes import REQUIRED
+from minpy.core.operator import Operator
+from minpy.graph.gradient import PullBack
+from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
+from minpy.graph.native.functions import is_supported
+from minpy.graph.native.language import Array, constant
+from minpy.graph.native.translating.dtypes import converted
+from minpy.graph.native.translating.emitter import Emitter
+from minpy.graph.native.translating.lowerings import filling
+from minpy.graph.native.translating.lowerings.tables import FUNCTIONS, GRADIENTS, OPERATORS
+from minpy.graph.native.translating.lowerings.ufuncs import apply
+from minpy.graph.native.translating.refusals import NotLowered
+from minpy.graph.native.translating.traces import Trace, Traces
+from minpy.graph.tracing.steps import Step, fill
+from minpy.ops import registry
+
+__all__ = ["CALLED", "LOWERED", "TRACED", "Answer", "Operators", "given"]
+
+LOWERED, TRACED, CALLED = "lowered", "traced", "called"
+FILLED = filling.FILES  # imported for what they enter into the tables
+_DEEPEST = 12
+
+
+@dataclass
+class Answer:
+    """What became of a call: an array, or a list of all that the operator gives; how; and what states are then."""
+
+    value: Any
+    how: str
+    updates: Sequence[tuple[int, Array]] = ()
+
+
+class Operators:
+    """Lowers calls of operators, into the steps of an emitter."""
+
+    def __init__(self, emitter: Emitter) -> None:
+        self.emitter = emitter
+        self._traces = Traces()
+        self._functions = {id(operator): function for function, operator in registry.FUNCTIONS.items()}
+        self._open: list[Any] = []
+
+    def lower(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+        """Return what a call of an operator comes to.
+
+        Parameters
+        ----------
+        operator : Operator
+        operands : sequence
+            Arrays; numbers of Python's, None and whatever else is constant; tuples of arrays for whole answers.
+        attributes : dict
+
+        Raises
+        ------
+        NotLowered
+            If it has to be called. Steps may have been made on the way, which are to be forgotten.
+        """
+        if isinstance(operator, PullBack):
+            return self._pull_back(operator, operands)
+        if not isinstance(operator, Operator):
+            raise NotLowered(f"it is a {type(operator).__name__}, which is called as it is")
+        if not operator.builtin:
+            raise NotLowered("it is an operator of a user that is not traced")
+        for operand in arrays_in(operands):
+            if not is_supported(operand.dtype):
+                raise NotLowered(f"{operand.dtype.name} is not computed natively")
+        if operator.keeps_dtype and _all_whole(operands):
+            return self._keeping_dtype(operator, operands, attributes)
+        with self._opened(operator):
+            return self._lowered(operator, operands, attributes)
+
+    @contextmanager
+    def _opened(self, operator: Any) -> Iterator[None]:
+        if len(self._open) > _DEEPEST:
+            raise NotLowered(f"its definition calls {operator.__name__}, many operators deep")
+        self._open.append(operator)
+        try:
+            yield
+        finally:
+            self._open.pop()
+
+    def _lowered(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+        emitter = self.emitter
+        own = OPERATORS.get(operator.__name__) if registry.OPERATORS.get(operator.__name__) is operator else None
+        if own is not None:
+            found = own(emitter, *operands, **_filled(operator, attributes))
+            if found is not NotImplemented:
+                return Answer(found, LOWERED)
+        if isinstance(operator, Step):
+            lowering = _known(operator.function)
+            if lowering is not None:
+                arguments, keywords = fill(operator.arguments, operands), fill(operator.keywords, operands)
+                return Answer(lowering(emitter, *arguments, **keywords), LOWERED)
+            if isinstance(operator.function, numpy.ufunc) and operator.function.signature is None:
+                arguments, keywords = fill(operator.arguments, operands), fill(operator.keywords, operands)
+                return Answer(apply(emitter, operator.function, *arguments, **keywords), LOWERED)
+            raise NotLowered(f"{_name(operator.function)} is not compiled")
+        definition = operator.definition
+        lowering = _known(definition)
+        if lowering is None and isinstance(definition, numpy.ufunc) and definition.signature is None:
+            return Answer(apply(emitter, definition, *operands), LOWERED)
+        if lowering is None:
+            lowering = _known(self._functions.get(id(operator)))
+        if lowering is not None:
+            return Answer(lowering(emitter, *operands, **attributes), LOWERED)
+        if operator.random:
+            raise NotLowered("it draws random numbers")
+        return self._by_trace(self._traces.definition(operator, operands, attributes), operands)
+
+    def _pull_back(self, operator: PullBack, operands: Sequence[Any]) -> Answer:
+        """Lower a gradient: by a lowering of its own, or by the definition of the rule."""
+        node = operator.node
+        if not node.operator.builtin:
+            raise NotLowered("it is a rule of a user that is not traced")
+        for operand in arrays_in(operands):
+            if not is_supported(operand.dtype):
+                raise NotLowered(f"{operand.dtype.name} is not computed natively")
+        own = GRADIENTS.get(node.operator.__name__)
+        if own is not None:
+            found = own(self.emitter, operator, operands)
+            if found is not NotImplemented:
+                return Answer(found, LOWERED)
+        with self._opened(operator):
+            return self._by_trace(self._traces.rules(operator, operands), operands)
+
+    # -- traces --------------------------------------------------------------------------------------------------------
+
+    def _by_trace(self, trace: Trace, operands: Sequence[Any]) -> Answer:
+        """Lower what a definition computes."""
+        env: dict[Node, Any] = {}
+        for value, operand in zip(trace.given, operands, strict=True):
+            _bind(env, value, operand)
+        for node in trace.nodes:
+            if node in env or node.operator is None:
+                continue
+            env[node] = self._step(trace, node, env)
+        answers = [_array(read(env, one)) if isinstance(one, Value) else constant(one) for one in trace.answers]
+        updates = [(position, _array(read(env, value))) for position, value in trace.updates]
+        return Answer(answers[0] if trace.is_single else answers, TRACED, updates)
+
+    def _step(self, trace: Trace, node: Node, env: dict[Node, Any]) -> Any:
+        if node.operator is CONSTANT:
+            return given(node.attributes["value"])
+        operands = [read(env, value) for value in node.inputs]
+        try:
+            found = self.lower(node.operator, operands, node.attributes).value
+        except NotLowered as refusal:
+            within = _name_of(node.operator)
+            reason = (
+                refusal.reason
+                if refusal.reason.startswith("its definition")
+                else (f"its definition takes {within}: {refusal.reason}")
+            )
+            raise NotLowered(reason, refusal.place) from None
+        for index, one in enumerate(found if isinstance(found, (list, tuple)) else [found]):
+            fact = trace.facts.get(Value(node, index))
+            if fact is not None and fact != (one.shape, one.dtype):
+                raise NotLowered(f"{_name_of(node.operator)} gave {one.dtype} {one.shape} in place of {fact}")
+        return found
+
+    # -- integers ------------------------------------------------------------------------------------------------------
+
+    def _keeping_dtype(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
+        """Lower a call of arrays of integers or booleans, whose answer has their dtype: see `minpy.core.integers`."""
+
+        def compute(given: Sequence[Any]) -> Answer:
+            with self._opened(operator):
+                return self._lowered(operator, given, attributes)
+
+        dtype = numpy.result_type(*(operand.dtype for operand in operands if isinstance(operand, Array)))
+        mark = self.emitter.mark()
+        try:
+            plain: Answer | None = compute(operands)
+        except NotLowered:
+            if operator.elementwise and dtype.kind != "b" and _kind_of_plain(operator, operands) != "f":
+                raise
+            plain = None
+        if plain is not None and (isinstance(plain.value, list) or plain.value.dtype.kind != "f"):
+            return plain
+        self.emitter.forget(mark)
+        wide: Any = dtype if dtype.itemsize >= 4 and dtype.kind != "b" else numpy.dtype("float32")
+        if dtype.kind != "b":
+            operands = [one if isinstance(one, Array) or one is None else converted(one, dtype) for one in operands]
+        answer = compute([self.emitter.cast(one, wide) if isinstance(one, Array) else one for one in operands])
+        to = numpy.dtype("float32") if dtype.kind == "b" else dtype
+        return Answer(self.emitter.cast(answer.value, to), answer.how)
+
+
+def arrays_in(operands: Sequence[Any]) -> Iterator[Array]:
+    """Yield the arrays among operands, and in tuples of them."""
+    for operand in operands:
+        if isinstance(operand, Array):
+            yield operand
+        elif isinstance(operand, tuple):
+            yield from arrays_in(operand)
+
+
+def _all_whole(operands: Sequence[Any]) -> bool:
+    dtypes = [operand.dtype for operand in operands if isinstance(operand, Array)]
+    return bool(dtypes) and all(dtype.kind in "iub" for dtype in dtypes)
+
+
+def _kind_of_plain(operator: Any, operands: Sequence[Any]) -> str:
+    """Return the kind of the dtype that NumPy's answer has; '' if it refuses."""
+    samples = [numpy.ones((1,), one.dtype) if isinstance(one, Array) else one for one in operands]
+    try:
+        with numpy.errstate(all="ignore"):
+            return str(numpy.asarray(operator.definition(*samples)).dtype.kind)
+    except Exception:  # whatever it refuses them for
+        return ""
+
+
+def given(value: Any) -> Any:
+    """Return a constant of a graph as an operand: arrays and NumPy's scalars become constants."""
+    if isinstance(value, (numpy.ndarray, numpy.generic)):
+        return constant(value) if value.dtype.kind in "biufc" else value
+    return value
+
+
+def read(env: dict[Node, Any], value: Value) -> Any:
+    """Return a value from the answers by node."""
+    if value.node not in env:
+        raise NotLowered("it reads what is not kept for it")
+    answer = env[value.node]
+    if isinstance(answer, (list, tuple)):
+        return tuple(answer) if value.index == ANSWER else answer[value.index]
+    return answer
+
+
+def _bind(env: dict[Node, Any], value: Any, operand: Any) -> None:
+    if type(value) is tuple:
+        for one, part in zip(value, operand, strict=True):
+            _bind(env, one, part)
+    elif value is not None:
+        env[value.node] = operand
+
+
+def _array(value: Any) -> Array:
+    return value if isinstance(value, Array) else constant(value)
+
+
+def _filled(operator: Any, attributes: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a call with the defaults of those that are not given."""
+    known = operator.signature.attributes.items()
+    return {**{name: one.default for name, one in known if one.default is not REQUIRED}, **attributes}
+
+
+def _known(function: Any) -> Callable[..., Any] | None:
+    try:
+        return FUNCTIONS.get(function)
+    except TypeError:  # it has no hash
+        return None
+
+
+def _name(function: Any) -> str:
+    module = str(getattr(function, "__module__", "") or "")
+    return (
+        f"{module}.{function.__name__}" if module.startswith("numpy") else str(getattr(function, "__name__", function))
+    )
+
+
+def _name_of(operator: Any) -> str:
+    return _name(operator.function) if isinstance(operator, Step) else str(operator.__name__)

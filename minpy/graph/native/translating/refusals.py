@@ -1,0 +1,21 @@
+"""The exceptions by which translating ends: of one node, which is then called, or of a whole program."""
+
+from __future__ import annotations
+
+from minpy.core.errors import MXNetError
+from minpy.graph.tracing.untraceable import Place
+
+__all__ = ["NotLowered", "Untranslatable"]
+
+
+class NotLowered(Exception):
+    """Something has no form in the step language: the node that it belongs to is called."""
+
+    def __init__(self, reason: str, place: Place | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.place = place
+
+
+class Untranslatable(MXNetError):
+    """A program has to stay one of Python's: what it does to arrays' memory cannot be told in the step language."""

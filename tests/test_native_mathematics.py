@@ -1,0 +1,195 @@
+"""Elementary functions as LLVM IR: within their bounds of the exact values, special values as NumPy's, vectorised."""
+
+import ctypes
+import math
+import re
+from functools import cache
+from itertools import product
+
+import numpy
+import pytest
+
+from minpy.graph.native import mathematics
+
+binding = pytest.importorskip("llvmlite.binding")
+binding.initialize_all_targets()
+binding.initialize_all_asmprinters()
+
+DTYPES = {"float": numpy.float32, "double": numpy.float64}
+COVERED = [(name, dtype) for name, function in mathematics.FUNCTIONS.items() for dtype in function.ulps]
+UNARY = [(name, dtype) for name, dtype in COVERED if mathematics.arity(name) == 1]
+BINARY = [(name, dtype) for name, dtype in COVERED if mathematics.arity(name) == 2]
+# Two functions that NumPy has not, from Python's library.
+OTHERS = {"erf": math.erf, "erfc": math.erfc}
+# Near zero the rounding errors of terms about 1 are left.
+CANCELLING = ("logaddexp", "logaddexp2")
+LOOP = """
+define void @loop(ptr noalias %p0, ptr noalias %p1, ptr noalias %result, i64 %count) {{
+entry:
+  br label %body
+body:
+  %i = phi i64 [0, %entry], [%next, %body]
+  %a0 = getelementptr {type}, ptr %p0, i64 %i
+  %a1 = getelementptr {type}, ptr %p1, i64 %i
+  %x0 = load {type}, ptr %a0
+  %x1 = load {type}, ptr %a1
+  %y = call {type} @{symbol}({arguments})
+  %r = getelementptr {type}, ptr %result, i64 %i
+  store {type} %y, ptr %r
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %body, label %exit
+exit:
+  ret void
+}}
+"""
+SCALAR = {(name, "double", "aarch64") for name in ("sin", "cos", "tan")}
+TARGETS = {
+    "avx512": ("x86_64-unknown-linux-gnu", "skylake-avx512", "-prefer-256-bit", r"vmov(?:up[sd]|dqu\d*)\s+%zmm\d+, "),
+    "avx2": ("x86_64-unknown-linux-gnu", "haswell", "", r"vmov(?:up[sd]|dqu\d*)\s+%ymm\d+, "),
+    "aarch64": ("aarch64-unknown-linux-gnu", "generic", "", r"\bst[rp]\s+q\d"),
+}
+
+
+def optimised(name, dtype, machine):
+    arguments = ", ".join(f"{dtype} %x{index}" for index in range(mathematics.arity(name)))
+    loop = LOOP.format(type=dtype, symbol=mathematics.symbol(name, dtype), arguments=arguments)
+    module = binding.parse_assembly(mathematics.definitions([(name, dtype)]) + loop)
+    module.triple = machine.triple
+    module.verify()
+    options = binding.create_pipeline_tuning_options(3)
+    options.loop_vectorization = True
+    passes = binding.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    return module
+
+
+@cache
+def compiled(name, dtype):
+    """Return the function as one of arrays."""
+    machine = binding.Target.from_default_triple().create_target_machine(
+        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=3, jit=True
+    )
+    engine = binding.create_mcjit_compiler(optimised(name, dtype, machine), machine)
+    engine.finalize_object()
+    loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_long)(engine.get_function_address("loop"))
+
+    def call(x, y=None):
+        x, y = (numpy.ascontiguousarray(values, DTYPES[dtype]) for values in (x, x if y is None else y))
+        result = numpy.empty_like(x)
+        loop(x.ctypes.data, y.ctypes.data, result.ctypes.data, x.size)
+        return result
+
+    call.engine = engine
+    return call
+
+
+def expected(name, *arrays):
+    """Return NumPy's values, of Python's library where NumPy has no such function."""
+    with numpy.errstate(all="ignore"):
+        if name in OTHERS:
+            return numpy.array([OTHERS[name](x) for x in arrays[0].tolist()], arrays[0].dtype)
+        return getattr(numpy, name)(*arrays)
+
+
+def errors(result, exact):
+    """Return how far results are from exact values, in units in the last place of the results."""
+    with numpy.errstate(all="ignore"):
+        rounded = exact.astype(result.dtype)
+        unit = numpy.spacing(numpy.abs(numpy.where(numpy.isfinite(rounded), rounded, 1)))
+        error = numpy.abs(result.astype(exact.dtype) - exact) / unit
+        same = (result == rounded) | (numpy.isnan(result) & numpy.isnan(rounded))
+        return numpy.where(same, numpy.where(error < 1, error, 0), numpy.where(numpy.isnan(error), numpy.inf, error))
+
+
+def same_kind(result, exact):
+    """Return whether both are NaN, the same infinity, a zero of the same sign, or finite and of one sign."""
+    nan = numpy.isnan(result) & numpy.isnan(exact)
+    kinds = (numpy.isinf(result) == numpy.isinf(exact)) & ((result == 0) == (exact == 0))
+    return nan | (kinds & (numpy.signbit(result) == numpy.signbit(exact)) & (numpy.isnan(result) == numpy.isnan(exact)))
+
+
+def special(dtype):
+    kind = numpy.finfo(DTYPES[dtype])
+    tiny, largest = kind.tiny, kind.max
+    values = [0.0, kind.smallest_subnormal, tiny / 2, tiny, 1e-30, kind.eps / 4, kind.eps, 0.25, 0.5]
+    values += [1 - kind.eps / 2, 1, 1 + kind.eps, 1.5, 2, 3, 4, 7, 10, 64, 1000, 2**24 + 1, 1e30, largest / 2, largest]
+    values = numpy.array([*values, numpy.inf], DTYPES[dtype])
+    return numpy.concatenate([values, -values, [numpy.nan]]).astype(DTYPES[dtype])
+
+
+def bit_patterns(dtype, count, seed=0):
+    """Return numbers of every size, half of them near what functions are used for."""
+    random = numpy.random.RandomState(seed)
+    kind = DTYPES[dtype]
+    bits = random.bytes(count * kind().itemsize)
+    usual = random.normal(scale=3, size=count) * 10.0 ** random.randint(-3, 2, count)
+    patterns = numpy.frombuffer(bits, kind)
+    return numpy.concatenate([patterns[~numpy.isnan(patterns)], usual.astype(kind)])
+
+
+@pytest.mark.parametrize(("name", "dtype"), UNARY)
+def test_within_its_bound_of_the_exact_values(name, dtype):
+    x = bit_patterns(dtype, 2000 if name in OTHERS else 40000)
+    wide = numpy.float64 if dtype == "float" else numpy.longdouble
+    slack = 0.01 if numpy.finfo(wide).nmant > numpy.finfo(x.dtype).nmant else 1
+    if dtype == "double" and name in OTHERS:
+        slack = 1  # Python's are of double precision
+        wide = numpy.float64
+    result, exact = compiled(name, dtype)(x), expected(name, x.astype(wide))
+    error = errors(result, exact)
+    worst = error.argmax()
+    assert error[worst] <= mathematics.accuracy(name, dtype) + slack, (x[worst], result[worst], exact[worst])
+
+
+@pytest.mark.parametrize(("name", "dtype"), BINARY)
+def test_two_arguments_within_the_bound_of_the_exact_values(name, dtype):
+    x, y = (bit_patterns(dtype, 20000, seed)[:38000] for seed in (0, 1))
+    x[::2], y[::4] = abs(x[::2]), numpy.trunc(y[::4])
+    wide = numpy.float64 if dtype == "float" else numpy.longdouble
+    slack = 0.01 if numpy.finfo(wide).nmant > numpy.finfo(x.dtype).nmant else 1
+    result, exact = compiled(name, dtype)(x, y), expected(name, x.astype(wide), y.astype(wide))
+    error = errors(result, exact)
+    if name in CANCELLING:
+        error[abs(exact) < 1] *= numpy.spacing(abs(exact[abs(exact) < 1]).astype(x.dtype)) / numpy.finfo(x.dtype).eps
+    worst = error.argmax()
+    assert error[worst] <= mathematics.accuracy(name, dtype) + slack, (x[worst], y[worst], result[worst], exact[worst])
+
+
+@pytest.mark.parametrize(("name", "dtype"), UNARY)
+def test_special_values_are_numpys(name, dtype):
+    x = special(dtype)
+    result, exact = compiled(name, dtype)(x), expected(name, x)
+    wrong = ~same_kind(result, exact)
+    assert not wrong.any(), list(zip(x[wrong], result[wrong], exact[wrong], strict=True))
+
+
+@pytest.mark.parametrize(("name", "dtype"), BINARY)
+def test_special_pairs_are_numpys(name, dtype):
+    x, y = numpy.array(list(product(special(dtype), repeat=2)), DTYPES[dtype]).T
+    result, exact = compiled(name, dtype)(x, y), expected(name, numpy.ascontiguousarray(x), numpy.ascontiguousarray(y))
+    wrong = ~same_kind(result, exact)
+    if name in CANCELLING:
+        wrong &= ~(abs(exact) < 2 * numpy.finfo(x.dtype).eps)
+    assert not wrong.any(), list(zip(x[wrong], y[wrong], result[wrong], exact[wrong], strict=True))[:10]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", ["sqrt", "floor", "ceil", "rint", "trunc", "sign", "deg2rad", "rad2deg", "copysign"])
+def test_simple_functions_are_numpys_to_the_last_bit(name, dtype):
+    x, y = (bit_patterns(dtype, 5000, seed)[:9000] for seed in (0, 1))
+    arrays = (x, y)[: mathematics.arity(name)]
+    numpy.testing.assert_array_equal(compiled(name, dtype)(x, y), expected(name, *arrays))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("name", "dtype"), COVERED)
+def test_loops_become_vector_instructions_without_calls(name, dtype, target):
+    triple, cpu, features, store = TARGETS[target]
+    machine = binding.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, opt=3)
+    assembly = machine.emit_assembly(optimised(name, dtype, machine))
+    called = re.findall(r"^\s+(?:call\w*|bl)\s+(\S+)", assembly, re.MULTILINE)
+    assert not called, f"{name} of {dtype} calls {called}"
+    vectorised = re.search(store, assembly) is not None
+    # Of 1/(2π) each element reads other bytes: two loads side by side are not worth it.
+    assert vectorised == ((name, dtype, target) not in SCALAR), f"{name} of {dtype}"
