@@ -162,10 +162,6 @@ class Program:
         self._idle: list[Runner] = []
         self._has_first = False
 
-    is_native = False
-    stays_python = False
-    python_reason = ""
-
     # -- runners -----------------------------------------------------------------------------------------------------
 
     def take(self) -> Runner:

@@ -224,15 +224,15 @@ class _Compiled:
         began = perf_counter()
         result = self._computed(way, function, values, arrays)
         elapsed = perf_counter() - began
-        if program.is_native:
+        if program.native is not None:
             way.runs += 1
             if way.runs > _TIMED + 1:  # the first one fills caches
                 way.program_time = min(way.program_time, elapsed)
             if way.runs > 2 * _TIMED:
                 faster = way.program_time < way.function_time
                 way.settle("the program is faster" if faster else "NumPy is faster", program if faster else None)
-        elif program.stays_python:
-            way.settle(program.python_reason or "it is not native code")
+        elif not program.compiles:
+            way.settle("its program is not native code")
         return result
 
     def _trace(self, way: _Way, values: Sequence[Any], attributes: dict[str, Any]) -> None:
