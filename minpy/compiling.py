@@ -10,7 +10,7 @@ import functools
 import threading
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy
 from autograd.tracer import isbox
@@ -23,6 +23,9 @@ from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.graph.native.enabling import CompileWarning, disabled
 from minpy.symbol import Symbol
+
+if TYPE_CHECKING:
+    from minpy.graph.native.explaining import Explanations
 
 __all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled"]
 
@@ -58,7 +61,7 @@ class CompiledFunction:
         self._function = function
         self._lock = threading.Lock()
         self._body = _Body(function)
-        self._body.hybridize()
+        self._body.hybridize(fast_math=fast_math)
         self._refusal: str | None = None
 
     def __repr__(self) -> str:
@@ -96,6 +99,24 @@ class CompiledFunction:
                 arguments, keywords = map_tree(_unwrapped, (arguments, keywords))
             return self._function(*arguments, **keywords)
         return map_tree(_unwrapped, answer) if plain else answer
+
+    def explain(self) -> Explanations:
+        """Return what became of the function: which of its operators are which kernel, what stayed a call, and why.
+
+        Returns
+        -------
+        tuple of Explanation
+            One for each program, the latest first; see `HybridBlock.explain`.
+
+        Raises
+        ------
+        ArgumentError
+            If it has not been called, or is called as it is written: then `reason` says why.
+        """
+        if self._refusal is not None:
+            name = getattr(self._function, "__name__", "the function")
+            raise ArgumentError(f"{name}.explain: it is called as it is written, because {self._refusal}")
+        return self._body.explain()
 
     def _refuse(self, reason: str) -> None:
         with self._lock:

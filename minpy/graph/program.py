@@ -154,6 +154,7 @@ class Program:
         self.compiles = compiles
         self.native: NativeProgram | None = None
         self.rounds = 0
+        self.python_reason = ""  # why it stays one of Python's
         self._building: int | None = None  # the process in which a thread makes it native code
         self.emitter: Emitter | None = None
         self._planner: Planner | None = None
@@ -225,9 +226,12 @@ class Program:
 
             if llvm.available():
                 self.native = build(self.steps, self.facts)
+            else:
+                self.python_reason = "llvmlite is not installed: pip install 'minpy[compile]'"
             self.compiles = self.native is not None
         except Exception as error:
             self.compiles = False
+            self.python_reason = f"it could not be compiled: {type(error).__name__}: {error}"
             names = ", ".join(dict.fromkeys(head.node.name for head in self.steps.heads))
             warnings.warn(
                 f"the program of {names} stays one of Python's, slower and with the same results, as it could not be "

@@ -256,7 +256,11 @@ class PartWriter:
             if names and all(one in read for one in names):
                 head.append((f"        {', '.join(names)}, = {parameter}", None, ""))
             else:
-                head += [(f"        {one} = {parameter}[{index}]", None, "") for index, one in enumerate(names) if one in read]
+                head += [
+                    (f"        {one} = {parameter}[{index}]", None, "")
+                    for index, one in enumerate(names)
+                    if one in read
+                ]
         if "kept" in parameters and self.kept:
             head.append((f"        {', '.join(self.kept)}, = kept", None, ""))
         body = [(f"        {line}", node, note) for line, node, note in self._lines]
@@ -292,7 +296,11 @@ class PartWriter:
     def _works(self, numbered: Sequence[tuple[int, Work]]) -> None:
         """Write works: those that native code does together, as segments."""
         given = dict.fromkeys(
-            owner for _, work in numbered if work.is_native for owner in self._outside(work) if owner in self.boundary.arguments
+            owner
+            for _, work in numbered
+            if work.is_native
+            for owner in self._outside(work)
+            if owner in self.boundary.arguments
         )
         run: list[tuple[int, Work]] = []
         if given and numbered and not numbered[0][1].is_native:

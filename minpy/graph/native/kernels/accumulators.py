@@ -51,7 +51,15 @@ class Lanes:
     """
 
     def __init__(
-        self, writer: Writer, step: Reduce, count: int, piece: int, spare: bool, blocked: bool, index: str, ordered: bool
+        self,
+        writer: Writer,
+        step: Reduce,
+        count: int,
+        piece: int,
+        spare: bool,
+        blocked: bool,
+        index: str,
+        ordered: bool,
     ) -> None:
         self.writer = writer
         self.step = step
@@ -199,9 +207,7 @@ class Lanes:
         extreme = "max" if self.function.endswith("max") else "min"
         best = self._tree(values, extreme, self.dtype, self.kind)
         best = w.give(f"insertelement {vector} poison, {self.kind} {best}, i64 0")
-        best = w.give(
-            f"shufflevector {vector} {best}, {vector} poison, <{self.piece} x i32> zeroinitializer"
-        )
+        best = w.give(f"shufflevector {vector} {best}, {vector} poison, <{self.piece} x i32> zeroinitializer")
         largest = 2 ** (int(kind[1:]) - 1) - 1
         candidates = []
         for value, position in zip(values, positions, strict=True):

@@ -234,7 +234,12 @@ def _inner(
     arrays = set(sets)
     indexed = any(isinstance(array.step, Reduce) and array.step.function.startswith("arg") for array in arrays)
     inside = any(operand.root in arrays for step in nest.steps for operand in step.operands)
-    if inside or indexed or not arrays or any(level is Level.ROW and a not in arrays for a, level in nest.levels.items()):
+    if (
+        inside
+        or indexed
+        or not arrays
+        or any(level is Level.ROW and a not in arrays for a, level in nest.levels.items())
+    ):
         return given
     groups: dict[tuple[bool, ...], list[int]] = {}
     for axis in longer:

@@ -215,7 +215,9 @@ class _Printer:
         """Write what a nest without points gives: reductions of nothing."""
         for step in self.nest.steps:
             if step.output in self.geometry.stores and step.output.size:
-                raise ValueError(f"{step.label()}: a nest of {self.nest.shape} has no points: its results are constants.")
+                raise ValueError(
+                    f"{step.label()}: a nest of {self.nest.shape} has no points: its results are constants."
+                )
         return 1
 
     def _deeper(self, dims: Sequence[Dim]) -> list[Dim]:
@@ -223,9 +225,7 @@ class _Printer:
         every = [*geometry.free, *([geometry.lane] if geometry.across and geometry.lane else []), *geometry.scope]
         return [dim for dim in (*every, *geometry.inner) if dim not in dims]
 
-    def _loops(
-        self, dims: Sequence[Dim], deeper: Sequence[Dim], body: Callable[[], None], split: bool = False
-    ) -> None:
+    def _loops(self, dims: Sequence[Dim], deeper: Sequence[Dim], body: Callable[[], None], split: bool = False) -> None:
         """Write loops around a body; the outermost over the function's range, if that is split."""
         if not dims:
             body()

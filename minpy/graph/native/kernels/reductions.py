@@ -79,9 +79,7 @@ def folded(writer: Writer, function: str, dtype: numpy.dtype, element: str, vect
         parts = []
         for start in (0, count // 2):
             order = ", ".join(f"i32 {start + k}" for k in range(count // 2))
-            parts.append(
-                writer.give(f"shufflevector {whole} {vector}, {whole} poison, <{count // 2} x i32> <{order}>")
-            )
+            parts.append(writer.give(f"shufflevector {whole} {vector}, {whole} poison, <{count // 2} x i32> <{order}>"))
         vector = combined(writer, function, dtype, half, *parts)
         count //= 2
     return writer.give(f"extractelement <1 x {element}> {vector}, i64 0")

@@ -142,8 +142,10 @@ class Writer:
 
         What is marked never depends on another iteration: LLVM need not compare addresses before it vectorises.
         """
-        parts = [f'!{{!"llvm.loop.{attribute}"}}' if " " not in attribute else _attribute(attribute)
-                 for attribute in ("mustprogress", *attributes)]
+        parts = [
+            f'!{{!"llvm.loop.{attribute}"}}' if " " not in attribute else _attribute(attribute)
+            for attribute in ("mustprogress", *attributes)
+        ]
         if parallel:
             if self._group is None:
                 self._group = self.node("distinct !{}")
