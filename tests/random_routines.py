@@ -49,10 +49,10 @@ EXACT = {
     ("b", 1): "logical_not invert copy",
     ("b", 2): "logical_and logical_or logical_xor bitwise_and maximum minimum add multiply",
 }
-COMPARISONS = "greater greater_equal less less_equal equal not_equal".split()
-TESTS = "isnan isinf isfinite signbit".split()
-SMOOTH_1 = "tanh sin cos negative arctan erf copy".split()  # slopes of at most 1
-SMOOTH_2 = "add subtract multiply maximum minimum".split()
+COMPARISONS = ["greater", "greater_equal", "less", "less_equal", "equal", "not_equal"]
+TESTS = ["isnan", "isinf", "isfinite", "signbit"]
+SMOOTH_1 = ["tanh", "sin", "cos", "negative", "arctan", "erf", "copy"]  # slopes of at most 1
+SMOOTH_2 = ["add", "subtract", "multiply", "maximum", "minimum"]
 LIMIT = 50.0
 
 

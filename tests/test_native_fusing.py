@@ -15,10 +15,6 @@ from minpy.graph.native.fusing.nest import Nest, Place, Schedule
 from minpy.graph.native.language import (
     Array,
     Assembly,
-    Call,
-    Elementwise,
-    Part,
-    Reduce,
     Routine,
     View,
 )

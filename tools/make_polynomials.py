@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -118,6 +119,21 @@ def relative(odd: Function) -> Function:
     return lambda z: mp.sqrt(z) ** 3 / odd(mp.sqrt(z))
 
 
+def erf_rest(z: mp.mpf) -> mp.mpf:
+    return (mp.erf(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z)
+
+
+def erf_weight(z: mp.mpf) -> mp.mpf:
+    return mp.sqrt(z) / mp.erf(mp.sqrt(z))
+
+
+@cache
+def scaled_erfc(q: mp.mpf) -> mp.mpf:
+    x = 2 * (1 + q) / (1 - q)
+    return mp.exp(x * x) * mp.erfc(x) * (x + 2)
+
+
+ERFCX = "exp(x²)·erfc(x)·(x + 2), q = (x - 2) / (x + 2), relative error"
 LOG2_HALF = 0.3467
 ROWS = {
     "EXP": Row(
@@ -167,14 +183,10 @@ ROWS = {
     "ARCSIN": Row("(arcsin(x) - x) / x³, z = x²", series(mp.asin, 3), (0, 0.2501), relative(mp.asin), 6, 13),
     "ARCSINH": Row("(arcsinh(x) - x) / x³, z = x²", series(mp.asinh, 3), (0, 0.2501), relative(mp.asinh), 6, 12),
     "CBRT": Row("cbrt(x), relative error", mp.cbrt, (0.7071, 1.4143), lambda x: 1 / mp.cbrt(x), 0, 5),
-    "ERF": Row(
-        "(erf(x) - x) / x, z = x²",
-        lambda z: (mp.erf(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z),
-        (0, 0.8650),
-        lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)),
-        7,
-        14,
-    ),
+    "ERF": Row("(erf(x) - x) / x, z = x²", erf_rest, (0, 0.8650), erf_weight, 7, 0),
+    "ERF_SMALL": Row("(erf(x) - x) / x, z = x²", erf_rest, (0, 0.2501), erf_weight, 5, 9),
+    "ERFCX": Row(ERFCX, scaled_erfc, (-0.6001, 0.8668), lambda q: 1 / scaled_erfc(q), 0, 24),
+    "ERFCX_SHORT": Row(ERFCX, scaled_erfc, (-0.6001, 0.7000), lambda q: 1 / scaled_erfc(q), 0, 11),
     "LOG_ERFC": Row("log(erfc(x)), error of erfc(x)", lambda x: mp.log(mp.erfc(x)), (0.9299, 4.0), mp.erfc, 8, 0),
 }
 

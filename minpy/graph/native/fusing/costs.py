@@ -24,6 +24,10 @@ STRIDED_SPACE = 512 * 1024
 
 # Functions that cost more than reading their result from memory: not computed twice where the result can be kept.
 DEAR_FUNCTIONS = frozenset(
-    """exp exp2 expm1 log log2 log10 log1p cbrt sin cos tan arcsin arccos arctan sinh cosh tanh arcsinh arccosh arctanh
-    arctan2 hypot logaddexp logaddexp2 power floor_divide remainder fmod erf""".split()
+    {
+        *("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "logaddexp", "logaddexp2", "power", "cbrt", "erf"),
+        *("sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "hypot"),
+        *("sinh", "cosh", "tanh", "arcsinh", "arccosh", "arctanh"),
+        *("floor_divide", "remainder", "fmod"),
+    }
 )

@@ -198,7 +198,7 @@ class Growing:
         return self._last_axis in required or math.prod(self.shape) * self._width <= STRIDED_SPACE
 
     def _phase(self, step: Loops) -> int | None:
-        """Return the run of the inner loops in which a step can run; None if what it reads does not lie at its point."""
+        """Return the run of the inner loops for a step; None, if what it reads does not lie at its point."""
         phase = 0
         for operand in step.operands:
             root = operand.root

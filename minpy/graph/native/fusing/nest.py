@@ -31,8 +31,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-import numpy
-
 from minpy.graph.native.language import Array, Assembly, Call, Elementwise, Layout, Product, Reduce
 
 __all__ = ["Item", "Level", "Nest", "Place", "Schedule", "aligned_strides", "reduced_axes"]
@@ -130,6 +128,7 @@ def reduced_axes(step: Reduce, space: Sequence[int]) -> frozenset[int]:
 
     Examples
     --------
+    >>> import numpy
     >>> x = Array((1, 2, 3), numpy.dtype("float32"))
     >>> sorted(reduced_axes(Reduce((x,), "sum", (0, 2)), (2, 3)))
     [1]

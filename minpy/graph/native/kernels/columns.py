@@ -144,7 +144,7 @@ class Columns:
         else:
 
             def line() -> None:
-                hint = self.writer.hint("vectorize.enable i1 true", parallel=True)
+                hint = self.writer.hint(parallel=True)
                 with self.writer.loop(0, dims[-1].length, hint=hint) as variable:
                     with self.writer.independent(), self.cursor.inside(dims[-1], variable, []):
                         body()

@@ -13,10 +13,18 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from minpy.graph.native.fusing.nest import Level, Nest, aligned_strides, reduced_axes
-from minpy.graph.native.language import Array, Reduce, contiguous
+from minpy.graph.native.fusing.nest import Level, Nest, Place, aligned_strides, reduced_axes
+from minpy.graph.native.language import Array, Layout, Reduce, contiguous
 
-__all__ = ["Access", "Dim", "Geometry", "geometry_of"]
+__all__ = ["Access", "Dim", "Geometry", "geometry_of", "normalised"]
+
+
+def normalised(nest: Nest) -> Nest:
+    """Return a nest whose inner axes are longer than 1; without any, what is given per outer point is at every point."""
+    if any(nest.shape[axis] != 1 for axis in nest.inner):
+        return nest
+    levels = {array: Level.FULL if level is Level.ROW else level for array, level in nest.levels.items()}
+    return Nest(nest.shape, frozenset(), nest.steps, levels, dict.fromkeys(nest.phases, 0), nest.stored)
 
 
 @dataclass(eq=False, slots=True)
@@ -101,10 +109,10 @@ class Geometry:
         return self.free + self.scope
 
 
-def geometry_of(nest: Nest) -> Geometry:
-    """Return the loops of a nest."""
+def geometry_of(nest: Nest, places: Mapping[Array, Place]) -> Geometry:
+    """Return the loops of a nest; `places` say what of its reads lies in the memory of others."""
     space = nest.shape
-    reads, stores, indices = _accesses(nest)
+    reads, stores, indices = _accesses(nest, places)
     every = [*reads.values(), *stores.values(), *indices.values()]
     longer = [axis for axis, length in enumerate(space) if length != 1]
     lane_axis = _lane(longer, every, space)
@@ -166,7 +174,7 @@ def geometry_of(nest: Nest) -> Geometry:
     return Geometry(free, scope, within, lane, across, rows, columns, reads, stores, indices)
 
 
-def _accesses(nest: Nest) -> tuple[dict[Array, Access], dict[Array, Access], dict[Array, Access]]:
+def _accesses(nest: Nest, places: Mapping[Array, Place]) -> tuple[dict[Array, Access], dict[Array, Access], dict[Array, Access]]:
     space = nest.shape
 
     def access(array: Array, root: Array, offset: int, strides: Sequence[int], written: bool) -> Access:
@@ -175,11 +183,14 @@ def _accesses(nest: Nest) -> tuple[dict[Array, Access], dict[Array, Access], dic
     reads: dict[Array, Access] = {}
     seen: dict[tuple[Array, int, tuple[int, ...]], Access] = {}
     for array in nest.reads():
-        strides = aligned_strides(array.shape, array.layout.strides, space)
+        root, layout = array.root, array.layout
+        if root in places:
+            root, layout = places[root].root, _layout_in(array, places[root].layout)
+        strides = aligned_strides(array.shape, layout.strides, space)
         strides = tuple(0 if length == 1 else stride for length, stride in zip(space, strides, strict=True))
-        key = (array.root, array.layout.offset, strides)
+        key = (root, layout.offset, strides)
         if key not in seen:
-            seen[key] = access(array, array.root, array.layout.offset, strides, False)
+            seen[key] = access(array, root, layout.offset, strides, False)
         reads[array] = seen[key]
     stores: dict[Array, Access] = {}
     indices: dict[Array, Access] = {}
@@ -201,6 +212,34 @@ def _accesses(nest: Nest) -> tuple[dict[Array, Access], dict[Array, Access], dic
                     found[axis + lead] = stride
             indices[array] = Access(numpy.dtype("int64"), found, is_index=True)
     return reads, stores, indices
+
+
+def _layout_in(array: Array, place: Layout) -> Layout:
+    """Return where a view, or an array, lies whose root has a place in other memory."""
+    root = array.root
+    if array is root:
+        return place
+    offset, strides = array.layout
+    steps = contiguous(root.shape)
+    start = numpy.unravel_index(offset, root.shape) if root.size else (0,) * len(steps)
+    moved = place.offset + sum(int(index) * stride for index, stride in zip(start, place.strides, strict=True))
+    found = []
+    for length, stride in zip(array.shape, strides, strict=True):
+        if length == 1 or not stride:
+            found.append(0)
+            continue
+        for axis, step in enumerate(steps):
+            count = stride // step if stride % step == 0 else 0
+            reach = int(start[axis]) + count * (length - 1)
+            if count and root.shape[axis] > 1 and 0 <= reach < root.shape[axis]:
+                found.append(count * place.strides[axis])
+                break
+        else:
+            raise ValueError(
+                f"a view {array.shape} at {tuple(array.layout)} of {root.shape} cannot be read where that lies, at "
+                f"{tuple(place)} of another array."
+            )
+    return Layout(moved, tuple(found))
 
 
 def _lane(axes: Sequence[int], every: Sequence[Access], space: Sequence[int]) -> int | None:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from minpy.graph.native.fusing.nest import Level, Nest
 from minpy.graph.native.kernels.elementwise import flops
 from minpy.graph.native.kernels.geometry import Geometry
-from minpy.graph.native.language import Array, Elementwise, Reduce
+from minpy.graph.native.language import Array, Elementwise, Reduce, Step
 
-__all__ = ["Phase", "phases_of"]
+__all__ = ["Phase", "phases_of", "weight"]
 
 # A value with an expression no larger than this is computed again in later phases: that takes less time than to write
 # and to read it.
@@ -24,8 +24,8 @@ class Phase:
     Attributes
     ----------
     number : int
-    steps : list of Elementwise
-        What is computed at each point, in order.
+    steps : list of Elementwise or Reduce
+        What is computed at each point, in order; reductions along axes of length 1 are among it.
     loads : dict of Array to bool
         Values of earlier phases that are read back: from where they are stored (False), or kept (True).
     keeps : list of Array
@@ -41,7 +41,7 @@ class Phase:
     """
 
     number: int
-    steps: list[Elementwise] = field(default_factory=list)
+    steps: list[Elementwise | Reduce] = field(default_factory=list)
     loads: dict[Array, bool] = field(default_factory=dict)
     keeps: list[Array] = field(default_factory=list)
     stores: list[Array] = field(default_factory=list)
@@ -60,7 +60,7 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
 
     for step in nest.steps:
         array, number = step.output, nest.phases[step.output]
-        if isinstance(step, Reduce):
+        if isinstance(step, Reduce) and levels[array] is not Level.FULL:
             if array in geometry.rows:
                 phase(number).rows.append(step)
             elif not _is_row(nest, step.operands[0]):
@@ -78,7 +78,7 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
         needed = {one.root if one.root in levels else one: None for one in needed}
         for step in reversed(nest.steps):
             array = step.output
-            if array not in needed or levels[array] is not Level.FULL or not isinstance(step, Elementwise):
+            if array not in needed or levels[array] is not Level.FULL:
                 continue
             if array in first and not _is_cheap(nest, array, kept):
                 written = array in geometry.stores and nest.phases[array] < current.number
@@ -95,6 +95,11 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
     return found
 
 
+def weight(step: Step) -> int:
+    """Return about how many instructions a step is."""
+    return max(1, flops(step.function, step.operands[-1].dtype)) if isinstance(step, Elementwise) else 1
+
+
 def _is_row(nest: Nest, array: Array) -> bool:
     return nest.levels.get(array.root) is Level.ROW
 
@@ -104,8 +109,8 @@ def _is_cheap(nest: Nest, array: Array, kept: dict[Array, None]) -> bool:
     cost, reads, todo, seen = 0, set(), [array], {array}
     while todo:
         step = todo.pop().step
-        assert isinstance(step, Elementwise)
-        cost += max(1, flops(step.function, step.operands[-1].dtype))
+        assert step is not None
+        cost += weight(step)
         for operand in step.operands:
             root = operand.root
             if nest.levels.get(root) is Level.FULL:

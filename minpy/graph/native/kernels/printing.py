@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 
 import numpy
 
-from minpy.graph.native.fusing.nest import Level, Nest
+from minpy.graph.native.fusing.nest import Level, Nest, Place
 from minpy.graph.native.kernels import elementwise
 from minpy.graph.native.kernels.accumulators import BLOCK, Lanes
 from minpy.graph.native.kernels.columns import Columns
 from minpy.graph.native.kernels.cursor import Cursor
-from minpy.graph.native.kernels.geometry import Access, Dim, Geometry, geometry_of
+from minpy.graph.native.kernels.geometry import Access, Dim, Geometry, geometry_of, normalised
 from minpy.graph.native.kernels.kernel import Kernel, Pointer
-from minpy.graph.native.kernels.phases import Phase, phases_of
+from minpy.graph.native.kernels.phases import Phase, phases_of, weight
 from minpy.graph.native.kernels.reductions import is_summed
-from minpy.graph.native.kernels.writing import Writer, literal, memory_type
+from minpy.graph.native.kernels.writing import Writer, literal, memory_type, value_type
 from minpy.graph.native.language import Array, Elementwise, Reduce
 
 __all__ = ["kernel_of"]
@@ -28,7 +29,7 @@ _WORTH_SPLITTING = 16384
 _UNIT = 1024
 
 
-def kernel_of(nest: Nest) -> Kernel:
+def kernel_of(nest: Nest, places: Mapping[Array, Place] = MappingProxyType({})) -> Kernel:
     """Return the kernel of a nest.
 
     Nests that differ in nothing but their buffers have kernels with equal bodies.
@@ -36,6 +37,8 @@ def kernel_of(nest: Nest) -> Kernel:
     Parameters
     ----------
     nest : Nest
+    places : mapping of Array to Place
+        What of that which it reads lies in the memory of other arrays.
 
     Returns
     -------
@@ -44,7 +47,8 @@ def kernel_of(nest: Nest) -> Kernel:
     Raises
     ------
     ValueError
-        If a step has no native form: see `elementwise.covers`.
+        If a step has no native form (see `elementwise.covers`), or a view of an array that lies in another's memory
+        cannot be read there.
 
     Examples
     --------
@@ -54,13 +58,13 @@ def kernel_of(nest: Nest) -> Kernel:
     >>> [pointer.written for pointer in kernel.pointers], kernel.flops, kernel.bytes_moved
     ([False, True], 6, 48)
     """
-    return _Printer(nest).kernel()
+    return _Printer(nest, places).kernel()
 
 
 class _Printer:
-    def __init__(self, nest: Nest) -> None:
-        self.nest = nest
-        self.geometry: Geometry = geometry_of(nest)
+    def __init__(self, nest: Nest, places: Mapping[Array, Place]) -> None:
+        self.nest = nest = normalised(nest)
+        self.geometry: Geometry = geometry_of(nest, places)
         self.phases: list[Phase] = phases_of(nest, self.geometry)
         self.w = Writer()
         self.pointers: list[Pointer] = []
@@ -131,7 +135,8 @@ class _Printer:
         found: dict[Array, tuple[int, object]] = {}
         refused: set[Array] = set()
         for array, access in self.geometry.reads.items():
-            root = array.root
+            root = access.root
+            assert root is not None
             phase = max((one.number for one in self.phases if array in one.reads), default=0)
             if access.offset or root.is_constant or (root in found and found[root][1] != access.strides):
                 refused.add(root)
@@ -172,11 +177,11 @@ class _Printer:
         inner = math.prod(dim.length for dim in self.geometry.inner) if self.geometry.rows else 1
         flops = 0
         for phase in self.phases:
-            flops += points * sum(elementwise.flops(one.function, one.operands[-1].dtype) for one in phase.steps)
+            flops += points * sum(_flops(one) for one in phase.steps)
             flops += points * (len(phase.rows) + len(phase.columns))
         for step in self.nest.steps:
             if self.nest.levels[step.output] is Level.ROW and isinstance(step, Elementwise):
-                flops += points // max(1, inner) * elementwise.flops(step.function, step.operands[-1].dtype)
+                flops += points // max(1, inner) * _flops(step)
         moved = 0
         for access in (*dict.fromkeys(self.geometry.reads.values()), *self.geometry.stores.values()):
             reached = [length for axis, length in enumerate(self.nest.shape) if access.strides[axis]]
@@ -326,8 +331,7 @@ class _Printer:
 
     def _weight(self, phase: Phase) -> int:
         """Return about how many instructions a phase has at each point."""
-        steps = sum(max(1, elementwise.flops(one.function, one.operands[-1].dtype)) for one in phase.steps)
-        return steps + 2 * len(phase.rows) + 2 * len(phase.columns) + len(phase.stores)
+        return sum(map(weight, phase.steps)) + 2 * len(phase.rows) + 2 * len(phase.columns) + len(phase.stores)
 
     def _piece(self) -> int:
         """Return how many elements a vector has: 64 bytes of the dtype that most is computed in."""
@@ -342,16 +346,14 @@ class _Printer:
         """Return metadata for a loop over a few vectors, all of which are one iteration of LLVM's."""
         piece = self._piece()
         if length % piece:
-            return self.w.hint("vectorize.enable i1 true", "vectorize.predicate.enable i1 true", parallel=True)
+            return self.w.hint("vectorize.predicate.enable i1 true", parallel=True)
         count = max(1, length // piece)
-        return self.w.hint(
-            "vectorize.enable i1 true", f"vectorize.width i32 {piece}", f"interleave.count i32 {count}", parallel=True
-        )
+        return self.w.hint(f"vectorize.width i32 {piece}", f"interleave.count i32 {count}", parallel=True)
 
     @contextmanager
     def _vector_loop(self, dim: Dim, start: int | str, end: int | str) -> Iterator[str]:
         """Write a loop along a lane, whose iterations LLVM makes vectors of as it likes."""
-        with self.w.loop(start, end, hint=self.w.hint("vectorize.enable i1 true", parallel=True)) as variable:
+        with self.w.loop(start, end, hint=self.w.hint(parallel=True)) as variable:
             with self.w.independent(), self.cursor.inside(dim, variable, []):
                 yield variable
 
@@ -534,8 +536,10 @@ class _Printer:
         for array in phase.stores:
             self.w.store(values[array], self.cursor.at(self.geometry.stores[array]), array.dtype)
 
-    def _computed(self, step: Elementwise, values: dict[Array, str], place: str) -> str:
+    def _computed(self, step: Elementwise | Reduce, values: dict[Array, str], place: str) -> str:
         operands = [self._operand(one, values, place) for one in step.operands]
+        if isinstance(step, Reduce):  # along axes of length 1
+            return self._alone(step, operands[0])
         return elementwise.write(self.w, step.function, step.operands[-1].dtype, operands, step.output.dtype)
 
     def _operand(self, array: Array, values: dict[Array, str], place: str) -> str:
@@ -548,6 +552,14 @@ class _Printer:
         if root in self.nest.levels:
             return self._row(root, place)
         return self.cursor.read(self.geometry.reads[array])
+
+    def _alone(self, step: Reduce, value: str) -> str:
+        """Write what a reduction gives of one element."""
+        if step.function.startswith("arg"):
+            return "0"
+        if not is_summed(step.function, step.output.dtype):
+            return value
+        return self.w.give(f"fadd {value_type(step.output.dtype)} {value}, 0.0")  # as a sum, no negative zero
 
     # -- values of outer points --------------------------------------------------------------------------------------
 
@@ -612,6 +624,10 @@ class _Printer:
             return
         if array in self.geometry.stores:
             self.w.store(self._row(array, place), self.cursor.at(self.geometry.stores[array]), array.dtype)
+
+
+def _flops(step: Elementwise | Reduce) -> int:
+    return elementwise.flops(step.function, step.operands[-1].dtype) if isinstance(step, Elementwise) else 1
 
 
 _UNSPOKEN = frozenset({"copy", "cast", "where"})

@@ -17,8 +17,6 @@ from minpy.graph.native.mathematics import (
     inverse_trigonometric,
     logarithms,
     powers,
-    simple,
-    sums,
     trigonometric,
 )
 from minpy.graph.native.mathematics.writing import FORMATS, Value, Writer
@@ -63,22 +61,11 @@ FUNCTIONS = {
     "arccosh": Function(inverse_hyperbolic.arccosh, {"float": 1, "double": 2}),
     "arctanh": Function(inverse_hyperbolic.arctanh, {"float": 1, "double": 2}),
     "cbrt": Function(powers.cbrt, {"float": 1, "double": 1}),
-    "erf": Function(errors.erf, {"float": 2}),
-    "sqrt": Function(simple.sqrt, {"float": 0.5, "double": 0.5}),
-    "floor": Function(simple.floor, {"float": 0, "double": 0}),
-    "ceil": Function(simple.ceil, {"float": 0, "double": 0}),
-    "rint": Function(simple.rint, {"float": 0, "double": 0}),
-    "trunc": Function(simple.trunc, {"float": 0, "double": 0}),
-    "sign": Function(simple.sign, {"float": 0, "double": 0}),
-    "deg2rad": Function(simple.deg2rad, {"float": 1, "double": 1}),
-    "rad2deg": Function(simple.rad2deg, {"float": 1.5, "double": 1.5}),
+    "erf": Function(errors.erf, {"float": 2, "double": 2}),
+    "erfc": Function(errors.erfc, {"float": 1, "double": 3}),
     "power": Function(powers.power, {"float": 1, "double": 2}, 2),
     "hypot": Function(powers.hypot, {"float": 1, "double": 2}, 2),
     "arctan2": Function(inverse_trigonometric.arctan2, {"float": 2, "double": 2}, 2),
-    "logaddexp": Function(sums.logaddexp, {"float": 2, "double": 2}, 2),
-    "logaddexp2": Function(sums.logaddexp2, {"float": 2, "double": 2}, 2),
-    "copysign": Function(simple.copysign, {"float": 0, "double": 0}, 2),
-    "heaviside": Function(simple.heaviside, {"float": 0, "double": 0}, 2),
 }
 
 

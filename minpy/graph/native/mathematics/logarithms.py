@@ -1,7 +1,7 @@
 """log, log2, log10 and log1p.
 
-x = 2**k · m with m in [sqrt(1/2), sqrt(2)), f = m - 1, s = f / (2 + f): log(1 + f) = 2·artanh(s) = f - s·(f - R), R even
-in s (P.-T. P. Tang, Table-driven implementation of the logarithm function in IEEE floating-point arithmetic,
+x = 2**k · m with m in [sqrt(1/2), sqrt(2)), f = m - 1, s = f / (2 + f): log(1 + f) = 2·artanh(s) = f - s·(f - R), R
+even in s (P.-T. P. Tang, Table-driven implementation of the logarithm function in IEEE floating-point arithmetic,
 ACM TOMS 16, 1990, describes such steps; no table is used here).
 """
 

@@ -298,12 +298,6 @@ class Value:
     def sqrt(self) -> Value:
         return self.writer.call("sqrt", self)
 
-    def floor(self) -> Value:
-        return self.writer.call("floor", self)
-
-    def ceil(self) -> Value:
-        return self.writer.call("ceil", self)
-
     def trunc(self) -> Value:
         return self.writer.call("trunc", self)
 

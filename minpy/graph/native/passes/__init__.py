@@ -1,1 +1,164 @@
-"""Passes: rewrite rules over routines, listed and printed."""
+"""Passes: rewrite rules over routines, listed and printed.
+
+Each says what it matches. All change routines through one rewriter (`rewriting`), which notes what was done; routines
+are well formed before and after each, see `verifying.verify`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from minpy.graph.native.language import Array, Routine, Step
+from minpy.graph.native.passes import algebra, constants, moving, products, reductions, slicing
+from minpy.graph.native.passes.patterns import Row
+from minpy.graph.native.passes.rewriting import Notes, Rewriter, Rule
+from minpy.graph.native.verifying import verify
+
+__all__ = ["PASSES", "Notes", "Pass", "describe", "optimized"]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One rewriting of routines.
+
+    Attributes
+    ----------
+    name : str
+    matches : str
+        What it looks for, and what it does with it.
+    rule : callable or None
+        What it has in the place of single steps. Passes with rules, one after the other, run as one.
+    run : callable or None
+        What rewrites a routine as a whole.
+    rows : tuple of Row
+        The patterns that it is a table of, if it is one.
+    """
+
+    name: str
+    matches: str
+    rule: Rule | None = None
+    run: Callable[[Routine, Notes], Routine] | None = None
+    rows: tuple[Row, ...] = ()
+
+
+def _shared(routine: Routine, notes: Notes) -> Routine:
+    return Rewriter(routine, None, notes, share=True).rebuilt()
+
+
+def _transposed(routine: Routine, notes: Notes) -> Routine:
+    """Return the routine with transposes moved, if less is read out of order then."""
+    own = Notes()
+    found = Rewriter(routine, _either(moving.transposed_later, algebra.rewrite), own).rebuilt()
+    if moving.strided_bytes(found) >= moving.strided_bytes(routine):
+        return routine
+    notes.counts.update(own.counts)
+    return found
+
+
+PASSES: tuple[Pass, ...] = (
+    Pass("constants", "steps of constants; constants of one value, which are numbers", constants.rewrite),
+    Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
+    Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
+    Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later),
+    Pass("reshaped later", "functions and reductions of reshaped arrays: reshaped after them", moving.reshaped_later),
+    Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
+    Pass("slices first", "functions read through slices only: computed in slices", run=slicing.slices_computed),
+    Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once),
+    Pass("accumulation", "acc + a @ b: one product", products.accumulated),
+    Pass("turned once", "transposed matrices that many small products read: copied", run=products.turned_once),
+    Pass("shared", "equal steps: done once", run=_shared),
+)
+
+
+def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = None) -> Routine:
+    """Return a routine that computes the same with less work.
+
+    Parameters
+    ----------
+    routine : Routine
+        It stays as it is.
+    fast_math : bool
+        Whether to allow what is exact for real numbers only, such as products with reciprocals of constants.
+    notes : Notes, optional
+        Is told what was done.
+
+    Returns
+    -------
+    Routine
+        With the same inputs; what it gives is the same up to the order in which sums are taken.
+
+    Examples
+    --------
+    >>> import numpy
+    >>> from minpy.graph.native.language import Elementwise, Part, constant
+    >>> x = Array((2, 3), numpy.dtype("float32"), name="x")
+    >>> y = Elementwise.of("multiply", x, constant(1, "float32"))
+    >>> z = Elementwise.of("divide", Elementwise.of("exp", y), constant(4, "float32"))
+    >>> steps = [y.step, z.step.operands[0].step, z.step]
+    >>> notes = Notes()
+    >>> print(optimized(Routine([Part("forward", [x], steps, [z])]), notes=notes))
+    forward(x: float32 (2, 3)):
+        %0: float32 (2, 3) = exp(x)
+        %1: float32 (2, 3) = multiply(%0, 0.25)
+        return %1
+    >>> print(notes)
+         1 multiply(x, 1) -> x
+         1 x / 2**n -> x * 2**-n
+    """
+    notes = Notes() if notes is None else notes
+    checked = os.environ.get("MINPY_VERIFY") == "1"
+    rules: list[Pass] = []
+    if checked:
+        verify(routine)
+    for one in (*PASSES, None):
+        if one is not None and one.rule is not None:
+            rules.append(one)
+            continue
+        if rules:
+            given = [two.rule for two in rules if two.rule is not None]
+            if fast_math and rules[0] is PASSES[0]:
+                given.append(algebra.divided_fast)
+            routine = Rewriter(routine, _either(*given), notes).rebuilt()
+            if checked:
+                verify(routine, ", ".join(two.name for two in rules))
+            rules = []
+        if one is not None and one.run is not None:
+            routine = one.run(routine, notes)
+            if checked:
+                verify(routine, one.name)
+    return routine
+
+
+def _either(*rules: Rule) -> Rule:
+    """Return a rule that is the first that matches."""
+
+    def rule(step: Step, rewriter: Rewriter) -> Array | None:
+        for one in rules:
+            found = one(step, rewriter)
+            if found is not None and found is not step.outputs[0]:
+                return found
+        return None
+
+    return rule
+
+
+def describe() -> str:
+    """Return the passes as text, in the order in which they run.
+
+    Examples
+    --------
+    >>> print(describe())  # doctest: +ELLIPSIS
+    constants: steps of constants; constants of one value, which are numbers
+    algebra: functions of elements that are the same
+        multiply(x, 1) -> x  (biuf)  -0.0 * 1 is -0.0; true and true
+    ...
+    """
+    lines = []
+    for one in PASSES:
+        lines.append(f"{one.name}: {one.matches}")
+        for row in one.rows:
+            because = f"  {row.because}" if row.because else ""
+            lines.append(f"    {row}  ({row.kinds}){because}")
+    return "\n".join(lines)

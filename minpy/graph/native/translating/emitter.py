@@ -25,6 +25,7 @@ from minpy.graph.native.language import (
     contiguous,
 )
 from minpy.graph.native.translating.dtypes import Operand, converted, require_supported
+from minpy.graph.native.translating.forms import form_of
 from minpy.graph.native.translating.refusals import NotLowered
 
 __all__ = ["Emitter", "uniform_value"]
@@ -265,6 +266,7 @@ class Emitter:
         """Return what a Python function gives: one array for each fact."""
         step = Call(tuple(arrays_of(arguments)), function, tuple(arguments), _facts(facts), reason, node)
         step.origin = self.origin
+        step.form = form_of(step)
         self._known.add(step)
         self.steps.append(step)
         return step.outputs

@@ -17,7 +17,7 @@ from minpy.graph.native.translating.refusals import NotLowered
 from minpy.graph.tracing.functions import changed, filled
 from minpy.graph.tracing.storing import with_item
 
-__all__ = ["concatenate", "slice_along"]
+__all__ = ["concatenate", "slice_along", "stored"]
 
 Place = Callable[[numpy.ndarray], numpy.ndarray]
 
@@ -267,7 +267,7 @@ def _diff(emitter: Emitter, a: Array, n: int = 1, axis: int = -1, **options: Any
 # -- with a part replaced ----------------------------------------------------------------------------------------------
 
 
-def _stored(emitter: Emitter, array: Array, value: Operand, place: Place) -> Array:
+def stored(emitter: Emitter, array: Array, value: Operand, place: Place) -> Array:
     """Return an array with a value, which broadcasts, in one part of it."""
     value = emitter.cast(value, array.dtype)
     fill = uniform_value(array)
@@ -286,7 +286,7 @@ def _with_item(emitter: Emitter, array: Array, index: Any, value: Operand) -> Ar
     if any(isinstance(part, (Array, list, numpy.ndarray)) for part in parts):
         raise NotLowered("it stores elements by an array of indices")
     key = (*parts, Ellipsis) if Ellipsis not in parts else parts
-    return _stored(emitter, array, value, lambda values: values[key])
+    return stored(emitter, array, value, lambda values: values[key])
 
 
 @lowers(filled)
@@ -305,7 +305,7 @@ def _changed(emitter: Emitter, function: Any, target: Array, arguments: Any, key
         (value,) = arguments
         if not isinstance(value, Array) or not value.shape:
             size = min(target.shape)
-            return _stored(emitter, target, value, lambda values: numpy.einsum("ii->i", values[:size, :size]))
+            return stored(emitter, target, value, lambda values: numpy.einsum("ii->i", values[:size, :size]))
     if function is numpy.putmask and len(arguments) == 2:
         mask, value = arguments
         if not isinstance(value, Array) or not value.shape:

@@ -1,0 +1,199 @@
+"""Broadcasts, reshapes and transposes are moved behind what is computed of them.
+
+Elementwise functions do not care where their elements lie. Computed before they are broadcast, they are computed once;
+in the order in which their operands lie in memory, nothing is copied, and layouts meet and cancel; in the shape that
+their operands were computed in, they fit into the same loops.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from minpy.graph.native.language import (
+    Array,
+    Elementwise,
+    Layout,
+    Reduce,
+    Routine,
+    Step,
+    View,
+    broadcast,
+    contiguous,
+    viewed,
+)
+from minpy.graph.native.passes.layouts import expanded, order_of, permuted
+from minpy.graph.native.passes.rewriting import Rewriter
+
+__all__ = ["broadcast_later", "reshaped_later", "strided_bytes", "transposed_later"]
+
+
+def broadcast_later(step: Step, rewriter: Rewriter) -> Array | None:
+    """Return what an elementwise function gives of what is broadcast, computed before that."""
+    if not isinstance(step, Elementwise) or all(not operand.is_view for operand in step.operands):
+        return None
+    shape = step.output.shape
+    strides = [expanded(operand, shape) for operand in step.operands]
+    same = [axis for axis, length in enumerate(shape) if length > 1 and not any(one[axis] for one in strides)]
+    if not same:
+        return None
+    operands = [_without(operand, shape, same) for operand in step.operands]
+    rewriter.notes.add("what is broadcast is computed before")
+    return broadcast(Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin), shape)
+
+
+def _without(operand: Array, shape: Sequence[int], same: Sequence[int]) -> Array:
+    lead = len(shape) - len(operand.shape)
+    index = tuple(slice(0, 1) if axis + lead in same else slice(None) for axis in range(len(operand.shape)))
+    return viewed(operand, lambda values: values[index]) if operand.shape else operand
+
+
+def transposed_later(step: Step, rewriter: Rewriter) -> Array | None:
+    """Return what a step gives of transposed arrays, computed as they lie, and transposed then."""
+    if isinstance(step, Reduce):
+        return _reduced_as_it_lies(step, rewriter)
+    if not isinstance(step, Elementwise):
+        return None
+    shape = step.output.shape
+    votes: Counter[tuple[int, ...]] = Counter()
+    natural = tuple(range(len(shape)))
+    for operand in step.operands:
+        order = order_of(operand, shape) if not operand.root.is_constant else None
+        if order is not None:
+            votes[order] += operand.dtype.itemsize
+    if not votes:
+        return None
+    order = max(votes, key=lambda one: (votes[one], one == natural))
+    if order == natural:
+        return None
+    operands = [permuted(one, shape, order, step.origin) if one.shape else one for one in step.operands]
+    found = Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin)
+    rewriter.notes.add("transposes are moved behind elementwise functions")
+    return _back(found, shape, order)
+
+
+def _back(array: Array, shape: Sequence[int], order: Sequence[int]) -> Array:
+    """Return an array whose axes are in another order as it would be seen in its own."""
+    lengths = [1] * len(order)
+    strides = [0] * len(order)
+    for axis, length, stride in zip(order, array.shape, contiguous(array.shape), strict=True):
+        lengths[axis], strides[axis] = length, stride
+    assert tuple(lengths) == tuple(shape)
+    return View.of(array, shape, Layout(0, tuple(strides)))
+
+
+def _reduced_as_it_lies(step: Reduce, rewriter: Rewriter) -> Array | None:
+    operand = step.operands[0]
+    order = order_of(operand, operand.shape)
+    if order is None or order == tuple(range(len(order))) or (step.function.startswith("arg") and len(step.axes) != 1):
+        return None
+    moved = permuted(operand, operand.shape, order, step.origin)
+    if moved.shape != tuple(operand.shape[axis] for axis in order):
+        return None
+    axes = [position for position, axis in enumerate(order) if axis in step.axes]
+    rewriter.notes.add("transposes are moved behind reductions")
+    return _back(Reduce.of(step.function, moved, axes, origin=step.origin), step.output.shape, order)
+
+
+def reshaped_later(step: Step, rewriter: Rewriter) -> Array | None:
+    """Return what a step gives of reshaped arrays, computed in the shape in which those were computed."""
+    if isinstance(step, Reduce):
+        return _reduced_in_shape(step, rewriter)
+    if not isinstance(step, Elementwise):
+        return None
+    shape = step.output.shape
+    target = None
+    for operand in step.operands:
+        root = operand.root
+        if operand.shape != shape or not isinstance(root.step, Elementwise | Reduce):
+            continue
+        if not rewriter.is_of_this_part(root):
+            continue
+        if not operand.is_view:
+            return None
+        if target is None and root.size == operand.size and operand.is_contiguous:
+            target = root.shape
+    if target is None or _stripped(target) == _stripped(shape):
+        return None
+    operands = []
+    for operand in step.operands:
+        try:
+            operands.append(_reshaped(operand, shape, target))
+        except ValueError:
+            return None
+    found = Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin)
+    if found.shape != target:
+        return None
+    rewriter.notes.add("reshapes are moved behind elementwise functions")
+    return viewed(found, lambda values: values.reshape(shape), step.origin)
+
+
+def _reshaped(operand: Array, shape: tuple[int, ...], target: tuple[int, ...]) -> Array:
+    """Return an operand for a step in another shape. Axes along which it is broadcast have length 1."""
+    if not operand.shape:
+        return operand
+    found = viewed(broadcast(operand, shape), lambda values: values.reshape(target))
+    same = [axis for axis, stride in enumerate(expanded(found, target)) if stride == 0]
+    return _without(found, target, same)
+
+
+def _stripped(shape: tuple[int, ...]) -> tuple[int, ...]:
+    lead = next((axis for axis, length in enumerate(shape) if length != 1), len(shape))
+    return shape[lead:]
+
+
+def _reduced_in_shape(step: Reduce, rewriter: Rewriter) -> Array | None:
+    operand = step.operands[0]
+    root = operand.root
+    if not operand.is_view or root.size != operand.size or not operand.is_contiguous or not operand.size:
+        return None
+    if not isinstance(root.step, Elementwise | Reduce) or not rewriter.is_of_this_part(root):
+        return None
+    if step.function.startswith("arg") and len(step.axes) != len(operand.shape):
+        return None
+    axes = _axes_in(root.shape, operand.shape, step.axes)
+    if axes is None or (step.function.startswith("arg") and len(axes) not in (1, len(root.shape))):
+        return None
+    rewriter.notes.add("reshapes are moved behind reductions")
+    found = Reduce.of(step.function, root, axes, origin=step.origin)
+    return viewed(found, lambda values: values.reshape(step.output.shape), step.origin)
+
+
+def _axes_in(shape: Sequence[int], seen: Sequence[int], axes: Sequence[int]) -> list[int] | None:
+    """Return the axes of a shape that are the same elements as axes of it when it is seen in another one.
+
+    >>> _axes_in((2, 3, 4), (2, 12), (1,)), _axes_in((2, 12), (2, 3, 4), (2,))
+    ([1, 2], None)
+    """
+    ours = [(length, axis) for axis, length in enumerate(shape) if length != 1]
+    theirs = [(length, axis) for axis, length in enumerate(seen) if length != 1]
+    found: list[int] = []
+    while ours:
+        group, others = [ours.pop(0)], [theirs.pop(0)]
+        size, other_size = group[0][0], others[0][0]
+        while size != other_size:
+            if size < other_size:
+                group.append(ours.pop(0))
+                size *= group[-1][0]
+            else:
+                others.append(theirs.pop(0))
+                other_size *= others[-1][0]
+        reduced = {axis in axes for _, axis in others}
+        if len(reduced) != 1:
+            return None
+        if reduced == {True}:
+            found.extend(axis for _, axis in group)
+    return found
+
+
+def strided_bytes(routine: Routine) -> int:
+    """Return the bytes that elementwise and reduce steps read or write out of order: what transposing costs."""
+    total = 0
+    for step in routine.steps:
+        if isinstance(step, Elementwise | Reduce):
+            for operand in step.operands:
+                if operand.is_view and operand.shape and operand.size * 2 > step.output.size:
+                    lengths = [axis for axis, length in enumerate(operand.shape) if length != 1]
+                    if lengths and operand.layout.strides[lengths[-1]] not in (0, 1):
+                        total += operand.nbytes
+    return total
