@@ -298,6 +298,6 @@ ret void
 }""",
 )  # fmt: skip
 
-# `void share(desk, task, block, begin, end, pieces)`, with `void task(block, begin, end, who)`: who is 0 in the caller's
-# thread and 1 in the helper's.
+# `void share(desk, task, block, begin, end, pieces)`, and what it calls, `void task(block, begin, end, who)`: who is 0
+# in the caller's thread, and 1 in the helper's.
 SOURCE: Final = _lines(_WAKE, _AWAIT, _WORK, _HELP, _RENEW, _SHARE, "")

@@ -1,8 +1,8 @@
 """One thread beside the caller's, for loops that take long: `share` cuts a range between the two.
 
 It is ours alone: a pool of OpenMP's would have its threads wait, running, beside those of NumPy's BLAS, and slow both.
-Asleep it costs nothing; a few microseconds after a job is left for it, it works. A forked child gets a helper of its own
-with its first long loop. When the interpreter ends, the helper sleeps, and ends with the process.
+Asleep it costs nothing; a few microseconds after a job is left for it, it works. A forked child gets a helper of its
+own with its first long loop. When the interpreter ends, the helper sleeps, and ends with the process.
 """
 
 from __future__ import annotations
