@@ -71,9 +71,11 @@ def nest_of(outputs: Sequence[Array], space: Sequence[int], inner: Iterable[int]
         phases[array] = known[array] = max((known[one] for one in ours), default=0)
         if isinstance(step, Reduce):
             is_row = levels.get(step.operands[0].root, Level.FULL) is Level.FULL
-            if is_row and within and reduced_axes(step, space) == within:
+            if is_row and reduced_axes(step, space) == within:
                 levels[array] = Level.ROW
                 known[array] += 1
+            elif is_row and not reduced_axes(step, space):
+                levels[array] = Level.FULL
             else:
                 levels[array] = Level.COLUMN
             continue
@@ -171,8 +173,3 @@ class Runner:
             return array.value
         values = self._window(array.root)
         return array.step.evaluate(values)[0] if isinstance(array.step, View) else values
-
-
-def elementwise(function: str, *operands: Array, dtype: Any = None) -> Array:
-    """Return the array that a new step gives."""
-    return Elementwise.of(function, *operands, dtype=dtype)

@@ -485,7 +485,7 @@ class TestHelper:
         """`pthread_create` may refuse, where a user has too many threads."""
         desk = helper.desk()
         refusing = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)(lambda *given: 11)
-        ctypes.c_void_p.from_address(desk + helper._FUNCTIONS["pthread_create"]).value = address_of(refusing)
+        ctypes.c_void_p.from_address(desk + helper.FUNCTIONS["pthread_create"]).value = address_of(refusing)
         counting = Counting(100)
         for _ in range(3):
             counting.share(threads.Helper(found.share, desk), 0, 100, 8)
@@ -494,11 +494,11 @@ class TestHelper:
 
     def test_it_goes_to_sleep(self, found):
         Counting(2000).insist(found)
-        asleep = ctypes.c_int32.from_address(found.desk + helper._PLACES["asleep"])
-        for _ in range(100_000):
+        asleep = ctypes.c_int32.from_address(found.desk + helper.PLACES["asleep"])
+        for _ in range(10_000):
             if asleep.value:
                 break
-            time.sleep(0)
+            time.sleep(0.001)
         assert asleep.value == 1
         again = Counting(2000)
         again.insist(found)

@@ -9,7 +9,9 @@ from itertools import product
 import numpy
 import pytest
 
+from minpy.core.errors import KeyMissingError
 from minpy.graph.native import mathematics
+from minpy.graph.native.machine import llvm
 
 binding = pytest.importorskip("llvmlite.binding")
 binding.initialize_all_targets()
@@ -21,6 +23,7 @@ UNARY = [(name, dtype) for name, dtype in COVERED if mathematics.arity(name) == 
 BINARY = [(name, dtype) for name, dtype in COVERED if mathematics.arity(name) == 2]
 # Two functions that NumPy has not, from Python's library.
 OTHERS = {"erf": math.erf, "erfc": math.erfc}
+ODD = ("sin", "tan", "sinh", "tanh", "arcsin", "arctan", "arcsinh", "arctanh", "cbrt", "erf")
 LOOP = """
 define void @loop(ptr noalias %p0, ptr noalias %p1, ptr noalias %result, i64 %count) {{
 entry:
@@ -49,10 +52,14 @@ TARGETS = {
 }
 
 
-def optimised(name, dtype, machine):
+def with_loop(name, dtype):
     arguments = ", ".join(f"{dtype} %x{index}" for index in range(mathematics.arity(name)))
     loop = LOOP.format(type=dtype, symbol=mathematics.symbol(name, dtype), arguments=arguments)
-    module = binding.parse_assembly(mathematics.definitions([(name, dtype)]) + loop)
+    return mathematics.definitions([(name, dtype)]) + loop
+
+
+def optimised(name, dtype, machine):
+    module = binding.parse_assembly(with_loop(name, dtype))
     module.triple = machine.triple
     module.verify()
     options = binding.create_pipeline_tuning_options(3)
@@ -62,15 +69,18 @@ def optimised(name, dtype, machine):
     return module
 
 
+@pytest.fixture(autouse=True, scope="module")
+def own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MINPY_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @cache
 def compiled(name, dtype):
     """Return the function as one of arrays."""
-    machine = binding.Target.from_default_triple().create_target_machine(
-        cpu=binding.get_host_cpu_name(), features=binding.get_host_cpu_features().flatten(), opt=3, jit=True
-    )
-    engine = binding.create_mcjit_compiler(optimised(name, dtype, machine), machine)
-    engine.finalize_object()
-    loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_long)(engine.get_function_address("loop"))
+    loaded = llvm.compile(with_loop(name, dtype))
+    loop = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3, ctypes.c_int64)(loaded.address("loop"))
 
     def call(x, y=None):
         x, y = (numpy.ascontiguousarray(values, DTYPES[dtype]) for values in (x, x if y is None else y))
@@ -78,7 +88,7 @@ def compiled(name, dtype):
         loop(x.ctypes.data, y.ctypes.data, result.ctypes.data, x.size)
         return result
 
-    call.engine = engine
+    call.loaded = loaded
     return call
 
 
@@ -189,3 +199,57 @@ def test_sources_call_intrinsics_and_nothing_else(name, dtype):
     assert "frem" not in text
     assert not re.search(r"\b(fast|contract|reassoc|nnan|ninf|nsz|arcp|afn)\b", text)
     assert not re.search(r"^\s+(br|switch)\b", text, re.MULTILINE)
+
+
+def test_what_is_not_covered_is_named():
+    assert not mathematics.covers("frexp", "float")
+    with pytest.raises(
+        KeyMissingError, match=r"no IR of 'frexp' for 'float'; of that type there are: arccos, .*tanh\."
+    ):
+        mathematics.source("frexp", "float")
+    with pytest.raises(KeyMissingError, match="no IR of 'exp' for 'half'; of that type there are: none"):
+        mathematics.accuracy("exp", "half")
+
+
+def test_functions_that_need_the_same_share_it():
+    text = mathematics.definitions([("sin", "double"), ("cos", "double"), ("sin", "double")])
+    assert text.count("define ") == 2
+    assert text.count("@minpy_turn = internal constant") == 1
+    assert "minpy_turn" in mathematics.requires("sin", "double")
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_arguments_next_to_multiples_of_a_quarter_turn(name, dtype):
+    """Rounded multiples of π/2, and the doubles nearest to them (J.-M. Muller, Elementary Functions, table 11.1)."""
+    x = numpy.arange(1, 20001) * (numpy.pi / 2) * 2.0 ** numpy.repeat(numpy.arange(0, 40, 2), 1000)
+    x = numpy.concatenate([x, [6381956970095103.0 * 2.0**797, 5.319372648326541e255, 1e22, 2.0**1023]])
+    x = x[x < numpy.finfo(DTYPES[dtype]).max].astype(DTYPES[dtype])
+    wide = numpy.float64 if dtype == "float" else numpy.longdouble
+    slack = 0.01 if numpy.finfo(wide).nmant > numpy.finfo(x.dtype).nmant else 1
+    error = errors(compiled(name, dtype)(x), expected(name, x.astype(wide)))
+    assert error.max() <= mathematics.accuracy(name, dtype) + slack, x[error.argmax()]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_powers_of_two_and_ten_are_exact(dtype):
+    whole = numpy.arange(-1000 if dtype == "double" else -120, 1000 if dtype == "double" else 120)
+    powers = 2.0 ** whole.astype(DTYPES[dtype])
+    numpy.testing.assert_array_equal(compiled("exp2", dtype)(whole), powers)
+    numpy.testing.assert_array_equal(compiled("log2", dtype)(powers), whole)
+    numpy.testing.assert_array_equal(compiled("power", dtype)(numpy.full(whole.shape, 2), whole), powers)
+    tens = numpy.arange(0, 23 if dtype == "double" else 11)
+    exact = numpy.array([10**n for n in tens.tolist()], DTYPES[dtype])
+    numpy.testing.assert_array_equal(compiled("log10", dtype)(exact), tens)
+    small = numpy.arange(1, 20)
+    numpy.testing.assert_array_equal(compiled("power", dtype)(small, numpy.full(19, 2)), small**2)
+    numpy.testing.assert_array_equal(compiled("cbrt", dtype)(small**3), small)
+    numpy.testing.assert_array_equal(compiled("hypot", dtype)(3 * small, 4 * small), 5 * small)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", [*ODD, "cos", "cosh"])
+def test_odd_and_even_functions_are_so_to_the_last_bit(name, dtype):
+    x = bit_patterns(dtype, 2000)
+    function = compiled(name, dtype)
+    numpy.testing.assert_array_equal(function(-x), -function(x) if name in ODD else function(x))

@@ -170,9 +170,7 @@ def test_memory_is_taken_over_from_what_the_same_work_reads_last(program):
         pairs = [(memory.owner(one), memory.owner(two)) for one, two in works[number].in_place]
         before = [two for one, two in pairs if one is heir]
         assert any(
-            memory.offsets[one] == memory.offsets[heir]
-            and memory.spans[one][1] == number
-            and one.nbytes == heir.nbytes
+            memory.offsets[one] == memory.offsets[heir] and memory.spans[one][1] == number and one.nbytes == heir.nbytes
             for one in before
         )
 
@@ -186,7 +184,11 @@ def test_a_chain_of_elementwise_works_takes_one_block():
 
 def test_only_one_of_two_takes_over():
     source, one, two = array(100), array(100), array(100)
-    works = [Uses([], [source]), Uses([source], [one, two], in_place=[(one, source), (two, source)]), Uses([one, two], [])]
+    works = [
+        Uses([], [source]),
+        Uses([source], [one, two], in_place=[(one, source), (two, source)]),
+        Uses([one, two], []),
+    ]
     memory = Memory(works, {}, [])
     assert memory.heirs == {one: source}
     assert memory.offsets[one] == memory.offsets[source] != memory.offsets[two]

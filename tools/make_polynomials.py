@@ -133,6 +133,11 @@ def scaled_erfc(q: mp.mpf) -> mp.mpf:
     return mp.exp(x * x) * mp.erfc(x) * (x + 2)
 
 
+def log_quotient(z: mp.mpf) -> mp.mpf:
+    return 2 * (mp.atanh(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z) ** 3
+
+
+LOG_QUOTIENT = "(2·artanh(s) - 2s) / (s·z), z = s², relative error of artanh(s)"
 ERFCX = "exp(x²)·erfc(x)·(x + 2), q = (x - 2) / (x + 2), relative error"
 LOG2_HALF = 0.3467
 ROWS = {
@@ -152,14 +157,8 @@ ROWS = {
         6,
         12,
     ),
-    "LOG_QUOTIENT": Row(
-        "(2·artanh(s) - 2s) / (s·z), z = s², relative error of artanh(s)",
-        lambda z: 2 * (mp.atanh(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z) ** 3,
-        (0, 0.029438),
-        lambda z: z / 2,
-        3,
-        7,
-    ),
+    "LOG_QUOTIENT": Row(LOG_QUOTIENT, log_quotient, (0, 0.029438), lambda z: z / 2, 3, 7),
+    "LOG_QUOTIENT_SHORT": Row(LOG_QUOTIENT, log_quotient, (0, 0.029438), lambda z: z / 2, 0, 5),
     "LOG_POWER": Row(
         "(3·artanh(s)/s - 3 - z) / z², z = s², error of artanh(s) / s",
         lambda z: (3 * (mp.atanh(mp.sqrt(z)) / mp.sqrt(z) - 1) - z) / z**2,
@@ -183,7 +182,7 @@ ROWS = {
     "ARCSIN": Row("(arcsin(x) - x) / x³, z = x²", series(mp.asin, 3), (0, 0.2501), relative(mp.asin), 6, 13),
     "ARCSINH": Row("(arcsinh(x) - x) / x³, z = x²", series(mp.asinh, 3), (0, 0.2501), relative(mp.asinh), 6, 12),
     "CBRT": Row("cbrt(x), relative error", mp.cbrt, (0.7071, 1.4143), lambda x: 1 / mp.cbrt(x), 0, 5),
-    "ERF": Row("(erf(x) - x) / x, z = x²", erf_rest, (0, 0.8650), erf_weight, 7, 0),
+    "ERF": Row("(erf(x) - x) / x, z = x²", erf_rest, (0, 0.8650), erf_weight, 7, 13),
     "ERF_SMALL": Row("(erf(x) - x) / x, z = x²", erf_rest, (0, 0.2501), erf_weight, 5, 9),
     "ERFCX": Row(ERFCX, scaled_erfc, (-0.6001, 0.8668), lambda q: 1 / scaled_erfc(q), 0, 24),
     "ERFCX_SHORT": Row(ERFCX, scaled_erfc, (-0.6001, 0.7000), lambda q: 1 / scaled_erfc(q), 0, 11),

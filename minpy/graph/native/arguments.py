@@ -160,6 +160,12 @@ def _fits(array: Any, argument: Argument) -> bool:
     return bool(flags.c_contiguous and flags.aligned and (flags.writeable or not argument.written))
 
 
+def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
+    """Tell whether an array of a shape can be read as one of another."""
+    lead = len(to) - len(shape)
+    return lead >= 0 and all(one in (1, two) for one, two in zip(shape, to[lead:], strict=True))
+
+
 def fitted(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[numpy.ndarray], Callable[[], None]]:
     """Return arrays that native code takes, with the values of those given, and what copies results back.
 
@@ -182,7 +188,7 @@ def fitted(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[n
             found.append(array)
             continue
         raw = numpy.asarray(array)
-        if raw.shape != argument.shape:
+        if raw.shape != argument.shape and (argument.written or not _broadcasts(raw.shape, argument.shape)):
             raise ShapeError(
                 f"{argument.name} is {describe(array)}; the program that was compiled is for shape {argument.shape}."
             )

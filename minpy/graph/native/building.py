@@ -22,6 +22,7 @@ from minpy.graph.native.language import Array, Call, Part, Routine
 from minpy.graph.native.machine import blas, builtins, llvm, threads
 from minpy.graph.native.memory import ALIGNMENT, Memory, Uses, owner_of
 from minpy.graph.native.parts import NativePart, PartWriter, RunnerMemory
+from minpy.graph.native.passes import Notes, optimized
 from minpy.graph.native.segments import Segment, task_text
 from minpy.graph.native.table import DESK, SHARE, Table
 from minpy.graph.native.translating import Translation, translate
@@ -146,6 +147,8 @@ class _Builder:
     def build(self) -> NativeProgram:
         translation = self._timed("translating", lambda: translate(self.steps, self.facts))
         routine = self._bound(translation.routine)
+        notes = Notes()
+        routine = self._timed("passes", lambda: optimized(routine, notes=notes))
         schedules = self._timed("fusing", lambda: scheduled(routine))
         blas_found = blas.find()
         printed: dict[Nest, Kernel] = {}

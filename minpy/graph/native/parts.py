@@ -8,6 +8,7 @@ as they may keep what they see.
 from __future__ import annotations
 
 import traceback
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -75,23 +76,36 @@ class _Fitted(list[Any]):
     """Arguments that have been made to fit already."""
 
 
-def _refitting(arguments: Sequence[Sequence[Argument]]) -> Callable[..., Any]:
-    """Return what calls a part again with arrays that fit, in place of those that do not."""
+class _Again:
+    """What calls a part again with arrays that fit, in place of those that do not."""
 
-    def again(part: Callable[..., Any], *given: Any) -> Any:
+    def __init__(self, arguments: Sequence[Sequence[Argument]]) -> None:
+        self.arguments = arguments
+        self.part: Callable[[], Any] = _gone  # the part refers to this, and so must not be kept by it
+
+    def __call__(self, *given: Any) -> Any:
         if any(isinstance(one, _Fitted) for one in given):
-            raise MXNetError(f"native code refuses arrays that were made for it: {arguments}.")
+            raise MXNetError(f"native code refuses arrays that were made for it: {self.arguments}.")
         finishing, made = [], []
-        for arrays, expected in zip(given, arguments, strict=False):
+        for arrays, expected in zip(given, self.arguments, strict=False):
             found, finish = fitted(arrays, expected)
             made.append(_Fitted(found))
             finishing.append(finish)
-        result = part(*made, *given[len(made) :])
+        result = self.part()(*made, *given[len(made) :])
         for finish in finishing:
             finish()
         return result
 
-    return again
+
+def _gone() -> Any:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Refit:
+    """Stands for `_Again`, of which each part of each runner has its own."""
+
+    arguments: tuple[tuple[Argument, ...], ...]
 
 
 class NativePart:
@@ -120,7 +134,11 @@ class NativePart:
 
     def made(self, call_of: Callable[[Node], Any], memory: RunnerMemory) -> Callable[..., Any]:
         """Return the function for one runner, with the functions of its steps and its memory."""
-        function: Callable[..., Any] = self._make(*(_made(one, call_of, memory) for one in self._constants.values()))
+        given = [_made(one, call_of, memory) for one in self._constants.values()]
+        function: Callable[..., Any] = self._make(*given)
+        for one in given:
+            if isinstance(one, _Again):
+                one.part = weakref.ref(function)
         return function
 
     def step_of(self, error: BaseException) -> Node | None:
@@ -139,6 +157,8 @@ class NativePart:
 def _made(value: Any, call_of: Callable[[Node], Any], memory: RunnerMemory) -> Any:
     if isinstance(value, _NodeCall):
         return call_of(value.node)
+    if isinstance(value, _Refit):
+        return _Again(value.arguments)
     if isinstance(value, _Code):
         return memory.segments[value.name]
     if isinstance(value, _Laid):
@@ -245,8 +265,8 @@ class PartWriter:
         self._lines = []
         self._checked = False
         self._parameters = parameters
-        arguments = [[self.boundary.arguments[array] for array in arrays] for arrays in given]
-        self._constant(f"again_{name}", _refitting(arguments))
+        arguments = tuple(tuple(self.boundary.arguments[array] for array in arrays) for arrays in given)
+        self._constant(f"again_{name}", _Refit(arguments))
 
     def _part(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> NativePart:
         head: list[tuple[str, Node | None, str]] = [(f"    def {name}({', '.join(parameters)}):", None, "")]
@@ -350,7 +370,7 @@ class PartWriter:
         if looked_at:
             self._put(f"if {call} is not None:", note=note)
             given_names = ", ".join(self._parameters)
-            self._put(f"    return again_{self._name}({self._name}, {given_names})")
+            self._put(f"    return again_{self._name}({given_names})")
         else:
             self._put(call, note=note)
         if not self._checked and "kept" in self._parameters and self.kept:
@@ -387,9 +407,8 @@ class PartWriter:
         else:
             assert call.node is not None
             function = self._constant(f"c{number}", _NodeCall(call.node))
-        raw = f"r{number}"
-        if call.node is not None:
             self._numbers[call.node] = number
+        raw = f"r{number}"
         self._put(f"{raw} = {function}({arguments})", call.node, what)
         for output in call.outputs:
             answer = raw if len(call.outputs) == 1 else f"{raw}[{output.index}]"

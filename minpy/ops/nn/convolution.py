@@ -20,7 +20,7 @@ from minpy.ops.kernels.columns import (
 )
 from minpy.ops.registry import operator
 
-__all__ = ["convolution", "deconvolution", "per_axis", "window_of"]
+__all__ = ["convolution", "deconvolution", "per_axis", "transposed_window", "window_of"]
 
 Ints = tuple[int, ...]
 
@@ -263,7 +263,7 @@ def _axes(name: str, kernel: Any, stride: Any, dilate: Any, pad: Any) -> list[tu
     return list(zip(*values, strict=True))
 
 
-def _transposed(
+def transposed_window(
     data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any, adj: Any, target_shape: Any, num_group: int
 ) -> dict[str, Any]:
     """Return the window of the convolution whose gradient a deconvolution is, and the lengths of its data.
@@ -368,7 +368,7 @@ def deconvolution(
     >>> nd.Deconvolution(x, w, kernel=(3,), stride=(2,), num_filter=1).asnumpy()
     array([[[  1.,  10., 102.,  20., 200.]]], dtype=float32)
     """
-    window = _transposed(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
+    window = transposed_window(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
     kernel = per_axis("Deconvolution", "kernel", kernel, data.ndim - 2, 1, 1)
     _require_layout("Deconvolution", layout, len(kernel))
     expected = (data.shape[1], num_filter // max(num_group, 1), *kernel)
@@ -393,7 +393,7 @@ def _deconvolution_data_gradient(
     target_shape: Any,
     num_group: int,
 ) -> Any:
-    window = _transposed(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
+    window = transposed_window(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
     del window["lengths"]
     return lambda g: convolve(g, weight, **window)
 
@@ -413,7 +413,7 @@ def _deconvolution_weight_gradient(
     target_shape: Any,
     num_group: int,
 ) -> Any:
-    window = _transposed(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
+    window = transposed_window(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
     return transposed_weight_gradient(ans, data, weight, **window)
 
 

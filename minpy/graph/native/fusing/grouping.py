@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from minpy.graph.native.fusing.joining import Growing, space_of
-from minpy.graph.native.fusing.nest import Item, Level, Place, Schedule
-from minpy.graph.native.language import Array, Elementwise, Part, Reduce, Routine, Step, View
+from minpy.graph.native.fusing.nest import Item, Level, Nest, Schedule
+from minpy.graph.native.fusing.placing import placed
+from minpy.graph.native.language import Array, Elementwise, Layout, Part, Reduce, Routine, Step, View
 
 __all__ = ["scheduled"]
 
@@ -70,7 +71,7 @@ class _Grouping:
         self.leaving = leaving
         self.items: list[Growing | Step | None] = []
         self.places: dict[Array, int] = {}
-        self.readers: dict[Array, list[int]] = {}
+        self.readers: dict[tuple[Array, Layout], list[int]] = {}
         for step in _needed(part, leaving):
             if isinstance(step, Elementwise | Reduce):
                 self._group(step)
@@ -95,8 +96,12 @@ class _Grouping:
                 items.append(nest)
             else:
                 items.append(item)  # type: ignore[arg-type]
-        places: dict[Array, Place] = {}
-        return Schedule(items, places)
+        given = {array.root for array in self.part.outputs}
+        places, there = placed(items, self.leaving, given)
+        for item in items:
+            if isinstance(item, Nest):
+                item.stored = {array: places.get(array) for array in item.stored}
+        return Schedule([item for item in items if item not in there], places)
 
     def _append(self, step: Step) -> None:
         for output in step.outputs:
@@ -112,8 +117,8 @@ class _Grouping:
         assert isinstance(nest, Growing)
         nest.take(step)
         self.places[step.output] = number
-        for root in self._read(step):
-            readers = self.readers.setdefault(root, [])
+        for operand in self._read(step):
+            readers = self.readers.setdefault((operand.root, operand.layout), [])
             if not readers or readers[-1] != number:
                 readers.append(number)
 
@@ -144,19 +149,18 @@ class _Grouping:
         return {self.places[root] for root in _roots_read(item) if root in self.places} - {number}
 
     def _read(self, step: Step) -> Iterable[Array]:
-        return dict.fromkeys(operand.root for operand in step.operands if not operand.is_number)
+        return dict.fromkeys(operand for operand in step.operands if not operand.is_number)
 
     def _best(self, step: Elementwise | Reduce) -> int | None:
         """Return the number of the nest that it is best to join."""
         read = list(self._read(step))
-        first = max((self.places[root] for root in read if root in self.places), default=0)
+        first = max((self.places[one.root] for one in read if one.root in self.places), default=0)
         found: dict[int, int] = {}
-        for root in read:
-            whole = root.nbytes
-            place = self.places.get(root, -1)
-            for number in {place, *self.readers.get(root, [])[-READERS:]}:
+        for operand in read:
+            place = self.places.get(operand.root, -1)
+            for number in {place, *self.readers.get((operand.root, operand.layout), [])[-READERS:]}:
                 if number >= first:
-                    found[number] = found.get(number, 0) + whole
+                    found[number] = found.get(number, 0) + operand.nbytes
         for number in sorted(found, key=lambda number: (-found[number], number)):
             nest = self.items[number]
             if isinstance(nest, Growing) and self._saves(step, nest, found[number]) and nest.takes(step):

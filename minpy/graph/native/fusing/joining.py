@@ -220,6 +220,8 @@ class Growing:
         return all(one == other for one, other in zip(found, there, strict=True))
 
     def _within_pointers(self, step: Loops) -> bool:
+        if len(self.reads) + len(step.operands) <= MAX_POINTERS:
+            return True
         more = {
             (operand.root, operand.layout)
             for operand in step.operands

@@ -15,8 +15,8 @@ from minpy.graph.native.language import Reduce
 
 __all__ = ["BLOCK", "Lanes", "add_exactly"]
 
-# So many additions of a lane are one block: the bound of the error of their sum is what a block of NumPy's has.
-BLOCK = 32
+# So many additions of a lane are one block: as many as there are in a row in a block of NumPy's pairwise sums.
+BLOCK = 16
 
 
 def add_exactly(w: Writer, kind: str, total: str, value: str) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from minpy.graph.native.language import (
     contiguous,
     viewed,
 )
-from minpy.graph.native.passes.layouts import expanded, order_of, permuted
+from minpy.graph.native.layouts import expanded, order_of, permuted
 from minpy.graph.native.passes.rewriting import Rewriter
 
 __all__ = ["broadcast_later", "reshaped_later", "strided_bytes", "transposed_later"]

@@ -17,7 +17,7 @@ from minpy.graph.native.language import (
     broadcast,
     constant,
 )
-from minpy.graph.native.passes.layouts import composed, expanded
+from minpy.graph.native.layouts import composed, expanded
 from minpy.graph.native.passes.patterns import uniform
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, readers
 
@@ -45,7 +45,7 @@ def slices_computed(routine: Routine, notes: Notes) -> Routine:
             return None
         root = step.operands[0]
         before = root.step
-        if root not in sliced or not isinstance(before, Elementwise):
+        if rewriter.former(root) not in sliced or not isinstance(before, Elementwise):
             return None
         operands = [_slice(operand, step, root) for operand in before.operands]
         if any(operand is None for operand in operands):

@@ -171,6 +171,8 @@ class Emitter:
         # Memory of the root that takes no pages: only addresses are looked at.
         memory = numpy.empty(max(root.size, 1), numpy.int8)
         found = function(numpy.ndarray(array.shape, numpy.int8, memory, layout.offset, layout.strides))
+        if isinstance(found, numpy.generic):  # of an array without axes
+            return self.reshape(array, ())
         parts = found if isinstance(found, (list, tuple)) else [found]
         if not all(not part.size or numpy.may_share_memory(part, memory) for part in parts):
             return None
@@ -233,6 +235,8 @@ class Emitter:
         layouts: list[Layout] = []
         for operand, place in zip(operands, places, strict=True):
             target = place(memory.reshape(shape))
+            if isinstance(target, numpy.generic):  # a key without axes
+                target = memory.reshape(())
             if target.size:
                 pieces.append(self.broadcast(operand, target.shape))
                 layouts.append(_layout(target, memory))

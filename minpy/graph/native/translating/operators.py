@@ -19,6 +19,7 @@ from minpy.graph.native.translating.answers import LOWERED, TRACED, Answer
 from minpy.graph.native.translating.dtypes import converted
 from minpy.graph.native.translating.emitter import Emitter
 from minpy.graph.native.translating.lowerings import filling
+from minpy.graph.native.translating.lowerings.called import CALLED
 from minpy.graph.native.translating.lowerings.tables import DEFINITIONS, FUNCTIONS, GRADIENTS, OPERATORS
 from minpy.graph.native.translating.lowerings.ufuncs import apply
 from minpy.graph.native.translating.lowerings.updates import update_several
@@ -85,6 +86,7 @@ class Operators:
     def _lowered(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
         emitter = self.emitter
         name = operator.__name__
+        _require_not_called(operator)
         if name in OPERATORS and _is_ours(operator):
             found = OPERATORS[name](self, *operands, **_filled(operator, attributes))
             if found is not NotImplemented:
@@ -140,6 +142,7 @@ class Operators:
         for operand in arrays_in(operands):
             if not is_supported(operand.dtype):
                 raise NotLowered(f"{operand.dtype.name} is not computed natively")
+        _require_not_called(node.operator)
         own = GRADIENTS.get(node.operator.__name__)
         if own is not None and _is_ours(node.operator):
             found = own(self, operator, *operands)
@@ -220,6 +223,13 @@ def _operator_of(function: Any) -> Operator:
 def _is_ours(operator: Any) -> bool:
     """Tell whether it is an operator of this package, and none of that name which a library has registered."""
     return str(operator.__module__).startswith("minpy.ops")
+
+
+def _require_not_called(operator: Any) -> None:
+    """Refuse an operator that is called in any case."""
+    reason = CALLED.get(operator.__name__) if _is_ours(operator) else None
+    if reason is not None:
+        raise NotLowered(reason)
 
 
 def arrays_in(operands: Sequence[Any]) -> Iterator[Array]:

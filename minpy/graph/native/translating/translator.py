@@ -197,7 +197,7 @@ class _Translator:
             found = self._lowered(node, operands)
         except NotLowered as refusal:
             emitter.forget(mark)
-            known = notes.refusals.get(node)
+            known = None if named.operator.builtin else notes.refusals.get(node)
             reason, where = (refusal.reason, refusal.place) if known is None else (known.reason, known.place)
             self.report.append(Translated(node, CALLED, reason, where or place))
             self._call(node, operands, reason)

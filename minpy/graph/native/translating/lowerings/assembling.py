@@ -36,8 +36,9 @@ def _arrays(emitter: Emitter, values: Any, dtype: Any = None) -> list[Array]:
     """Return operands in the dtype to which they are promoted."""
     if not isinstance(values, (list, tuple)):
         raise NotLowered("it joins the rows of one array")
-    known = common_dtype(*values) if dtype is None else numpy.dtype(dtype)
-    return [emitter.cast(value, known) for value in values]
+    arrays = [value if isinstance(value, Array) else constant(numpy.asarray(value)) for value in values]
+    known = common_dtype(*arrays) if dtype is None else numpy.dtype(dtype)
+    return [emitter.cast(array, known) for array in arrays]
 
 
 @lowers("concatenate")
@@ -177,6 +178,7 @@ def _repeat(emitter: Emitter, a: Array, repeats: Any, axis: int | None = None) -
         raise NotLowered("elements repeated each as often as an array says are not compiled")
     if axis is None:
         a, axis = emitter.reshape(a, (-1,)), 0
+    a = emitter.view(a, numpy.atleast_1d)
     axis %= len(a.shape)
     before, length, after = a.shape[:axis], a.shape[axis], a.shape[axis + 1 :]
     split = emitter.reshape(a, (*before, length, 1, *after))

@@ -12,7 +12,7 @@ from minpy.graph.native.language import Array
 from minpy.graph.native.translating.lowerings.tables import lowers_operator
 from minpy.graph.native.translating.lowerings.ufuncs import apply
 from minpy.ops.kernels import columns
-from minpy.ops.nn.convolution import per_axis, window_of
+from minpy.ops.nn.convolution import per_axis, transposed_window, window_of
 
 __all__ = ["Convolving"]
 
@@ -75,6 +75,14 @@ def _convolution(operators: Any, data: Array, weight: Array, bias: Array | None 
     window = window_of("Convolution", like, *(given[name] for name in names))
     kernel = per_axis("Convolution", "kernel", given["kernel"], like.ndim - 2, 1, 1)
     result = _result(operators, data, weight, kernel, window)
+    return result if bias is None else _with_bias(operators, result, bias)
+
+
+@lowers_operator("Deconvolution")
+def _deconvolution(operators: Any, data: Array, weight: Array, bias: Array | None = None, **given: Any) -> Array:
+    names = ("kernel", "stride", "dilate", "pad", "adj", "target_shape", "num_group")
+    window = transposed_window(Shaped(data.shape, data.dtype), *(given[name] for name in names))
+    result = _data(operators, data, weight, **window)
     return result if bias is None else _with_bias(operators, result, bias)
 
 

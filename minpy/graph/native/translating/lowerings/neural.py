@@ -22,6 +22,22 @@ def _erf(operators: Any, data: Array) -> Any:
     return operators.emitter.elementwise("erf", data) if data.dtype.kind == "f" else NotImplemented
 
 
+def _logistic(data: Any) -> Any:
+    """Return what the definition of `sigmoid` does, with one exponential in place of two."""
+    power = numpy.exp(-numpy.abs(data))
+    return numpy.where(data < 0, power, data.dtype.type(1)) / (power + 1)
+
+
+@lowers_operator("sigmoid")
+def _sigmoid(operators: Any, data: Array) -> Any:
+    return operators.defined(_logistic, data) if data.dtype.kind == "f" else NotImplemented
+
+
+@lowers_operator("Activation")
+def _activation(operators: Any, data: Array, *, act_type: str) -> Any:
+    return _sigmoid(operators, data) if act_type == "sigmoid" else NotImplemented
+
+
 # -- random numbers ----------------------------------------------------------------------------------------------------
 
 
