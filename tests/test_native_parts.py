@@ -551,7 +551,7 @@ def test_programs_die_with_their_last_reference() -> None:
         case = compiled(sym.exp(x * y) + called(x), [A, B])
         _, frame = case.start([A, B])
         [program] = case.compiled._programs.values()
-        kept = [frame, program, frame._runner.native[2].block]
+        kept = [frame, program, frame._runner.native.memory.block]
         return [weakref.ref(one) for one in kept]
 
     run()

@@ -33,6 +33,7 @@ from minpy.graph.steps import Steps
 
 if TYPE_CHECKING:
     from minpy.graph.native.building import NativeProgram
+    from minpy.graph.native.running import NativeRunner
 
 __all__ = ["Program", "Runner"]
 
@@ -74,8 +75,7 @@ class Runner:
         self.buffers: list[numpy.ndarray] = []
         self.forward: Callable[..., Any] | None = None
         self.backward: Callable[..., Any] | None = None
-        # The same two of native code, and the memory that they compute in.
-        self.native: tuple[Callable[..., Any], Callable[..., Any] | None, Any] | None = None
+        self.native: NativeRunner | None = None
 
     def call_of(self, node: Node) -> Callable[..., Any]:
         """Return the function of a step."""
@@ -199,18 +199,20 @@ class Program:
 
     # -- native code -------------------------------------------------------------------------------------------------
 
-    def native_of(self, runner: Runner) -> tuple[Callable[..., Any], Callable[..., Any] | None, Any] | None:
-        """Return both parts as native code for a runner, and its memory; None where Python runs."""
+    def native_of(self, runner: Runner) -> NativeRunner | None:
+        """Return the program as native code for a runner; None where Python runs."""
+        native = runner.native
+        if native is not None:
+            return native if is_enabled() else None
         if self.rounds < _ROUNDS or not self.compiles or not is_enabled():
             return None
-        if runner.native is None:
-            native = self.native or self._built()
-            if native is None:
-                return None
-            runner.native = native.functions(runner.call_of)
-            runner.forward = runner.backward = None  # with the buffers, which nothing else needs
-            runner.buffers = []
-        return runner.native
+        program = self.native or self._built()
+        if program is None:
+            return None
+        native = runner.native = program.runner(runner.call_of)
+        runner.forward = runner.backward = None  # with the buffers, which nothing else needs
+        runner.buffers = []
+        return native
 
     def _built(self) -> NativeProgram | None:
         """Return the program as native code, if it can be made, and no other thread is about it."""

@@ -21,8 +21,9 @@ from minpy.graph.native.kernels.printing import kernel_of
 from minpy.graph.native.language import Array, Call, Part, Routine
 from minpy.graph.native.machine import blas, builtins, llvm, threads
 from minpy.graph.native.memory import ALIGNMENT, Memory, Uses, owner_of
-from minpy.graph.native.parts import NativePart, PartWriter, RunnerMemory
+from minpy.graph.native.parts import NativePart, PartWriter
 from minpy.graph.native.passes import Notes, optimized
+from minpy.graph.native.running import NativeRunner, RunnerMemory
 from minpy.graph.native.segments import Segment, task_text
 from minpy.graph.native.table import DESK, SHARE, Table
 from minpy.graph.native.translating import Translation, translate
@@ -53,6 +54,8 @@ class NativeProgram:
         The functions of native code.
     ir : str
         Their text.
+    arguments : tuple of tuple of Argument
+        What is given: the arrays, the gradients of heads, the arrays into which gradients are asked.
     reads : set of Node
         The variables that the backward part reads.
     seconds : dict of str to float
@@ -71,6 +74,7 @@ class NativeProgram:
     ir: str
     table: Table
     loaded: Any
+    arguments: tuple[tuple[Argument, ...], ...]
     reads: set[Node]
     seconds: dict[str, float] = field(default_factory=dict)
     is_cached: bool = False
@@ -82,8 +86,10 @@ class NativeProgram:
         return "\n".join(
             [
                 *parts,
-                f"# {len(self.translation.report)} steps as {count} of native code and calls; {self.memory.nbytes} bytes "
-                f"of memory hold {self.memory.unshared_bytes} bytes of answers.",
+                (
+                    f"# {len(self.translation.report)} steps as {count} of native code and calls; "
+                    f"{self.memory.nbytes} bytes of memory hold {self.memory.unshared_bytes} bytes of answers."
+                ),
             ]
         )
 
@@ -91,29 +97,30 @@ class NativeProgram:
         """Return the variables that the backward part reads."""
         return self.reads
 
-    def memory_of_runner(self) -> RunnerMemory:
-        """Return new memory, and the functions that compute in it."""
+    def runner(self, call_of: Callable[[Node], Any]) -> NativeRunner:
+        """Return memory, and both parts as functions that compute in it, for one call at a time.
+
+        Parameters
+        ----------
+        call_of : callable
+            Gives the function of a node.
+        """
+        memory = self._memory_of_runner()
+        backward = self.backward.made(call_of, memory) if self.backward is not None else None
+        return NativeRunner(memory, self.forward.made(call_of, memory), backward, self.arguments)
+
+    def _memory_of_runner(self) -> RunnerMemory:
         whole = numpy.empty(max(self.memory.nbytes, 1) + ALIGNMENT, numpy.uint8)
         start = -whole.ctypes.data % ALIGNMENT
         block = whole[start : start + max(self.memory.nbytes, 1)]
         helper = threads.find() if self.loaded is not None else None
         others = {SHARE: helper.share, DESK: helper.desk} if helper is not None else {}
         table = self.table.filled(block.ctypes.data, blas.find(), others)
+        owners = (self.loaded, block, self.table)
         segments = {
-            segment.name: builtins.builtin(
-                self.loaded.address(segment.name), segment.name, table, self.loaded, block, self.table
-            )
-            for segment in self.segments
+            one.name: builtins.builtin(self.loaded.address(one.name), one.name, table, *owners) for one in self.segments
         }
         return RunnerMemory(block, segments)
-
-    def functions(
-        self, call_of: Callable[[Node], Any]
-    ) -> tuple[Callable[..., Any], Callable[..., Any] | None, RunnerMemory]:
-        """Return both parts as functions for a new runner, and its memory."""
-        memory = self.memory_of_runner()
-        backward = self.backward.made(call_of, memory) if self.backward is not None else None
-        return self.forward.made(call_of, memory), backward, memory
 
 
 def build(steps: Steps, facts: Mapping[Node, Fact]) -> NativeProgram:
@@ -176,8 +183,14 @@ class _Builder:
         ir, loaded = self._compiled(writer.segments)
         return NativeProgram(
             forward, backward, translation, routine, works, memory, writer.segments, ir, table, loaded,
-            self._read_by_backward(routine, works, memory), self.seconds, loaded is not None and loaded.cached,
+            self._arguments(routine), self._read_by_backward(routine, works, memory), self.seconds, loaded is not None and loaded.cached,
         )  # fmt: skip
+
+    def _arguments(self, routine: Routine) -> tuple[tuple[Argument, ...], ...]:
+        groups = [routine.parts[0].inputs]
+        if len(routine.parts) > 1:
+            groups += [routine.parts[1].inputs[: len(self.steps.head_gradients)], self.boundary.targets]
+        return tuple(tuple(self.boundary.arguments[array] for array in group) for group in groups)
 
     def _read_by_backward(self, routine: Routine, works: list[list[Work]], memory: Memory) -> set[Node]:
         if len(works) == 1:

@@ -8,27 +8,26 @@ as they may keep what they see.
 from __future__ import annotations
 
 import traceback
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy
 
-from minpy.core.errors import MXNetError
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
 from minpy.graph.native.answers import Settled
-from minpy.graph.native.arguments import Argument, fitted, usual
+from minpy.graph.native.arguments import usual
 from minpy.graph.native.boundary import Boundary
 from minpy.graph.native.language import Array, Call, Layout, Product, contiguous
 from minpy.graph.native.memory import Memory, Whereabouts
+from minpy.graph.native.running import UNFIT, RunnerMemory
 from minpy.graph.native.segments import Segment
 from minpy.graph.native.table import Table
 from minpy.graph.native.works import Work
 from minpy.graph.steps import is_trusted
 
-__all__ = ["NativePart", "PartWriter", "RunnerMemory"]
+__all__ = ["NativePart", "PartWriter"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,50 +63,6 @@ class _Answer:
     dtype: numpy.dtype
 
 
-class RunnerMemory:
-    """What the parts of a program have for one runner: a block of memory, and the segments, which know where it is."""
-
-    def __init__(self, block: numpy.ndarray, segments: Mapping[str, Callable[..., Any]]) -> None:
-        self.block = block
-        self.segments = segments
-
-
-class _Fitted(list[Any]):
-    """Arguments that have been made to fit already."""
-
-
-class _Again:
-    """What calls a part again with arrays that fit, in place of those that do not."""
-
-    def __init__(self, arguments: Sequence[Sequence[Argument]]) -> None:
-        self.arguments = arguments
-        self.part: Callable[[], Any] = _gone  # the part refers to this, and so must not be kept by it
-
-    def __call__(self, *given: Any) -> Any:
-        if any(isinstance(one, _Fitted) for one in given):
-            raise MXNetError(f"native code refuses arrays that were made for it: {self.arguments}.")
-        finishing, made = [], []
-        for arrays, expected in zip(given, self.arguments, strict=False):
-            found, finish = fitted(arrays, expected)
-            made.append(_Fitted(found))
-            finishing.append(finish)
-        result = self.part()(*made, *given[len(made) :])
-        for finish in finishing:
-            finish()
-        return result
-
-
-def _gone() -> Any:
-    return None
-
-
-@dataclass(frozen=True, slots=True)
-class _Refit:
-    """Stands for `_Again`, of which each part of each runner has its own."""
-
-    arguments: tuple[tuple[Argument, ...], ...]
-
-
 class NativePart:
     """The forward or backward part of a program, native code inside.
 
@@ -134,11 +89,7 @@ class NativePart:
 
     def made(self, call_of: Callable[[Node], Any], memory: RunnerMemory) -> Callable[..., Any]:
         """Return the function for one runner, with the functions of its steps and its memory."""
-        given = [_made(one, call_of, memory) for one in self._constants.values()]
-        function: Callable[..., Any] = self._make(*given)
-        for one in given:
-            if isinstance(one, _Again):
-                one.part = weakref.ref(function)
+        function: Callable[..., Any] = self._make(*(_made(one, call_of, memory) for one in self._constants.values()))
         return function
 
     def step_of(self, error: BaseException) -> Node | None:
@@ -157,8 +108,6 @@ class NativePart:
 def _made(value: Any, call_of: Callable[[Node], Any], memory: RunnerMemory) -> Any:
     if isinstance(value, _NodeCall):
         return call_of(value.node)
-    if isinstance(value, _Refit):
-        return _Again(value.arguments)
     if isinstance(value, _Code):
         return memory.segments[value.name]
     if isinstance(value, _Laid):
@@ -211,7 +160,8 @@ class PartWriter:
         lasting: Sequence[tuple[Node, int, Sequence[Array]]],
         read_later: Iterable[Array],
     ) -> NativePart:
-        """Return the forward part: a function of the arrays that returns (heads, what backward reads, what lasts).
+        """Return the forward part: a function of the arrays that returns (heads, what backward reads, what lasts);
+        or `UNFIT`, before it has done anything.
 
         Parameters
         ----------
@@ -244,7 +194,7 @@ class PartWriter:
         gradients: Sequence[Array],
     ) -> NativePart:
         """Return the backward part: a function of the arrays, the heads' gradients, where gradients are asked, and what
-        the forward part kept, which it uses up.
+        the forward part kept, which it uses up; it may return `UNFIT` as that does.
         """
         targets = self.boundary.targets
         self.names |= {array: f"h{index}" for index, array in enumerate(heads)}
@@ -265,8 +215,6 @@ class PartWriter:
         self._lines = []
         self._checked = False
         self._parameters = parameters
-        arguments = tuple(tuple(self.boundary.arguments[array] for array in arrays) for arrays in given)
-        self._constant(f"again_{name}", _Refit(arguments))
 
     def _part(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> NativePart:
         head: list[tuple[str, Node | None, str]] = [(f"    def {name}({', '.join(parameters)}):", None, "")]
@@ -368,9 +316,9 @@ class PartWriter:
         call = f"{name}({', '.join(self.names[owner] for owner in outside)})"
         note = ", ".join(dict.fromkeys(kernel.name for kernel in segment.kernels))
         if looked_at:
+            self._constant("UNFIT", UNFIT)
             self._put(f"if {call} is not None:", note=note)
-            given_names = ", ".join(self._parameters)
-            self._put(f"    return again_{self._name}({given_names})")
+            self._put("    return UNFIT")
         else:
             self._put(call, note=note)
         if not self._checked and "kept" in self._parameters and self.kept:
