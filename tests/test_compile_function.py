@@ -247,3 +247,14 @@ def test_the_switch_is_of_a_thread():
             np.testing.assert_allclose(compiled(X, W), energy(X, W))
     assert is_enabled()
     assert seen == [True]
+
+
+def test_products_and_sums_are_rounded_twice_unless_fast_math_is_asked_for():
+    pytest.importorskip("llvmlite")
+    x, y, z = RANDOM.normal(size=(3, 10_000)).astype(np.float32)
+    exact, fast = (mx.compile(lambda x, y, z: x * y + z, fast_math=one) for one in (False, True))
+    for _ in range(4):
+        found, contracted = exact(x, y, z), fast(x, y, z)
+    np.testing.assert_array_equal(found, x * y + z)
+    assert exact.explain()[0].is_native
+    np.testing.assert_allclose(contracted, x * y + z, rtol=1e-5, atol=1e-6)

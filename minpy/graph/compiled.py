@@ -137,7 +137,9 @@ class Compiled:
             traced and self._remade < _REMADE,
             self._keeping,
         )
-        return self._remembered(key, Program(steps.differentiated(requests) if requests else steps, self.compiles))
+        return self._remembered(
+            key, Program(steps.differentiated(requests) if requests else steps, self.compiles, self.fast_math)
+        )
 
     def explain(self) -> Explanations:
         """Return what became of each program that there is: which kernels, what stayed a call and why, what it costs.
@@ -160,7 +162,7 @@ class Compiled:
         """
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
         key = (program.steps.training, tuple(requests.items()), False, program.steps.traced, kinds)
-        return self._remembered(key, Program(program.steps.differentiated(requests), self.compiles))
+        return self._remembered(key, Program(program.steps.differentiated(requests), self.compiles, self.fast_math))
 
     def _remembered(self, key: Any, program: Program) -> Program:
         with lock():

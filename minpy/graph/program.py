@@ -143,15 +143,18 @@ class Program:
         What knows the source of its parts, once something has run.
     compiles : bool
         Whether it may become native code.
+    fast_math : bool
+        Whether native code may contract a product and the sum that it goes into.
     native : NativeProgram or None
         What it has become.
     rounds : int
         How often it has run, forward and, if it has a backward part, backward.
     """
 
-    def __init__(self, steps: Steps, compiles: bool = True) -> None:
+    def __init__(self, steps: Steps, compiles: bool = True, fast_math: bool = False) -> None:
         self.steps = steps
         self.compiles = compiles
+        self.fast_math = fast_math
         self.native: NativeProgram | None = None
         self.rounds = 0
         self.python_reason = ""  # why it stays one of Python's
@@ -227,7 +230,7 @@ class Program:
             from minpy.graph.native.machine import llvm
 
             if llvm.available():
-                self.native = build(self.steps, self.facts)
+                self.native = build(self.steps, self.facts, fast_math=self.fast_math)
             else:
                 self.python_reason = "llvmlite is not installed: pip install 'minpy[compile]'"
             self.compiles = self.native is not None

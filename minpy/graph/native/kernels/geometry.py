@@ -174,7 +174,9 @@ def geometry_of(nest: Nest, places: Mapping[Array, Place]) -> Geometry:
     return Geometry(free, scope, within, lane, across, rows, columns, reads, stores, indices)
 
 
-def _accesses(nest: Nest, places: Mapping[Array, Place]) -> tuple[dict[Array, Access], dict[Array, Access], dict[Array, Access]]:
+def _accesses(
+    nest: Nest, places: Mapping[Array, Place]
+) -> tuple[dict[Array, Access], dict[Array, Access], dict[Array, Access]]:
     space = nest.shape
 
     def access(array: Array, root: Array, offset: int, strides: Sequence[int], written: bool) -> Access:
