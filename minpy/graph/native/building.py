@@ -158,7 +158,7 @@ class _Builder:
         translation = self._timed("translating", lambda: translate(self.steps, self.facts))
         routine = self._bound(translation.routine)
         notes = Notes()
-        routine = self._timed("passes", lambda: optimized(routine, notes=notes))
+        routine = self._timed("passes", lambda: optimized(routine, self.fast_math, notes))
         schedules = self._timed("fusing", lambda: scheduled(routine))
         blas_found = blas.find()
         printed: dict[Nest, Kernel] = {}
