@@ -413,7 +413,8 @@ class Executor:
         """Tell whether others have been put into `grad_arrays` than those that have been looked at."""
         arrays, known = self.grad_arrays, self._known_gradients
         try:
-            return known is None or any([arrays[position]._data is not raw for position, raw in known])  # type: ignore[union-attr]
+            # A list, which costs less here than a generator.
+            return known is None or True in [arrays[position]._data is not raw for position, raw in known]  # type: ignore[union-attr]
         except (AttributeError, IndexError):  # None, or nothing, is there
             return True
 
