@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from minpy.context import Context
-from minpy.core.array import as_raw, note_write
+from minpy.core.array import as_raw, note_write, note_writes
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.compiled import Compiled, Known, infer_from_arrays, require_everything
 from minpy.graph.frame import Frame, start
@@ -206,8 +206,7 @@ class Executor:
         self._frame = frame
         if self._shared is not None:
             self._shared.finish()
-        for data in buffers.values():
-            note_write(data)
+        note_writes([*buffers.values()], range(len(buffers)))
 
     def copy_params_from(
         self,
