@@ -26,6 +26,7 @@ __all__ = [
     "covers_channels",
     "each_run",
     "filter_vectors",
+    "operands_of",
     "pack_weight",
     "packed_shape",
     "runs_of",
@@ -39,6 +40,11 @@ WAYS, SETS, LINE = 6, 64, 64
 
 # Channels up to which a loop over them is written without a loop.
 UNROLLED = 4
+
+
+def operands_of(problem: Problem) -> tuple[str, ...]:
+    """Return what a function reads."""
+    return ("data", "weight", *(name for name in ("scale", "bias", "residual") if getattr(problem, name)))
 
 
 def covers_channels(problem: Problem) -> bool:
@@ -157,7 +163,7 @@ def flat(problem: Problem) -> Problem:
 def channels_forward(problem: Problem, processor: Processor, plain: bool = False) -> Code:
     """Return the function that does a convolution with the channels last.
 
-    Its pointers: data, the packed weight, bias and residual where there are some; the result.
+    Its pointers: data, the packed weight, scale, bias and residual where there are some; the result.
 
     Parameters
     ----------
@@ -193,7 +199,7 @@ class _Writer:
             self.runs = _alike(self.columns.count, self.together)
         self.units = -(-self.lanes.count // self.some)
         self.packed = problem.kernel[0] * problem.kernel[1] * self.channels * self.lanes.width
-        self.reads = ("data", "weight", *(name for name in ("bias", "residual") if getattr(problem, name)))
+        self.reads = operands_of(problem)
         self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
         whole = problem.groups * self.units * problem.batch
         self.by_rows = whole < 4 and self.rows.count > whole
@@ -229,7 +235,7 @@ class _Writer:
 
     def biases(self, filters: list[Integer]) -> list[str]:
         code = self.code
-        if not self.problem.bias:
+        if not self.problem.bias or self.problem.scale:
             return [code.zero] * (self.some * self.together)
         found = [code.load(self.pointer["bias"], one) for one in filters]
         return [value for value in found for _ in range(self.together)]
@@ -302,10 +308,15 @@ class _Writer:
         return c.values
 
     def finish(self, sums: list[str], place: Integer, filters: list[Integer]) -> None:
-        code = self.code
+        code, scales, biases = self.code, [], []
+        if self.problem.scale:
+            scales = [code.load(self.pointer["scale"], one) for one in filters]
+            biases = [code.load(self.pointer["bias"], one) if self.problem.bias else code.zero for one in filters]
         for number, value in enumerate(sums):
             vector, position = divmod(number, self.together)
             at = code.add(place, filters[vector], position * self.problem.filters)
+            if scales:
+                value = code.add_product(biases[vector], value, scales[vector])
             if self.problem.residual:
                 value = code.arithmetic("fadd", value, code.load(self.pointer["residual"], at))
             code.store(code.relu(value) if self.problem.relu else value, self.pointer["result"], at)

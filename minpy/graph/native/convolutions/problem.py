@@ -23,9 +23,10 @@ class Problem:
         As those of the operator `Convolution`.
     groups : int
     dtype : {'float32', 'float64'}
-    bias, residual, relu : bool
-        Whether a bias and another array of the result's shape are added, and negative sums are made zero: in this
-        order, while the sums are in registers.
+    scale, bias, residual, relu : bool
+        Whether sums are multiplied by a number for each filter, a number for each filter and another array of the
+        result's shape are added, and negative sums are made zero: in this order, while the sums are in registers. With
+        a scale the channels are last.
     pool : bool
         Whether only the largest of each 2 x 2 results is kept, and which of them it was. Not with a residual.
 
@@ -50,6 +51,7 @@ class Problem:
     residual: bool = False
     relu: bool = False
     pool: bool = False
+    scale: bool = False
 
     @property
     def positions(self) -> tuple[int, int]:
