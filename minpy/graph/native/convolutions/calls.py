@@ -29,7 +29,7 @@ from minpy.ops.kernels import columns
 
 __all__ = ["Convolution", "ConvolutionForm", "Packing", "PackingForm", "convolution_call", "kernel_of_code", "packed"]
 
-GENERATORS = {
+GENERATORS: dict[tuple[str, str], Any] = {
     ("direct", "result"): forward,
     ("direct", "data"): data_gradient,
     ("direct", "weight"): weight_gradient,
@@ -123,7 +123,7 @@ class ConvolutionForm:
         names = ("data", "gradient") if one.what == "weight" else operands_of(problem)
         arrays = dict(zip(names, call.operands, strict=True))
         if one.kind != "winograd":
-            code: Code = GENERATORS[one.kind, one.what](problem, processor)  # type: ignore[operator]
+            code: Code = GENERATORS[one.kind, one.what](problem, processor)
             arrays[code.writes[0]] = call.output
             name = f"convolution_{one.kind.replace(' ', '_')}_{one.what}"
             return (kernel_of_code(code, arrays, name, self.flops(call)),)

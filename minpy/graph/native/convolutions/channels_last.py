@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from minpy.graph.native.convolutions.correlation import Code
 from minpy.graph.native.convolutions.emitter import Emitter, Integer
@@ -82,7 +83,8 @@ class Run:
     taps: tuple[tuple[int, ...], ...]
 
 
-def runs_of(axis: Axis, together: int) -> list[Run]:
+@lru_cache(maxsize=4096)
+def runs_of(axis: Axis, together: int) -> tuple[Run, ...]:
     """Return the positions of an axis in blocks; the last may overlap the one before.
 
     >>> axis = Axis(8, 0, 1, 1, 3, 1, -1, 8, 0, 1)
@@ -93,24 +95,27 @@ def runs_of(axis: Axis, together: int) -> list[Run]:
     Run(first=5, step=0, count=1, taps=((0, 1, 2), (0, 1, 2), (0, 1)))
     """
     starts = sorted({min(first, axis.count - together) for first in range(0, axis.count, together)})
+    begin, end = axis.inside
+    everywhere = (tuple(range(together)),) * axis.taps
 
     def taps(start: int) -> tuple[tuple[int, ...], ...]:
+        if begin <= start and start + together <= end:
+            return everywhere
         return tuple(
             tuple(p for p in range(together) if axis.begins(start + p) <= j < axis.ends(start + p))
             for j in range(axis.taps)
         )
 
     runs: list[Run] = []
-    for start in starts:
+    first, step, count, written = starts[0], 0, 1, taps(starts[0])
+    for before, start in itertools.pairwise(starts):
         found = taps(start)
-        if runs and runs[-1].taps == found:
-            last = runs[-1]
-            before = last.first + last.step * (last.count - 1)
-            if last.count == 1 or start - before == last.step:
-                runs[-1] = replace(last, step=start - before, count=last.count + 1)
-                continue
-        runs.append(Run(start, 0, 1, found))
-    return runs
+        if found == written and (count == 1 or start - before == step):
+            step, count = start - before, count + 1
+            continue
+        runs.append(Run(first, step, count, written))
+        first, step, count, written = start, 0, 1, found
+    return (*runs, Run(first, step, count, written))
 
 
 @contextmanager
@@ -120,14 +125,15 @@ def each_run(code: Emitter, run: Run) -> Iterator[Integer]:
         yield code.add(code.multiply(one.index, run.step), run.first)
 
 
-def _alike(count: int, together: int) -> list[Run]:
+def _alike(count: int, together: int) -> tuple[Run, ...]:
     """Return the blocks of a row as one or two runs, whose taps are all written for all positions."""
     found = [Run(0, together, count // together, ())]
     if count % together:
         found.append(Run(count - together, 0, 1, ()))
-    return found
+    return tuple(found)
 
 
+@lru_cache(maxsize=4096)
 def block_of_positions(axis: Axis, vectors: int, processor: Processor, apart: int) -> tuple[int, int, bool, float]:
     """Return (positions, vectors of filters) that are done together, whether taps are exact, and cycles for a row.
 
@@ -303,9 +309,9 @@ class _Writer:
             for c in range(self.channels):
                 sums = step(sums, c)
             return sums
-        with code.loop(0, self.channels, sums) as c:
-            c.values = step(c.values, c.index)
-        return c.values
+        with code.loop(0, self.channels, sums) as one:
+            one.values = step(one.values, one.index)
+        return one.values
 
     def finish(self, sums: list[str], place: Integer, filters: list[Integer]) -> None:
         code, scales, biases = self.code, [], []

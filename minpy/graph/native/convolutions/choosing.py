@@ -110,7 +110,7 @@ def choose(problem: Problem, what: str, processor: Processor, inference: bool = 
             ways["product"] = PRODUCT * _products(problem, processor)
         if covers_winograd(problem, what):
             ways["winograd"] = winograd_cycles(problem, what, processor)
-    ways["columns"] = _columns(problem, what, processor)
+        ways["columns"] = _columns(problem, what, processor)
     found = tuple(sorted(ways.items(), key=lambda way: way[1]))
     return Plan(found[0][0], what, problem, found)
 

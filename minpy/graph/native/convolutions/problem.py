@@ -131,9 +131,14 @@ class Axis:
 
     @property
     def inside(self) -> tuple[int, int]:
-        """The range of t for which all elements exist; empty ranges are (0, 0)."""
-        found = [t for t in range(self.count) if self.begins(t) == 0 and self.ends(t) == self.taps]
-        return (found[0], found[-1] + 1) if found else (0, 0)
+        """The range of t for which all elements exist; empty ranges are (0, 0).
+
+        >>> Axis(8, 0, 1, 2, 3, 1, -1, 15, 0, 1).inside
+        (1, 7)
+        """
+        last = self.length - 1 - (self.taps - 1) * self.reach - self.offset
+        begin, end = max(0, -(self.offset // self.step)), min(self.count, last // self.step + 1)
+        return (begin, end) if begin < end else (0, 0)
 
     @property
     def is_whole(self) -> bool:
