@@ -205,6 +205,16 @@ class TestCompiling:
         llvm._optimise(host.binding, host.machine, module)
         assert "zmm" in host.machine.emit_assembly(module)
 
+    def test_what_is_loaded_stays_when_the_interpreter_ends(self):
+        loaded, address = llvm.compile(scale()), llvm.compile(scale()).address("scale")
+        host = llvm._host()
+        host.leave()
+        del loaded
+        gc.collect()
+        kept = SimpleNamespace(address=lambda name: address)
+        assert run_scale(kept)[2] == 4.0
+        assert run_scale(llvm.compile(scale(2.5)))[2] == 6.0  # others can still be made
+
 
 class TestWithoutLlvmlite:
     @pytest.mark.parametrize(

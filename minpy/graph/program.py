@@ -143,17 +143,21 @@ class Program:
         What knows the source of its parts, once something has run.
     compiles : bool
         Whether it may become native code.
+    fast_math : bool
+        Whether native code may contract a product and the sum that it goes into.
     native : NativeProgram or None
         What it has become.
     rounds : int
         How often it has run, forward and, if it has a backward part, backward.
     """
 
-    def __init__(self, steps: Steps, compiles: bool = True) -> None:
+    def __init__(self, steps: Steps, compiles: bool = True, fast_math: bool = False) -> None:
         self.steps = steps
         self.compiles = compiles
+        self.fast_math = fast_math
         self.native: NativeProgram | None = None
         self.rounds = 0
+        self.python_reason = ""  # why it stays one of Python's
         self._building: int | None = None  # the process in which a thread makes it native code
         self.emitter: Emitter | None = None
         self._planner: Planner | None = None
@@ -227,10 +231,13 @@ class Program:
             from minpy.graph.native.machine import llvm
 
             if llvm.available():
-                self.native = build(self.steps, self.facts)
+                self.native = build(self.steps, self.facts, fast_math=self.fast_math)
+            else:
+                self.python_reason = "llvmlite is not installed: pip install 'minpy[compile]'"
             self.compiles = self.native is not None
         except Exception as error:
             self.compiles = False
+            self.python_reason = f"it could not be compiled: {type(error).__name__}: {error}"
             names = ", ".join(dict.fromkeys(head.node.name for head in self.steps.heads))
             warnings.warn(
                 f"the program of {names} stays one of Python's, slower and with the same results, as it could not be "

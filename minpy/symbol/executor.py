@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import is_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -24,6 +24,9 @@ from minpy.ops.inference.partial_shapes import complete, show_shape
 from minpy.symbol.profiling import Profile
 from minpy.symbol.sharing import Shared
 from minpy.symbol.symbol import Symbol
+
+if TYPE_CHECKING:
+    from minpy.graph.native.explaining import Explanations
 
 __all__ = ["Executor", "missing_text"]
 
@@ -329,6 +332,24 @@ class Executor:
             numpy.copyto(array._data, before)
         self._frame = None
         return Profile(runs)
+
+    def explain(self) -> Explanations:
+        """Return what became of its programs: which operators are which kernel, what stayed a call and why, the costs.
+
+        Returns
+        -------
+        tuple of Explanation
+            Of the latest program first. It prints as text, and each has a `picture`.
+
+        Examples
+        --------
+        >>> import minpy as mx
+        >>> executor = mx.sym.exp(mx.sym.var('x'), name='y').simple_bind(mx.cpu(), x=(2,))
+        >>> _ = executor.forward()
+        >>> print(executor.explain())  # doctest: +ELLIPSIS
+        y (prediction, without gradients): Python, because it has not run often enough: ...
+        """
+        return self._compiled.explain()
 
     def debug_str(self) -> str:
         """Return what runs: the program's plan as text, of training if that has run, else of prediction."""

@@ -123,7 +123,7 @@ class NativeProgram:
         return RunnerMemory(block, segments)
 
 
-def build(steps: Steps, facts: Mapping[Node, Fact]) -> NativeProgram:
+def build(steps: Steps, facts: Mapping[Node, Fact], *, fast_math: bool = False) -> NativeProgram:
     """Return a program as native code.
 
     Parameters
@@ -131,6 +131,8 @@ def build(steps: Steps, facts: Mapping[Node, Fact]) -> NativeProgram:
     steps : Steps
     facts : mapping of Node
         What running it has told about its steps.
+    fast_math : bool
+        Whether a product and the sum that it goes into may be rounded once.
 
     Raises
     ------
@@ -141,12 +143,13 @@ def build(steps: Steps, facts: Mapping[Node, Fact]) -> NativeProgram:
     BuildError
         If LLVM refuses what is generated.
     """
-    return _Builder(steps, facts).build()
+    return _Builder(steps, facts, fast_math).build()
 
 
 class _Builder:
-    def __init__(self, steps: Steps, facts: Mapping[Node, Fact]) -> None:
+    def __init__(self, steps: Steps, facts: Mapping[Node, Fact], fast_math: bool) -> None:
         self.steps = steps
+        self.fast_math = fast_math
         self.facts = facts
         self.seconds: dict[str, float] = {}
         self.boundary = Boundary()
@@ -155,7 +158,7 @@ class _Builder:
         translation = self._timed("translating", lambda: translate(self.steps, self.facts))
         routine = self._bound(translation.routine)
         notes = Notes()
-        routine = self._timed("passes", lambda: optimized(routine, notes=notes))
+        routine = self._timed("passes", lambda: optimized(routine, self.fast_math, notes))
         schedules = self._timed("fusing", lambda: scheduled(routine))
         blas_found = blas.find()
         printed: dict[Nest, Kernel] = {}
@@ -303,7 +306,7 @@ class _Builder:
         ir = self._module(kernels, segments)
         self.seconds["printing"] = time.perf_counter() - begun
         begun = time.perf_counter()
-        loaded = llvm.compile(ir)
+        loaded = llvm.compile(ir, fast_math=self.fast_math)
         self.seconds["compiling"] = time.perf_counter() - begun
         return ir, loaded
 

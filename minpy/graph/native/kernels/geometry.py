@@ -174,7 +174,9 @@ def geometry_of(nest: Nest, places: Mapping[Array, Place]) -> Geometry:
     return Geometry(free, scope, within, lane, across, rows, columns, reads, stores, indices)
 
 
-def _accesses(nest: Nest, places: Mapping[Array, Place]) -> tuple[dict[Array, Access], dict[Array, Access], dict[Array, Access]]:
+def _accesses(
+    nest: Nest, places: Mapping[Array, Place]
+) -> tuple[dict[Array, Access], dict[Array, Access], dict[Array, Access]]:
     space = nest.shape
 
     def access(array: Array, root: Array, offset: int, strides: Sequence[int], written: bool) -> Access:
@@ -273,7 +275,12 @@ def _inner(
     arrays = set(sets)
     indexed = any(isinstance(array.step, Reduce) and array.step.function.startswith("arg") for array in arrays)
     inside = any(operand.root in arrays for step in nest.steps for operand in step.operands)
-    if inside or indexed or not arrays or any(level is Level.ROW and a not in arrays for a, level in nest.levels.items()):
+    if (
+        inside
+        or indexed
+        or not arrays
+        or any(level is Level.ROW and a not in arrays for a, level in nest.levels.items())
+    ):
         return given
     groups: dict[tuple[bool, ...], list[int]] = {}
     for axis in longer:

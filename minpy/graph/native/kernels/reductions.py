@@ -61,10 +61,9 @@ def combined(writer: Writer, function: str, dtype: numpy.dtype, kind: str, first
         return writer.give(f"{'or' if function.endswith('max') else 'and'} {kind} {first}, {second}")
     more = "gt" if function.endswith("max") else "lt"
     if dtype.kind == "f":
-        is_first = writer.give(f"fcmp o{more} {kind} {first}, {second}")
-        found = writer.give(f"select {bits} {is_first}, {kind} {first}, {kind} {second}")
-        nan = writer.give(f"fcmp uno {kind} {first}, {first}")
-        return writer.give(f"select {bits} {nan}, {kind} {first}, {kind} {found}")
+        suffix = f"v{kind[1:].partition(' ')[0]}f" if kind.startswith("<") else "f"
+        name = f"llvm.{'maximum' if function.endswith('max') else 'minimum'}.{suffix}{8 * dtype.itemsize}"
+        return writer.intrinsic(name, kind, (kind, first), (kind, second), flags="nsz ")
     is_first = writer.give(f"icmp {'s' if dtype.kind == 'i' else 'u'}{more} {kind} {first}, {second}")
     return writer.give(f"select {bits} {is_first}, {kind} {first}, {kind} {second}")
 
@@ -79,9 +78,7 @@ def folded(writer: Writer, function: str, dtype: numpy.dtype, element: str, vect
         parts = []
         for start in (0, count // 2):
             order = ", ".join(f"i32 {start + k}" for k in range(count // 2))
-            parts.append(
-                writer.give(f"shufflevector {whole} {vector}, {whole} poison, <{count // 2} x i32> <{order}>")
-            )
+            parts.append(writer.give(f"shufflevector {whole} {vector}, {whole} poison, <{count // 2} x i32> <{order}>"))
         vector = combined(writer, function, dtype, half, *parts)
         count //= 2
     return writer.give(f"extractelement <1 x {element}> {vector}, i64 0")

@@ -10,6 +10,7 @@ llvmlite from 0.45 on: LLVM 20 is the first of its versions that knows pointers 
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import sys
@@ -69,6 +70,8 @@ class Loaded:
 
     Attributes
     ----------
+    tracker : llvmlite.binding.ResourceTracker
+        What unloads it.
     cached : bool
         Whether it came from the cache.
     seconds : float
@@ -76,7 +79,7 @@ class Loaded:
     """
 
     def __init__(self, tracker: Any, addresses: dict[str, int], cached: bool, seconds: float) -> None:
-        self._tracker = tracker
+        self.tracker = tracker
         self._addresses = addresses
         self.cached = cached
         self.seconds = seconds
@@ -290,6 +293,15 @@ class _Host:
         self._jit: Any = None
         self._libraries = 0
 
+    def leave(self) -> None:
+        """Never unload what is loaded now."""
+        for loaded in [*self._loaded.values()]:
+            loaded.tracker.jit.detach()
+            loaded.tracker.detach()
+        if self._jit is not None:
+            self._jit.detach()
+            self._jit = None
+
     def identity(self) -> str:
         """Return a digest of all but the IR that decides what becomes of it."""
         import llvmlite
@@ -346,6 +358,19 @@ def _host() -> _Host:
     if not _hosts:
         _hosts.append(_Host())
     return _hosts[0]
+
+
+# -- the end of the interpreter: threads that it does not wait for may be in the code ---------------------------------
+
+
+def _leave() -> None:
+    """Leave all code where it is; the process takes it along."""
+    with _lock:
+        for host in _hosts:
+            host.leave()
+
+
+atexit.register(_leave)
 
 
 # -- forks: a child must not begin with LLVM in the middle of something, which no thread that it has would end --------

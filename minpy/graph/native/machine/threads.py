@@ -7,7 +7,6 @@ own with its first long loop. When the interpreter ends, the helper sleeps, and 
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 from dataclasses import dataclass
@@ -84,6 +83,8 @@ def find() -> Helper | None:
 
 _lock = threading.Lock()
 _made: list[Helper | None] = []
+# The thread runs in it to the very end, when `llvm` leaves all code where it is.
+_code: list[llvm.Loaded] = []
 
 
 def _make() -> Helper | None:
@@ -91,8 +92,7 @@ def _make() -> Helper | None:
     if desk is None:
         return None
     loaded = llvm.compile(helper.SOURCE)
-    # The thread runs in it to the very end, when modules are gone.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
+    _code.append(loaded)
     return Helper(loaded.address("share"), desk)
 
 

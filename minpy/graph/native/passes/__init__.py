@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from minpy.graph.native.convolutions import placing
 from minpy.graph.native.language import Array, Routine, Step
-from minpy.graph.native.passes import algebra, batching, constants, moving, products, reductions, slicing
+from minpy.graph.native.passes import algebra, batching, constants, moving, products, recomputing, reductions, slicing
 from minpy.graph.native.passes.patterns import Row
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, Rule
 from minpy.graph.native.verifying import verify
@@ -67,14 +67,16 @@ PASSES: tuple[Pass, ...] = (
     Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
     Pass("convolutions", "convolutions: by generated kernels, in their layouts", placing.generated),
     Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later),
-    Pass("reshaped later", "functions and reductions of reshaped arrays: reshaped after them", moving.reshaped_later),
+    Pass("reshaped later", "functions and reductions of reshaped arrays: reshaped after", run=moving.reshaped_later),
     Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
     Pass("registers", "what follows convolutions: while sums are in registers", placing.fused_into_registers),
+    Pass("copied once", "copies of views of what is computed: computed as it is to lie", slicing.copies_computed),
     Pass("slices first", "functions read through slices only: computed in slices", run=slicing.slices_computed),
     Pass("batched", "products by one matrix, and sums of products: one product of all rows", run=batching.batched),
     Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once),
     Pass("accumulation", "acc + a @ b: one product", products.accumulated),
     Pass("turned once", "transposed matrices that many small products read: copied", run=products.turned_once),
+    Pass("recomputed", "cheap values that only backward needs: computed there", run=recomputing.recomputed),
 )
 
 

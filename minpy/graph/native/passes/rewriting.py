@@ -241,7 +241,7 @@ class Rewriter:
         return array.root not in self._states and not (self._gone and self._reads_what_is_gone(array))
 
     def _reads_what_is_gone(self, array: Array) -> bool:
-        if array in self._gone:
+        if array.root in self._gone:
             return True
         step = array.step
         return step is not None and step not in self._there and any(map(self._reads_what_is_gone, step.operands))
