@@ -89,9 +89,9 @@ def test_training_lies_with_the_batch_last(batch: int) -> None:
     assert [one.what for one in found].count("weight") == 2
     assert not any(one.has_channels_last for one in found)
     assert all(one.problem.bias and one.problem.relu for one in found if one.what == "result")
-    # Nothing is turned but the pictures, for both parts, and what comes back from the dense layer.
+    # Nothing is turned but the pictures, for both parts, their gradient, and what comes back from the dense layer.
     copies = [step for step in routine.steps if isinstance(step, Elementwise) and step.function == "copy"]
-    assert len(copies) <= 3, str(routine)
+    assert len(copies) <= 4, str(routine)
     assert notes.counts["transposes are moved behind assemblies"] >= 1
 
 
@@ -104,7 +104,8 @@ def test_inference_of_few_lies_with_the_channels_last(batch: int) -> None:
     assert all(one.problem.scale and one.problem.bias for one in found)
     assert sum(one.problem.residual for one in found) == 2
     assert sum(one.problem.relu for one in found) == 4  # all but the projection
-    large = [step for step in routine.steps if isinstance(step, Elementwise) and step.output.size > 3 * 24 * batch]
+    elementwise = [step.output for step in routine.steps if isinstance(step, Elementwise)]
+    large = [array for array in elementwise if len(array.shape) == 4 and array.size > 24 * batch]
     assert len(large) == 1, str(routine)  # pictures turned; all else is done in registers
 
 
@@ -149,7 +150,8 @@ CHOICES = [
     (Problem(32, 64, 128, (32, 32), (3, 3), (2, 2), pad=(1, 1)), "data", False, "direct"),
     (Problem(64, 1, 20, (28, 28), (5, 5)), "result", False, "direct"),
     (Problem(32, 64, 64, (32, 32), (3, 3), pad=(1, 1), groups=64), "data", False, "depthwise"),
-    (Problem(32, 256, 512, (8, 8), (1, 1)), "result", False, "product"),
+    (Problem(32, 256, 512, (8, 8), (1, 1)), "result", False, "direct"),
+    (Problem(32, 512, 3, (8, 8), (1, 1)), "result", False, "product"),
     (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1)), "result", False, "columns"),
     (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1)), "result", True, "channels"),
     (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1), groups=64), "result", True, "channels depthwise"),

@@ -82,6 +82,12 @@ def _contiguous(array: Array, origin: Origin) -> Array:
     return array if array.is_contiguous else Elementwise.of("copy", array, origin=origin)
 
 
+def _weight(array: Array, origin: Origin) -> Array:
+    """Return (F, C, *kernel) as a contiguous array of four axes."""
+    array = _contiguous(array, origin)
+    return viewed(array, lambda values: values[:, :, None, :]) if len(array.shape) == 3 else array
+
+
 def _back(array: Array, order: tuple[int, ...], shape: tuple[int, ...]) -> Array:
     return viewed(array, lambda values: values.transpose(order).reshape(shape))
 
@@ -90,12 +96,11 @@ def _with_batch_last(step: Call, function: Convolution) -> Array:
     problem, shape = function.problem, step.output.shape
     first, second = step.operands
     first = _turned(first, (1, 2, 3, 0), step.origin)
-    if function.what == "weight":
-        second = _turned(second, (1, 2, 3, 0), step.origin)
+    second = _turned(second, (1, 2, 3, 0), step.origin) if function.what == "weight" else _weight(second, step.origin)
     if function.kind == "product":
         found = _product(problem, function.what, first, second, step.origin)
     else:
-        found = convolution_call(function, (first, _contiguous(second, step.origin)), step.origin)
+        found = convolution_call(function, (first, second), step.origin)
     if function.what == "weight":
         return viewed(found, lambda values: values.reshape(shape))
     return _back(found, (3, 0, 1, 2), shape)
@@ -110,7 +115,7 @@ def _product(problem: Problem, what: str, first: Array, second: Array, origin: O
     one = matrix(first)
     if what == "weight":
         return Product.of(matrix(second), viewed(one, numpy.transpose), origin=origin)
-    two = viewed(_contiguous(second, origin), lambda values: values.reshape(problem.filters, problem.channels))
+    two = viewed(second, lambda values: values.reshape(problem.filters, problem.channels))
     found = Product.of(two if what == "result" else viewed(two, numpy.transpose), one, origin=origin)
     return viewed(found, lambda values: values.reshape(-1, *problem.lengths, problem.batch))
 
@@ -118,15 +123,13 @@ def _product(problem: Problem, what: str, first: Array, second: Array, origin: O
 def _with_channels_last(step: Call, function: Convolution) -> Array:
     problem = function.problem
     first, second = step.operands
-    first = _turned(first, (0, 2, 3, 1), step.origin)
+    first, second = _turned(first, (0, 2, 3, 1), step.origin), _weight(second, step.origin)
     if function.kind == "channels depthwise":
         shape = (problem.channels, *problem.kernel)
-        turned = viewed(_contiguous(second, step.origin), lambda values: values.reshape(shape).transpose(1, 2, 0))
+        turned = viewed(second, lambda values: values.reshape(shape).transpose(1, 2, 0))
         weight = _contiguous(turned, step.origin)
     else:
-        weight = packed(
-            Packing(problem, function.kind, function.processor), _contiguous(second, step.origin), step.origin
-        )
+        weight = packed(Packing(problem, function.kind, function.processor), second, step.origin)
     found = convolution_call(function, (first, weight), step.origin)
     return _back(found, (0, 3, 1, 2), step.output.shape)
 
@@ -189,9 +192,8 @@ def _remade(call: Call, given: dict[str, Array], relu: bool = False) -> Array:
     """Return what a convolution of these operands gives."""
     form = call.form
     assert isinstance(form, ConvolutionForm)
-    problem = replace(
-        form.function.problem, relu=relu, **{name: True for name in given if name not in ("data", "weight")}
-    )
+    scale, bias, residual = (name in given for name in ("scale", "bias", "residual"))
+    problem = replace(form.function.problem, scale=scale, bias=bias, residual=residual, relu=relu)
     operands = [given[name] for name in operands_of(problem)]
     return convolution_call(replace(form.function, problem=problem), operands, call.origin)
 
