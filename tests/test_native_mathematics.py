@@ -3,10 +3,12 @@
 import ctypes
 import math
 import re
+import runpy
 import shutil
 import subprocess
 from functools import cache
 from itertools import product
+from pathlib import Path
 
 import numpy
 import pytest
@@ -14,6 +16,7 @@ import pytest
 from minpy.core.errors import KeyMissingError
 from minpy.graph.native import mathematics
 from minpy.graph.native.machine import llvm
+from minpy.graph.native.mathematics import coefficients
 
 binding = pytest.importorskip("llvmlite.binding")
 binding.initialize_all_targets()
@@ -258,6 +261,15 @@ def test_odd_and_even_functions_are_so_to_the_last_bit(name, dtype):
     x = bit_patterns(dtype, 2000)
     function = compiled(name, dtype)
     numpy.testing.assert_array_equal(function(-x), -function(x) if name in ODD else function(x))
+
+
+@pytest.mark.parametrize("name", ["EXP", "TANH", "SIN"])
+def test_coefficients_are_those_that_the_script_makes(name):
+    pytest.importorskip("mpmath")
+    script = runpy.run_path(str(Path(__file__).parent.parent / "tools" / "make_polynomials.py"))
+    row = script["ROWS"][name]
+    made = {dtype: tuple(script["fit"](row, dtype == "float")[0]) for dtype in DTYPES}
+    assert getattr(coefficients, name) == made
 
 
 MAIN = """

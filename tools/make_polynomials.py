@@ -3,7 +3,7 @@
 python tools/make_polynomials.py [NAME ...]        (needs mpmath; prints errors; with names, writes nothing)
 
 Each polynomial minimises the largest weighted error over an interval by Remez' second algorithm (J.-M. Muller,
-Elementary Functions, 3rd edition, 2016, section 3.7), in arithmetic of many digits on a dense grid. For float32 the
+Elementary Functions, 3rd edition, 2016, section 3.7), in arithmetic of 100 digits on a dense grid. For float32 the
 coefficients are then rounded one after the other, from the constant up, those that are left fitted anew to the rest
 (least squares on Chebyshev nodes; the idea is that of N. Brisebarre and S. Chevillard, Efficient polynomial
 L-approximations, ARITH 18, 2007), as the rounding of the coefficients alone would lose a bit or two.
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import mpmath as mp
 import numpy
 
-mp.mp.dps = 400
+mp.mp.dps = 100
 TARGET = Path(__file__).parent.parent / "minpy" / "graph" / "native" / "mathematics" / "coefficients.py"
 COUNTS = {"float": "single", "double": "double"}
 Function = Callable[[mp.mpf], mp.mpf]
@@ -262,9 +262,9 @@ def main() -> None:
             parts = split(value, counts, 24 if type == "float" else 53)
             lines.append(f'    "{type}": ({", ".join(map(repr, parts))}),')
         lines += ["}", ""]
-    turns = mp.floor(mp.mpf(2) ** (8 * TURN_BYTES) / (2 * mp.pi))
+    with mp.workdps(400):
+        digits = f"{int(mp.mpf(2) ** (8 * TURN_BYTES) / (2 * mp.pi)):0{2 * TURN_BYTES}x}"
     lines += ["# 1/(2π): the bytes behind the binary point", "TURN = bytes.fromhex("]
-    digits = f"{int(turns):0{2 * TURN_BYTES}x}"
     lines += [f'    "{digits[i : i + 96]}"' for i in range(0, len(digits), 96)]
     lines += [")", ""]
     lines += [f"# 2/π without its bits above 2**-1, {', '.join(f'2**{s - 1}' for s in STARTS[1:])}", "TWO_OVER_PI = ("]
