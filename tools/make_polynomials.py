@@ -137,6 +137,11 @@ def log_quotient(z: mp.mpf) -> mp.mpf:
     return 2 * (mp.atanh(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z) ** 3
 
 
+def exp2_rest(x: mp.mpf) -> mp.mpf:
+    return mp.expm1(x * mp.log(2)) / x
+
+
+EXP2 = "(2**x - 1) / x, relative error of 2**x"
 LOG_QUOTIENT = "(2·artanh(s) - 2s) / (s·z), z = s², relative error of artanh(s)"
 ERFCX = "exp(x²)·erfc(x)·(x + 2), q = (x - 2) / (x + 2), relative error"
 LOG2_HALF = 0.3467
@@ -149,14 +154,8 @@ ROWS = {
         5,
         11,
     ),
-    "EXP2": Row(
-        "(2**x - 1) / x, relative error of 2**x",
-        lambda x: mp.expm1(x * mp.log(2)) / x,
-        (-0.5001, 0.5001),
-        lambda x: x / 2**x,
-        6,
-        12,
-    ),
+    "EXP2": Row(EXP2, exp2_rest, (-0.5001, 0.5001), lambda x: x / 2**x, 6, 12),
+    "EXP2_SHORT": Row(EXP2, exp2_rest, (-0.5001, 0.5001), lambda x: x / 2**x, 5, 0),
     "LOG_QUOTIENT": Row(LOG_QUOTIENT, log_quotient, (0, 0.029438), lambda z: z / 2, 3, 7),
     "LOG_QUOTIENT_SHORT": Row(LOG_QUOTIENT, log_quotient, (0, 0.029438), lambda z: z / 2, 0, 5),
     "LOG_POWER": Row(
@@ -186,7 +185,14 @@ ROWS = {
     "ERF_SMALL": Row("(erf(x) - x) / x, z = x²", erf_rest, (0, 0.2501), erf_weight, 5, 9),
     "ERFCX": Row(ERFCX, scaled_erfc, (-0.6001, 0.8668), lambda q: 1 / scaled_erfc(q), 0, 24),
     "ERFCX_SHORT": Row(ERFCX, scaled_erfc, (-0.6001, 0.7000), lambda q: 1 / scaled_erfc(q), 0, 11),
-    "LOG_ERFC": Row("log(erfc(x)), error of erfc(x)", lambda x: mp.log(mp.erfc(x)), (0.9299, 4.0), mp.erfc, 8, 0),
+    "LOG2_ERFC": Row(
+        "log2(erfc(x)), error of erfc(x)",
+        lambda x: mp.log(mp.erfc(x), 2),
+        (0.9299, 4.0),
+        lambda x: mp.erfc(x) * mp.log(2),
+        6,
+        0,
+    ),
 }
 
 

@@ -336,12 +336,13 @@ def where(condition: Value, yes: Value | Number, no: Value | Number) -> Value:
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     """Return c0 + c1·x + c2·x² + …
 
-    By Horner's rule; of many coefficients every second one by itself, of more every fourth (G. Estrin, Organization of
-    computer systems, 1960): the instructions of one element wait for each other, and of such long functions a processor
-    has hardly another element at hand. The constant is added last, so that it alone decides the rounding.
+    By Horner's rule; of many coefficients in double precision every second one by itself, of more every fourth
+    (G. Estrin, Organization of computer systems, 1960): the instructions of one element wait for each other, and of
+    such long functions a processor has hardly another element at hand. The constant is added last, so that it alone
+    decides the rounding.
     """
     constant, *rest = coefficients
-    if len(rest) < 6:
+    if len(rest) < 6 or x.type == "float":
         return x * _horner(x, rest) + constant
     z = x * x
     if len(rest) < 11:
