@@ -10,7 +10,6 @@ from minpy.graph.native.mathematics import coefficients
 from minpy.graph.native.mathematics.exponentials import (
     LOG2_E,
     between,
-    exp_reduced,
     nearest_integer,
     power_of_two,
     scaled,
