@@ -166,7 +166,7 @@ ROWS = {
         0,
         8,
     ),
-    "TANH": Row("(tanh(x) - x) / x³, z = x²", series(mp.tanh, 3), (0, 0.3026), relative(mp.tanh), 5, 10),
+    "TANH": Row("(tanh(x) - x) / x³, z = x²", series(mp.tanh, 3), (0, 0.3026), relative(mp.tanh), 4, 10),
     "SIN": Row("(sin(x) - x) / x³, z = x²", series(mp.sin, 3), (0, 0.701), relative(mp.sin), 3, 6),
     "COS": Row(
         "(cos(x) - 1 + x²/2) / x⁴, z = x²",
