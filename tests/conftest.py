@@ -20,7 +20,13 @@ settings.load_profile("same-examples")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the Pythons that tests start share bytecode where none is written: they would compile all of minpy each."""
+    """Let all processes of a run share what they compile: Python's bytecode where none is written, and graphs."""
+    if "MINPY_CACHE" not in os.environ:
+        cache = tempfile.TemporaryDirectory(prefix="minpy-cache-")
+        config.add_cleanup(cache.cleanup)
+        setting = pytest.MonkeyPatch()
+        setting.setenv("MINPY_CACHE", cache.name)
+        config.add_cleanup(setting.undo)
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
         folder = tempfile.TemporaryDirectory(prefix="minpy-bytecode-")
         config.add_cleanup(folder.cleanup)

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from minpy.graph.native.fusing.joining import Growing, space_of
-from minpy.graph.native.fusing.nest import Item, Level, Place, Schedule
-from minpy.graph.native.language import Array, Elementwise, Part, Reduce, Routine, Step, View
+from minpy.graph.native.fusing.nest import Item, Level, Nest, Schedule
+from minpy.graph.native.fusing.placing import placed
+from minpy.graph.native.language import Array, Elementwise, Layout, Part, Reduce, Routine, Step, View
 
 __all__ = ["scheduled"]
 
@@ -70,7 +71,7 @@ class _Grouping:
         self.leaving = leaving
         self.items: list[Growing | Step | None] = []
         self.places: dict[Array, int] = {}
-        self.readers: dict[Array, list[int]] = {}
+        self.readers: dict[tuple[Array, Layout], list[int]] = {}
         for step in _needed(part, leaving):
             if isinstance(step, Elementwise | Reduce):
                 self._group(step)
@@ -95,8 +96,12 @@ class _Grouping:
                 items.append(nest)
             else:
                 items.append(item)  # type: ignore[arg-type]
-        places: dict[Array, Place] = {}
-        return Schedule(items, places)
+        given = {array.root for array in self.part.outputs}
+        places, there = placed(items, self.leaving, given)
+        for item in items:
+            if isinstance(item, Nest):
+                item.stored = {array: places.get(array) for array in item.stored}
+        return Schedule([item for item in items if item not in there], places)
 
     def _append(self, step: Step) -> None:
         for output in step.outputs:
@@ -104,62 +109,68 @@ class _Grouping:
         self.items.append(step)
 
     def _group(self, step: Elementwise | Reduce) -> None:
-        number = self._best(step)
+        number = self._joined(step)
         if number is None:
             number = len(self.items)
-            self.items.append(Growing(space_of(step)))
-        nest = self.items[number]
-        assert isinstance(nest, Growing)
-        nest.take(step)
+            nest = Growing(space_of(step))
+            self.items.append(nest)
+            assert nest.join(step)
         self.places[step.output] = number
-        for root in self._read(step):
-            readers = self.readers.setdefault(root, [])
+        for operand in self._read(step):
+            readers = self.readers.setdefault((operand.root, operand.layout), [])
             if not readers or readers[-1] != number:
                 readers.append(number)
 
     def _merge(self) -> None:
-        """Merge nests into the first nest that reads what they compute, the last ones first."""
+        """Merge nests into the first nest that reads them, the last ones first, then into the last nest they read."""
         readers: list[set[int]] = [set() for _ in self.items]
         for number, item in enumerate(self.items):
             for place in self._places_read(item, number):
                 readers[place].add(number)
         for number in reversed(range(len(self.items))):
-            nest = self.items[number]
-            if not isinstance(nest, Growing) or not readers[number]:
-                continue
-            target = min(readers[number])
-            reader = self.items[target]
-            merged = reader.after(nest) if isinstance(reader, Growing) else None
-            if merged is None:
-                continue
-            self.items[number], self.items[target] = None, merged
-            for place in self._places_read(nest, number):
-                readers[place].discard(number)
+            if readers[number]:
+                self._move(number, min(readers[number]), readers)
+        for number in range(len(self.items)):
+            places = self._places_read(self.items[number], number)
+            if places:
+                self._move(number, max(places), readers)
+
+    def _move(self, number: int, target: int, readers: list[set[int]]) -> None:
+        """Let the steps of a nest run in another one, if they can."""
+        nest, other = self.items[number], self.items[target]
+        if not isinstance(nest, Growing) or not isinstance(other, Growing):
+            return
+        merged = Growing.joined(nest, other) if number < target else Growing.joined(other, nest)
+        if merged is None:
+            return
+        self.items[number], self.items[target] = None, merged
+        for place in self._places_read(nest, number):
+            readers[place].discard(number)
+            if place != target:
                 readers[place].add(target)
-            readers[target] |= readers[number] - {target}
-            self.places.update(dict.fromkeys(nest.phases, target))
+        readers[target] |= readers[number] - {target}
+        self.places.update(dict.fromkeys(nest.phases, target))
 
     def _places_read(self, item: Growing | Step | None, number: int) -> set[int]:
         """Return the numbers of the items before whose results an item reads."""
         return {self.places[root] for root in _roots_read(item) if root in self.places} - {number}
 
     def _read(self, step: Step) -> Iterable[Array]:
-        return dict.fromkeys(operand.root for operand in step.operands if not operand.is_number)
+        return dict.fromkeys(operand for operand in step.operands if not operand.is_number)
 
-    def _best(self, step: Elementwise | Reduce) -> int | None:
-        """Return the number of the nest that it is best to join."""
+    def _joined(self, step: Elementwise | Reduce) -> int | None:
+        """Let a step join the nest that is best for it, and return its number; None if there is none."""
         read = list(self._read(step))
-        first = max((self.places[root] for root in read if root in self.places), default=0)
+        first = max((self.places[one.root] for one in read if one.root in self.places), default=0)
         found: dict[int, int] = {}
-        for root in read:
-            whole = root.nbytes
-            place = self.places.get(root, -1)
-            for number in {place, *self.readers.get(root, [])[-READERS:]}:
+        for operand in read:
+            place = self.places.get(operand.root, -1)
+            for number in {place, *self.readers.get((operand.root, operand.layout), [])[-READERS:]}:
                 if number >= first:
-                    found[number] = found.get(number, 0) + whole
+                    found[number] = found.get(number, 0) + operand.nbytes
         for number in sorted(found, key=lambda number: (-found[number], number)):
             nest = self.items[number]
-            if isinstance(nest, Growing) and self._saves(step, nest, found[number]) and nest.takes(step):
+            if isinstance(nest, Growing) and self._saves(step, nest, found[number]) and nest.join(step):
                 return number
         return None
 

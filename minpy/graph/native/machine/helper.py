@@ -26,10 +26,10 @@ import ctypes
 import signal
 from typing import Final
 
-__all__ = ["SIZE", "SOURCE", "desk"]
+__all__ = ["FUNCTIONS", "PLACES", "SIZE", "SOURCE", "desk"]
 
 # Where things are on the desk, in bytes; what two threads write to is 128 bytes apart.
-_FUNCTIONS: Final = {
+FUNCTIONS: Final = {
     name: 8 * number
     for number, name in enumerate(
         (
@@ -38,7 +38,7 @@ _FUNCTIONS: Final = {
         )
     )
 }  # fmt: skip
-_PLACES: Final = {
+PLACES: Final = {
     "how": 80,
     "owner": 128, "failed": 132, "busy": 136,
     "state": 256, "asleep": 260,
@@ -61,7 +61,7 @@ def desk() -> int | None:
     """
     try:
         process = ctypes.CDLL(None)
-        addresses = {name: ctypes.cast(process[name], ctypes.c_void_p).value for name in _FUNCTIONS}
+        addresses = {name: ctypes.cast(process[name], ctypes.c_void_p).value for name in FUNCTIONS}
         fill_set = process.sigfillset
     except (AttributeError, OSError, TypeError):  # on Windows
         return None
@@ -69,21 +69,21 @@ def desk() -> int | None:
     # Code and helper refer to it by its address, also while the interpreter ends.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(memory))
     start = -(-ctypes.addressof(memory) // 128) * 128
-    for name, at in _FUNCTIONS.items():
+    for name, at in FUNCTIONS.items():
         ctypes.c_void_p.from_address(start + at).value = addresses[name]
-    ctypes.c_int64.from_address(start + _PLACES["how"]).value = int(signal.SIG_SETMASK)
-    fill_set(ctypes.c_void_p(start + _PLACES["all_signals"]))
+    ctypes.c_int64.from_address(start + PLACES["how"]).value = int(signal.SIG_SETMASK)
+    fill_set(ctypes.c_void_p(start + PLACES["all_signals"]))
     return start
 
 
 def _function(name: str) -> str:
     """Return IR that reads the address of a function from the desk: `%name`."""
-    return f"%at.{name} = getelementptr i8, ptr %desk, i64 {_FUNCTIONS[name]}\n%{name} = load ptr, ptr %at.{name}"
+    return f"%at.{name} = getelementptr i8, ptr %desk, i64 {FUNCTIONS[name]}\n%{name} = load ptr, ptr %at.{name}"
 
 
 def _place(name: str) -> str:
     """Return IR for the address of a place on the desk: `%p.name`."""
-    return f"%p.{name} = getelementptr i8, ptr %desk, i64 {_PLACES[name]}"
+    return f"%p.{name} = getelementptr i8, ptr %desk, i64 {PLACES[name]}"
 
 
 def _lines(*parts: str) -> str:
@@ -298,6 +298,6 @@ ret void
 }""",
 )  # fmt: skip
 
-# `void share(desk, task, block, begin, end, pieces)`, with `void task(block, begin, end, who)`: who is 0 in the caller's
-# thread and 1 in the helper's.
+# `void share(desk, task, block, begin, end, pieces)`, and what it calls, `void task(block, begin, end, who)`: who is 0
+# in the caller's thread, and 1 in the helper's.
 SOURCE: Final = _lines(_WAKE, _AWAIT, _WORK, _HELP, _RENEW, _SHARE, "")

@@ -10,6 +10,7 @@ llvmlite from 0.45 on: LLVM 20 is the first of its versions that knows pointers 
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import sys
@@ -69,6 +70,8 @@ class Loaded:
 
     Attributes
     ----------
+    tracker : llvmlite.binding.ResourceTracker
+        What unloads it.
     cached : bool
         Whether it came from the cache.
     seconds : float
@@ -76,7 +79,7 @@ class Loaded:
     """
 
     def __init__(self, tracker: Any, addresses: dict[str, int], cached: bool, seconds: float) -> None:
-        self._tracker = tracker
+        self.tracker = tracker
         self._addresses = addresses
         self.cached = cached
         self.seconds = seconds
@@ -154,9 +157,8 @@ def emit(ir: str, triple: str, cpu: str = "", features: str = "") -> bytes:
         As of `compile`; also if LLVM does not know the target.
     """
     _require()
-    import llvmlite.binding as binding
-
     with _lock:
+        binding = _binding()
         binding.initialize_all_targets()
         binding.initialize_all_asmprinters()
         try:
@@ -203,13 +205,7 @@ def _object(binding: Any, machine: Any, triple: str, ir: str) -> tuple[bytes, tu
     names = tuple(one.name for one in module.functions if not one.is_declaration and one.linkage not in hidden)
     module.triple = triple
     module.data_layout = str(machine.target_data)
-    options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = True
-    options.loop_interleaving = True
-    options.loop_unrolling = True
-    options.slp_vectorization = False
-    builder = binding.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    _optimise(binding, machine, module)
     try:
         content: bytes = machine.emit_object(module)
     except RuntimeError as error:
@@ -223,6 +219,16 @@ def _object(binding: Any, machine: Any, triple: str, ir: str) -> tuple[bytes, tu
             "intrinsics that this processor has no instructions for. Write them as arithmetic."
         )
     return content, names
+
+
+def _optimise(binding: Any, machine: Any, module: Any) -> None:
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.loop_interleaving = True
+    options.loop_unrolling = True
+    options.slp_vectorization = False  # loops are what there is; it would look at every straight line for nothing
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
 
 
 def _refused(ir: str, said: str) -> BuildError:
@@ -255,9 +261,7 @@ class _Host:
     """LLVM set up for the processor that this process runs on."""
 
     def __init__(self) -> None:
-        import llvmlite
-        import llvmlite.binding as binding
-
+        binding = _binding()
         binding.initialize_native_target()
         binding.initialize_native_asmprinter()
         self.binding = binding
@@ -271,11 +275,26 @@ class _Host:
         self.machine = binding.Target.from_triple(self.triple).create_target_machine(
             cpu=self.cpu, features=self.features, opt=3, **model
         )
-        versions = (llvmlite.__version__, *map(str, binding.llvm_version_info))
-        self.toolchain = digest(_FORMAT, __version__, self.triple, self.cpu, self.features, *versions)
+        self.toolchain = self.identity()
         self._loaded: weakref.WeakValueDictionary[str, Loaded] = weakref.WeakValueDictionary()
         self._jit: Any = None
         self._libraries = 0
+
+    def leave(self) -> None:
+        """Never unload what is loaded now."""
+        for loaded in [*self._loaded.values()]:
+            loaded.tracker.jit.detach()
+            loaded.tracker.detach()
+        if self._jit is not None:
+            self._jit.detach()
+            self._jit = None
+
+    def identity(self) -> str:
+        """Return a digest of all but the IR that decides what becomes of it."""
+        import llvmlite
+
+        versions = (llvmlite.__version__, *map(str, self.binding.llvm_version_info))
+        return digest(_FORMAT, __version__, self.triple, self.cpu, self.features, *versions)
 
     def compile(self, ir: str) -> Loaded:
         key = digest(self.toolchain, ir)
@@ -328,5 +347,46 @@ def _host() -> _Host:
     return _hosts[0]
 
 
-if hasattr(os, "register_at_fork"):  # a child must not begin with LLVM in the middle of something
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+# -- the end of the interpreter: threads that it does not wait for may be in the code ---------------------------------
+
+
+def _leave() -> None:
+    """Leave all code where it is; the process takes it along."""
+    with _lock:
+        for host in _hosts:
+            host.leave()
+
+
+atexit.register(_leave)
+
+
+# -- forks: a child must not begin with LLVM in the middle of something, which no thread that it has would end --------
+
+# llvmlite's own lock, once that is imported: whoever unloads something has it, too.
+_inner: list[Any] = []
+
+
+def _binding() -> Any:
+    """Return llvmlite's binding of LLVM."""
+    import llvmlite.binding as binding
+
+    inner = getattr(binding.ffi.lib, "_lock", None)
+    if not _inner and inner is not None:
+        _inner.append(inner)
+    return binding
+
+
+def _before_fork() -> None:
+    _lock.acquire()
+    for inner in _inner:
+        inner.__enter__()
+
+
+def _after_fork() -> None:
+    for inner in _inner:
+        inner.__exit__(None, None, None)
+    _lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)

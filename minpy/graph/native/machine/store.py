@@ -30,6 +30,7 @@ _FRESH = 3600.0
 _ABANDONED = 3600.0
 # The folder is looked through once in so many objects that a process has kept.
 _BETWEEN = 64
+_before_cleaning = 0
 
 
 class Entry(NamedTuple):
@@ -68,7 +69,6 @@ class Store:
     def __init__(self, root: str | None = None, limit: int = LIMIT) -> None:
         self.root = cache_folder("kernels") if root is None else root
         self.limit = limit
-        self._kept = 0
 
     def find(self, key: str) -> tuple[bytes, tuple[str, ...]] | None:
         """Return an object and the names that it has.
@@ -122,9 +122,11 @@ class Store:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
             return False
-        if self._kept % _BETWEEN == 0:
+        global _before_cleaning
+        _before_cleaning -= 1
+        if _before_cleaning <= 0:
+            _before_cleaning = _BETWEEN
             self.clean()
-        self._kept += 1
         return True
 
     def entries(self) -> list[Entry]:

@@ -1,13 +1,12 @@
 """One thread beside the caller's, for loops that take long: `share` cuts a range between the two.
 
 It is ours alone: a pool of OpenMP's would have its threads wait, running, beside those of NumPy's BLAS, and slow both.
-Asleep it costs nothing; a few microseconds after a job is left for it, it works. A forked child gets a helper of its own
-with its first long loop. When the interpreter ends, the helper sleeps, and ends with the process.
+Asleep it costs nothing; a few microseconds after a job is left for it, it works. A forked child gets a helper of its
+own with its first long loop. When the interpreter ends, the helper sleeps, and ends with the process.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
 import threading
 from dataclasses import dataclass
@@ -84,6 +83,8 @@ def find() -> Helper | None:
 
 _lock = threading.Lock()
 _made: list[Helper | None] = []
+# The thread runs in it to the very end, when `llvm` leaves all code where it is.
+_code: list[llvm.Loaded] = []
 
 
 def _make() -> Helper | None:
@@ -91,8 +92,7 @@ def _make() -> Helper | None:
     if desk is None:
         return None
     loaded = llvm.compile(helper.SOURCE)
-    # The thread runs in it to the very end, when modules are gone.
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(loaded))
+    _code.append(loaded)
     return Helper(loaded.address("share"), desk)
 
 

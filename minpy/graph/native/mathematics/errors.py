@@ -7,24 +7,29 @@ like 1 / x (W. J. Cody, Rational Chebyshev approximations for the error function
 from __future__ import annotations
 
 from minpy.graph.native.mathematics import coefficients
-from minpy.graph.native.mathematics.exponentials import LOG2_E, exp_reduced, nearest_integer, power_of_two, scaled
+from minpy.graph.native.mathematics.exponentials import (
+    LOG2_E,
+    between,
+    nearest_integer,
+    power_of_two,
+    scaled,
+)
 from minpy.graph.native.mathematics.writing import Value, polynomial, where
 
 __all__ = ["erf", "erfc"]
 
 
 def erf(x: Value) -> Value:
-    """x + x·P(x²), and 1 - erfc|x|; for float, log erfc|x| is a polynomial."""
+    """x + x·P(x²), and 1 - erfc|x|; for float, log2(erfc|x|) is a polynomial."""
     magnitude, z = abs(x), x * x
+    small = x + x * polynomial(z, coefficients.ERF[x.type])
     if x.type == "double":
-        small = x + x * polynomial(z, coefficients.ERF_SMALL["double"])
-        large = 1 - _erfc_beyond(where(magnitude > 6, 6.0, magnitude), "double")  # erf(6) rounds to 1
-        return where(magnitude < 0.5, small, large.with_sign_of(x))
-    small = x + x * polynomial(z, coefficients.ERF["float"])
-    bounded = where(magnitude > 4, 4.0, magnitude)  # so does erf(4), in float
-    reduced, n = exp_reduced(polynomial(bounded, coefficients.LOG_ERFC["float"]))
-    power = power_of_two(n)
-    large = (1 - power) - power * reduced
+        large = 1 - _erfc_beyond(between(0.5, magnitude, 6.0), "double")  # erf(6) rounds to 1
+    else:
+        t = polynomial(where(magnitude > 4, 4.0, magnitude), coefficients.LOG2_ERFC["float"])  # erf(4) rounds to 1
+        count, n = nearest_integer(t)
+        r, power = t - count, power_of_two(n)
+        large = (1 - power) - power * (r * polynomial(r, coefficients.EXP2_SHORT["float"]))
     return where(magnitude < 0.93, small, large.with_sign_of(x))
 
 
@@ -48,8 +53,10 @@ def _erfc_beyond(x: Value, precision: str) -> Value:
     square, square_low = x_high * x_high, (x - x_high) * (x + x_high)
     count, n = nearest_integer(square * -LOG2_E)
     r = ((-square - count * high) - count * low) - square_low
-    exponential = 1 + (r + r * r * polynomial(r, coefficients.EXP[precision]))
-    inverse = 1 / (x + 2)
+    exponential = r + r * r * polynomial(r, coefficients.EXP[precision])  # less 1
+    divisor = x + 2
+    inverse = 1 / divisor
+    inverse = inverse - inverse * inverse * (x - (divisor - 2))  # what was lost in the sum
     quotients = (coefficients.ERFCX if precision == "double" else coefficients.ERFCX_SHORT)["double"]
-    result = exponential * (inverse * polynomial((x - 2) * inverse, quotients))
-    return scaled(result, n)
+    result = inverse * polynomial((x - 2) * inverse, quotients)
+    return scaled(result + result * exponential, n)

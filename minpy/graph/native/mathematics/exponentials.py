@@ -68,11 +68,13 @@ def exp_reduced(x: Value) -> tuple[Value, Value]:
 
 
 def exp(x: Value) -> Value:
+    """2**n · exp(r)."""
     reduced, n = exp_reduced(between(UNDERFLOW[x.type], x, OVERFLOW[x.type]))
     return scaled(reduced + 1, n)
 
 
 def exp2(x: Value) -> Value:
+    """2**n · 2**r with x = n + r."""
     bias, fraction = x.format.bias, x.format.fraction
     x = between(-bias - fraction - 2.0, x, bias + 2.0)
     count, n = nearest_integer(x)
@@ -95,6 +97,7 @@ def _half_exp(x: Value) -> Value:
 
 
 def sinh(x: Value) -> Value:
+    """(exp(x) - exp(-x)) / 2, near zero x + x³·P(x²)."""
     z = x * x
     small = x + x * z * polynomial(z, coefficients.SINH[x.type])
     half = _half_exp(abs(x))
@@ -102,6 +105,7 @@ def sinh(x: Value) -> Value:
 
 
 def cosh(x: Value) -> Value:
+    """(exp(x) + exp(-x)) / 2, with halves of the exponentials, as exp(x) itself may overflow."""
     half = _half_exp(abs(x))
     return half + 0.25 / half
 

@@ -23,6 +23,7 @@ def _arcsin_beyond(x: Value) -> tuple[Value, Value]:
 
 
 def arcsin(x: Value) -> Value:
+    """s + s³·P(s²), beyond 1/2 from π/2; of the difference the rounding error is taken along."""
     high, low = coefficients.HALF_PI[x.type]
     s, more = _arcsin_beyond(x)
     difference = high - 2 * s
@@ -31,6 +32,7 @@ def arcsin(x: Value) -> Value:
 
 
 def arccos(x: Value) -> Value:
+    """π/2 - arcsin(x), beyond 1/2 from 2·arcsin(sqrt((1 - |x|) / 2))."""
     high, low = coefficients.HALF_PI[x.type]
     s, more = _arcsin_beyond(x)
     near = high - (x - (low - more.with_sign_of(x)))
@@ -49,10 +51,12 @@ def _angle(y: Value, x: Value) -> Value:
 
 
 def arctan(x: Value) -> Value:
+    """The angle of x to 1."""
     return _angle(abs(x), x.writer.constant(x.type, 1.0)).with_sign_of(x)
 
 
 def arctan2(y: Value, x: Value) -> Value:
+    """The angle of |y| to |x|, in the quadrant that the signs say, those of zeros included."""
     high, low = coefficients.HALF_PI[x.type]
     infinity = float("inf")
     rise, run = abs(y), abs(x)

@@ -58,6 +58,7 @@ def _outside(x: Value, result: Value, at_pole: Value | float) -> Value:
 
 
 def log(x: Value) -> Value:
+    """k·log 2 + log(1 + f)."""
     k, m = split_any(x)
     return _outside(x, _from_parts(k, m - 1), float("-inf"))
 
@@ -93,6 +94,7 @@ def _split_one_more(x: Value) -> tuple[Value, Value, Value, Value, Value]:
 
 
 def log2(x: Value) -> Value:
+    """k + log2(1 + f), exact for powers of two."""
     k, m = split_any(x)
     if x.type == "float":
         f = m - 1
@@ -104,6 +106,7 @@ def log2(x: Value) -> Value:
 
 
 def log10(x: Value) -> Value:
+    """k·log10(2) + log10(1 + f)."""
     k, m = split_any(x)
     return _outside(x, _in_base(k, m - 1, coefficients.LOG10_E, coefficients.LOG10_2), float("-inf"))
 

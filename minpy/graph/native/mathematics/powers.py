@@ -23,7 +23,7 @@ def _power_single(x: Value, y: Value) -> Value:
     _, k, m = split(base)
     s = (m - 1) / (m + 1)
     z = s * s
-    logarithm = s * (z * polynomial(z, coefficients.LOG_QUOTIENT["float"]) + 2)
+    logarithm = s * (z * polynomial(z, coefficients.LOG_QUOTIENT_SHORT["double"]) + 2)
     logarithm = logarithm * LOG2_E + k
     logarithm = where(base.equals(0), -INFINITY, where(base < INFINITY, logarithm, base))
     t = between(-151.0, exponent * logarithm, 129.0)
@@ -90,6 +90,7 @@ def _signed_power(x: Value, y: Value, result: Value) -> Value:
 
 
 def hypot(x: Value, y: Value) -> Value:
+    """sqrt(x² + y²): in double precision, or with both moved away from overflow and underflow."""
     if x.type == "float":
         x, y = abs(x).to_double(), abs(y).to_double()
         result = (x * x + y * y).sqrt().to_float()

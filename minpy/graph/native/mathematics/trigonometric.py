@@ -121,15 +121,18 @@ def _of_quarter(x: Value, shift: int) -> Value:
 
 
 def sin(x: Value) -> Value:
+    """sin or cos of r with a sign, as q says."""
     result = _of_quarter(x, 0)
     return where(abs(x) < 2.0**-13, x, result) if x.type == "float" else result
 
 
 def cos(x: Value) -> Value:
+    """sin of a quarter turn more."""
     return _of_quarter(x, 1)
 
 
 def tan(x: Value) -> Value:
+    """The quotient of sin and cos; in double precision with the rounding errors of both."""
     if x.type == "float":
         quarter, r = _turned_single(x)
         sine, cosine = _sin_cos(r, "float")

@@ -46,18 +46,22 @@ class Format(NamedTuple):
 
     @property
     def shifter_bits(self) -> int:
+        """The bits of `shifter`, as an integer."""
         return (self.bias + self.fraction) << self.fraction | 1 << (self.fraction - 1)
 
     @property
     def sign_bit(self) -> int:
+        """The integer of which only the sign bit is set."""
         return -(1 << (self.fraction + self.bias.bit_length() + 1))
 
     @property
     def smallest_normal(self) -> float:
+        """The smallest positive number with all fraction bits."""
         return 2.0 ** (1 - self.bias)
 
     @property
     def largest(self) -> float:
+        """The largest finite number."""
         return (2 - 2.0**-self.fraction) * 2.0**self.bias
 
 
@@ -130,6 +134,7 @@ class Writer:
         return self.instruction("i64", f"load i64, ptr {pointer.name}, align 1")
 
     def constant(self, type: str, number: Number) -> Value:
+        """Return a constant of a type."""
         return Value(self, type, _literal(type, number))
 
     def finish(self, result: Value) -> str:
@@ -246,15 +251,13 @@ class Value:
         return self._compare("ge", other)
 
     def equals(self, other: Value | Number) -> Value:
+        """Return whether two numbers are equal."""
         return self._compare("eq", other)
 
     def differs(self, other: Value | Number) -> Value:
         """Return whether two numbers are not equal; true where one is NaN."""
         predicate = "fcmp une" if self.type in FORMATS else "icmp ne"
         return self.writer.instruction("i1", f"{predicate} {self.type} {self.name}, {self._other(other).name}")
-
-    def is_nan(self) -> Value:
-        return self.writer.instruction("i1", f"fcmp uno {self.type} {self.name}, {self.name}")
 
     def bits(self) -> Value:
         """Return the bits of a floating-point number as an integer."""
@@ -275,9 +278,11 @@ class Value:
         return (self + format.shifter_bits).as_number() - format.shifter
 
     def to_double(self) -> Value:
+        """Return a floating-point number in double precision."""
         return self._converted("fpext", "double") if self.type == "float" else self
 
     def to_float(self) -> Value:
+        """Return a floating-point number in single precision, rounded."""
         return self._converted("fptrunc", "float") if self.type == "double" else self
 
     def to(self, format: Format) -> Value:
@@ -296,9 +301,11 @@ class Value:
         return self.writer.instruction(type, f"{operation} {self.type} {self.name} to {type}")
 
     def sqrt(self) -> Value:
+        """Return the square root, rounded once."""
         return self.writer.call("sqrt", self)
 
     def trunc(self) -> Value:
+        """Return the nearest integer on the side of zero."""
         return self.writer.call("trunc", self)
 
     def rint(self) -> Value:
@@ -306,6 +313,7 @@ class Value:
         return self.writer.call("rint", self)
 
     def with_sign_of(self, other: Value) -> Value:
+        """Return a number with the sign of another one."""
         return self.writer.call("copysign", self, other)
 
     def without_low_bits(self, count: int) -> Value:
@@ -326,9 +334,25 @@ def where(condition: Value, yes: Value | Number, no: Value | Number) -> Value:
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
-    """Return c0 + c1·x + c2·x² + …, by Horner's rule."""
-    result: Value | float = coefficients[-1]
+    """Return c0 + c1·x + c2·x² + …
+
+    By Horner's rule; of many coefficients in double precision every second one by itself, of more every fourth
+    (G. Estrin, Organization of computer systems, 1960): the instructions of one element wait for each other, and of
+    such long functions a processor has hardly another element at hand. The constant is added last, so that it alone
+    decides the rounding.
+    """
+    constant, *rest = coefficients
+    if len(rest) < 6 or x.type == "float":
+        return x * _horner(x, rest) + constant
+    z = x * x
+    if len(rest) < 11:
+        return x * (_horner(z, rest[::2]) + x * _horner(z, rest[1::2])) + constant
+    first, second, third, fourth = (_horner(z * z, rest[start::4]) for start in range(4))
+    return x * ((first + x * second) + z * (third + x * fourth)) + constant
+
+
+def _horner(x: Value, coefficients: Sequence[float]) -> Value:
+    result = x.writer.constant(x.type, coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         result = x * result + coefficient
-    assert isinstance(result, Value), "a constant is no polynomial"
     return result

@@ -1,7 +1,8 @@
 """Passes: rewrite rules over routines, listed and printed.
 
-Each says what it matches. All change routines through one rewriter (`rewriting`), which notes what was done; routines
-are well formed before and after each, see `verifying.verify`.
+Each says what it matches. All change routines through one rewriter (`rewriting`), which notes what was done, does equal
+steps once, and leaves out those that nobody reads. Routines are well formed before and after each, see
+`verifying.verify`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from minpy.graph.native.language import Array, Routine, Step
-from minpy.graph.native.passes import algebra, constants, moving, products, reductions, slicing
+from minpy.graph.native.passes import algebra, batching, constants, moving, products, recomputing, reductions, slicing
 from minpy.graph.native.passes.patterns import Row
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, Rule
 from minpy.graph.native.verifying import verify
@@ -43,15 +44,14 @@ class Pass:
     rows: tuple[Row, ...] = ()
 
 
-def _shared(routine: Routine, notes: Notes) -> Routine:
-    return Rewriter(routine, None, notes, share=True).rebuilt()
-
-
 def _transposed(routine: Routine, notes: Notes) -> Routine:
     """Return the routine with transposes moved, if less is read out of order then."""
+    now = moving.strided_bytes(routine)
+    if not now:
+        return routine
     own = Notes()
     found = Rewriter(routine, _either(moving.transposed_later, algebra.rewrite), own).rebuilt()
-    if moving.strided_bytes(found) >= moving.strided_bytes(routine):
+    if moving.strided_bytes(found) >= now:
         return routine
     notes.counts.update(own.counts)
     return found
@@ -62,13 +62,15 @@ PASSES: tuple[Pass, ...] = (
     Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
     Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
     Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later),
-    Pass("reshaped later", "functions and reductions of reshaped arrays: reshaped after them", moving.reshaped_later),
+    Pass("reshaped later", "functions and reductions of reshaped arrays: reshaped after", run=moving.reshaped_later),
     Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
+    Pass("copied once", "copies of views of what is computed: computed as it is to lie", slicing.copies_computed),
     Pass("slices first", "functions read through slices only: computed in slices", run=slicing.slices_computed),
+    Pass("batched", "products by one matrix, and sums of products: one product of all rows", run=batching.batched),
     Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once),
     Pass("accumulation", "acc + a @ b: one product", products.accumulated),
     Pass("turned once", "transposed matrices that many small products read: copied", run=products.turned_once),
-    Pass("shared", "equal steps: done once", run=_shared),
+    Pass("recomputed", "cheap values that only backward needs: computed there", run=recomputing.recomputed),
 )
 
 

@@ -18,6 +18,9 @@ from minpy.graph.native.passes.rewriting import Rewriter
 
 __all__ = ["ROWS", "divided_fast", "holds", "rewrite"]
 
+# exp(-|x|), which is exp(x) for negative x, and which the sigmoid needs anyway.
+_TAIL = ("exp", ("negative", ("absolute", "x")))
+
 ROWS = (
     Row(("multiply", "x", 1), "x", "biuf", "-0.0 * 1 is -0.0; true and true"),
     Row(("divide", "x", 1), "x", "f"),
@@ -65,6 +68,12 @@ ROWS = (
     Row(("invert", ("invert", "x")), "x", "biu"),
     Row(("where", "c", "x", "x"), "x"),
     Row(("where", ("logical_not", "c"), "x", "y"), ("where", "c", "y", "x")),
+    Row(
+        ("divide", ("exp", ("minimum", "x", 0.0)), ("add", _TAIL, 1)),
+        ("divide", ("where", ("greater_equal", "x", 0.0), 1, _TAIL), ("add", _TAIL, 1)),
+        "f",
+        "exp(min(x, 0)) is exp(0), which is 1, or exp(x), which is there",
+    ),
     Row(("copysign", ("negative", "x"), "y"), ("copysign", "x", "y"), "f"),
     Row(("copysign", ("absolute", "x"), "y"), ("copysign", "x", "y"), "f"),
     Row(("floor", ("floor", "x")), ("floor", "x"), "f"),

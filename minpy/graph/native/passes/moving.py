@@ -8,12 +8,14 @@ their operands were computed in, they fit into the same loops.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from minpy.graph.native.language import (
     Array,
     Elementwise,
     Layout,
+    Part,
     Reduce,
     Routine,
     Step,
@@ -22,8 +24,11 @@ from minpy.graph.native.language import (
     contiguous,
     viewed,
 )
-from minpy.graph.native.passes.layouts import expanded, order_of, permuted
-from minpy.graph.native.passes.rewriting import Rewriter
+from minpy.graph.native.layouts import expanded, order_of, permuted
+from minpy.graph.native.passes.rewriting import Notes, Rewriter, readers
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
 
 __all__ = ["broadcast_later", "reshaped_later", "strided_bytes", "transposed_later"]
 
@@ -95,25 +100,82 @@ def _reduced_as_it_lies(step: Reduce, rewriter: Rewriter) -> Array | None:
     return _back(Reduce.of(step.function, moved, axes, origin=step.origin), step.output.shape, order)
 
 
-def reshaped_later(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return what a step gives of reshaped arrays, computed in the shape in which those were computed."""
-    if isinstance(step, Reduce):
-        return _reduced_in_shape(step, rewriter)
-    if not isinstance(step, Elementwise):
-        return None
-    shape = step.output.shape
-    target = None
-    for operand in step.operands:
-        root = operand.root
-        if operand.shape != shape or not isinstance(root.step, Elementwise | Reduce):
-            continue
-        if not rewriter.is_of_this_part(root):
-            continue
-        if not operand.is_view:
+def reshaped_later(routine: Routine, notes: Notes) -> Routine:
+    """Return a routine in which steps that are computed of each other's results have one shape, and reshape later.
+
+    Of the shapes in which an array is seen, the finest is taken, that of most axes: reductions and broadcasts along
+    axes of others are along some of its own.
+    """
+    wanted = _finest(routine)
+
+    def rule(step: Step, rewriter: Rewriter) -> Array | None:
+        if isinstance(step, Reduce):
+            return _reduced_in_shape(step, rewriter)
+        if not isinstance(step, Elementwise):
             return None
-        if target is None and root.size == operand.size and operand.is_contiguous:
-            target = root.shape
-    if target is None or _stripped(target) == _stripped(shape):
+        return _computed_in_shape(step, wanted.get(rewriter.former(step.output), step.output.shape), rewriter)
+
+    return Rewriter(routine, rule, notes).rebuilt()
+
+
+def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
+    """Return the shapes in which elementwise steps are best computed: those of most axes around them."""
+    by = readers(routine)
+    found: dict[Array, tuple[int, ...]] = {}
+    for part in routine.parts:
+        steps = [step for step in part.steps if _is_loop(step) and step.output.size > 1]
+        own = {step.output for step in steps}
+        found.update((step.output, step.output.shape) for step in steps)
+        links = [(one, step.output) for step in steps for one in _sources(step, own)]
+        links += [(step.output, seen) for step in steps for seen in _shapes_wanted(step.output, by)]
+        for _ in range(ROUNDS):
+            changed = False
+            for one, other in (*links, *reversed(links)):
+                changed |= _agree(found, one, other) | _agree(found, other, one)
+            if not changed:
+                break
+    return found
+
+
+# Rounds in which shapes go from step to step, forth and back.
+ROUNDS = 4
+
+
+def _agree(found: dict[Array, tuple[int, ...]], array: Array | tuple[int, ...], other: Array | tuple[int, ...]) -> bool:
+    """Let an array take the shape of another one, if that is finer."""
+    if isinstance(array, tuple) or not isinstance(array.step, Elementwise):
+        return False
+    shape = other if isinstance(other, tuple) else found[other]
+    if len(shape) <= len(found[array]):
+        return False
+    found[array] = shape
+    return True
+
+
+def _sources(step: Step, own: Collection[Array]) -> list[Array]:
+    """Return what an elementwise step reads of the same size, computed in the same part, seen in any shape."""
+    if not isinstance(step, Elementwise):
+        return []
+    shape = step.output.shape
+    roots = [one.root for one in step.operands if one.shape == shape and one.is_contiguous and one.size == one.root.size]
+    return [root for root in roots if root in own]
+
+
+def _shapes_wanted(array: Array, by: Mapping[Array, list[Step | Part]]) -> list[tuple[int, ...]]:
+    """Return the shapes in which loops read an array."""
+    views = [one.output for one in by.get(array, ()) if isinstance(one, View)]
+    whole = [one for one in views if one.size == array.size and one.is_contiguous]
+    return [one.shape for one in whole if any(map(_is_loop, by.get(one, ())))]
+
+
+def _is_loop(reader: Step | Part) -> TypeGuard[Elementwise | Reduce]:
+    return isinstance(reader, Elementwise | Reduce)
+
+
+def _computed_in_shape(step: Elementwise, target: tuple[int, ...], rewriter: Rewriter) -> Array | None:
+    """Return what an elementwise step gives, computed in another shape."""
+    shape = step.output.shape
+    if _stripped(target) == _stripped(shape):
         return None
     operands = []
     for operand in step.operands:

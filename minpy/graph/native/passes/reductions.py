@@ -7,7 +7,7 @@ import math
 import numpy
 
 from minpy.graph.native.language import Array, Elementwise, Reduce, Step, broadcast, constant, viewed
-from minpy.graph.native.passes.layouts import expanded
+from minpy.graph.native.layouts import expanded
 from minpy.graph.native.passes.rewriting import Rewriter
 
 __all__ = ["rewrite"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields
 from typing import Any
 
 from minpy.graph.native.fusing.costs import DEAR_FUNCTIONS
@@ -25,7 +25,7 @@ from minpy.graph.native.language import (
     View,
     filled,
 )
-from minpy.graph.native.passes.layouts import reviewed
+from minpy.graph.native.layouts import reviewed
 
 __all__ = ["Notes", "Rewriter", "Rule", "multiplied_as_it_lies", "readers", "remade", "without_dead_steps"]
 
@@ -87,11 +87,10 @@ class Rewriter:
         Of the part that is rebuilt now.
     """
 
-    def __init__(self, routine: Routine, rule: Rule | None, notes: Notes, *, share: bool = False) -> None:
+    def __init__(self, routine: Routine, rule: Rule | None, notes: Notes) -> None:
         self.routine = routine
         self.rule = rule
         self.notes = notes
-        self.share = share
         self.readers = readers(routine)
         # Inputs that have other values later: nothing stands for them that could be read then.
         self._states = {target for part in routine.parts for target, _ in part.updates}
@@ -118,9 +117,13 @@ class Rewriter:
                 self._forget(target)
         return without_dead_steps(Routine(parts))
 
+    def former(self, array: Array) -> Array:
+        """Return what an array stands for in the routine as it was: itself, if it is new."""
+        return self._former.get(array, array)
+
     def readers_of(self, array: Array) -> list[Step | Part]:
         """Return who read what an array stands for in the routine as it was: none, if it is new."""
-        return self.readers.get(self._former.get(array, array), [])
+        return self.readers.get(self.former(array), [])
 
     def is_read_once(self, array: Array) -> bool:
         """Tell whether an array of the routine as it was has one reader."""
@@ -234,7 +237,7 @@ class Rewriter:
         return array.root not in self._states and not (self._gone and self._reads_what_is_gone(array))
 
     def _reads_what_is_gone(self, array: Array) -> bool:
-        if array in self._gone:
+        if array.root in self._gone:
             return True
         step = array.step
         return step is not None and step not in self._there and any(map(self._reads_what_is_gone, step.operands))
@@ -247,7 +250,7 @@ class Rewriter:
                 key = (self.number, key)
             known = self._known.get(key)
             if known is not None and known is not step:
-                if self.share and not isinstance(step, View):
+                if not isinstance(step, View):
                     self.notes.add("common subexpressions are computed once")
                 return known.outputs
             self._known[key] = step
@@ -298,26 +301,35 @@ def _operand_key(array: Array) -> Any:
 
 
 def remade(step: Step, operands: Sequence[Array]) -> Step:
-    """Return a step like another one, of other arrays.
+    """Return a step like another one, of other arrays of the same shapes and dtypes.
 
     >>> import numpy
     >>> x, y = Array((3,), numpy.dtype("float32"), name="x"), Array((3,), numpy.dtype("float32"), name="y")
     >>> remade(Elementwise.of("exp", x).step, [y]).operands[0].name
     'y'
     """
-    if isinstance(step, View):
-        return View((operands[0],), step.shape, step.layout, origin=step.origin)
-    if isinstance(step, Call):
+    # Shapes and dtypes are the same: they are not found out again, which takes longer than all else here.
+    new = object.__new__(type(step))
+    for name in _FIELDS[type(step)]:
+        setattr(new, name, getattr(step, name))
+    new.operands = tuple(operands)
+    if isinstance(new, Call):
         given = iter(operands)
-        arguments = tuple(filled(argument, given) for argument in step.arguments)
-        return replace(step, operands=tuple(operands), arguments=arguments)
-    return replace(step, operands=tuple(operands))
+        new.arguments = tuple(filled(argument, given) for argument in new.arguments)
+    new.outputs = tuple(Array(one.shape, one.dtype, new, one.index) for one in step.outputs)
+    return new
+
+
+_FIELDS = {
+    kind: tuple(one.name for one in fields(kind)) for kind in (Elementwise, Reduce, View, Assembly, Product, Call)
+}
 
 
 def multiplied_as_it_lies(array: Array) -> bool:
     """Tell whether products can read an array without copying: rows, or columns, without gaps between elements.
 
     >>> import numpy
+    >>> from minpy.graph.native.language import viewed
     >>> x = Array((4, 2, 3), numpy.dtype("float32"))
     >>> multiplied_as_it_lies(x), multiplied_as_it_lies(viewed(x, lambda values: values[:, :, ::2]))
     (True, False)
