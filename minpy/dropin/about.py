@@ -16,6 +16,7 @@ usage: python -m minpy [--old-numpy] script.py [argument ...]
        python -m minpy [--old-numpy] -m module [argument ...]
        python -m minpy [--old-numpy] -c command [argument ...]
        python -m minpy model FILE-symbol.json [FILE-0000.params] [option ...]
+       python -m minpy compile-cache [clear]
        python -m minpy [--version | --help]
 
 Runs a program written for MXNet as Python does, with `import mxnet` finding minpy.
@@ -26,6 +27,7 @@ Runs a program written for MXNet as Python does, with `import mxnet` finding min
   model          says what a model in MXNet's files is, whether it is whole, and what it answers to a picture or an
                  array; `python -m minpy model --help` says more. (A script that is called `model` runs if it is
                  there; ./model is always a script.)
+  compile-cache  shows what is kept of compiled graphs, or removes it
   --old-numpy    give NumPy the names back that it has removed (np.float, np.int, np.object, np.product, ...), for
                  programs written for NumPy 1.23 and older; says on standard error which these are
   --version      print the versions of minpy, and of the MXNet that it stands in for
@@ -36,7 +38,7 @@ Runs a program written for MXNet as Python does, with `import mxnet` finding min
 _PACKAGES = {
     "numpy": "", "autograd": "", "opencv-python-headless": "image", "pillow": "image", "tqdm": "progress",
     "scipy": "special", "tensorboardX": "tensorboard", "pandas": "notebook", "bokeh": "notebook", "graphviz": "viz",
-    "torch": "",
+    "llvmlite": "compile", "torch": "",
 }  # fmt: skip
 _MEANT = ("MXNET_HOME", "MXNET_PROFILER_AUTOSTART")
 

@@ -22,13 +22,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from minpy.caches import VARIABLE, cache_folder
 from minpy.files import write_whole
 from minpy.library.building.compilers import SUFFIX
 
 __all__ = ["LIMIT", "VARIABLE", "Cache", "default_root", "digest", "temporary_root"]
-
-# The environment variable that names the folder for all that minpy keeps.
-VARIABLE = "MINPY_CACHE"
 
 # How many bytes of libraries a cache keeps; those that were not used for longest go first.
 LIMIT = 256 * 2**20
@@ -43,18 +41,7 @@ _RECORD = "build.json"
 
 def default_root() -> str:
     """Return the folder of the cache where none is given."""
-    chosen = os.environ.get(VARIABLE)
-    if chosen:
-        return os.path.join(os.path.abspath(os.path.expanduser(chosen)), "native")
-    if sys.platform == "win32":
-        caches = os.environ.get("LOCALAPPDATA") or os.path.join(os.path.expanduser("~"), "AppData", "Local")
-    elif sys.platform == "darwin":
-        caches = os.path.join(os.path.expanduser("~"), "Library", "Caches")
-    else:
-        caches = os.environ.get("XDG_CACHE_HOME", "")
-        if not os.path.isabs(caches):  # as its specification has it
-            caches = os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(caches, "minpy", "native")
+    return cache_folder("native")
 
 
 _temporary: dict[int, str] = {}

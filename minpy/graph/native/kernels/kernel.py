@@ -43,9 +43,15 @@ class Kernel:
         The functions of `mathematics` that it calls, and their dtypes: ("exp", "float").
     declares : frozenset of str
         The declarations of LLVM's intrinsics that it needs, a line each.
+    metadata : tuple of str
+        Texts of nodes of metadata, such as `distinct !{!#0, !{!"llvm.loop.mustprogress"}}`: `!#0`, `!#1` and so on stand
+        for them in the body, and in one another; a module gives them their numbers.
     splits : int
         The length of the range of which a call does [begin, end), so that two threads can each do a part; 1 if it
         cannot be split: the call is with 0 and 1.
+    in_place : frozenset of (int, int)
+        Pairs of pointers, one written and one read, whose memory may be the same, address for address: each element is
+        read before it is written to. All other memory that a kernel writes to is read and written by nobody else.
     scratch : int
         The bytes of scratch memory that each call needs for itself, aligned to 64.
     flops, bytes_moved : int
@@ -58,6 +64,8 @@ class Kernel:
     pointers: tuple[Pointer, ...]
     uses: frozenset[tuple[str, str]] = frozenset()
     declares: frozenset[str] = frozenset()
+    metadata: tuple[str, ...] = ()
+    in_place: frozenset[tuple[int, int]] = frozenset()
     splits: int = 1
     scratch: int = 0
     flops: int = 0

@@ -13,6 +13,7 @@ from typing import TypeGuard
 
 from minpy.graph.native.language import (
     Array,
+    Assembly,
     Elementwise,
     Layout,
     Part,
@@ -27,7 +28,7 @@ from minpy.graph.native.language import (
 from minpy.graph.native.layouts import expanded, order_of, permuted
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, readers
 
-__all__ = ["broadcast_later", "reshaped_later", "strided_bytes", "transposed_later"]
+__all__ = ["broadcast_later", "reshaped_later", "strided_bytes", "transposed_as_most", "transposed_later"]
 
 
 def broadcast_later(step: Step, rewriter: Rewriter) -> Array | None:
@@ -51,9 +52,23 @@ def _without(operand: Array, shape: Sequence[int], same: Sequence[int]) -> Array
 
 
 def transposed_later(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return what a step gives of transposed arrays, computed as they lie, and transposed then."""
+    """Return what a step gives of transposed arrays, computed as they lie, and transposed then.
+
+    Where as many lie one way as another, it is computed in the order of its axes.
+    """
+    return _transposed(step, rewriter, True)
+
+
+def transposed_as_most(step: Step, rewriter: Rewriter) -> Array | None:
+    """Return the same; where as many lie one way as another, it is computed as the transposed ones lie."""
+    return _transposed(step, rewriter, False)
+
+
+def _transposed(step: Step, rewriter: Rewriter, in_order: bool) -> Array | None:
     if isinstance(step, Reduce):
         return _reduced_as_it_lies(step, rewriter)
+    if isinstance(step, Assembly):
+        return _assembled_as_it_lies(step, rewriter)
     if not isinstance(step, Elementwise):
         return None
     shape = step.output.shape
@@ -65,7 +80,7 @@ def transposed_later(step: Step, rewriter: Rewriter) -> Array | None:
             votes[order] += operand.dtype.itemsize
     if not votes:
         return None
-    order = max(votes, key=lambda one: (votes[one], one == natural))
+    order = max(votes, key=lambda one: (votes[one], (one == natural) is in_order))
     if order == natural:
         return None
     operands = [permuted(one, shape, order, step.origin) if one.shape else one for one in step.operands]
@@ -82,6 +97,36 @@ def _back(array: Array, shape: Sequence[int], order: Sequence[int]) -> Array:
         lengths[axis], strides[axis] = length, stride
     assert tuple(lengths) == tuple(shape)
     return View.of(array, shape, Layout(0, tuple(strides)))
+
+
+def _assembled_as_it_lies(step: Assembly, rewriter: Rewriter) -> Array | None:
+    """Return what is put together of pieces that are all transposed alike, transposed after it."""
+    orders = {order_of(operand, operand.shape) for operand in step.operands}
+    if len(orders) != 1:
+        return None
+    (order,) = orders
+    if order is None or order == tuple(range(len(order))) or len(order) != len(step.shape):
+        return None
+    shape = tuple(step.shape[axis] for axis in order)
+    natural, lying = contiguous(step.shape), contiguous(shape)
+    pieces = []
+    for operand, piece in zip(step.operands, step.pieces, strict=True):
+        rest, offset, strides = piece.layout.offset, 0, []
+        starts = []
+        for apart in natural:
+            start, rest = divmod(rest, apart)
+            starts.append(start)
+        for axis, apart in zip(order, lying, strict=True):
+            count, stride = operand.shape[axis], piece.layout.strides[axis]
+            jump = stride // natural[axis] if count > 1 else 1
+            if count > 1 and (stride % natural[axis] or starts[axis] + jump * (count - 1) >= step.shape[axis]):
+                return None
+            offset += starts[axis] * apart
+            strides.append(jump * apart)
+        pieces.append(Layout(offset, tuple(strides)))
+    operands = [permuted(operand, operand.shape, order, step.origin) for operand in step.operands]
+    rewriter.notes.add("transposes are moved behind assemblies")
+    return _back(Assembly.of(operands, shape, pieces, step.fill, origin=step.origin), step.shape, order)
 
 
 def _reduced_as_it_lies(step: Reduce, rewriter: Rewriter) -> Array | None:

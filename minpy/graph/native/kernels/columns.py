@@ -1,0 +1,236 @@
+"""`Columns`: reductions along outer axes, whose results are summed up in memory while a nest runs.
+
+A sum of many floats is put away into scratch memory block by block, as in `accumulators`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy
+
+from minpy.graph.native.fusing.nest import Level, Nest
+from minpy.graph.native.kernels.accumulators import BLOCK, add_exactly
+from minpy.graph.native.kernels.cursor import Cursor
+from minpy.graph.native.kernels.geometry import Access, Dim, Geometry
+from minpy.graph.native.kernels.reductions import combined, identity, is_summed
+from minpy.graph.native.kernels.strips import Strips
+from minpy.graph.native.kernels.writing import Writer, memory_type, value_type
+from minpy.graph.native.language import Array, Reduce
+
+__all__ = ["Columns"]
+
+_DOUBLE = numpy.dtype("float64")
+
+
+class _Column:
+    """One of them.
+
+    Attributes
+    ----------
+    step : Reduce
+    axes : frozenset of int
+        The outer axes along which it runs.
+    access : Access
+        Its result.
+    inside : list of Dim
+        The inner loops along which there is an element each.
+    totals, errors : Access or None
+        Sums of the blocks, and their errors.
+    level, every : int
+        A block ends in the loop of the scope of that number, after so many iterations.
+    """
+
+    def __init__(self, step: Reduce, axes: frozenset[int], access: Access, inside: list[Dim], scope: list[Dim]) -> None:
+        self.step = step
+        self.axes = axes
+        self.access = access
+        self.inside = inside
+        self.dtype = step.operands[0].dtype
+        self.totals: Access | None = None
+        self.errors: Access | None = None
+        self.level, self.every = -1, 0
+        additions = math.prod(dim.length for dim in scope if dim.axis in axes)
+        if not is_summed(step.function, self.dtype) or additions <= BLOCK:
+            return
+        additions = 1
+        for level in reversed(range(len(scope))):
+            dim = scope[level]
+            if dim.axis in axes:
+                if additions * dim.length > BLOCK:
+                    self.level, self.every = level, max(1, BLOCK // additions)
+                    return
+                additions *= dim.length
+
+    @property
+    def is_blocked(self) -> bool:
+        """Whether it is summed up in blocks."""
+        return self.level >= 0
+
+
+class Columns:
+    """All of a nest.
+
+    Parameters
+    ----------
+    writer, cursor, nest, geometry
+    reserve : callable
+        (number of elements, dtype) -> pointer to scratch memory.
+    strips : Strips
+    tile : int
+        The largest length of tiles.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        cursor: Cursor,
+        nest: Nest,
+        geometry: Geometry,
+        reserve: Callable[[int, numpy.dtype], str],
+        strips: Strips,
+        tile: int,
+    ) -> None:
+        self.writer = writer
+        self.cursor = cursor
+        self.geometry = geometry
+        self.strips = strips
+        self.columns: dict[Array, _Column] = {}
+        for array, axes in geometry.columns.items():
+            step = array.step
+            assert isinstance(step, Reduce)
+            of_rows = array in geometry.rows or nest.levels.get(step.operands[0].root) is Level.ROW
+            inside = [] if of_rows else geometry.inner
+            column = self.columns[array] = _Column(step, axes, geometry.stores[array], inside, geometry.scope)
+            if column.is_blocked:
+                column.totals = self._laid_out(column, reserve, tile)
+                if column.dtype == _DOUBLE:
+                    column.errors = self._laid_out(column, reserve, tile)
+
+    def _kept(self, column: _Column, level: int = 0) -> list[Dim]:
+        """Return the loops of the scope, from a level on, and the inner ones, along which there is an element each."""
+        return [dim for dim in self.geometry.scope[level:] if dim.axis not in column.axes] + column.inside
+
+    def _laid_out(self, column: _Column, reserve: Callable[[int, numpy.dtype], str], tile: int) -> Access:
+        strides, step = {}, 1
+        across, lane = self.geometry.across, self.geometry.lane
+        if across and lane is not None:
+            strides[lane.axis], step = 1, tile
+        for dim in reversed(self._kept(column)):
+            strides[dim.axis] = step
+            step *= dim.length
+        access = Access(_DOUBLE, strides)
+        self.cursor.start(access, reserve(step, _DOUBLE), local=across)
+        return access
+
+    # -- loops over the results --------------------------------------------------------------------------------------
+
+    def _each(self, column: _Column, level: int, tile: int, body: Callable[[], None]) -> None:
+        """Write a body for every element of a result, as far as the loops outside of a level have come."""
+        dims = self._kept(column, level)
+        if self.geometry.across:
+
+            def strip() -> None:
+                with self.strips.strip(self.geometry.lane, tile) as lane, self.writer.when(lane.filled):
+                    body()
+
+            self._loops(dims, strip)
+        elif not dims:
+            with self.cursor.inside(None, "0", []):
+                body()
+        else:
+
+            def line() -> None:
+                with self.strips.loop(dims[-1], 0, dims[-1].length):
+                    body()
+
+            self._loops(dims[:-1], line)
+
+    def _loops(self, dims: list[Dim], body: Callable[[], None]) -> None:
+        if not dims:
+            body()
+            return
+        with self.writer.loop(0, dims[0].length) as variable, self.cursor.inside(dims[0], variable, []):
+            self._loops(dims[1:], body)
+
+    # -- what happens when -------------------------------------------------------------------------------------------
+
+    def begin(self, tile: int) -> None:
+        """Begin anew, before the loops of the scope."""
+        for column in self.columns.values():
+            if column.axes:
+                self._each(column, 0, tile, lambda column=column: self._clear(column))  # type: ignore[misc]
+
+    def _clear(self, column: _Column) -> None:
+        self.writer.store(identity(column.step.function, column.dtype), self.cursor.at(column.access), column.dtype)
+        for access in (column.totals, column.errors):
+            if access is not None:
+                self.writer.store("0.0", self.cursor.at(access), _DOUBLE)
+
+    def take(self, step: Reduce, value: str) -> None:
+        """Take in a value."""
+        w, column = self.writer, self.columns[step.output]
+        kind = memory_type(column.dtype)
+        pointer = self.cursor.at(column.access)
+        if column.dtype.kind == "b":
+            value = w.give(f"zext i1 {value} to i8")
+        if column.axes:
+            old = w.give(f"load {kind}, ptr {pointer}{w.mark()}")
+        else:
+            old = identity(step.function, column.dtype)
+            old = {"true": "1", "false": "0"}.get(old, old)
+        new = combined(w, step.function, column.dtype, kind, old, value)
+        w.do(f"store {kind} {new}, ptr {pointer}{w.mark()}")
+
+    def flush(self, level: int, variable: str, tile: int) -> None:
+        """End blocks, at the end of an iteration of a loop of the scope."""
+        for column in self.columns.values():
+            if column.level != level:
+                continue
+            if column.every == 1:
+                self._each(column, level + 1, tile, lambda column=column: self._put_away(column))  # type: ignore[misc]
+                continue
+            number = self.writer.give(f"urem i64 {variable}, {column.every}")
+            is_last = self.writer.give(f"icmp eq i64 {number}, {column.every - 1}")
+            with self.writer.when(is_last):
+                self._each(column, level + 1, tile, lambda column=column: self._put_away(column))  # type: ignore[misc]
+
+    def _put_away(self, column: _Column) -> None:
+        w = self.writer
+        assert column.totals is not None
+        place = self.cursor.at(column.access)
+        value = w.load(place, column.dtype)
+        w.store("0.0", place, column.dtype)
+        total, error = self._added(column, value)
+        w.store(total, self.cursor.at(column.totals), _DOUBLE)
+        if column.errors is not None:
+            w.store(error, self.cursor.at(column.errors), _DOUBLE)
+
+    def _added(self, column: _Column, value: str) -> tuple[str, str]:
+        """Write the total with a block added, and, of doubles, the errors with the error of that added."""
+        w = self.writer
+        assert column.totals is not None
+        total = w.load(self.cursor.at(column.totals), _DOUBLE)
+        if column.errors is None:
+            wide = w.give(f"fpext {value_type(column.dtype)} {value} to double")
+            return w.give(f"fadd double {total}, {wide}"), ""
+        total, error = add_exactly(w, "double", total, value)
+        return total, w.give(f"fadd double {w.load(self.cursor.at(column.errors), _DOUBLE)}, {error}")
+
+    def end(self, tile: int) -> None:
+        """Write the results of what was summed up in blocks."""
+        for column in self.columns.values():
+            if column.is_blocked:
+                self._each(column, 0, tile, lambda column=column: self._finish(column))  # type: ignore[misc]
+
+    def _finish(self, column: _Column) -> None:
+        w = self.writer
+        place = self.cursor.at(column.access)
+        total, error = self._added(column, w.load(place, column.dtype))
+        if column.errors is None:
+            found = w.give(f"fptrunc double {total} to {value_type(column.dtype)}")
+        else:
+            nan = w.give(f"fcmp uno double {error}, 0.0")  # of an infinite sum
+            found = w.give(f"fadd double {total}, {w.give(f'select i1 {nan}, double 0.0, double {error}')}")
+        w.store(found, place, column.dtype)

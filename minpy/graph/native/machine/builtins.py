@@ -1,0 +1,144 @@
+"""Native code as functions that Python calls like its own: by CPython's calling convention, with nothing in between.
+
+A function of C, or of LLVM IR, `PyObject *f(PyObject *self, PyObject *const *args, Py_ssize_t n)` becomes a builtin
+(`METH_FASTCALL`; "Common Object Structures" in the C API's manual). `self` is a NumPy array: its table of addresses and
+constants. Arguments come as they are: whoever calls has made sure that they are arrays of the right dtype, shape and
+layout, whose memory begins where a pointer in the array object says.
+
+Where that pointer is follows from the build of Python (an object's head has 16 bytes, 32 in free-threaded builds, which
+`PyArrayObject_fields` of NumPy's `ndarraytypes.h` follows), so it is looked for once and verified on arrays of several
+kinds. In a free-threaded build the functions run as they do elsewhere, only that several threads may be in one at a
+time: it must not write to memory that all calls share.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import ArgumentError, LibraryError, describe
+
+__all__ = ["builtin", "data_offset"]
+
+_METH_FASTCALL = 0x80
+_WORD = ctypes.sizeof(ctypes.c_void_p)
+
+
+class _MethodDef(ctypes.Structure):
+    """`PyMethodDef`: what CPython reads of a builtin at every call."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    ]
+
+
+class _Table(numpy.ndarray[Any, Any]):
+    """A table, and what must live as long as the builtin whose `self` it is."""
+
+    kept: tuple[Any, ...]
+
+
+@cache
+def _constructor() -> Any:
+    function = ctypes.pythonapi.PyCFunction_NewEx
+    # A prototype of one's own: that of `ctypes.pythonapi` is shared with everybody.
+    return ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
+        ctypes.cast(function, ctypes.c_void_p).value or 0
+    )
+
+
+def builtin(address: int, name: str, table: numpy.ndarray[Any, Any], *owners: Any) -> Callable[..., Any]:
+    """Return a Python function that calls native code.
+
+    Parameters
+    ----------
+    address : int
+        Of `PyObject *f(PyObject *self, PyObject *const *args, Py_ssize_t n)`, which returns a new reference, or NULL
+        with an exception set. It takes positional arguments only, as many as it is given.
+    name : str
+        What the function is called.
+    table : numpy.ndarray
+        A C-contiguous array, of any dtype and shape: `self` is an array of the same memory, at `data_offset()`.
+    *owners
+        What else lives as long as the function: the code itself (`llvm.Loaded`), memory that the table points to.
+
+    Returns
+    -------
+    builtin_function_or_method
+        `__self__` is the table, as an array of the same memory.
+
+    Raises
+    ------
+    ArgumentError
+        If the address is 0, or the table is no C-contiguous array.
+    LibraryError
+        If this build of NumPy keeps its pointers where they cannot be found.
+
+    Examples
+    --------
+    >>> import ctypes, numpy
+    >>> id_of = ctypes.cast(ctypes.pythonapi.PyLong_FromVoidPtr, ctypes.c_void_p).value
+    >>> table = numpy.zeros(2, numpy.intp)
+    >>> f = builtin(id_of, 'where', table)  # a function of one argument, which is `self`
+    >>> f() == id(f.__self__)
+    True
+    """
+    if not isinstance(table, numpy.ndarray) or not table.flags.c_contiguous:
+        raise ArgumentError(f"builtin: the table must be a C-contiguous NumPy array, got {describe(table)}.")
+    if not address:
+        raise ArgumentError(f"builtin: the code of {name!r} has no address.")
+    data_offset()
+    definition = _MethodDef(name.encode(), address, _METH_FASTCALL, None)
+    held = table.view(_Table)
+    # CPython lets go of `self` last: "m_ml ... could be kept alive by m_self" (meth_dealloc).
+    held.kept = (definition, owners)
+    made: Callable[..., Any] = _constructor()(ctypes.addressof(definition), held, None)
+    return made
+
+
+@cache
+def data_offset() -> int:
+    """Return at how many bytes in a NumPy array's object the pointer to its elements is.
+
+    Raises
+    ------
+    LibraryError
+        If it is at none, or not at the same one in all arrays.
+
+    Examples
+    --------
+    >>> import ctypes, numpy
+    >>> x = numpy.arange(3.0)
+    >>> ctypes.c_void_p.from_address(id(x) + data_offset()).value == x.ctypes.data
+    True
+    """
+    base = numpy.arange(24.0)
+    arrays = [
+        base,
+        base[5:],
+        base[::-2],
+        base.reshape(2, 3, 4)[1:, :, 2],
+        numpy.zeros((), numpy.int8),
+        numpy.zeros((0, 3)),
+        numpy.zeros(3, numpy.intp).view(_Table),
+    ]
+    head = object.__basicsize__
+    size = numpy.ndarray.__basicsize__
+    found = [
+        at
+        for at in range(head, size - _WORD + 1, _WORD)
+        if all((ctypes.c_void_p.from_address(id(one) + at).value or 0) == one.ctypes.data for one in arrays)
+    ]
+    if len(found) != 1:
+        raise LibraryError(
+            f"NumPy {numpy.__version__} keeps the pointers to elements of arrays where they cannot be found: native "
+            "code cannot take arrays."
+        )
+    return found[0]

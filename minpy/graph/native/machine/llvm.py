@@ -1,0 +1,405 @@
+"""LLVM IR made into machine code by llvmlite, the extra `minpy[compile]`: for this processor, or for another.
+
+What is compiled goes through the cache of objects (`store`) and is linked by LLVM's JIT, so that code fresh from the
+compiler and code from a file take the same way into the process. The same object may be loaded by several processes and
+called by several threads at once: IR that has variables of its own is refused, and so is IR that calls functions by
+name, which would be those of whatever library the process has loaded; it takes addresses from tables instead.
+
+llvmlite from 0.45 on: LLVM 20 is the first of its versions that knows pointers without types (`ptr`) throughout.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import sys
+import threading
+import time
+import weakref
+from typing import Any
+
+from minpy.core.errors import BuildError, KeyMissingError, MissingDependencyError
+from minpy.graph.native.machine import elf
+from minpy.graph.native.machine.store import Store, digest
+from minpy.version import __version__
+
+__all__ = ["Loaded", "available", "compile", "emit", "features", "missing"]
+
+# The oldest llvmlite that does.
+_OLDEST = (0, 45)
+# What keys begin with; another number when the same IR is to be compiled anew.
+_FORMAT = "1"
+# Names that LLVM itself calls: for copies and fills of memory, and for `frem`, whose result is exact everywhere.
+_RUNTIME = frozenset({"memcpy", "memmove", "memset", "fmod", "fmodf"})
+# So many libraries share a JIT: what it keeps of a library that was unloaded goes with the JIT.
+_LIBRARIES = 64
+
+_GLOBAL = re.compile(r'@(?:"[^"]*"|[-\w$.]+) = (?:[a-z_]+(?:\([^)]*\))? )*?(global|constant) ')
+_ROUNDED = re.compile(r"(= f(?:add|sub|mul|neg))(?= )")
+
+
+def missing() -> str | None:
+    """Return why nothing can be compiled, as a phrase; None if all is there.
+
+    Examples
+    --------
+    >>> missing()  # doctest: +SKIP
+    'llvmlite is not installed'
+    """
+    if sys.maxsize < 2**32:
+        return "this Python has 32 bits"
+    try:
+        import llvmlite
+    except ImportError as error:
+        return "llvmlite is not installed" if error.name == "llvmlite" else f"llvmlite cannot be imported ({error})"
+    text = str(llvmlite.__version__)
+    found = re.match(r"(\d+)\.(\d+)", text)
+    if found is None or (int(found[1]), int(found[2])) < _OLDEST:
+        return f"llvmlite {text} is too old: {'.'.join(map(str, _OLDEST))} or newer is needed"
+    return None
+
+
+def available() -> bool:
+    """Tell whether there is an llvmlite that can compile."""
+    return missing() is None
+
+
+class Loaded:
+    """Machine code in this process. It is unloaded when nobody refers to it any more: who keeps an address keeps this.
+
+    Attributes
+    ----------
+    tracker : llvmlite.binding.ResourceTracker
+        What unloads it.
+    cached : bool
+        Whether it came from the cache.
+    seconds : float
+        How long compiling took, 0 where it was cached.
+    """
+
+    def __init__(self, tracker: Any, addresses: dict[str, int], cached: bool, seconds: float) -> None:
+        self.tracker = tracker
+        self._addresses = addresses
+        self.cached = cached
+        self.seconds = seconds
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its functions, those that are not `internal`."""
+        return tuple(self._addresses)
+
+    def address(self, name: str) -> int:
+        """Return where a function begins.
+
+        Raises
+        ------
+        KeyMissingError
+            If there is none of that name.
+        """
+        try:
+            return self._addresses[name]
+        except KeyError:
+            there = ", ".join(self._addresses) or "none"
+            raise KeyMissingError(f"there is no function {name!r} in this code; there are: {there}.") from None
+
+
+def compile(ir: str, *, fast_math: bool = False) -> Loaded:
+    """Compile LLVM IR for this processor, or take what it became earlier from the cache, and load it.
+
+    Parameters
+    ----------
+    ir : str
+        A module: functions, constants, declarations of intrinsics; no variables, no functions declared by name.
+    fast_math : bool
+        Whether a product and the sum that it goes into may be rounded once (FMA), which changes last bits. Functions
+        whose names begin with `minpy_` keep to what they say.
+
+    Returns
+    -------
+    Loaded
+        The same object for the same IR as long as it is in use.
+
+    Raises
+    ------
+    MissingDependencyError
+        If llvmlite is not there, or too old.
+    BuildError
+        If LLVM refuses the IR, or it has what cached code cannot have.
+
+    Examples
+    --------
+    >>> from ctypes import CFUNCTYPE, c_int64
+    >>> loaded = compile("define i64 @twice(i64 %n) {\\n %m = shl i64 %n, 1\\n ret i64 %m\\n}")  # doctest: +SKIP
+    >>> CFUNCTYPE(c_int64, c_int64)(loaded.address("twice"))(21)  # doctest: +SKIP
+    42
+    """
+    _require()
+    with _lock:
+        return _host().compile(_contracted(ir) if fast_math else ir)
+
+
+def emit(ir: str, triple: str, cpu: str = "", features: str = "") -> bytes:
+    """Compile LLVM IR for any processor that LLVM knows, and return the object file.
+
+    Parameters
+    ----------
+    ir : str
+        A module, as `compile` takes.
+    triple : str
+        The target: 'aarch64-unknown-linux-gnu'.
+    cpu, features : str
+        LLVM's name of the processor ('neoverse-n1', '' for any), and features beyond ('+sve,-fullfp16').
+
+    Raises
+    ------
+    MissingDependencyError, BuildError
+        As of `compile`; also if LLVM does not know the target.
+    """
+    _require()
+    with _lock:
+        binding = _binding()
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+        try:
+            target = binding.Target.from_triple(triple)
+        except RuntimeError as error:
+            raise BuildError(f"LLVM has no target for {triple!r}: {str(error).strip()}.") from error
+        machine = target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small")
+        return _object(binding, machine, triple, ir)[0]
+
+
+def features() -> str:
+    """Return the features of this processor as LLVM writes them: '+avx2,-avx512f'.
+
+    Raises
+    ------
+    MissingDependencyError
+        If llvmlite is not there, or too old.
+    """
+    _require()
+    with _lock:
+        return str(_host().features)
+
+
+def _require() -> None:
+    why = missing()
+    if why is not None:
+        raise MissingDependencyError(
+            f"compiling needs llvmlite: {why}. Install it with: python -m pip install 'minpy[compile]'"
+        )
+
+
+# -- from IR to an object --------------------------------------------------------------------------------------------
+
+
+def _object(binding: Any, machine: Any, triple: str, ir: str) -> tuple[bytes, tuple[str, ...]]:
+    """Return the object that a module becomes, optimised for a target machine, and the functions that it exports."""
+    context = binding.create_context()
+    try:
+        module = binding.parse_assembly(ir, context)
+    except RuntimeError as error:
+        raise _refused(ir, str(error)) from error
+    for variable in module.global_variables:
+        text = str(variable)
+        kind = _GLOBAL.match(text)
+        if kind is None or kind[1] != "constant" or " thread_local" in text[: kind.end()]:
+            raise BuildError(
+                f"native code must have no variables of its own, as all threads would share them: {text.strip()}. "
+                "Memory that it writes to is given by its caller."
+            )
+    for function in module.functions:
+        if function.is_declaration and not function.name.startswith("llvm."):
+            raise BuildError(
+                f"native code must call no functions by name, but it declares {function.name!r}. Take its address "
+                "from a table of pointers."
+            )
+    hidden = (binding.Linkage.internal, binding.Linkage.private)
+    names = tuple(one.name for one in module.functions if not one.is_declaration and one.linkage not in hidden)
+    module.triple = triple
+    module.data_layout = str(machine.target_data)
+    _optimise(binding, machine, module)
+    try:
+        content: bytes = machine.emit_object(module)
+    except RuntimeError as error:
+        raise _refused(ir, str(error)) from error
+    read = elf.read(content)
+    # Other formats prefix names; there they are found, or not, when the object is loaded.
+    foreign = read.undefined - _RUNTIME - {"_GLOBAL_OFFSET_TABLE_"} if read is not None else ()
+    if foreign:
+        raise BuildError(
+            f"native code must call no functions by name, but LLVM makes calls of {', '.join(sorted(foreign))} from "
+            "intrinsics that this processor has no instructions for. Write them as arithmetic."
+        )
+    return content, names
+
+
+def _optimise(binding: Any, machine: Any, module: Any) -> None:
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.loop_interleaving = True
+    options.loop_unrolling = True
+    options.slp_vectorization = False  # loops are what there is; it would look at every straight line for nothing
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+
+
+def _refused(ir: str, said: str) -> BuildError:
+    """Return the error for IR that LLVM does not take, with the line that it names."""
+    error = BuildError(f"LLVM refuses the code that minpy has generated: {said.strip()}")
+    place = re.search(r"<string>:(\d+):", said)
+    error.output = said
+    error.lineno = int(place[1]) if place else None
+    return error
+
+
+def _contracted(ir: str) -> str:
+    """Return IR whose sums and products may be contracted, except in functions of mathematics, called `minpy_...`.
+
+    >>> _contracted("  %c = fmul nnan float %a, %b")
+    '  %c = fmul contract nnan float %a, %b'
+    """
+    lines, ours = [], False
+    for line in ir.split("\n"):
+        if line.startswith("define "):
+            ours = "@minpy_" in line.partition("(")[0]
+        lines.append(line if ours else _ROUNDED.sub(r"\1 contract", line))
+    return "\n".join(lines)
+
+
+# -- from an object to addresses -------------------------------------------------------------------------------------
+
+
+class _Host:
+    """LLVM set up for the processor that this process runs on."""
+
+    def __init__(self) -> None:
+        binding = _binding()
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        self.binding = binding
+        self.triple = binding.get_process_triple()
+        self.cpu = binding.get_host_cpu_name()
+        self.features = binding.get_host_cpu_features().flatten()
+        if "+avx512f" in self.features.split(","):
+            self.features += ",-prefer-256-bit"
+        # On Windows LLVM's JIT takes objects of Linux's format only, which llvmlite's own settings lead to.
+        model = {"codemodel": "jitdefault", "jit": True} if os.name == "nt" else {"codemodel": "small", "reloc": "pic"}
+        self.machine = binding.Target.from_triple(self.triple).create_target_machine(
+            cpu=self.cpu, features=self.features, opt=3, **model
+        )
+        self.toolchain = self.identity()
+        self._loaded: weakref.WeakValueDictionary[str, Loaded] = weakref.WeakValueDictionary()
+        self._jit: Any = None
+        self._libraries = 0
+
+    def leave(self) -> None:
+        """Never unload what is loaded now."""
+        for loaded in [*self._loaded.values()]:
+            loaded.tracker.jit.detach()
+            loaded.tracker.detach()
+        if self._jit is not None:
+            self._jit.detach()
+            self._jit = None
+
+    def identity(self) -> str:
+        """Return a digest of all but the IR that decides what becomes of it."""
+        import llvmlite
+
+        versions = (llvmlite.__version__, *map(str, self.binding.llvm_version_info))
+        return digest(_FORMAT, __version__, self.triple, self.cpu, self.features, *versions)
+
+    def compile(self, ir: str) -> Loaded:
+        key = digest(self.toolchain, ir)
+        loaded = self._loaded.get(key)
+        if loaded is None:
+            loaded = self._loaded[key] = self._found(key) or self._made(key, ir)
+        return loaded
+
+    def _found(self, key: str) -> Loaded | None:
+        """Return what the cache has, if it can be loaded."""
+        found = Store().find(key)
+        if found is None:
+            return None
+        try:
+            return self._load(*found, cached=True, seconds=0.0)
+        except RuntimeError:  # as if it were not there: it is written anew
+            return None
+
+    def _made(self, key: str, ir: str) -> Loaded:
+        begun = time.perf_counter()
+        content, names = _object(self.binding, self.machine, self.triple, ir)
+        seconds = time.perf_counter() - begun
+        try:
+            loaded = self._load(content, names, cached=False, seconds=seconds)
+        except RuntimeError as error:
+            raise BuildError(f"LLVM cannot load the code that it has made: {str(error).strip()}") from error
+        Store().keep(key, content, names)
+        return loaded
+
+    def _load(self, content: bytes, names: tuple[str, ...], cached: bool, seconds: float) -> Loaded:
+        if self._jit is None or self._libraries >= _LIBRARIES:
+            self._jit = self.binding.create_lljit_compiler(self.machine, use_jit_link=os.name != "nt")
+            self._libraries = 0
+        self._libraries += 1
+        library = self.binding.JITLibraryBuilder().add_object_img(content).add_current_process()
+        for name in names:
+            library.export_symbol(name)
+        tracker = library.link(self._jit, f"minpy-{self._libraries}")
+        tracker.jit = self._jit  # which is there as long as something in it is
+        return Loaded(tracker, {name: tracker[name] for name in names}, cached, seconds)
+
+
+_lock = threading.RLock()
+_hosts: list[_Host] = []
+
+
+def _host() -> _Host:
+    if not _hosts:
+        _hosts.append(_Host())
+    return _hosts[0]
+
+
+# -- the end of the interpreter: threads that it does not wait for may be in the code ---------------------------------
+
+
+def _leave() -> None:
+    """Leave all code where it is; the process takes it along."""
+    with _lock:
+        for host in _hosts:
+            host.leave()
+
+
+atexit.register(_leave)
+
+
+# -- forks: a child must not begin with LLVM in the middle of something, which no thread that it has would end --------
+
+# llvmlite's own lock, once that is imported: whoever unloads something has it, too.
+_inner: list[Any] = []
+
+
+def _binding() -> Any:
+    """Return llvmlite's binding of LLVM."""
+    import llvmlite.binding as binding
+
+    inner = getattr(binding.ffi.lib, "_lock", None)
+    if not _inner and inner is not None:
+        _inner.append(inner)
+    return binding
+
+
+def _before_fork() -> None:
+    _lock.acquire()
+    for inner in _inner:
+        inner.__enter__()
+
+
+def _after_fork() -> None:
+    for inner in _inner:
+        inner.__exit__(None, None, None)
+    _lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
