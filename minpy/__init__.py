@@ -62,6 +62,7 @@ __all__ = [
     "autograd",
     "base",
     "callback",
+    "compile",
     "context",
     "contrib",
     "cpu",
@@ -189,6 +190,7 @@ if TYPE_CHECKING:
     from minpy import kvstore as kv
     from minpy import torch as th
     from minpy import visualization as viz
+    from minpy.compiling import compile as compile  # noqa: A004 - the name that users know
     from minpy.symbol import numpy as np_symbol
 else:
     _POLICIES = ("get_global_policy", "set_global_policy", "wrap_policy")
@@ -196,6 +198,8 @@ else:
     def __getattr__(name):
         if name in namespaces.LATE:
             return globals().setdefault(name, import_module(f"minpy.{namespaces.ALIASES.get(name, name)}"))
+        if name == "compile":
+            return globals().setdefault(name, import_module("minpy.compiling").compile)
         if name in _POLICIES:
             return getattr(import_module("minpy.dispatch.policy"), name)
         text = namespaces.missing_part(name)

@@ -334,6 +334,8 @@ def _derivative(function: Function, argnum: Argnum, what: str, finish: Callable[
         return run(*arguments, **keywords)
 
     _name(derivative, what, function)
+    # The same derivative of what `change` makes of the function.
+    derivative.with_function = lambda change: _derivative(change(function), argnum, what, finish)  # type: ignore[attr-defined]
     return derivative
 
 

@@ -34,6 +34,19 @@ def run(example: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
 
 
+def test_compiled_layer(tmp_path: Path) -> None:
+    result = run("compiled_layer.py", "--quick", "--output", tmp_path / "layer.gv")
+    assert result.returncode == 0, result.stderr
+    assert re.search(r"3[2-6]\d of 360 digits that it has not seen read correctly", result.stdout)
+    assert "compiled                        ok" in result.stdout or "not compiled" in result.stdout
+    if find_spec("llvmlite") is None:
+        assert "not compiled: llvmlite is not installed" in result.stdout
+        return
+    assert re.search(r"128x512: .*sum along 1.*exp", result.stdout)
+    assert "a step of training of the network" in result.stdout
+    assert "cluster_backward" in (tmp_path / "layer.gv").read_text()
+
+
 def test_digits(tmp_path: Path) -> None:
     result = run("digits.py", "--quick", "--output", tmp_path / "digits.png")
     assert result.returncode == 0, result.stderr

@@ -302,7 +302,7 @@ def test_frames_that_are_dropped_leave_nothing() -> None:
     assert len(program._idle) == 1
 
 
-@pytest.mark.parametrize("calls_before", [0, 2], ids=["step by step", "compiled"])
+@pytest.mark.parametrize("calls_before", [0, 2, 4], ids=["step by step", "compiled", "native code"])
 @pytest.mark.parametrize("part", ["forward", "backward"])
 def test_calls_that_fail_leave_nothing(calls_before: int, part: str) -> None:
     """Without the garbage collector: an error that knew itself by its traceback kept the call's arrays."""
@@ -314,7 +314,7 @@ def test_calls_that_fail_leave_nothing(calls_before: int, part: str) -> None:
 
     touchy = customop("numpy")(lambda value: checked(value))
     touchy.def_grad(lambda ans, value: lambda g: checked(g))
-    compiled = Compiled(touchy(sym.exp(x) * 2).values)
+    compiled = Compiled(touchy(sym.exp(x) * 2).values, compiles=calls_before > 2)
     program = compiled.program([A], True, dict.fromkeys(compiled.arguments, "write"))
 
     def call(value: np.ndarray, head: np.ndarray) -> None:

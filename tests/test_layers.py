@@ -49,6 +49,7 @@ LAYERS = [
     ["minpy.module*", "minpy.notebook*"],
     ["minpy.rnn*"],
     ["minpy.gluon*"],
+    ["minpy.compiling"],
     ["minpy.contrib.amp*", "minpy.contrib.io", "minpy.contrib.svrg_optimization*", "minpy.contrib.tensorboard"],
     ["minpy.dispatch*", "minpy.legacy"],
     ["minpy.nn*"],
@@ -65,6 +66,7 @@ HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in gr
 LATE = {
     ("minpy.core.base", "minpy.checking"),
     ("minpy.core.base", "minpy.graph.tracing.report"),
+    ("minpy.core.operator", "minpy.graph.standalone"),
     ("minpy.core", "minpy.legacy"),
 }
 

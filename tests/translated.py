@@ -120,7 +120,7 @@ def check(
 ) -> Translation:
     """Hold one call of an operator, and its gradients, against what its program gives."""
     heads, variables = call_graph(operator, arrays, dict(attributes or {}))
-    order = {node: array for node, array in zip(variables, arrays, strict=True)}
+    order = dict(zip(variables, arrays, strict=True))
     compiled = Compiled(heads)
     given = [order[node] for node in compiled.variables]
     return compare(heads, given, training, [variables[index] for index in differentiable], tolerance)

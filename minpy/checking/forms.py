@@ -115,10 +115,15 @@ def into_memory(call: Call) -> Iterator[Form]:
             yield Form(what, call.answer, lambda index=index: in_input(index))  # type: ignore[misc]
 
 
+def _is_program(form: Any) -> bool:
+    """Tell whether a form is what its definition was compiled to: the mode 'compiled' is about these."""
+    return getattr(form, "is_program", False)
+
+
 def kernel(call: Call) -> Iterator[Form]:
     """Yield the forward function's kernel, where it has one beside the definition."""
     operator = call.operator
-    if getattr(operator, "definition", None) not in (None, operator.forward):
+    if getattr(operator, "definition", None) not in (None, operator.forward) and not _is_program(operator.forward):
         call.answer()  # raises, where the definition does not take the dtype
         yield Form("forward kernel", call.answer, lambda: operator.forward(*call.copies(), **call.attributes))
 
@@ -127,7 +132,7 @@ def rule_kernels(call: Call) -> Iterator[Form]:
     """Yield the gradient rules' kernels."""
     operator = call.operator
     for index, (rule, raw) in enumerate(zip(operator.rules, operator.raw_rules, strict=True)):
-        if raw is not rule and call.differentiable(index):
+        if raw is not rule and not _is_program(raw) and call.differentiable(index):
             answer, g = _answer_and_gradient(call)
             yield Form(
                 f"gradient kernel of {operator.argument_name(index)}",
@@ -141,7 +146,7 @@ def several_kernels(call: Call) -> Iterator[Form]:
     operator = call.operator
     for indices, rule in operator.multiple_rules:
         kernel = operator.gradients.several_raw.get(rule)
-        if kernel is None:
+        if kernel is None or _is_program(kernel):
             continue
         positions = [index for index in indices or range(len(call.inputs)) if call.differentiable(index)]
 

@@ -20,7 +20,7 @@ def user_name(operator: Operator) -> str:
     return f"{operator.__module__}:{operator.__qualname__}"
 
 
-def customop(kind: str = "numpy") -> Callable[[Callable[..., Any]], Operator]:
+def customop(kind: str = "numpy", *, compile: bool = False) -> Callable[[Callable[..., Any]], Operator]:
     """Make an operator of a function; its gradient is given with `def_grad`.
 
     Parameters
@@ -28,6 +28,8 @@ def customop(kind: str = "numpy") -> Callable[[Callable[..., Any]], Operator]:
     kind : {'numpy', 'mxnet'}
         What the function and its gradient rules are given: `numpy.ndarray`s, or `NDArray`s. The body is not recorded
         operation by operation: the registered rule is its gradient.
+    compile : bool
+        Whether the function and its rules run as native code where that is faster: see `Operator.compile`.
 
     Returns
     -------
@@ -66,6 +68,6 @@ def customop(kind: str = "numpy") -> Callable[[Callable[..., Any]], Operator]:
             raise ArgumentError(f"@customop({kind!r}) decorates a function, got {describe(function)}.")
         made = Operator(function, kind=kind)
         USER_OPERATORS[user_name(made)] = made
-        return made
+        return made.compile() if compile else made
 
     return decorate

@@ -66,6 +66,8 @@ class Operator(BaseOperator):
 
     # (function, its arguments) that find it again, for those that are not found under their name in their module.
     unpickled_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    # Whether its functions run as native code where that is faster: see `compile`.
+    is_compiled: bool = False
 
     def __init__(
         self,
@@ -310,6 +312,35 @@ class Operator(BaseOperator):
         self._rules_changed()
         return self
 
+    def compile(self) -> Operator:
+        """Let the forward function and the rules run as native code, in eager calls, on the tape and under autograd.
+
+        They are traced for each kind of arguments (shapes, dtypes, values of attributes), fused, and compiled, where
+        llvmlite is installed: `pip install "minpy[compile]"`. For each kind both ways are timed at the first calls, and
+        the faster one is taken from then on, so that small arrays are left to NumPy. What cannot be traced is called as
+        it is written; `trace_report` says why. In graphs, every operator is compiled anyway.
+
+        Returns
+        -------
+        Operator
+            This operator.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from minpy import customop
+        >>> @customop('numpy')
+        ... def softplus(x):
+        ...     return np.log1p(np.exp(x))
+        >>> softplus.def_grad(lambda ans, x: lambda g: g / (1 + np.exp(-x))).compile()
+        <Operator softplus(x), gradients: x>
+        >>> softplus(np.zeros(2))
+        array([0.69314718, 0.69314718])
+        """
+        self.is_compiled = True
+        self._rules_changed()
+        return self
+
     def def_into(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Register a faster form of the forward function, which computes in memory that is there already.
 
@@ -530,6 +561,10 @@ class Operator(BaseOperator):
         return found
 
     def _rules_changed(self) -> None:
+        if self.is_compiled:
+            from minpy.graph.standalone import install  # graphs know operators, and most programs compile none alone
+
+            install(self)
         self._plan = None
         self._with_inputs.clear()
         self.direct = (

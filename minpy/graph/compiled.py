@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from minpy.core.errors import UnknownShapeError
 from minpy.graph.inference import infer_dtypes, infer_shapes
@@ -14,6 +14,9 @@ from minpy.graph.locking import lock
 from minpy.graph.program import Program
 from minpy.graph.steps import lowered
 from minpy.ops.inference.partial_shapes import is_known, show_shape
+
+if TYPE_CHECKING:
+    from minpy.graph.native.explaining import Explanations
 
 __all__ = ["Compiled", "Known", "infer_from_arrays", "require_everything"]
 
@@ -40,9 +43,13 @@ class Compiled:
     heads : sequence of Value
     keeps_states : bool
         Whether operators whose calls have a state keep one over all calls, as in an executor.
+    compiles : bool
+        Whether its programs may become native code: see `minpy.graph.native`.
 
     Attributes
     ----------
+    fast_math : bool
+        Whether native code may contract products and sums.
     heads : list of Value
     order : list of Node
         The nodes of the graph, each after its inputs.
@@ -52,8 +59,10 @@ class Compiled:
         The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
     """
 
-    def __init__(self, heads: Sequence[Value], keeps_states: bool = False) -> None:
+    def __init__(self, heads: Sequence[Value], keeps_states: bool = False, compiles: bool = True) -> None:
         self.heads = list(heads)
+        self.compiles = compiles
+        self.fast_math = False
         self._keeping: dict[Node, Any] | None = {} if keeps_states else None
         self.keeping: Keeping | None = None
         self.order = topological(self.heads)
@@ -128,7 +137,23 @@ class Compiled:
             traced and self._remade < _REMADE,
             self._keeping,
         )
-        return self._remembered(key, Program(steps.differentiated(requests) if requests else steps))
+        return self._remembered(
+            key, Program(steps.differentiated(requests) if requests else steps, self.compiles, self.fast_math)
+        )
+
+    def explain(self) -> Explanations:
+        """Return what became of each program that there is: which kernels, what stayed a call and why, what it costs.
+
+        Returns
+        -------
+        tuple of Explanation
+            Of the latest program first; each prints as text, and has a `picture`.
+        """
+        from minpy.graph.native.explaining import Explanations, explained  # nobody who only runs programs needs it
+
+        with lock():
+            programs = list(reversed(self._programs.values()))
+        return Explanations(map(explained, programs))
 
     def with_gradients(self, program: Program, arrays: Sequence[Any], requests: Mapping[Node, str]) -> Program:
         """Return a program with the same forward part as one that is `repeatable`, and a backward part.
@@ -137,7 +162,7 @@ class Compiled:
         """
         kinds = tuple([(array.shape, array.dtype) for array in arrays])
         key = (program.steps.training, tuple(requests.items()), False, program.steps.traced, kinds)
-        return self._remembered(key, Program(program.steps.differentiated(requests)))
+        return self._remembered(key, Program(program.steps.differentiated(requests), self.compiles, self.fast_math))
 
     def _remembered(self, key: Any, program: Program) -> Program:
         with lock():

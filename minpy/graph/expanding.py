@@ -93,7 +93,7 @@ class Expansion:
             ]
             answers = trace_forward(recorder, attempt, node.operator, inputs, node.attributes)
         except Untraceable as refusal:
-            self.notes.refusals[node] = refusal
+            self.notes.refusals[node] = refusal.with_traceback(None)  # which leads to the callers
             return False
         facts = [(shapes[value], dtypes[value]) for value in outputs]
         if [(answer.shape, answer.dtype) for answer in answers] != facts:

@@ -37,6 +37,7 @@ class Frame:
         "_arrays",
         "_env",
         "_home",
+        "_is_native",
         "_kept",
         "_lasting",
         "_program",
@@ -54,6 +55,7 @@ class Frame:
         self._env: dict[Node, Any] | None = None
         self._again: dict[Node, Any] | None = None
         self._lasting: Sequence[Any] = ()
+        self._is_native = False
         self._time = 0
 
     def __del__(self) -> None:
@@ -85,15 +87,23 @@ class Frame:
     # -- forward -----------------------------------------------------------------------------------------------------
 
     def _forward(self, observer: Observer | None) -> Sequence[Any]:
-        runner = self._runner
-        function = runner.forward or self._program.forward_of(runner)
-        if function is None or observer is not None:
-            heads = self._step_forward(runner, observer)
-        else:
-            try:
-                heads, self._kept, self._lasting = function(self._arrays)
-            except Exception as error:
-                raise self._program.located(error)  # noqa: B904 - it has its cause
+        runner, program = self._runner, self._program
+        native = program.native_of(runner) if observer is None else None
+        try:
+            if native is not None:
+                self._is_native = True
+                self._arrays, (heads, self._kept, self._lasting) = native.run_forward(self._arrays)
+            else:
+                self._arrays = as_contiguous(self._arrays, program.steps.states)
+                function = runner.forward or program.forward_of(runner) if observer is None else None
+                if function is None:
+                    heads = self._step_forward(runner, observer)
+                else:
+                    heads, self._kept, self._lasting = function(self._arrays)
+                if not program.steps.requests:
+                    program.rounds += 1
+        except Exception as error:
+            raise program.located(error)  # noqa: B904 - it has its cause
         self._time = now()
         return heads
 
@@ -137,14 +147,41 @@ class Frame:
         """
         program, runner = self._program, self._runner
         steps = program.steps
-        if steps.captures:
+        if steps.refers:
             steps.captures.require()
             self._arrays = as_contiguous(steps.with_captured(self._arrays), steps.states)
         if last_write() > self._time:
             self._require_unchanged()
-        head_gradients = as_contiguous(head_gradients)
         kept, env = self._kept, self._env
         self._kept = self._env = None
+        if kept is not None and self._is_native and observer is None:
+            assert runner.native is not None
+            targets = [buffers[node] for node in steps.gradients]
+            try:
+                runner.native.run_backward(self._arrays, head_gradients, targets, kept)
+            except Exception as error:
+                raise program.located(error)  # noqa: B904 - it has its cause
+        else:
+            self._python_backward(runner, kept, env, as_contiguous(head_gradients), buffers, observer)
+            program.rounds += 1
+        if len(steps.gradients) != len(steps.requests):
+            for node, request in steps.requests.items():
+                if node not in steps.gradients and request == "write":
+                    buffers[node].fill(0)
+
+    def _python_backward(
+        self,
+        runner: Runner,
+        kept: list[Any] | None,
+        env: dict[Node, Any] | None,
+        head_gradients: Sequence[numpy.ndarray],
+        buffers: Mapping[Node, numpy.ndarray],
+        observer: Observer | None,
+    ) -> None:
+        """Run the backward part of a program of Python's, or its steps one by one."""
+        program, steps = self._program, self._program.steps
+        if self._is_native:  # what native code has kept is computed again
+            kept = None
         function = program.backward_of(runner) if kept is not None and observer is None else None
         if function is not None:
             targets = [buffers[node] for node in steps.gradients]
@@ -163,10 +200,6 @@ class Frame:
                 env = dict(zip(steps.variables, self._arrays, strict=True))
                 env.update(program.emitter.environment(kept, runner.buffers))
             self._step_backward(runner, env, head_gradients, buffers, observer)
-        if len(steps.gradients) != len(steps.requests):
-            for node, request in steps.requests.items():
-                if node not in steps.gradients and request == "write":
-                    buffers[node].fill(0)
 
     def _step_backward(
         self,
@@ -240,6 +273,8 @@ class Frame:
         if self._kept is not None or self._env is not None or self._again is not None:
             nodes = steps.backward
         read_nodes = {value.node for node in nodes for value in node.inputs}
+        if self._is_native and self._program.native is not None:  # which may read variables in place of views of them
+            read_nodes |= self._program.native.read_by_backward()
         for position, (node, array) in enumerate(zip(steps.variables, self._arrays, strict=True)):
             if node not in read_nodes or not written_since(array, time_of_forward):
                 continue
@@ -265,7 +300,9 @@ def start(
 
     States that operators keep are those in `kept`, if that is given, and it is given back with the frame.
     """
-    frame = Frame(program, as_contiguous(program.steps.with_captured(arrays), program.steps.states), kept)
+    if program.steps.refers:
+        arrays = program.steps.with_captured(arrays)
+    frame = Frame(program, arrays, kept)
     return frame._forward(observer), frame
 
 

@@ -283,7 +283,7 @@ class _Walk:
             call = self.rule_call(recorder, node, upstream)
             found = trace_rule(recorder, attempt, call, index, needed)
         except Untraceable as refusal:
-            self.refusal = refusal
+            self.refusal = refusal.with_traceback(None)
             return None
         if has_kernel(operator, index) and set(recorder.kinds.values()) - {"elementwise"}:
             return None  # there is a form of the rule that is faster than its parts

@@ -5,13 +5,18 @@ plan is made (`minpy.graph.memory`), and Python source with one line a step; lat
 is compiled after its first run, the backward part after its own.
 
 A program can serve several calls at once: what one call uses, memory and operators with states, is its `Runner`.
+
+Where llvmlite is installed, a program that has run twice becomes native code (`minpy.graph.native`): the third call
+waits for that, while those of other threads go on in Python. If it cannot be done, Python it stays.
 """
 
 from __future__ import annotations
 
 import copy
+import os
+import warnings
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -23,12 +28,19 @@ from minpy.graph.keeping import Kept
 from minpy.graph.locating import located
 from minpy.graph.locking import lock
 from minpy.graph.memory import Fact, Plan, Planner
+from minpy.graph.native.enabling import CompileWarning, is_enabled
 from minpy.graph.steps import Steps
+
+if TYPE_CHECKING:
+    from minpy.graph.native.building import NativeProgram
+    from minpy.graph.native.running import NativeRunner
 
 __all__ = ["Program", "Runner"]
 
 # More runners than this do not wait for calls to come: each holds the buffers of a call.
 _MOST_IDLE = 64
+# After so many rounds, forward and backward if there is one, a program becomes native code.
+_ROUNDS = 2
 
 
 class Runner:
@@ -40,7 +52,18 @@ class Runner:
         Whether it may use the operators of the program itself; others make fresh ones.
     """
 
-    __slots__ = ("_calls", "_is_first", "_keeping", "_kept", "_nodes", "_releasing", "backward", "buffers", "forward")
+    __slots__ = (
+        "_calls",
+        "_is_first",
+        "_keeping",
+        "_kept",
+        "_nodes",
+        "_releasing",
+        "backward",
+        "buffers",
+        "forward",
+        "native",
+    )
 
     def __init__(self, is_first: bool) -> None:
         self._is_first = is_first
@@ -52,6 +75,7 @@ class Runner:
         self.buffers: list[numpy.ndarray] = []
         self.forward: Callable[..., Any] | None = None
         self.backward: Callable[..., Any] | None = None
+        self.native: NativeRunner | None = None
 
     def call_of(self, node: Node) -> Callable[..., Any]:
         """Return the function of a step."""
@@ -117,10 +141,24 @@ class Program:
     steps : Steps
     emitter : Emitter or None
         What knows the source of its parts, once something has run.
+    compiles : bool
+        Whether it may become native code.
+    fast_math : bool
+        Whether native code may contract a product and the sum that it goes into.
+    native : NativeProgram or None
+        What it has become.
+    rounds : int
+        How often it has run, forward and, if it has a backward part, backward.
     """
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Steps, compiles: bool = True, fast_math: bool = False) -> None:
         self.steps = steps
+        self.compiles = compiles
+        self.fast_math = fast_math
+        self.native: NativeProgram | None = None
+        self.rounds = 0
+        self.python_reason = ""  # why it stays one of Python's
+        self._building: int | None = None  # the process in which a thread makes it native code
         self.emitter: Emitter | None = None
         self._planner: Planner | None = None
         self._forward: Part | None = None
@@ -141,7 +179,8 @@ class Program:
 
     def give_back(self, runner: Runner) -> None:
         """Take a runner back that is not used any more."""
-        runner.release()
+        if runner._kept is not None or runner._releasing:
+            runner.release()
         if len(self._idle) < _MOST_IDLE:
             self._idle.append(runner)
 
@@ -161,6 +200,55 @@ class Program:
         assert self.plan is not None
         runner.allocate(self.plan)
         return part.made(runner.call_of, runner.buffers)
+
+    # -- native code -------------------------------------------------------------------------------------------------
+
+    def native_of(self, runner: Runner) -> NativeRunner | None:
+        """Return the program as native code for a runner; None where Python runs."""
+        native = runner.native
+        if native is not None:
+            return native if is_enabled() else None
+        if self.rounds < _ROUNDS or not self.compiles or not is_enabled():
+            return None
+        program = self.native or self._built()
+        if program is None:
+            return None
+        native = runner.native = program.runner(runner.call_of)
+        runner.forward = runner.backward = None  # with the buffers, which nothing else needs
+        runner.buffers = []
+        return native
+
+    def _built(self) -> NativeProgram | None:
+        """Return the program as native code, if it can be made, and no other thread is about it."""
+        with lock():
+            if self.native is not None or not self.compiles or self._building == os.getpid():
+                return self.native
+            if self.emitter is None or (self.steps.requests and not self.knows_backward):
+                return None
+            self._building = os.getpid()
+        try:
+            from minpy.graph.native.building import build
+            from minpy.graph.native.machine import llvm
+
+            if llvm.available():
+                self.native = build(self.steps, self.facts, fast_math=self.fast_math)
+            else:
+                self.python_reason = "llvmlite is not installed: pip install 'minpy[compile]'"
+            self.compiles = self.native is not None
+        except Exception as error:
+            self.compiles = False
+            self.python_reason = f"it could not be compiled: {type(error).__name__}: {error}"
+            names = ", ".join(dict.fromkeys(head.node.name for head in self.steps.heads))
+            warnings.warn(
+                f"the program of {names} stays one of Python's, slower and with the same results, as it could not be "
+                f"compiled: {type(error).__name__}: {error} Compile less of it, or nothing: with "
+                "minpy.compile.disabled(), or MINPY_COMPILE=0 in the environment.",
+                CompileWarning,
+                stacklevel=2,
+            )
+        finally:
+            self._building = None
+        return self.native
 
     # -- compiling ---------------------------------------------------------------------------------------------------
 
@@ -211,7 +299,8 @@ class Program:
 
     def located(self, error: Exception) -> Exception:
         """Return the error to raise for one of a compiled part: with the node where it happened, if that is known."""
-        for part in (self._forward, self._backward):
+        native = self.native
+        for part in (self._forward, self._backward, *((native.forward, native.backward) if native is not None else ())):
             node = part.step_of(error) if part is not None else None
             if node is not None:
                 return located(place_of(node), error)
@@ -219,6 +308,8 @@ class Program:
 
     def text(self) -> str:
         """Return the program as text: the source that runs, or the steps, as long as nothing has run."""
+        if self.native is not None:
+            return self.native.text()
         parts = [part.described() for part in (self._forward, self._backward) if part is not None]
         if not parts:
             return "\n".join(

@@ -51,6 +51,8 @@ class Steps:
     lasting : dict
         The forward steps that give something else when they run again, random ones and those of users' operators:
         what they gave is kept, if the graph is to be repeatable.
+    refers : bool
+        Whether there are `captures`.
     """
 
     heads: list[Value]
@@ -73,8 +75,10 @@ class Steps:
     last_uses: dict[Value, int] = field(init=False)
     states: set[int] = field(init=False)
     lasting: dict[Node, None] = field(init=False)
+    refers: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        self.refers = bool(self.captures)
         steps = self.all
         found: dict[Value, int] = {}
         for number, node in enumerate(steps):
@@ -158,7 +162,7 @@ class Steps:
 
     def is_current(self) -> bool:
         """Tell whether what users' traced functions refer to is what it was; if not, steps are to be made anew."""
-        return not self.captures or self.captures.hold()
+        return not self.refers or self.captures.hold()
 
     def with_captured(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """Return the arrays of all variables: those that are given, and the captured ones as they are now."""

@@ -1,4 +1,4 @@
-"""The mode of `op.check` that runs an operator as a symbol, bound to arrays."""
+"""The modes of `op.check` that run an operator as a symbol, bound to arrays: as Python, and as native code."""
 
 from __future__ import annotations
 
@@ -14,18 +14,34 @@ from minpy.context import CPU
 from minpy.core.array import new_array
 from minpy.core.errors import DTypeError, ShapeError
 from minpy.core.state import state
+from minpy.graph.native.enabling import disabled, is_enabled
+from minpy.graph.native.machine import llvm
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.registry import OPERATORS
 from minpy.symbol.composing import compose, var
 from minpy.symbol.symbol import Group, Symbol
 
-__all__ = ["as_bound_symbol"]
+__all__ = ["as_bound_symbol", "as_compiled"]
 
-_RUNS = 3  # step by step, compiled, and the compiled program again
+_RUNS = 3  # step by step, compiled, and the compiled program again; native code is made at the third
 
 
 def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays | None]:
     """Run the call as a graph of one node, with copies of its outputs as heads: so it may compute in given memory."""
+    with disabled():
+        return _bound(case, upstream)
+
+
+def as_compiled(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays | None]:
+    """Run the call as a graph of one node that has become native code."""
+    if not llvm.available():
+        raise Unsupported("llvmlite is not installed: pip install 'minpy[compile]'")
+    if not is_enabled():
+        raise Unsupported("compiling is switched off")
+    return _bound(case, upstream)
+
+
+def _bound(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays | None]:
     operator = case.operator
     if operator.is_method:
         raise Unsupported("a method's instance cannot be part of a graph")
@@ -77,3 +93,4 @@ def _require_inferred(operator: Any, symbol: Symbol, given: dict[str, NDArray], 
 
 
 register_mode("bound symbol", as_bound_symbol)
+register_mode("compiled", as_compiled)

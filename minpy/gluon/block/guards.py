@@ -110,7 +110,8 @@ class Guards:
         seen: set[int] = set()
         for block, *_ in self._rows:
             self._note_values(block)
-            for function in _functions_of(type(block)):
+            called = [value for value in vars(block).values() if isinstance(value, types.FunctionType)]
+            for function in (*_functions_of(type(block)), *called):
                 self._note_function(function, seen)
 
     def _note_values(self, block: Any) -> None:

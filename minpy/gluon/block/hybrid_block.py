@@ -6,7 +6,7 @@ import inspect
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
@@ -40,6 +40,9 @@ from minpy.gluon.parameter import DeferredInitializationError, Parameter, Parame
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol
+
+if TYPE_CHECKING:
+    from minpy.graph.native.explaining import Explanations
 
 __all__ = ["HybridBlock"]
 
@@ -93,6 +96,8 @@ class HybridBlock(Block):
 
     # Whether it defines `forward`, and not `hybrid_forward`: MXNet 2's way, with `mx.np`.
     _is_written_as_forward: ClassVar[bool] = False
+    # Whether it stands for a function that is compiled: messages are of that then.
+    _is_function: ClassVar[bool] = False
     # Plain attributes that what it computes does not depend on, beside those of all blocks.
     _not_compared: ClassVar[frozenset[str]] = frozenset()
 
@@ -185,9 +190,14 @@ class HybridBlock(Block):
         inline_limit: int = 2,
         forward_bulk_size: int | None = None,
         backward_bulk_size: int | None = None,
+        compile: bool = True,
+        fast_math: bool = False,
         **kwargs: Any,
     ) -> None:
         """Let the next call trace the block to a graph, which is run from then on.
+
+        Where llvmlite is installed (`pip install "minpy[compile]"`), the graph becomes native code when it has been
+        called twice with the same shapes: see `explain`.
 
         Parameters
         ----------
@@ -204,6 +214,10 @@ class HybridBlock(Block):
             memory of their own.
         inline_limit, forward_bulk_size, backward_bulk_size
             Taken, and not needed.
+        compile : bool
+            Whether the graph may become native code.
+        fast_math : bool
+            Whether native code may contract `a * b + c` into one rounding: faster, and other in the last bit.
         **kwargs
             Options of the backend. Where there are none those given before stay.
 
@@ -217,6 +231,8 @@ class HybridBlock(Block):
         [[3.0, 3.0]]
         """
         flags = {"static_alloc": static_alloc, "static_shape": static_shape, "inline_limit": inline_limit}
+        flags |= {} if compile else {"compile": False}
+        flags |= {"fast_math": True} if fast_math else {}
         bulks = {"forward_bulk_size": forward_bulk_size, "backward_bulk_size": backward_bulk_size}
         self._hybridize_itself(active, backend, clear, flags, bulks, kwargs)
         super().hybridize(active, **flags, **bulks)
@@ -429,6 +445,42 @@ class HybridBlock(Block):
     def _prepare(self, graph: CachedGraph) -> None:
         if {("static_alloc", True), ("static_shape", True)} <= {*self._flags}:
             graph.compiled.keep_states()
+        graph.compiled.compiles = ("compile", False) not in self._flags
+        graph.compiled.fast_math = ("fast_math", True) in self._flags
+
+    def explain(self) -> Explanations:
+        """Return what became of the block's graph: which operators are which kernel, what stayed a call, and why.
+
+        Returns
+        -------
+        tuple of Explanation
+            One for each program that the graph has become, the latest first: for shapes, with and without gradients. It
+            prints as text; each has its kernels with what they cost, the memory, how long compiling took, and a
+            `picture`.
+
+        Raises
+        ------
+        ArgumentError
+            If the block has not been called since it was hybridized.
+
+        Examples
+        --------
+        >>> import minpy as mx
+        >>> net = mx.gluon.nn.Dense(2, in_units=3, prefix='dense_')
+        >>> net.initialize()
+        >>> net.hybridize()
+        >>> _ = net(mx.nd.ones((1, 3)))
+        >>> print(net.explain())  # doctest: +ELLIPSIS
+        dense_fwd (prediction, without gradients): Python, because it has not run often enough: ...
+        """
+        from minpy.graph.native.explaining import Explanations  # nobody who only runs blocks needs it
+
+        if not self._graphs:
+            raise ArgumentError(
+                f"{self.name}.explain: the block has no graph. Call hybridize(), and the block on arrays, three times "
+                "for one that is compiled."
+            )
+        return Explanations(one for graph in self._graphs.values() for one in graph.compiled.explain())
 
     def _show(self, graph: CachedGraph) -> None:
         """Make a graph the one that is exported."""
@@ -504,7 +556,8 @@ class HybridBlock(Block):
         return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured)
 
     def _trace_of(self, like: NDArray) -> Trace:
-        return Trace(self.name, is_np_array() or not _is_of_mxnet(like), like, self._parameters_by_name())
+        in_numpy = is_np_array() or not _is_of_mxnet(like)
+        return Trace(self.name, in_numpy, like, self._parameters_by_name(), self._is_function)
 
     def _note_shapes_asked(self, trace: Trace) -> None:
         if trace.asked_for_shapes and not self._asks_for_shapes:

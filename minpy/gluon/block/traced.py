@@ -32,6 +32,8 @@ from minpy.symbol import Symbol
 
 __all__ = ["Trace", "Traced"]
 
+_UNHYBRIDIZED = "leave the block unhybridized: call hybridize(False) on it"
+
 
 class Trace:
     """One run of a block's forward on stand-ins. Used in a `with` statement.
@@ -46,6 +48,8 @@ class Trace:
         An argument, whose class and device arrays get that are made.
     parameters : mapping of str to Parameter
         Those of the block and of all inside, by name.
+    of_function : bool
+        Whether the block stands for a function that is compiled.
 
     Attributes
     ----------
@@ -55,8 +59,11 @@ class Trace:
         Whether the forward has asked for a shape or dtype, so that its graph is for these only.
     """
 
-    def __init__(self, name: str, in_numpy: bool, like: Any, parameters: Mapping[str, Any]) -> None:
+    def __init__(
+        self, name: str, in_numpy: bool, like: Any, parameters: Mapping[str, Any], of_function: bool = False
+    ) -> None:
         self.name = name
+        self.of_function = of_function
         self.in_numpy = in_numpy
         self.context = like.context
         self._like = like
@@ -92,10 +99,13 @@ class Trace:
         if found is None:
             node = None if isinstance(array, numpy.ndarray) else array._node
             if node is not None and type(node) is not Leaf and node.sequence > self._start:
-                raise NotTraceableError(
-                    f"{self.name} is hybridized, and at {place_in_program()} its forward computes with an array of "
-                    "other arrays that need gradients and are no arguments of it: its gradient would be lost. Make "
-                    "them Parameters and read them with data(), or give them as arguments."
+                raise self.refusal(
+                    "computes with an array of other arrays that need gradients and are no arguments of it: its "
+                    "gradient would be lost.",
+                    "Give them as arguments."
+                    if self.of_function
+                    else "Make them Parameters and read them with data(), or give them as arguments.",
+                    None,
                 )
             self._kept.append(array)  # so that nothing else gets its id
             if isinstance(array, numpy.ndarray):
@@ -166,11 +176,28 @@ class Trace:
 
     def refuse_draw(self, what: str = "random numbers") -> NoReturn:
         """Raise the error for numbers that would be drawn once only, when the forward is traced."""
-        raise NotTraceableError(
-            f"{self.name} is hybridized, and at {place_in_program()} its forward draws {what}, for which graphs have "
-            f"no operator. Graphs draw with mx.np.random's {', '.join(symbol.np.random.__all__)}, and with "
-            "npx.dropout; or leave the block unhybridized: call hybridize(False) on it."
+        raise self.refusal(
+            f"draws {what}, for which graphs have no operator.",
+            f"Graphs draw with mx.np.random's {', '.join(symbol.np.random.__all__)}, and with npx.dropout",
         )
+
+    def refusal(self, does: str, remedy: str, way_out: str | None = _UNHYBRIDIZED) -> NotTraceableError:
+        """Return the error for what a graph cannot do, at the line of the program that does it.
+
+        Parameters
+        ----------
+        does : str
+            What the forward, or the function, does there.
+        remedy : str
+            What to write instead.
+        way_out : str, optional
+            What else can be done, for a block.
+        """
+        where = place_in_program()
+        if self.of_function:
+            return NotTraceableError(f"at {where} it {does} {remedy.removesuffix('.')}.")
+        rest = "" if way_out is None else f"; or {way_out}."
+        return NotTraceableError(f"{self.name} is hybridized, and at {where} its forward {does} {remedy}{rest}")
 
     # -- values ------------------------------------------------------------------------------------------------------
 
@@ -279,10 +306,10 @@ class Traced:
     # -- what asks for values --------------------------------------------------------------------------------------
 
     def _asked(self, what: str) -> NoReturn:
-        raise NotTraceableError(
-            f"{self.trace.name} is hybridized, and at {place_in_program()} its forward {what}: that depends on values, "
-            "which there are none of while it is traced. Choose with np.where or npx.cond; or leave the block that "
-            "does it unhybridized: call hybridize(False) on it, or derive it from Block."
+        raise self.trace.refusal(
+            f"{what}: that depends on values, which there are none of while it is traced.",
+            "Choose with np.where or npx.cond",
+            "leave the block that does it unhybridized: call hybridize(False) on it, or derive it from Block",
         )
 
     def __bool__(self) -> bool:
@@ -300,10 +327,8 @@ class Traced:
         self._asked("looks for a value in an array")
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise NotTraceableError(
-            f"{self.trace.name} is hybridized, and at {place_in_program()} its forward stores into a part of an array, "
-            "which a graph cannot. Make a new array (np.where, np.concatenate), or leave the block unhybridized: call "
-            "hybridize(False) on it."
+        raise self.trace.refusal(
+            "stores into a part of an array, which a graph cannot.", "Make a new array (np.where, np.concatenate)"
         )
 
     # -- NumPy's protocols -----------------------------------------------------------------------------------------
@@ -330,10 +355,8 @@ class Traced:
         return self._sharing(answer, name)
 
     def _untraced(self, what: str) -> NotTraceableError:
-        return NotTraceableError(
-            f"{self.trace.name} is hybridized, and at {place_in_program()} its forward calls {what} of an array, for "
-            "which graphs have no operator. Use another function, or leave the block unhybridized: call "
-            "hybridize(False) on it."
+        return self.trace.refusal(
+            f"calls {what} of an array, for which graphs have no operator.", "Use another function"
         )
 
     def _sharing(self, answer: Any, name: str) -> Any:
@@ -495,10 +518,8 @@ def _in_place(name: str) -> Callable[[Traced, Any], Traced]:
     def change(self: Traced, other: Any) -> Traced:
         if self._role or self._may_share:
             what = self._role or "an array of which there are views"
-            raise NotTraceableError(
-                f"{self.trace.name} is hybridized, and at {place_in_program()} its forward changes {what} in place, "
-                "which a graph cannot. Make a new array: x = x + 1 instead of x += 1; or leave the block "
-                "unhybridized: call hybridize(False) on it."
+            raise self.trace.refusal(
+                f"changes {what} in place, which a graph cannot.", "Make a new array: x = x + 1 instead of x += 1"
             )
         self.symbol = compute(self, other).symbol
         return self

@@ -77,7 +77,8 @@ def trace_forward(
     """
     if not is_customop(operator):
         raise recorder.refuse(f"it is a {type(operator).__name__}, which has states of its own")
-    if operator.visible_outputs is not None or operator.forward is not definition_of(operator):
+    has_kernel = operator.forward is not definition_of(operator) and not getattr(operator.forward, "is_program", False)
+    if operator.visible_outputs is not None or has_kernel:
         raise recorder.refuse("it has outputs that callers do not see, or a kernel")
     in_mxnet = operator.kind == "mxnet"
     shadow = Shadow(recorder, captures, "forward", wrapped if in_mxnet else None)

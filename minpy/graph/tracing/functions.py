@@ -35,8 +35,8 @@ _VIEWS = (
     "hsplit matrix_transpose moveaxis permute_dims ravel reshape rollaxis rot90 split squeeze swapaxes transpose vsplit"
 )
 _REDUCTIONS = (
-    "all amax amin any argmax argmin max mean median min nanargmax nanargmin nanmax nanmean nanmedian nanmin nanprod "
-    "nanstd nansum nanvar prod ptp std sum var"
+    "all amax amin any argmax argmin count_nonzero max mean median min nanargmax nanargmin nanmax nanmean nanmedian "
+    "nanmin nanprod nanstd nansum nanvar prod ptp std sum var"
 )
 _ACCUMULATIONS = "cumprod cumsum nancumprod nancumsum"
 _PRODUCTS = {2: "dot inner tensordot vdot vecdot"}

@@ -45,7 +45,9 @@ def has_kernel(operator: Any, index: int) -> bool:
     """Tell whether there is a faster form of the rule of an input than its definition."""
     if index in operator.into_rules:
         return True
-    return index < len(operator.rules) and operator.raw_rules[index] is not operator.rules[index]
+    if index >= len(operator.rules) or operator.raw_rules[index] is operator.rules[index]:
+        return False
+    return not getattr(operator.raw_rules[index], "is_program", False)
 
 
 def trace_rule(

@@ -33,9 +33,12 @@ def run_traced(recorder: Recorder, function: Callable[..., Any], *arguments: Any
     except Untraceable:
         pass
     except Exception as error:  # whatever it is, it is raised again when the function runs on arrays
-        raise recorder.refuse(f"{type(error).__name__}: {error}", _place_of(error, recorder)) from error
+        recorder.refuse(f"{type(error).__name__}: {error}", _place_of(error, recorder)).__cause__ = error
     if recorder.refusal is not None:
-        raise recorder.refusal
+        try:
+            raise recorder.refusal.with_traceback(None)
+        finally:
+            recorder.refusal = None  # it knows this call, and all that wait for it
     return result
 
 

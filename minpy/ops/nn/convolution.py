@@ -20,7 +20,7 @@ from minpy.ops.kernels.columns import (
 )
 from minpy.ops.registry import operator
 
-__all__ = ["convolution", "deconvolution", "per_axis"]
+__all__ = ["convolution", "deconvolution", "per_axis", "transposed_window", "window_of"]
 
 Ints = tuple[int, ...]
 
@@ -45,7 +45,7 @@ def per_axis(name: str, attribute: str, given: Any, count: int, default: int, le
     return tuple(map(int, numbers))
 
 
-def _window(name: str, data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int) -> dict[str, Any]:
+def window_of(name: str, data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int) -> dict[str, Any]:
     """Return what the kernels of `minpy.ops.kernels.columns` need to know beside the arrays."""
     count = 1 if isinstance(kernel, int) else len(kernel)
     if count not in LAYOUTS or np.ndim(data) != count + 2:
@@ -181,7 +181,7 @@ def convolution(
     >>> nd.Convolution(x, w, kernel=(2,), num_filter=1, no_bias=True).asnumpy()
     array([[[-1., -2., -4.]]], dtype=float32)
     """
-    window = _window("Convolution", data, kernel, stride, dilate, pad, num_group)
+    window = window_of("Convolution", data, kernel, stride, dilate, pad, num_group)
     kernel = per_axis("Convolution", "kernel", kernel, data.ndim - 2, 1, 1)
     _require_layout("Convolution", layout, len(kernel))
     expected = (num_filter, data.shape[1] // max(num_group, 1), *kernel)
@@ -200,14 +200,14 @@ def convolution(
 def _convolution_data_gradient(
     ans: Any, data: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int
 ) -> Any:
-    return data_gradient(data, weight, **_window("Convolution", data, kernel, stride, dilate, pad, num_group))
+    return data_gradient(data, weight, **window_of("Convolution", data, kernel, stride, dilate, pad, num_group))
 
 
 @convolution.def_grad(argnum=1)
 def _convolution_weight_gradient(
     ans: Any, data: Any, weight: Any, bias: Any, *, kernel: Any, stride: Any, dilate: Any, pad: Any, num_group: int
 ) -> Any:
-    return weight_gradient(data, weight, **_window("Convolution", data, kernel, stride, dilate, pad, num_group))
+    return weight_gradient(data, weight, **window_of("Convolution", data, kernel, stride, dilate, pad, num_group))
 
 
 convolution.def_grad(lambda ans, data, weight, bias: _bias_gradient, argnum=2)
@@ -263,7 +263,7 @@ def _axes(name: str, kernel: Any, stride: Any, dilate: Any, pad: Any) -> list[tu
     return list(zip(*values, strict=True))
 
 
-def _transposed(
+def transposed_window(
     data: Any, kernel: Any, stride: Any, dilate: Any, pad: Any, adj: Any, target_shape: Any, num_group: int
 ) -> dict[str, Any]:
     """Return the window of the convolution whose gradient a deconvolution is, and the lengths of its data.
@@ -271,7 +271,7 @@ def _transposed(
     A `target_shape` takes the place of pad and adj: what is too much is cut off at both ends, the odd one at the front.
     """
     name = "Deconvolution"
-    window = _window(name, data, kernel, stride, dilate, pad, num_group)
+    window = window_of(name, data, kernel, stride, dilate, pad, num_group)
     count = np.ndim(data) - 2
     kernel = per_axis(name, "kernel", kernel, count, 1, 1)
     steps = tuple(zip(np.shape(data)[2:], window["stride"], window["dilate"], kernel, strict=True))
@@ -368,7 +368,7 @@ def deconvolution(
     >>> nd.Deconvolution(x, w, kernel=(3,), stride=(2,), num_filter=1).asnumpy()
     array([[[  1.,  10., 102.,  20., 200.]]], dtype=float32)
     """
-    window = _transposed(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
+    window = transposed_window(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
     kernel = per_axis("Deconvolution", "kernel", kernel, data.ndim - 2, 1, 1)
     _require_layout("Deconvolution", layout, len(kernel))
     expected = (data.shape[1], num_filter // max(num_group, 1), *kernel)
@@ -393,7 +393,7 @@ def _deconvolution_data_gradient(
     target_shape: Any,
     num_group: int,
 ) -> Any:
-    window = _transposed(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
+    window = transposed_window(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
     del window["lengths"]
     return lambda g: convolve(g, weight, **window)
 
@@ -413,7 +413,7 @@ def _deconvolution_weight_gradient(
     target_shape: Any,
     num_group: int,
 ) -> Any:
-    window = _transposed(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
+    window = transposed_window(data, kernel, stride, dilate, pad, adj, target_shape, num_group)
     return transposed_weight_gradient(ans, data, weight, **window)
 
 

@@ -14,10 +14,10 @@ from minpy.ops.kernels.rows import maximum_along, sum_along
 from minpy.ops.nn.softmax import raw_softmax, softmax, softmax_along
 from minpy.ops.registry import operator
 
-__all__ = ["softmax_cross_entropy"]
+__all__ = ["checked_labels", "softmax_cross_entropy"]
 
 
-def _checked_labels(data: np.ndarray, label: np.ndarray) -> np.ndarray:
+def checked_labels(data: np.ndarray, label: np.ndarray) -> np.ndarray:
     """Return labels as integers; they must be one for each row, and name a column."""
     if data.ndim != 2 or label.shape != data.shape[:1]:
         raise ShapeError(
@@ -64,7 +64,7 @@ def softmax_cross_entropy(data: np.ndarray, label: np.ndarray) -> np.ndarray:
     array([2.7726], dtype=float32)
     """
     require_floats("softmax_cross_entropy", data)
-    columns = _checked_labels(data, label)
+    columns = checked_labels(data, label)
     shifted = data - maximum_along(data, 1)
     total = sum_along(np.exp(shifted), 1)
     return (np.log(total).sum() - shifted[np.arange(len(data)), columns].sum()).reshape(1)

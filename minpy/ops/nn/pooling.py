@@ -20,7 +20,7 @@ from minpy.ops.inference.rules import forwards, joined
 from minpy.ops.nn.convolution import LAYOUTS, per_axis
 from minpy.ops.registry import operator
 
-__all__ = ["overlaps", "pooling", "window_spread", "window_sum", "windows"]
+__all__ = ["covers", "overlaps", "pooling", "window_sizes", "window_spread", "window_sum", "windows"]
 
 Ints = tuple[int, ...]
 Slices = tuple[slice, ...]
@@ -113,7 +113,7 @@ window_spread.keep_shape_only(0)
 # -- maxima ------------------------------------------------------------------------------------------------------------
 
 
-def _covers(lengths: Ints, kernel: Ints, pad: Ints, counts: Ints) -> bool:
+def covers(lengths: Ints, kernel: Ints, pad: Ints, counts: Ints) -> bool:
     """Tell whether there is one window, which is all of the data."""
     return all(
         count == 1 and p == 0 and k >= length for count, p, k, length in zip(counts, pad, kernel, lengths, strict=True)
@@ -126,7 +126,7 @@ def _lowest(dtype: np.dtype) -> Any:
 
 def _window_max(data: np.ndarray, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> np.ndarray:
     lengths = data.shape[2:]
-    if _covers(lengths, kernel, pad, counts):
+    if covers(lengths, kernel, pad, counts):
         return data.max(axis=tuple(range(2, data.ndim)), keepdims=True)
     result = None
     whole = tuple(slice(0, count) for count in counts)
@@ -159,7 +159,7 @@ def _first_maxima(
 @operator(name="_window_place", public=False)
 def window_place(gradient: Any, data: Any, largest: Any, *, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     """Return zeros, with each number of `gradient` added at the first of the largest elements of its window."""
-    if _covers(data.shape[2:], kernel, pad, largest.shape[2:]):
+    if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
         rows = data.reshape(math.prod(data.shape[:2]), math.prod(data.shape[2:]))
         result = np.zeros(rows.shape, gradient.dtype)
         result[np.arange(len(rows)), rows.argmax(axis=1)] = gradient.reshape(-1)
@@ -178,7 +178,7 @@ def window_place(gradient: Any, data: Any, largest: Any, *, kernel: Ints, stride
 @operator(name="_window_pick", public=False)
 def window_pick(values: Any, data: Any, largest: Any, *, kernel: Ints, stride: Ints, pad: Ints) -> Any:
     """Return the transpose of `window_place`: the values at the first of the largest elements of each window."""
-    if _covers(data.shape[2:], kernel, pad, largest.shape[2:]):
+    if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
         rows = data.reshape(math.prod(data.shape[:2]), -1)
         return values.reshape(rows.shape)[np.arange(len(rows)), rows.argmax(axis=1)].reshape(largest.shape)
     result = np.zeros_like(largest, dtype=values.dtype)
@@ -229,7 +229,9 @@ def windows(
     return kernel, stride, pad, tuple(number // s + 1 for number, s in zip(surplus, stride, strict=True))
 
 
-def _sizes(lengths: Ints, kernel: Ints, stride: Ints, pad: Ints, counts: Ints, include_pad: bool, dtype: Any) -> Any:
+def window_sizes(
+    lengths: Ints, kernel: Ints, stride: Ints, pad: Ints, counts: Ints, include_pad: bool, dtype: Any
+) -> Any:
     """Return how many elements the mean of each window is over: a number, or an array of the windows' shape."""
     sizes: Any = np.ones((), dtype)
     for x, k, s, p, count in zip(lengths, kernel, stride, pad, counts, strict=True):
@@ -346,7 +348,9 @@ def pooling(
         power = p_value if pool_type == "lp" else 1
         result = window_sum.forward(values if power == 1 else values**power, **window)
         if pool_type == "avg":
-            result /= _sizes(values.shape[2:], **window, include_pad=count_include_pad is not False, dtype=result.dtype)
+            result /= window_sizes(
+                values.shape[2:], **window, include_pad=count_include_pad is not False, dtype=result.dtype
+            )
         elif power != 1:
             result = np.sqrt(result) if power == 2 else np.cbrt(result)
     return np.moveaxis(result, 1, -1) if channels_last else result
@@ -385,7 +389,7 @@ def _pooling_gradient(
         else:
             if pool_type == "avg":
                 include = count_include_pad is not False
-                g = g / _sizes(lengths, kernel, stride, pad, counts, include, np.dtype(g.dtype))
+                g = g / window_sizes(lengths, kernel, stride, pad, counts, include, np.dtype(g.dtype))
             part = window_spread(g, lengths=lengths, **window)
         return np.moveaxis(part, 1, -1) if channels_last else part
 

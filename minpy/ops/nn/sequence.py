@@ -13,10 +13,10 @@ from minpy.ops.inference.rules import like_data, replace_length, with_followers,
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import index, truncated, unindex
 
-__all__ = ["sequence_last", "sequence_mask", "sequence_reverse"]
+__all__ = ["checked_lengths", "sequence_last", "sequence_mask", "sequence_reverse"]
 
 
-def _lengths(name: str, data: Any, sequence_length: Any, use: bool, axis: int) -> np.ndarray | None:
+def checked_lengths(name: str, data: Any, sequence_length: Any, use: bool, axis: int) -> np.ndarray | None:
     """Return the checked lengths as integers, or None where all sequences are full."""
     if axis not in (0, 1) or np.ndim(data) < 2 - (not use):
         raise ShapeError(
@@ -92,13 +92,13 @@ def sequence_mask(
     array([[ 1.,  2.],
            [-1.,  4.]], dtype=float32)
     """
-    lengths = _lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
+    lengths = checked_lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
     return data.copy() if lengths is None else np.where(_valid(data, lengths, axis), data, data.dtype.type(value))
 
 
 @sequence_mask.def_grad()
 def _sequence_mask_gradient(ans: Any, data: Any, sequence_length: Any, *, use_sequence_length: bool, axis: int) -> Any:
-    lengths = _lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
+    lengths = checked_lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
     return lambda g: g if lengths is None else g * _valid(data, lengths, axis)
 
 
@@ -106,7 +106,7 @@ def _sequence_mask_gradient(ans: Any, data: Any, sequence_length: Any, *, use_se
 def _sequence_mask_kernel(
     data: Any, sequence_length: Any, *, use_sequence_length: bool, value: float, axis: int
 ) -> np.ndarray:
-    lengths = _lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
+    lengths = checked_lengths("SequenceMask", data, sequence_length, use_sequence_length, axis)
     result: np.ndarray = data.copy()
     if lengths is not None:
         result[~_valid(data, lengths, axis).reshape(data.shape[:2])] = value
@@ -168,12 +168,14 @@ def sequence_last(
     >>> nd.SequenceLast(nd.array([[1, 2], [3, 4]]), nd.array([1, 2]), use_sequence_length=True).asnumpy()
     array([1., 4.], dtype=float32)
     """
-    return data[_last_key(data, _lengths("SequenceLast", data, sequence_length, use_sequence_length, axis), axis)]
+    return data[
+        _last_key(data, checked_lengths("SequenceLast", data, sequence_length, use_sequence_length, axis), axis)
+    ]
 
 
 @sequence_last.def_grad()
 def _sequence_last_gradient(ans: Any, data: Any, sequence_length: Any, *, use_sequence_length: bool, axis: int) -> Any:
-    key = _last_key(data, _lengths("SequenceLast", data, sequence_length, use_sequence_length, axis), axis)
+    key = _last_key(data, checked_lengths("SequenceLast", data, sequence_length, use_sequence_length, axis), axis)
     return lambda g: unindex(g, key=key, shape=np.shape(data))
 
 
@@ -225,14 +227,16 @@ def sequence_reverse(
     """
     if axis != 0:
         raise ArgumentError(f"SequenceReverse: axis is {axis}; only axis 0 is supported: swap the axes first.")
-    return data[_reversed_key(data, _lengths("SequenceReverse", data, sequence_length, use_sequence_length, axis))]
+    return data[
+        _reversed_key(data, checked_lengths("SequenceReverse", data, sequence_length, use_sequence_length, axis))
+    ]
 
 
 @sequence_reverse.def_grad()
 def _sequence_reverse_gradient(
     ans: Any, data: Any, sequence_length: Any, *, use_sequence_length: bool, axis: int
 ) -> Any:
-    key = _reversed_key(data, _lengths("SequenceReverse", data, sequence_length, use_sequence_length, axis))
+    key = _reversed_key(data, checked_lengths("SequenceReverse", data, sequence_length, use_sequence_length, axis))
     return lambda g: index(g, key=key)  # it is its own inverse
 
 

@@ -14,7 +14,7 @@ from minpy.ops.inference.partial_shapes import UNKNOWN, same_shape
 from minpy.ops.inference.rules import derived, forwards, merge_lengths, product, replace_length, with_axes
 from minpy.ops.registry import operator
 
-__all__ = ["depth_to_space", "flip", "pad", "repeat", "space_to_depth", "tile", "unpad"]
+__all__ = ["depth_to_space", "flip", "margins_of", "pad", "repeat", "space_to_depth", "tile", "unpad"]
 
 
 @operator(name="tile")
@@ -150,7 +150,14 @@ flip.def_infer_shape(same_shape)
 # -- padding -----------------------------------------------------------------------------------------------------------
 
 
-def _pairs(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+def margins_of(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+    """Return the width of the margin before and after each axis.
+
+    Raises
+    ------
+    ShapeError
+        If there are not two widths an axis.
+    """
     numbers = tuple(pad_width)
     if len(numbers) != 2 * ndim or min(numbers, default=0) < 0:
         raise ShapeError(
@@ -195,7 +202,7 @@ def pad(
     >>> nd.pad(nd.array([[1, 2, 3]]), mode='edge', pad_width=(0, 0, 2, 1)).asnumpy()
     array([[1., 1., 1., 2., 3., 3.]], dtype=float32)
     """
-    pairs = _pairs(pad_width, data.ndim)
+    pairs = margins_of(pad_width, data.ndim)
     if mode == "constant":
         return np.pad(data, pairs, constant_values=constant_value)
     if mode not in ("edge", "reflect"):
@@ -206,7 +213,7 @@ def pad(
 @operator(name="_unpad", public=False)
 def unpad(data: np.ndarray, *, shape: tuple[int, ...], mode: str, pad_width: tuple[int, ...]) -> np.ndarray:
     """Return the transpose of `pad` (with constant 0): margins are added to the elements that they repeat."""
-    pairs = _pairs(pad_width, len(shape))
+    pairs = margins_of(pad_width, len(shape))
     if mode == "constant":
         return data[tuple(slice(before, before + n) for (before, _), n in zip(pairs, shape, strict=True))]
     for axis, ((before, after), length) in enumerate(zip(pairs, shape, strict=True)):
@@ -229,7 +236,7 @@ unpad.def_grad(lambda ans, data, *, mode, pad_width: lambda g: pad(g, mode=mode,
 @pad.def_infer_shape
 def _pad_shapes(inputs: Any, outputs: Any, *, pad_width: Any) -> Any:
     ndim = len(pad_width) // 2
-    margins = [sum(pair) for pair in _pairs(pad_width, ndim)]
+    margins = [sum(pair) for pair in margins_of(pad_width, ndim)]
     data, result = with_axes(inputs[0], ndim), with_axes(outputs[0], ndim)
     if any(UNKNOWN != m < margin for m, margin in zip(result, margins, strict=True)):
         raise ShapeError(f"the result {result} is smaller than its margins, pad_width={tuple(pad_width)}.")

@@ -24,7 +24,7 @@ from minpy.graph.native.machine import elf
 from minpy.graph.native.machine.store import Store, digest
 from minpy.version import __version__
 
-__all__ = ["Loaded", "available", "compile", "emit", "missing"]
+__all__ = ["Loaded", "available", "compile", "emit", "features", "missing"]
 
 # The oldest llvmlite that does.
 _OLDEST = (0, 45)
@@ -167,6 +167,19 @@ def emit(ir: str, triple: str, cpu: str = "", features: str = "") -> bytes:
             raise BuildError(f"LLVM has no target for {triple!r}: {str(error).strip()}.") from error
         machine = target.create_target_machine(cpu=cpu, features=features, opt=3, reloc="pic", codemodel="small")
         return _object(binding, machine, triple, ir)[0]
+
+
+def features() -> str:
+    """Return the features of this processor as LLVM writes them: '+avx2,-avx512f'.
+
+    Raises
+    ------
+    MissingDependencyError
+        If llvmlite is not there, or too old.
+    """
+    _require()
+    with _lock:
+        return str(_host().features)
 
 
 def _require() -> None:

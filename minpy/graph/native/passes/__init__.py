@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from minpy.graph.native.convolutions import placing
 from minpy.graph.native.language import Array, Routine, Step
 from minpy.graph.native.passes import algebra, batching, constants, moving, products, recomputing, reductions, slicing
 from minpy.graph.native.passes.patterns import Row
@@ -35,6 +36,8 @@ class Pass:
         What rewrites a routine as a whole.
     rows : tuple of Row
         The patterns that it is a table of, if it is one.
+    among : tuple of str
+        Functions and kinds of steps: where none of them is, there is nothing to do. Empty: of any.
     """
 
     name: str
@@ -42,6 +45,13 @@ class Pass:
     rule: Rule | None = None
     run: Callable[[Routine, Notes], Routine] | None = None
     rows: tuple[Row, ...] = ()
+    among: tuple[str, ...] = ()
+
+    def concerns(self, routine: Routine) -> bool:
+        """Tell whether a routine has steps that it looks at."""
+        return not self.among or any(
+            step.kind in self.among or getattr(step, "function", None) in self.among for step in routine.steps
+        )
 
 
 def _transposed(routine: Routine, notes: Notes) -> Routine:
@@ -49,27 +59,64 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
     now = moving.strided_bytes(routine)
     if not now:
         return routine
-    own = Notes()
-    found = Rewriter(routine, _either(moving.transposed_later, algebra.rewrite), own).rebuilt()
-    if moving.strided_bytes(found) >= now:
-        return routine
-    notes.counts.update(own.counts)
-    return found
+    best = routine, Notes()
+    for preference in moving.PREFERENCES:
+        own = Notes()
+        rule = _either(moving.transposed_later(preference), algebra.rewrite)
+        found = Rewriter(routine, rule, own).rebuilt()
+        left = moving.strided_bytes(found)
+        if left < now:
+            now, best = left, (found, own)
+    notes.counts.update(best[1].counts)
+    # What is reduced now has its axes in another order, too: vectors take the shapes that fit there.
+    return best[0] if best[0] is routine else moving.reshaped_later(best[0], notes)
 
 
 PASSES: tuple[Pass, ...] = (
     Pass("constants", "steps of constants; constants of one value, which are numbers", constants.rewrite),
     Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
     Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
-    Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later),
-    Pass("reshaped later", "functions and reductions of reshaped arrays: reshaped after", run=moving.reshaped_later),
+    Pass(
+        "convolutions",
+        "convolutions: with the batch last, by generated kernels",
+        placing.with_batch_last,
+        among=("call",),
+    ),
+    Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later, among=("view",)),
+    Pass(
+        "reshaped later",
+        "functions and reductions of reshaped arrays: reshaped after",
+        run=moving.reshaped_later,
+        among=("view",),
+    ),
     Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
-    Pass("copied once", "copies of views of what is computed: computed as it is to lie", slicing.copies_computed),
+    Pass(
+        "registers",
+        "bias and relu of convolutions: while sums are in registers",
+        placing.fused_into_registers,
+        among=("call",),
+    ),
+    Pass(
+        "copied once",
+        "copies of views of what is computed: computed as it is to lie",
+        slicing.copies_computed,
+        among=("copy",),
+    ),
     Pass("slices first", "functions read through slices only: computed in slices", run=slicing.slices_computed),
-    Pass("batched", "products by one matrix, and sums of products: one product of all rows", run=batching.batched),
-    Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once),
-    Pass("accumulation", "acc + a @ b: one product", products.accumulated),
-    Pass("turned once", "transposed matrices that many small products read: copied", run=products.turned_once),
+    Pass(
+        "batched",
+        "products by one matrix, and sums of products: one product of all rows",
+        run=batching.batched,
+        among=("product",),
+    ),
+    Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once, among=("view",)),
+    Pass("accumulation", "acc + a @ b: one product", products.accumulated, among=("product",)),
+    Pass(
+        "turned once",
+        "transposed matrices that many small products read: copied",
+        run=products.turned_once,
+        among=("product",),
+    ),
     Pass("recomputed", "cheap values that only backward needs: computed there", run=recomputing.recomputed),
 )
 
@@ -115,6 +162,8 @@ def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = N
     if checked:
         verify(routine)
     for one in (*PASSES, None):
+        if one is not None and not one.concerns(routine):
+            continue
         if one is not None and one.rule is not None:
             rules.append(one)
             continue

@@ -205,6 +205,10 @@ class Rewriter:
         if operands != step.operands:
             if isinstance(step, View) and operands[0].is_view:
                 return self._reviewed(step, operands[0], depth)
+            if isinstance(step, Call):
+                operands = tuple(map(self._as_contiguous, operands, step.operands))
+            elif isinstance(step, Product):
+                operands = tuple(map(self._as_multiplied, operands, step.operands))
             step = remade(step, operands)
         return self._added(step, depth)[array.index]
 
@@ -320,7 +324,7 @@ def remade(step: Step, operands: Sequence[Array]) -> Step:
     return new
 
 
-_FIELDS = {
+_FIELDS: dict[type[Step], tuple[str, ...]] = {
     kind: tuple(one.name for one in fields(kind)) for kind in (Elementwise, Reduce, View, Assembly, Product, Call)
 }
 

@@ -25,6 +25,7 @@ from minpy.graph.native.language import (
     contiguous,
 )
 from minpy.graph.native.translating.dtypes import Operand, converted, require_supported
+from minpy.graph.native.translating.forms import form_of
 from minpy.graph.native.translating.refusals import NotLowered
 
 __all__ = ["Emitter", "uniform_value"]
@@ -170,6 +171,8 @@ class Emitter:
         # Memory of the root that takes no pages: only addresses are looked at.
         memory = numpy.empty(max(root.size, 1), numpy.int8)
         found = function(numpy.ndarray(array.shape, numpy.int8, memory, layout.offset, layout.strides))
+        if isinstance(found, numpy.generic):  # of an array without axes
+            return self.reshape(array, ())
         parts = found if isinstance(found, (list, tuple)) else [found]
         if not all(not part.size or numpy.may_share_memory(part, memory) for part in parts):
             return None
@@ -232,6 +235,8 @@ class Emitter:
         layouts: list[Layout] = []
         for operand, place in zip(operands, places, strict=True):
             target = place(memory.reshape(shape))
+            if isinstance(target, numpy.generic):  # a key without axes
+                target = memory.reshape(())
             if target.size:
                 pieces.append(self.broadcast(operand, target.shape))
                 layouts.append(_layout(target, memory))
@@ -265,6 +270,7 @@ class Emitter:
         """Return what a Python function gives: one array for each fact."""
         step = Call(tuple(arrays_of(arguments)), function, tuple(arguments), _facts(facts), reason, node)
         step.origin = self.origin
+        step.form = form_of(step)
         self._known.add(step)
         self.steps.append(step)
         return step.outputs

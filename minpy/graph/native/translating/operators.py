@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import numpy
@@ -15,30 +15,24 @@ from minpy.graph.gradient import PullBack
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.native.functions import is_supported
 from minpy.graph.native.language import Array, constant
+from minpy.graph.native.translating.answers import LOWERED, TRACED, Answer
 from minpy.graph.native.translating.dtypes import converted
 from minpy.graph.native.translating.emitter import Emitter
 from minpy.graph.native.translating.lowerings import filling
-from minpy.graph.native.translating.lowerings.tables import FUNCTIONS, GRADIENTS, OPERATORS
+from minpy.graph.native.translating.lowerings.called import CALLED
+from minpy.graph.native.translating.lowerings.tables import DEFINITIONS, FUNCTIONS, GRADIENTS, OPERATORS
 from minpy.graph.native.translating.lowerings.ufuncs import apply
+from minpy.graph.native.translating.lowerings.updates import update_several
 from minpy.graph.native.translating.refusals import NotLowered
 from minpy.graph.native.translating.traces import Trace, Traces
 from minpy.graph.tracing.steps import Step, fill
 from minpy.ops import registry
+from minpy.ops.optimizer.updates import MultiUpdate
 
-__all__ = ["CALLED", "LOWERED", "TRACED", "Answer", "Operators", "given"]
+__all__ = ["Operators", "given"]
 
-LOWERED, TRACED, CALLED = "lowered", "traced", "called"
 FILLED = filling.FILES  # imported for what they enter into the tables
 _DEEPEST = 12
-
-
-@dataclass
-class Answer:
-    """What became of a call: an array, or a list of all that the operator gives; how; and what states are then."""
-
-    value: Any
-    how: str
-    updates: Sequence[tuple[int, Array]] = ()
 
 
 class Operators:
@@ -91,11 +85,14 @@ class Operators:
 
     def _lowered(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Answer:
         emitter = self.emitter
-        own = OPERATORS.get(operator.__name__) if registry.OPERATORS.get(operator.__name__) is operator else None
-        if own is not None:
-            found = own(emitter, *operands, **_filled(operator, attributes))
+        name = operator.__name__
+        _require_not_called(operator)
+        if name in OPERATORS and _is_ours(operator):
+            found = OPERATORS[name](self, *operands, **_filled(operator, attributes))
             if found is not NotImplemented:
-                return Answer(found, LOWERED)
+                return found if isinstance(found, Answer) else Answer(found, LOWERED)
+        if isinstance(operator, MultiUpdate):
+            return update_several(self, operator, operands, attributes)
         if isinstance(operator, Step):
             lowering = _known(operator.function)
             if lowering is not None:
@@ -115,7 +112,27 @@ class Operators:
             return Answer(lowering(emitter, *operands, **attributes), LOWERED)
         if operator.random:
             raise NotLowered("it draws random numbers")
-        return self._by_trace(self._traces.definition(operator, operands, attributes), operands)
+        own = DEFINITIONS.get(name) if _is_ours(operator) else None
+        given = attributes if own is None else _filled(operator, attributes)
+        return self._by_trace(self._traces.definition(operator, operands, given, own), operands)
+
+    def defined(self, function: Any, *operands: Any, **attributes: Any) -> Any:
+        """Return what a function of NumPy's computes: for lowerings that are best written as one.
+
+        Parameters
+        ----------
+        function : callable
+            It is run on stand-ins.
+        *operands : Array, or anything else
+        **attributes
+        """
+        operator = _operator_of(function)
+        return self._by_trace(self._traces.definition(operator, operands, attributes, function), operands).value
+
+    @staticmethod
+    def definition_of(name: str) -> Any:
+        """Return the definition of a built-in operator."""
+        return registry.OPERATORS[name].definition
 
     def _pull_back(self, operator: PullBack, operands: Sequence[Any]) -> Answer:
         """Lower a gradient: by a lowering of its own, or by the definition of the rule."""
@@ -125,9 +142,10 @@ class Operators:
         for operand in arrays_in(operands):
             if not is_supported(operand.dtype):
                 raise NotLowered(f"{operand.dtype.name} is not computed natively")
+        _require_not_called(node.operator)
         own = GRADIENTS.get(node.operator.__name__)
-        if own is not None:
-            found = own(self.emitter, operator, operands)
+        if own is not None and _is_ours(node.operator):
+            found = own(self, operator, *operands)
             if found is not NotImplemented:
                 return Answer(found, LOWERED)
         with self._opened(operator):
@@ -194,6 +212,24 @@ class Operators:
         answer = compute([self.emitter.cast(one, wide) if isinstance(one, Array) else one for one in operands])
         to = numpy.dtype("float32") if dtype.kind == "b" else dtype
         return Answer(self.emitter.cast(answer.value, to), answer.how)
+
+
+@functools.lru_cache(None)
+def _operator_of(function: Any) -> Operator:
+    """Return what stands for a function where traces are remembered."""
+    return Operator(function, builtin=True)
+
+
+def _is_ours(operator: Any) -> bool:
+    """Tell whether it is an operator of this package, and none of that name which a library has registered."""
+    return str(operator.__module__).startswith("minpy.ops")
+
+
+def _require_not_called(operator: Any) -> None:
+    """Refuse an operator that is called in any case."""
+    reason = CALLED.get(operator.__name__) if _is_ours(operator) else None
+    if reason is not None:
+        raise NotLowered(reason)
 
 
 def arrays_in(operands: Sequence[Any]) -> Iterator[Array]:

@@ -62,8 +62,10 @@ class Traces:
     def __init__(self) -> None:
         self._made: dict[Any, Trace | NotLowered] = {}
 
-    def definition(self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Trace:
-        """Return what the definition of an operator computes.
+    def definition(
+        self, operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any = None
+    ) -> Trace:
+        """Return what the definition of an operator computes, or a function that is one, too.
 
         Raises
         ------
@@ -72,7 +74,7 @@ class Traces:
         """
         return self._remembered(
             lambda: (operator, tuple(map(_key, operands)), frozen(attributes)),
-            lambda: _definition(operator, operands, attributes),
+            lambda: _definition(operator, operands, attributes, function or definition_of(operator)),
         )
 
     def rules(self, pull_back: PullBack, operands: Sequence[Any]) -> Trace:
@@ -135,10 +137,12 @@ def _traced(recorder: Recorder, run: Callable[[], Any]) -> Any:
     try:
         return run()
     except Untraceable as refusal:
+        if isinstance(refusal.__cause__, NotLowered):
+            raise refusal.__cause__ from None
         raise NotLowered(refusal.reason, refusal.place) from None
 
 
-def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, Any]) -> Trace:
+def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, Any], function: Any) -> Trace:
     recorder = Recorder(Builder(), operator.__name__, StandIn, _LIMIT)
     names = operator.argument_names(len(operands))
     if operator.auxiliary:
@@ -148,7 +152,7 @@ def _definition(operator: Any, operands: Sequence[Any], attributes: dict[str, An
         for name, operand in zip(names, operands, strict=True)
     ]
     given = [one.value if isinstance(one, StandIn) else None for one in stand_ins]
-    answer = _traced(recorder, lambda: run_traced(recorder, definition_of(operator), *stand_ins, **attributes))
+    answer = _traced(recorder, lambda: run_traced(recorder, function, *stand_ins, **attributes))
     is_single = not isinstance(answer, (tuple, list))
     updates = [
         (position, stand_in.value)

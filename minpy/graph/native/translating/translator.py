@@ -13,14 +13,18 @@ from minpy.graph.interpreting import step_call
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.memory import Fact
 from minpy.graph.native.language import Array, Call, Origin, Part, Routine, Step
+from minpy.graph.native.translating.answers import CALLED, Answer
 from minpy.graph.native.translating.dtypes import converted
 from minpy.graph.native.translating.emitter import Emitter
-from minpy.graph.native.translating.operators import CALLED, Operators, given
+from minpy.graph.native.translating.operators import Operators, given
 from minpy.graph.native.translating.refusals import NotLowered, Untranslatable
 from minpy.graph.steps import Steps
 from minpy.graph.tracing.untraceable import Place
 
-__all__ = ["Translated", "Translation", "translate"]
+__all__ = ["FAILED", "Translated", "Translation", "translate"]
+
+# How the reason for a call begins that should not be one.
+FAILED = "it could not be lowered"
 
 
 class Translated(NamedTuple):
@@ -190,11 +194,10 @@ class _Translator:
         operands = [self._read(value) for value in node.inputs]
         mark = emitter.mark()
         try:
-            found = self.operators.lower(node.operator, operands, node.attributes)
-            self._require_facts(node, found.value)
+            found = self._lowered(node, operands)
         except NotLowered as refusal:
             emitter.forget(mark)
-            known = notes.refusals.get(node)
+            known = None if named.operator.builtin else notes.refusals.get(node)
             reason, where = (refusal.reason, refusal.place) if known is None else (known.reason, known.place)
             self.report.append(Translated(node, CALLED, reason, where or place))
             self._call(node, operands, reason)
@@ -203,6 +206,22 @@ class _Translator:
         self.report.append(Translated(node, found.how, "", place))
         for position, array in found.updates:
             self._update(node.inputs[position], array)
+
+    def _lowered(self, node: Node, operands: Sequence[Any]) -> Answer:
+        """Return what a node comes to.
+
+        Raises
+        ------
+        NotLowered
+        """
+        try:
+            found = self.operators.lower(node.operator, operands, node.attributes)
+        except (NotLowered, Untranslatable):
+            raise
+        except Exception as error:  # it runs as it is, whatever the matter is
+            raise NotLowered(f"{FAILED}: {type(error).__name__}: {error}") from error
+        self._require_facts(node, found.value)
+        return found
 
     def _require_facts(self, node: Node, found: Any) -> None:
         """Refuse an answer that is not what running the step gave."""
@@ -241,7 +260,7 @@ class _Translator:
             for value, operand in zip(node.inputs, operands, strict=True)
         ]
         function = None if _is_the_frames(node) else step_call(node)
-        answers = self.emitter.call(function, arguments, facts, reason, node)  # type: ignore[arg-type]
+        answers = self.emitter.call(function, arguments, facts, reason, node)
         self.env[node] = answers[0] if fact.shape is not None else list(answers)
         for value in node.auxiliary_inputs():
             if value.node.operator is not None:
@@ -272,14 +291,14 @@ def _is_the_frames(node: Node) -> bool:
 
 
 def _drop_dead(parts: Sequence[Part]) -> None:
-    """Drop the steps on which nothing depends, and that do nothing else beside what they give."""
+    """Drop the steps on which nothing depends; calls may do something else beside what they give."""
     needed: set[Array] = set()
     for part in reversed(parts):
         needed.update(part.outputs)
         needed.update(source for _, source in part.updates)
         alive = []
         for step in reversed(part.steps):
-            if (isinstance(step, Call) and step.function is None) or any(output in needed for output in step.outputs):
+            if isinstance(step, Call) or any(output in needed for output in step.outputs):
                 needed.update(step.operands)
                 alive.append(step)
         part.steps[:] = reversed(alive)

@@ -17,7 +17,7 @@ from minpy.graph.native.translating.refusals import NotLowered
 from minpy.graph.tracing.functions import changed, filled
 from minpy.graph.tracing.storing import with_item
 
-__all__ = ["concatenate", "slice_along"]
+__all__ = ["concatenate", "slice_along", "stored"]
 
 Place = Callable[[numpy.ndarray], numpy.ndarray]
 
@@ -36,8 +36,9 @@ def _arrays(emitter: Emitter, values: Any, dtype: Any = None) -> list[Array]:
     """Return operands in the dtype to which they are promoted."""
     if not isinstance(values, (list, tuple)):
         raise NotLowered("it joins the rows of one array")
-    known = common_dtype(*values) if dtype is None else numpy.dtype(dtype)
-    return [emitter.cast(value, known) for value in values]
+    arrays = [value if isinstance(value, Array) else constant(numpy.asarray(value)) for value in values]
+    known = common_dtype(*arrays) if dtype is None else numpy.dtype(dtype)
+    return [emitter.cast(array, known) for array in arrays]
 
 
 @lowers("concatenate")
@@ -177,7 +178,9 @@ def _repeat(emitter: Emitter, a: Array, repeats: Any, axis: int | None = None) -
         raise NotLowered("elements repeated each as often as an array says are not compiled")
     if axis is None:
         a, axis = emitter.reshape(a, (-1,)), 0
+    a = emitter.view(a, numpy.atleast_1d)
     axis %= len(a.shape)
+    repeats = int(repeats)
     before, length, after = a.shape[:axis], a.shape[axis], a.shape[axis + 1 :]
     split = emitter.reshape(a, (*before, length, 1, *after))
     return emitter.reshape(
@@ -224,13 +227,18 @@ def _shifted(emitter: Emitter, x: Array, axes: Any, by: Callable[[int], int]) ->
 
 @lowers("triu")
 def _triu(emitter: Emitter, m: Array, k: int = 0) -> Array:
-    mask = numpy.tri(*m.shape[-2:], k=k - 1, dtype=bool)
-    return where(emitter, constant(mask), constant(0, m.dtype), m)
+    return where(emitter, _triangle(m, k - 1), constant(0, m.dtype), m)
+
+
+def _triangle(like: Array, k: int) -> Array:
+    """Return which elements of matrices lie on the k-th diagonal, or below."""
+    lengths = like.shape[-2:]
+    return constant(numpy.tri(lengths[0], lengths[-1], k, dtype=bool))
 
 
 @lowers("tril")
 def _tril(emitter: Emitter, m: Array, k: int = 0) -> Array:
-    return where(emitter, constant(numpy.tri(*m.shape[-2:], k=k, dtype=bool)), m, constant(0, m.dtype))
+    return where(emitter, _triangle(m, k), m, constant(0, m.dtype))
 
 
 @lowers("diag")
@@ -267,7 +275,7 @@ def _diff(emitter: Emitter, a: Array, n: int = 1, axis: int = -1, **options: Any
 # -- with a part replaced ----------------------------------------------------------------------------------------------
 
 
-def _stored(emitter: Emitter, array: Array, value: Operand, place: Place) -> Array:
+def stored(emitter: Emitter, array: Array, value: Operand, place: Place) -> Array:
     """Return an array with a value, which broadcasts, in one part of it."""
     value = emitter.cast(value, array.dtype)
     fill = uniform_value(array)
@@ -286,7 +294,7 @@ def _with_item(emitter: Emitter, array: Array, index: Any, value: Operand) -> Ar
     if any(isinstance(part, (Array, list, numpy.ndarray)) for part in parts):
         raise NotLowered("it stores elements by an array of indices")
     key = (*parts, Ellipsis) if Ellipsis not in parts else parts
-    return _stored(emitter, array, value, lambda values: values[key])
+    return stored(emitter, array, value, lambda values: values[key])
 
 
 @lowers(filled)
@@ -305,7 +313,7 @@ def _changed(emitter: Emitter, function: Any, target: Array, arguments: Any, key
         (value,) = arguments
         if not isinstance(value, Array) or not value.shape:
             size = min(target.shape)
-            return _stored(emitter, target, value, lambda values: numpy.einsum("ii->i", values[:size, :size]))
+            return stored(emitter, target, value, lambda values: numpy.einsum("ii->i", values[:size, :size]))
     if function is numpy.putmask and len(arguments) == 2:
         mask, value = arguments
         if not isinstance(value, Array) or not value.shape:

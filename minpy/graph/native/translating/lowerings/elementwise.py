@@ -41,6 +41,7 @@ def _clip(
     max: Operand = None,
 ) -> Array:
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    low, high = _within(a, low), _within(a, high)
     if low is None or high is None:  # NumPy calls another ufunc then
         found: Array = a
         if low is not None:
@@ -51,6 +52,14 @@ def _clip(
     dtype = common_dtype(a, low, high)
     array = emitter.elementwise("maximum", emitter.cast(a, dtype), emitter.cast(low, dtype))
     return emitter.elementwise("minimum", array, emitter.cast(high, dtype))
+
+
+def _within(array: Array, bound: Operand) -> Operand:
+    """Return a bound of integers that they can have: NumPy takes any number of Python's."""
+    if array.dtype.kind not in "iu" or not isinstance(bound, int):
+        return bound
+    limits = numpy.iinfo(array.dtype)
+    return min(max(bound, limits.min), limits.max)
 
 
 @lowers("select")

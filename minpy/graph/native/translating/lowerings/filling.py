@@ -2,8 +2,32 @@
 
 from __future__ import annotations
 
-from minpy.graph.native.translating.lowerings import assembling, contracting, elementwise, reductions, ufuncs, views
+from minpy.graph.native.translating.lowerings import (
+    assembling,
+    contracting,
+    convolving,
+    definitions,
+    elementwise,
+    indexing,
+    neural,
+    reductions,
+    ufuncs,
+    views,
+    windows,
+)
 
 __all__ = ["FILES"]
 
-FILES = (assembling, contracting, elementwise, reductions, ufuncs, views)
+FILES = (
+    assembling,
+    contracting,
+    convolving,
+    definitions,
+    elementwise,
+    indexing,
+    neural,
+    reductions,
+    ufuncs,
+    views,
+    windows,
+)

@@ -25,6 +25,8 @@ def axes_of(array: Array, axis: Any) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    if not ndim and axis in (0, -1):  # NumPy lets it pass
+        return ()
     found = sorted({int(one) % ndim if -ndim <= one < ndim else ndim for one in given})
     if len(found) != len(given) or ndim in found:
         raise NotLowered(f"axis {axis} of an array of shape {array.shape}")

@@ -7,7 +7,18 @@ from typing import Any
 
 import numpy
 
-__all__ = ["FUNCTIONS", "GRADIENTS", "OPERATORS", "UFUNCS", "gradient_of", "lowers", "lowers_operator", "lowers_ufunc"]
+__all__ = [
+    "DEFINITIONS",
+    "FUNCTIONS",
+    "GRADIENTS",
+    "OPERATORS",
+    "UFUNCS",
+    "defines",
+    "gradient_of",
+    "lowers",
+    "lowers_operator",
+    "lowers_ufunc",
+]
 
 Lowering = Callable[..., Any]
 
@@ -17,9 +28,14 @@ FUNCTIONS: dict[Any, Lowering] = {}
 # By name of a ufunc: `lowering(emitter, *arrays)`, of those whose elements need more than one step, or another one for
 # some dtypes; the arrays have the dtypes of the ufunc's loop.
 UFUNCS: dict[str, Lowering] = {}
-# By name of an operator: `lowering(emitter, call)`, see `minpy.graph.native.translating.operators.OperatorCall`.
+# By name of a built-in operator: `lowering(operators, *operands, **attributes)`, with all attributes; returns an array,
+# or a list of them. `operators` are the `Operators` that lower it.
 OPERATORS: dict[str, Lowering] = {}
-# By name of an operator: `lowering(emitter, call, upstream, answer, needed)`, its gradients.
+# By name of a built-in operator: a function of NumPy's that computes the same, and can be traced, where the operator's
+# own definition cannot: it checks values, or writes into views. It has all attributes, too.
+DEFINITIONS: dict[str, Lowering] = {}
+# By name of a built-in operator, its gradients: `lowering(operators, pull_back, *operands)`, operands as `PullBack` has
+# them; returns an array, or a list of them for several arguments.
 GRADIENTS: dict[str, Lowering] = {}
 
 
@@ -53,6 +69,11 @@ def lowers_ufunc(*names: str) -> Callable[[Lowering], Lowering]:
 def lowers_operator(*names: str) -> Callable[[Lowering], Lowering]:
     """Enter a lowering of operators, by their names."""
     return _enter(OPERATORS, names)
+
+
+def defines(*names: str) -> Callable[[Lowering], Lowering]:
+    """Enter a definition of operators that can be traced, by their names."""
+    return _enter(DEFINITIONS, names)
 
 
 def gradient_of(*names: str) -> Callable[[Lowering], Lowering]:

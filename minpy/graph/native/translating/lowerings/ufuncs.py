@@ -113,6 +113,14 @@ def _float_power(emitter: Emitter, base: Array, exponent: Array) -> Array:
     return emitter.elementwise("power", base, exponent)
 
 
+@lowers_ufunc("expit")
+def _expit(emitter: Emitter, array: Array) -> Array:
+    """SciPy's logistic function."""
+    one = constant(1, array.dtype)
+    power = emitter.elementwise("exp", emitter.elementwise("negative", array))
+    return emitter.elementwise("divide", one, emitter.elementwise("add", one, power))
+
+
 @lowers_ufunc("divmod")
 def _divmod(emitter: Emitter, first: Array, second: Array) -> tuple[Array, Array]:
     return emitter.elementwise("floor_divide", first, second), emitter.elementwise("remainder", first, second)

@@ -1,0 +1,209 @@
+"""`minpy.compile`: a function of arrays as one graph, which runs as native code where llvmlite is installed.
+
+The function is run once on stand-ins for its arguments, and what it does to them becomes a graph, as with the `forward`
+of a hybridized block. It stays differentiable: on the tape a call is one node.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import numpy
+from autograd.tracer import isbox
+
+from minpy.bridge import hips
+from minpy.core.array import FRONT_ENDS, Array, new_array
+from minpy.core.errors import ArgumentError, NotTraceableError, describe
+from minpy.core.state import TRACES, tracing
+from minpy.differentiation.trees import leaves_of, map_tree
+from minpy.gluon.block.hybrid_block import HybridBlock
+from minpy.graph.native.enabling import CompileWarning, disabled
+from minpy.symbol import Symbol
+
+if TYPE_CHECKING:
+    from minpy.graph.native.explaining import Explanations
+
+__all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled"]
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class _Body(HybridBlock):
+    """The block that a function is, so that it is traced, guarded and called as blocks are."""
+
+    _is_function = True
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(prefix=f"{function.__name__}_" if hasattr(function, "__name__") else "function_")
+        self.function = function
+
+    def forward(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return what the function returns."""
+        return self.function(*arguments, **keywords)
+
+
+class CompiledFunction:
+    """A function that `compile` was given; called, differentiated and pickled as that.
+
+    Attributes
+    ----------
+    __wrapped__ : callable
+        The function as it was written.
+    """
+
+    def __init__(self, function: Callable[..., Any], fast_math: bool = False) -> None:
+        functools.update_wrapper(self, function)
+        self.fast_math = fast_math
+        self._function = function
+        self._lock = threading.Lock()
+        self._body = _Body(function)
+        self._body.hybridize(fast_math=fast_math)
+        self._refusal: str | None = None
+
+    def __repr__(self) -> str:
+        return f"<compiled {self._function!r}>"
+
+    def __reduce__(self) -> Any:
+        return CompiledFunction, (self._function, self.fast_math)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    @property
+    def reason(self) -> str | None:
+        """Why the function is called as it is written, and has no graph; None if it has one, or was not called yet."""
+        return self._refusal
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return what the function returns, for arrays in any nest of tuples, lists and dicts."""
+        if self._refusal is not None or (TRACES and tracing.trace is not None):
+            return self._function(*arguments, **keywords)
+        given = leaves_of((arguments, keywords))
+        arrays = [leaf for leaf in given if isinstance(leaf, (Array, numpy.ndarray))]
+        if any(map(isbox, given)):
+            return hips.through_boxes(self, arguments, keywords)
+        if not arrays or any(isinstance(leaf, Symbol) for leaf in given):
+            return self._function(*arguments, **keywords)
+        plain = not any(isinstance(leaf, Array) for leaf in arrays)
+        if plain:
+            arguments, keywords = map_tree(_wrapped, (arguments, keywords))
+        try:
+            answer = self._body(*arguments, **keywords)
+        except NotTraceableError as error:
+            self._refuse(str(error))
+            if plain:
+                arguments, keywords = map_tree(_unwrapped, (arguments, keywords))
+            return self._function(*arguments, **keywords)
+        return map_tree(_unwrapped, answer) if plain else answer
+
+    def explain(self) -> Explanations:
+        """Return what became of the function: which of its operators are which kernel, what stayed a call, and why.
+
+        Returns
+        -------
+        tuple of Explanation
+            One for each program, the latest first; see `HybridBlock.explain`.
+
+        Raises
+        ------
+        ArgumentError
+            If it has not been called, or is called as it is written: then `reason` says why.
+        """
+        if self._refusal is not None:
+            name = getattr(self._function, "__name__", "the function")
+            raise ArgumentError(f"{name}.explain: it is called as it is written, because {self._refusal}")
+        return self._body.explain()
+
+    def _refuse(self, reason: str) -> None:
+        with self._lock:
+            if self._refusal is not None:
+                return
+            self._refusal = reason
+        name = getattr(self._function, "__qualname__", "the function")
+        warnings.warn(
+            f"minpy.compile: {name} is called as it is written, because it cannot become a graph: {reason}",
+            CompileWarning,
+            stacklevel=4,
+        )
+
+
+def _wrapped(leaf: Any, _: Any) -> Any:
+    return new_array(FRONT_ENDS["numpy"], leaf) if isinstance(leaf, numpy.ndarray) else leaf
+
+
+def _unwrapped(leaf: Any, _: Any) -> Any:
+    """Return a raw array, or a scalar, which NumPy's functions give for arrays without axes."""
+    if not isinstance(leaf, Array):
+        return leaf
+    return leaf._data if leaf._data.ndim else leaf._data[()]
+
+
+@overload
+def compile(function: Function, *, fast_math: bool = False) -> Function: ...
+
+
+@overload
+def compile(function: None = None, *, fast_math: bool = False) -> Callable[[Function], Function]: ...
+
+
+def compile(function: Any = None, *, fast_math: bool = False) -> Any:
+    """Make a function of arrays run as one graph, fused into native code where llvmlite is installed.
+
+    The function is written with NumPy, `minpy.np`, or operators. At the first call with arrays of given shapes and
+    dtypes it is run once on stand-ins for them; later calls run the graph. Numbers, strings and functions that it
+    refers to are compared at each call, and arrays that it refers to are read anew. It is differentiable as before: a
+    call is one node of the tape. From the third call with given shapes on, the graph is native code; the results are
+    the same but for rounding. A function that cannot become a graph (it chooses by values, stores into an argument) is
+    called as it is written, with one warning that says which line is in the way.
+
+    Parameters
+    ----------
+    function : callable, optional
+        Takes arrays, in any nest of tuples, lists and dicts, and plain values, by position or keyword; returns a nest
+        of arrays: of the kind that came in. Left out, a decorator is returned. The derivatives that `grad`,
+        `value_and_grad` and their kin return may be given, too.
+    fast_math : bool
+        Whether native code may contract `a * b + c` into one rounding, which is faster, and differs in the last bit
+        from what NumPy computes.
+
+    Returns
+    -------
+    CompiledFunction
+        Called as the function.
+
+    Raises
+    ------
+    ArgumentError
+        For something that is not callable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import minpy
+    >>> @minpy.compile
+    ... def energy(x, w):
+    ...     return np.sum(np.tanh(x @ w) ** 2)
+    >>> float(energy(np.ones((2, 3)), np.zeros((3, 4))))
+    0.0
+    >>> minpy.grad(energy)(np.ones((1, 1)), np.zeros((1, 1)))
+    array([[0.]])
+    """
+    if function is None:
+        return functools.partial(compile, fast_math=fast_math)
+    if not callable(function):
+        raise ArgumentError(f"minpy.compile takes a function, got {describe(function)}.")
+    if isinstance(function, HybridBlock):
+        raise ArgumentError(
+            f"minpy.compile takes a function, got the block {function.name}: call its hybridize(), which compiles it."
+        )
+    of = getattr(function, "with_function", None)
+    if of is not None:  # a derivative: it is the function that is compiled, and its gradient with it
+        return of(lambda inner: compile(inner, fast_math=fast_math))
+    return CompiledFunction(function, fast_math)
+
+
+compile.disabled = disabled  # type: ignore[attr-defined]

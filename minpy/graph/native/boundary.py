@@ -1,0 +1,112 @@
+"""What callers of a program give and get: the arrays at the boundary of a routine.
+
+Heads are new arrays at every call, and gradients are computed in the arrays that they are asked into, if nothing is in
+the way; what is in neither is copied at the end. Gradients that are added to what is there become a step of the routine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from minpy.graph.native.arguments import Argument
+from minpy.graph.native.functions import is_supported
+from minpy.graph.native.fusing.nest import Place
+from minpy.graph.native.language import Array, Elementwise, Part, Routine
+from minpy.graph.native.memory import owner_of
+
+__all__ = ["Boundary", "adding"]
+
+
+@dataclass(slots=True)
+class Boundary:
+    """The arrays of a routine that callers know.
+
+    Attributes
+    ----------
+    arguments : dict of Array to Argument
+        What is given: the inputs of both parts, and the arrays into which gradients are asked.
+    targets : list of Array
+        The arrays into which gradients are asked, in the order of the backward part's outputs.
+    requests : list of str
+        What is to be done with each: 'write', 'add', or 'sum', if it has been added to what the target holds.
+    fresh : dict of Array to tuple of int
+        Owners of heads that are computed in new arrays, and the shapes of those: a head may be its owner, reshaped.
+    direct : dict of Array to Array
+        Owners of gradients that are computed in the targets, and these.
+    wanted : dict of Array to Array
+        Owners of sums that are best computed in the targets, one of the two that are added.
+    """
+
+    arguments: dict[Array, Argument] = field(default_factory=dict)
+    targets: list[Array] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    fresh: dict[Array, tuple[int, ...]] = field(default_factory=dict)
+    direct: dict[Array, Array] = field(default_factory=dict)
+    wanted: dict[Array, Array] = field(default_factory=dict)
+
+    def settle_heads(self, heads: Iterable[Array], places: Mapping[Array, Place], native: Collection[Array]) -> None:
+        """Find the heads that can be computed in arrays of their own.
+
+        Parameters
+        ----------
+        heads : iterable of Array
+        places : mapping of Array to Place
+            Arrays that lie in the memory of others.
+        native : collection of Array
+            The owners that native code of the forward part writes to.
+        """
+        for head in heads:
+            owner = owner_of(head, places)
+            if owner in native and _is_whole(head, owner):
+                self.fresh.setdefault(owner, head.shape)
+
+    def settle_gradients(
+        self, gradients: Sequence[Array], places: Mapping[Array, Place], native: Collection[Array]
+    ) -> None:
+        """Find the gradients that can be computed in the arrays that they are asked into; see `settle_heads`."""
+        for gradient, target, request in zip(gradients, self.targets, self.requests, strict=True):
+            owner = owner_of(gradient, places)
+            fits = gradient.dtype == target.dtype and gradient.shape == target.shape and _is_whole(gradient, owner)
+            if owner in native and fits and owner not in self.direct and owner not in self.wanted:
+                if request == "write":
+                    self.direct[owner] = target
+                elif request == "sum":
+                    self.wanted[owner] = target
+
+
+def _is_whole(array: Array, owner: Array) -> bool:
+    """Tell whether an array is all the memory of its owner in the same order: the owner itself, or reshaped."""
+    return array.root is owner and array.is_contiguous and array.size == owner.size
+
+
+def adding(routine: Routine, requests: Sequence[str], targets: Sequence[Array]) -> tuple[Routine, list[str]]:
+    """Return a routine whose backward part adds to what is in the targets, where that is asked for.
+
+    Parameters
+    ----------
+    routine : Routine
+    requests : sequence of str
+        'write' or 'add', for each output of the backward part.
+    targets : sequence of Array
+        They become inputs of the backward part where something is added.
+
+    Returns
+    -------
+    Routine
+    list of str
+        What is to be done with each output of its backward part: 'sum' where it is the sum.
+    """
+    forward, backward = routine.parts
+    inputs, steps, outputs = list(backward.inputs), list(backward.steps), list(backward.outputs)
+    remaining = list(requests)
+    for position, (output, request, target) in enumerate(zip(backward.outputs, requests, targets, strict=True)):
+        fits = (output.shape, output.dtype) == (target.shape, target.dtype) and is_supported(output.dtype)
+        if request == "add" and fits and target.size:
+            total = Elementwise.of("add", target, output)
+            assert total.step is not None
+            inputs.append(target)
+            steps.append(total.step)
+            outputs[position] = total
+            remaining[position] = "sum"
+    return Routine([forward, Part(backward.name, inputs, steps, outputs, backward.updates)]), remaining

@@ -1,0 +1,323 @@
+"""Programs built as native code: translated, fused, laid out in memory, printed as LLVM IR, compiled."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy
+
+from minpy.graph.ir import Node
+from minpy.graph.memory import Fact
+from minpy.graph.native.arguments import Argument, usual
+from minpy.graph.native.boundary import Boundary, adding
+from minpy.graph.native.fusing.grouping import scheduled
+from minpy.graph.native.fusing.nest import Nest, Place, Schedule
+from minpy.graph.native.kernels.kernel import Kernel
+from minpy.graph.native.kernels.module import module_text
+from minpy.graph.native.kernels.printing import kernel_of
+from minpy.graph.native.language import Array, Call, Part, Routine
+from minpy.graph.native.machine import blas, builtins, llvm, threads
+from minpy.graph.native.memory import ALIGNMENT, Memory, Uses, owner_of
+from minpy.graph.native.parts import NativePart, PartWriter
+from minpy.graph.native.passes import Notes, optimized
+from minpy.graph.native.running import NativeRunner, RunnerMemory
+from minpy.graph.native.segments import Segment, task_text
+from minpy.graph.native.table import DESK, SHARE, Table
+from minpy.graph.native.translating import Translation, translate
+from minpy.graph.native.works import Work, copied, work_of
+from minpy.graph.steps import Steps
+
+__all__ = ["NativeProgram", "build"]
+
+
+@dataclass(eq=False)
+class NativeProgram:
+    """A program as native code.
+
+    Attributes
+    ----------
+    forward : NativePart
+    backward : NativePart or None
+        None, if no gradients are asked for.
+    translation : Translation
+        What became of each node of the graph.
+    routine : Routine
+        What is computed, after all passes.
+    works : list of list of Work
+        For each part, what runs, in order.
+    memory : Memory
+        Where it is computed.
+    segments : list of Segment
+        The functions of native code.
+    ir : str
+        Their text.
+    arguments : tuple of tuple of Argument
+        What is given: the arrays, the gradients of heads, the arrays into which gradients are asked.
+    reads : set of Node
+        The variables that the backward part reads.
+    seconds : dict of str to float
+        How long each stage took.
+    is_cached : bool
+        Whether the machine code came from the cache.
+    """
+
+    forward: NativePart
+    backward: NativePart | None
+    translation: Translation
+    routine: Routine
+    works: list[list[Work]]
+    memory: Memory
+    segments: list[Segment]
+    ir: str
+    table: Table
+    loaded: Any
+    arguments: tuple[tuple[Argument, ...], ...]
+    reads: set[Node]
+    seconds: dict[str, float] = field(default_factory=dict)
+    is_cached: bool = False
+
+    def text(self) -> str:
+        """Return the source of both parts, and what memory they take."""
+        parts = [part.described() for part in (self.forward, self.backward) if part is not None]
+        count = sum(len(part) for part in self.works)
+        return "\n".join(
+            [
+                *parts,
+                (
+                    f"# {len(self.translation.report)} steps as {count} of native code and calls; "
+                    f"{self.memory.nbytes} bytes of memory hold {self.memory.unshared_bytes} bytes of answers."
+                ),
+            ]
+        )
+
+    def read_by_backward(self) -> set[Node]:
+        """Return the variables that the backward part reads."""
+        return self.reads
+
+    def runner(self, call_of: Callable[[Node], Any]) -> NativeRunner:
+        """Return memory, and both parts as functions that compute in it, for one call at a time.
+
+        Parameters
+        ----------
+        call_of : callable
+            Gives the function of a node.
+        """
+        memory = self._memory_of_runner()
+        backward = self.backward.made(call_of, memory) if self.backward is not None else None
+        return NativeRunner(memory, self.forward.made(call_of, memory), backward, self.arguments)
+
+    def _memory_of_runner(self) -> RunnerMemory:
+        whole = numpy.empty(max(self.memory.nbytes, 1) + ALIGNMENT, numpy.uint8)
+        start = -whole.ctypes.data % ALIGNMENT
+        block = whole[start : start + max(self.memory.nbytes, 1)]
+        helper = threads.find() if self.loaded is not None else None
+        others = {SHARE: helper.share, DESK: helper.desk} if helper is not None else {}
+        table = self.table.filled(block.ctypes.data, blas.find(), others)
+        owners = (self.loaded, block, self.table)
+        segments = {
+            one.name: builtins.builtin(self.loaded.address(one.name), one.name, table, *owners) for one in self.segments
+        }
+        return RunnerMemory(block, segments)
+
+
+def build(steps: Steps, facts: Mapping[Node, Fact], *, fast_math: bool = False) -> NativeProgram:
+    """Return a program as native code.
+
+    Parameters
+    ----------
+    steps : Steps
+    facts : mapping of Node
+        What running it has told about its steps.
+    fast_math : bool
+        Whether a product and the sum that it goes into may be rounded once.
+
+    Raises
+    ------
+    Untranslatable
+        If it does what the step language cannot say.
+    MissingDependencyError
+        If llvmlite is not installed.
+    BuildError
+        If LLVM refuses what is generated.
+    """
+    return _Builder(steps, facts, fast_math).build()
+
+
+class _Builder:
+    def __init__(self, steps: Steps, facts: Mapping[Node, Fact], fast_math: bool) -> None:
+        self.steps = steps
+        self.fast_math = fast_math
+        self.facts = facts
+        self.seconds: dict[str, float] = {}
+        self.boundary = Boundary()
+
+    def build(self) -> NativeProgram:
+        translation = self._timed("translating", lambda: translate(self.steps, self.facts))
+        routine = self._bound(translation.routine)
+        notes = Notes()
+        routine = self._timed("passes", lambda: optimized(routine, self.fast_math, notes))
+        schedules = self._timed("fusing", lambda: scheduled(routine))
+        blas_found = blas.find()
+        printed: dict[Nest, Kernel] = {}
+
+        def printing(nest: Nest) -> Kernel:
+            if nest not in printed:
+                printed[nest] = kernel_of(nest)
+            return printed[nest]
+
+        places: dict[Array, Place] = {}
+        for schedule in schedules:
+            places.update(schedule.places)
+        works = self._timed(
+            "kernels",
+            lambda: [
+                [work_of(item, places, printing, blas_found is not None) for item in self._items(part, schedule)]
+                for part, schedule in zip(routine.parts, schedules, strict=True)
+            ],
+        )
+        memory = self._timed("memory", lambda: self._memory(routine, works, places))
+        table = Table()
+        integer = blas_found.integer if blas_found is not None else "i64"
+        writer = PartWriter(self.boundary, memory, table, integer, threads.count())
+        forward, backward = self._timed("parts", lambda: self._parts(writer, routine, works, translation))
+        ir, loaded = self._compiled(writer.segments)
+        return NativeProgram(
+            forward, backward, translation, routine, works, memory, writer.segments, ir, table, loaded,
+            self._arguments(routine), self._read_by_backward(routine, works, memory), self.seconds, loaded is not None and loaded.cached,
+        )  # fmt: skip
+
+    def _arguments(self, routine: Routine) -> tuple[tuple[Argument, ...], ...]:
+        groups = [routine.parts[0].inputs]
+        if len(routine.parts) > 1:
+            groups += [routine.parts[1].inputs[: len(self.steps.head_gradients)], self.boundary.targets]
+        return tuple(tuple(self.boundary.arguments[array] for array in group) for group in groups)
+
+    def _read_by_backward(self, routine: Routine, works: list[list[Work]], memory: Memory) -> set[Node]:
+        if len(works) == 1:
+            return set()
+        uses = [work.uses for work in works[1]]
+        owners = {memory.owner(array) for one in uses for array in (*one.reads, *one.writes)}
+        owners |= {memory.owner(array) for array in routine.parts[1].outputs}
+        inputs = routine.parts[0].inputs
+        return {node for node, array in zip(self.steps.variables, inputs, strict=True) if array in owners}
+
+    def _timed(self, stage: str, function: Callable[[], Any]) -> Any:
+        begun = time.perf_counter()
+        found = function()
+        self.seconds[stage] = time.perf_counter() - begun
+        return found
+
+    # -- the boundary ------------------------------------------------------------------------------------------------
+
+    def _bound(self, routine: Routine) -> Routine:
+        """Note what is given and asked for, and return the routine that adds to gradients where that is asked for."""
+        steps, boundary = self.steps, self.boundary
+        forward = routine.parts[0]
+        for position, array in enumerate(forward.inputs):
+            written = position in steps.states
+            name = f"variable {array.name!r}"
+            boundary.arguments[array] = Argument(name, array.shape, usual(array.dtype), written)
+        if len(routine.parts) == 1:
+            return routine
+        backward = routine.parts[1]
+        for position, array in enumerate(backward.inputs):
+            name = f"the gradient of head {position}"
+            boundary.arguments[array] = Argument(name, array.shape, usual(array.dtype))
+        variables = dict(zip(steps.variables, forward.inputs, strict=True))
+        for node in steps.gradients:
+            like = variables[node]
+            target = Array(like.shape, like.dtype, name=f"gradient of {node.name}")
+            name = f"the array for the gradient of {node.name!r}"
+            boundary.arguments[target] = Argument(name, like.shape, usual(like.dtype), True)
+            boundary.targets.append(target)
+        requests = [steps.requests[node] for node in steps.gradients]
+        routine, boundary.requests = adding(routine, requests, boundary.targets)
+        return routine
+
+    @staticmethod
+    def _items(part: Part, schedule: Schedule) -> list[Any]:
+        """Return the items of a part, and what updates its states when they are done."""
+        items: list[Any] = list(schedule.items)
+        states = {target for target, _ in part.updates}
+        sources = []
+        for target, source in part.updates:
+            if source.root in states and source.root is not target:  # all have their old values while any is read
+                nest, source = copied(source)
+                items.append(nest)
+            sources.append((target, source))
+        return items + [copied(source, target)[0] for target, source in sources if source is not target]
+
+    # -- memory ------------------------------------------------------------------------------------------------------
+
+    def _memory(self, routine: Routine, works: list[list[Work]], places: Mapping[Array, Place]) -> Memory:
+        boundary = self.boundary
+        native = [
+            {owner_of(array, places) for work in part if not _is_python(work) for array in work.uses.writes}
+            for part in works
+        ]
+        heads = routine.parts[0].outputs
+        boundary.settle_heads(heads[: len(self.steps.heads)], places, native[0])
+        if len(works) > 1:
+            boundary.settle_gradients(routine.parts[1].outputs, places, native[1])
+        elsewhere = {*boundary.arguments, *boundary.fresh, *boundary.direct}
+        for part in works:
+            for work in part:
+                if _is_python(work):
+                    elsewhere.update(work.item.outputs)
+        uses = []
+        for part, found in zip(routine.parts, works, strict=True):
+            uses += [work.uses for work in found]
+            uses.append(Uses([array for array in part.outputs if not array.is_constant], ()))  # copied at the end
+        return Memory(uses, places, elsewhere, (), boundary.wanted)
+
+    # -- source and code ---------------------------------------------------------------------------------------------
+
+    def _parts(
+        self, writer: PartWriter, routine: Routine, works: list[list[Work]], translation: Translation
+    ) -> tuple[NativePart, NativePart | None]:
+        first = routine.parts[0]
+        count = len(self.steps.heads)
+        lasting, position = [], count
+        for node, width in translation.lasting:
+            lasting.append((node, width, first.outputs[position : position + max(width, 1)]))
+            position += max(width, 1)
+        later: list[Array] = []
+        if len(works) > 1:
+            for work in works[1]:
+                later += [*work.uses.reads, *work.uses.writes]
+            later += routine.parts[1].outputs
+        numbered = list(enumerate(works[0]))
+        forward = writer.forward(first.inputs, numbered, first.outputs[:count], lasting, later)
+        if len(works) == 1:
+            return forward, None
+        second = routine.parts[1]
+        numbered = list(enumerate(works[1], len(works[0]) + 1))
+        heads = second.inputs[: len(self.steps.head_gradients)]
+        return forward, writer.backward(first.inputs, heads, numbered, second.outputs)
+
+    def _compiled(self, segments: list[Segment]) -> tuple[str, Any]:
+        if not segments:
+            return "", None
+        begun = time.perf_counter()
+        kernels = list(dict.fromkeys(kernel for segment in segments for kernel in segment.kernels))
+        ir = self._module(kernels, segments)
+        self.seconds["printing"] = time.perf_counter() - begun
+        begun = time.perf_counter()
+        loaded = llvm.compile(ir, fast_math=self.fast_math)
+        self.seconds["compiling"] = time.perf_counter() - begun
+        return ir, loaded
+
+    @staticmethod
+    def _module(kernels: list[Kernel], segments: list[Segment]) -> str:
+        text, names = module_text(kernels)
+        shared = [kernel for segment in segments for kernel in segment.kernels if segment.is_shared(kernel)]
+        tasks = {names[kernel]: task_text(kernel, names[kernel]) for kernel in shared}
+        return "\n".join([text, *tasks.values(), *(segment.text(names) for segment in segments)])
+
+
+def _is_python(work: Work) -> bool:
+    """Tell whether Python chooses the memory of what a work gives."""
+    return isinstance(work.item, Call) and not work.is_native

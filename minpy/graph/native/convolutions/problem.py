@@ -1,0 +1,185 @@
+"""What is to be convolved: shapes, steps and what is done along with it; and where on an axis a tap finds its data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from minpy.ops.kernels.columns import output_lengths
+
+__all__ = ["Axis", "Problem", "forward_axes", "gradient_axes"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A convolution of known shapes, in two dimensions; one dimension is two, the first of length 1.
+
+    Attributes
+    ----------
+    batch, channels, filters : int
+    lengths : (int, int)
+        Height and width of the data.
+    kernel, stride, dilate, pad : (int, int)
+        As those of the operator `Convolution`.
+    groups : int
+    dtype : {'float32', 'float64'}
+    bias, residual, relu : bool
+        Whether a bias and another array of the result's shape are added, and negative sums are made zero: in this
+        order, while the sums are in registers.
+    pool : bool
+        Whether only the largest of each 2 x 2 results is kept, and which of them it was. Not with a residual.
+
+    Examples
+    --------
+    >>> problem = Problem(64, 1, 20, (28, 28), (5, 5), bias=True, relu=True, pool=True)
+    >>> problem.positions, problem.outputs, problem.flops
+    ((24, 24), (12, 12), 36864000)
+    """
+
+    batch: int
+    channels: int
+    filters: int
+    lengths: tuple[int, int]
+    kernel: tuple[int, int]
+    stride: tuple[int, int] = (1, 1)
+    dilate: tuple[int, int] = (1, 1)
+    pad: tuple[int, int] = (0, 0)
+    groups: int = 1
+    dtype: str = "float32"
+    bias: bool = False
+    residual: bool = False
+    relu: bool = False
+    pool: bool = False
+
+    @property
+    def positions(self) -> tuple[int, int]:
+        """At how many places the kernel is put: height and width of the result before pooling."""
+        height, width = output_lengths(self.lengths, self.kernel, self.stride, self.dilate, self.pad)
+        return height, width
+
+    @property
+    def outputs(self) -> tuple[int, int]:
+        """Height and width of the result."""
+        height, width = self.positions
+        return (height // 2, width // 2) if self.pool else (height, width)
+
+    @property
+    def element(self) -> str:
+        """What LLVM calls the dtype."""
+        return {"float32": "float", "float64": "double"}[self.dtype]
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of a number."""
+        return 8 if self.dtype == "float64" else 4
+
+    @property
+    def is_depthwise(self) -> bool:
+        """Whether every group is one channel."""
+        return self.groups == self.channels
+
+    @property
+    def flops(self) -> int:
+        """Operations on numbers that the sums of products take, those on padding included."""
+        taps = self.channels // self.groups * math.prod(self.kernel)
+        return 2 * self.batch * self.filters * math.prod(self.positions) * taps
+
+    @property
+    def data_size(self) -> int:
+        """How many numbers the data are."""
+        return self.batch * self.channels * math.prod(self.lengths)
+
+    @property
+    def result_size(self) -> int:
+        """How many numbers the result is."""
+        return self.batch * self.filters * math.prod(self.outputs)
+
+    @property
+    def weight_size(self) -> int:
+        """How many numbers the weight is."""
+        return self.filters * self.channels // self.groups * math.prod(self.kernel)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """Where the sums along one axis find their terms.
+
+    Result number `first + t * spacing`, for t below `count`, is the sum over m below `taps` of the source's element
+    `t * step + m * reach + offset`, if it lies within `length`, times the weight's element `tap + m * tap_step`.
+    """
+
+    count: int
+    first: int
+    spacing: int
+    step: int
+    taps: int
+    reach: int
+    offset: int
+    length: int
+    tap: int
+    tap_step: int
+
+    def begins(self, t: int) -> int:
+        """Return the first m whose element of the source exists."""
+        return max(0, -((t * self.step + self.offset) // self.reach))
+
+    def ends(self, t: int) -> int:
+        """Return one more than the last m whose element of the source exists."""
+        return max(self.begins(t), min(self.taps, -((t * self.step + self.offset - self.length) // self.reach)))
+
+    @property
+    def inside(self) -> tuple[int, int]:
+        """The range of t for which all elements exist; empty ranges are (0, 0)."""
+        found = [t for t in range(self.count) if self.begins(t) == 0 and self.ends(t) == self.taps]
+        return (found[0], found[-1] + 1) if found else (0, 0)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all elements exist."""
+        return self.inside == (0, self.count)
+
+
+def forward_axes(problem: Problem) -> tuple[Axis, Axis]:
+    """Return where the results' terms lie, along height and width.
+
+    >>> forward_axes(Problem(1, 1, 1, (4, 4), (3, 3), pad=(1, 0)))[0]
+    Axis(count=4, first=0, spacing=1, step=1, taps=3, reach=1, offset=-1, length=4, tap=0, tap_step=1)
+    """
+    height, width = (
+        Axis(count, 0, 1, s, k, d, -p, length, 0, 1)
+        for count, k, s, d, p, length in zip(
+            problem.positions, problem.kernel, problem.stride, problem.dilate, problem.pad, problem.lengths, strict=True
+        )
+    )
+    return height, width
+
+
+def gradient_axes(problem: Problem) -> tuple[tuple[Axis, ...], tuple[Axis, ...]]:
+    """Return where the terms of the data's gradient lie, along height and width, for each remainder by the stride.
+
+    Element r of the data met tap i at position (r + pad - i * dilate) / stride, if that is a whole number: only every
+    few taps count, which ones depends on the remainder of r + pad.
+
+    >>> for axis in gradient_axes(Problem(1, 1, 1, (8, 8), (3, 3), stride=(2, 1), pad=(1, 1)))[0]:
+    ...     print(axis)
+    Axis(count=4, first=0, spacing=2, step=1, taps=1, reach=1, offset=0, length=4, tap=1, tap_step=-2)
+    Axis(count=4, first=1, spacing=2, step=1, taps=2, reach=1, offset=0, length=4, tap=2, tap_step=-2)
+    """
+    height, width = (
+        tuple(_gradient_axis(first, *facts) for first in range(facts[2]))
+        for facts in zip(
+            problem.positions, problem.kernel, problem.stride, problem.dilate, problem.pad, problem.lengths, strict=True
+        )
+    )
+    return height, width
+
+
+def _gradient_axis(first: int, positions: int, kernel: int, stride: int, dilate: int, pad: int, length: int) -> Axis:
+    count = max(0, -((first - length) // stride))
+    taps = [i for i in range(kernel) if (first + pad - i * dilate) % stride == 0]
+    if not taps:
+        return Axis(count, first, stride, 1, 0, 1, 0, positions, 0, 1)
+    last = taps[-1]
+    apart = stride // math.gcd(stride, dilate)
+    offset = (first + pad - last * dilate) // stride
+    return Axis(count, first, stride, 1, len(taps), dilate * apart // stride, offset, positions, last, -apart)

@@ -1,0 +1,413 @@
+"""The parts of a program as functions of Python: segments of native code, and calls of Python's functions between them.
+
+Arrays lie in the block of memory of the runner, in new arrays (heads), in the arrays that gradients are asked into, or
+they are what a call has answered. Python's functions get arrays laid into the block, users' operators copies of these,
+as they may keep what they see.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy
+
+from minpy.graph.heads import apart
+from minpy.graph.ir import Node
+from minpy.graph.native.answers import Settled
+from minpy.graph.native.arguments import usual
+from minpy.graph.native.boundary import Boundary
+from minpy.graph.native.language import Array, Call, Layout, Product, contiguous
+from minpy.graph.native.memory import Memory, Whereabouts
+from minpy.graph.native.running import UNFIT, RunnerMemory
+from minpy.graph.native.segments import Segment
+from minpy.graph.native.table import Table
+from minpy.graph.native.works import Work
+from minpy.graph.steps import is_trusted
+
+__all__ = ["NativePart", "PartWriter"]
+
+
+@dataclass(frozen=True, slots=True)
+class _NodeCall:
+    """Stands for the function of a node, which may be another for each runner."""
+
+    node: Node
+
+
+@dataclass(frozen=True, slots=True)
+class _Laid:
+    """Stands for an array laid into the block of memory of a runner, at an offset in bytes."""
+
+    offset: int
+    shape: tuple[int, ...]
+    dtype: numpy.dtype
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Code:
+    """Stands for a segment, which is a function of its own for each runner."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """Stands for what makes answers of a call fit: `Settled`, with the block of memory of a runner."""
+
+    what: str
+    shape: tuple[int, ...]
+    dtype: numpy.dtype
+
+
+class NativePart:
+    """The forward or backward part of a program, native code inside.
+
+    Parameters
+    ----------
+    name : str
+        'forward' or 'backward'.
+    constants : mapping of str to object
+        What its source names.
+    body : list of (str, Node or None, str)
+        Lines, the node whose step a line is, and what is said of it.
+    """
+
+    def __init__(self, name: str, constants: Mapping[str, Any], body: list[tuple[str, Node | None, str]]) -> None:
+        self._file = f"<minpy native program, {name}>"
+        self._constants = dict(constants)
+        lines = [(f"def make({', '.join(constants)}):", None, ""), *body, (f"    return {name}", None, "")]
+        self.source = "\n".join(line for line, _, _ in lines) + "\n"
+        self._nodes = {number: node for number, (_, node, _) in enumerate(lines, 1) if node is not None}
+        self._notes = [note for _, _, note in lines]
+        scope: dict[str, Any] = {}
+        exec(compile(self.source, self._file, "exec"), scope)
+        self._make = scope.pop("make")
+
+    def made(self, call_of: Callable[[Node], Any], memory: RunnerMemory) -> Callable[..., Any]:
+        """Return the function for one runner, with the functions of its steps and its memory."""
+        function: Callable[..., Any] = self._make(*(_made(one, call_of, memory) for one in self._constants.values()))
+        return function
+
+    def step_of(self, error: BaseException) -> Node | None:
+        """Return the node at whose line an error was raised; None if it was raised elsewhere."""
+        for frame, line in traceback.walk_tb(error.__traceback__):
+            if frame.f_code.co_filename == self._file and line in self._nodes:
+                return self._nodes[line]
+        return None
+
+    def described(self) -> str:
+        """Return the source with what each line does."""
+        rows = zip(self.source.splitlines(), self._notes, strict=True)
+        return "\n".join(f"{line:<60} # {note}" if note else line for line, note in rows)
+
+
+def _made(value: Any, call_of: Callable[[Node], Any], memory: RunnerMemory) -> Any:
+    if isinstance(value, _NodeCall):
+        return call_of(value.node)
+    if isinstance(value, _Code):
+        return memory.segments[value.name]
+    if isinstance(value, _Laid):
+        return numpy.ndarray(value.shape, value.dtype, memory.block, value.offset, value.strides)
+    if isinstance(value, _Answer):
+        return Settled(value.what, value.shape, value.dtype, memory.block)
+    return value
+
+
+class PartWriter:
+    """Writes the source of both parts, and the segments that they call.
+
+    Parameters
+    ----------
+    boundary : Boundary
+    memory : Memory
+    table : Table
+    integer : str
+        The type of BLAS's integers.
+    threads : int
+        In how many threads a kernel may run: 1 or 2.
+    """
+
+    def __init__(self, boundary: Boundary, memory: Memory, table: Table, integer: str, threads: int) -> None:
+        self.boundary = boundary
+        self.memory = memory
+        self.table = table
+        self.integer = integer
+        self.threads = threads
+        self.segments: list[Segment] = []
+        self.constants: dict[str, Any] = {}
+        # What the source calls owners that have no place in the block.
+        self.names: dict[Array, str] = {}
+        self.kept: list[str] = []
+        self._lines: list[tuple[str, Node | None, str]] = []
+        self._made: set[Array] = set()
+        self._checked = False
+        self._parameters: Sequence[str] = ()
+        self._numbers: dict[Node, int] = {}
+        self._calls = 0
+        self._laid: dict[_Laid, str] = {}
+
+    # -- parts -------------------------------------------------------------------------------------------------------
+
+    def forward(
+        self,
+        inputs: Sequence[Array],
+        numbered: Sequence[tuple[int, Work]],
+        heads: Sequence[Array],
+        lasting: Sequence[tuple[Node, int, Sequence[Array]]],
+        read_later: Iterable[Array],
+    ) -> NativePart:
+        """Return the forward part: a function of the arrays that returns (heads, what backward reads, what lasts);
+        or `UNFIT`, before it has done anything.
+
+        Parameters
+        ----------
+        inputs : sequence of Array
+        numbered : sequence of (int, Work)
+            With their numbers in the plan of the memory.
+        heads : sequence of Array
+        lasting : sequence of (Node, int, sequence of Array)
+            Steps whose answers are returned, too; of how many arrays they are tuples, or 0; and what these are here.
+        read_later : iterable of Array
+            What the backward part reads.
+        """
+        self.names |= {array: f"a{index}" for index, array in enumerate(inputs)}
+        self.names |= {array: f"f{index}" for index, array in enumerate(self.boundary.fresh)}
+        self._begin("forward", ["arrays"], [inputs])
+        self._works(numbered)
+        returned = self._heads(heads)
+        given = set(self.boundary.arguments)
+        later = [self.memory.owner(array) for array in read_later]
+        self.kept = list(dict.fromkeys(self.names[one] for one in later if one in self.names and one not in given))
+        lasts = "".join(f"{self._lasting(*row)}, " for row in lasting)
+        self._put(f"return ({returned}), [{', '.join(self.kept)}], ({lasts})")
+        return self._part("forward", ["arrays"], [inputs])
+
+    def backward(
+        self,
+        inputs: Sequence[Array],
+        heads: Sequence[Array],
+        numbered: Sequence[tuple[int, Work]],
+        gradients: Sequence[Array],
+    ) -> NativePart:
+        """Return the backward part: a function of the arrays, the heads' gradients, where gradients are asked, and what
+        the forward part kept, which it uses up; it may return `UNFIT` as that does.
+        """
+        targets = self.boundary.targets
+        self.names |= {array: f"h{index}" for index, array in enumerate(heads)}
+        self.names |= {array: f"g{index}" for index, array in enumerate(targets)}
+        parameters = ["arrays", "heads", "gradients", "kept"]
+        self._begin("backward", parameters, [inputs, heads, targets])
+        self._works(numbered)
+        for gradient, target, request in zip(gradients, targets, self.boundary.requests, strict=True):
+            name = self.names[target]
+            if request == "add":
+                self._put(f"{self._constant('add', numpy.add)}({name}, {self._expression(gradient)}, {name})")
+            elif self._owner(gradient) is not target:
+                self._put(f"{self._constant('copyto', numpy.copyto)}({name}, {self._expression(gradient)})")
+        return self._part("backward", parameters, [inputs, heads, targets])
+
+    def _begin(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> None:
+        self._name = name
+        self._lines = []
+        self._checked = False
+        self._parameters = parameters
+
+    def _part(self, name: str, parameters: Sequence[str], given: Sequence[Sequence[Array]]) -> NativePart:
+        head: list[tuple[str, Node | None, str]] = [(f"    def {name}({', '.join(parameters)}):", None, "")]
+        read = {word for line, _, _ in self._lines for word in _words(line)}
+        for parameter, arrays in zip(parameters, given, strict=False):
+            names = [self.names[array] for array in arrays]
+            if names and all(one in read for one in names):
+                head.append((f"        {', '.join(names)}, = {parameter}", None, ""))
+            else:
+                head += [
+                    (f"        {one} = {parameter}[{index}]", None, "")
+                    for index, one in enumerate(names)
+                    if one in read
+                ]
+        if "kept" in parameters and self.kept:
+            head.append((f"        {', '.join(self.kept)}, = kept", None, ""))
+        body = [(f"        {line}", node, note) for line, node, note in self._lines]
+        constants = {one: value for one, value in self.constants.items() if one in read}
+        return NativePart(name, constants, head + (body or [("        return", None, "")]))
+
+    def _lasting(self, node: Node, width: int, arrays: Sequence[Array]) -> str:
+        """Return the answer of a step as source: as its call gave it, or copies of what it is here."""
+        if node in self._numbers:
+            return f"r{self._numbers[node]}"
+        copies = [f"{self._expression(array)}.copy()" for array in arrays]
+        return f"({', '.join(copies)},)" if width else copies[0]
+
+    def _heads(self, heads: Sequence[Array]) -> str:
+        """Return the heads as source: each has memory that is nobody else's."""
+        found, taken = "", set()
+        for head in heads:
+            owner = self._owner(head)
+            expression = self._expression(head)
+            if owner in self.boundary.fresh and head.shape == self.boundary.fresh[owner] and owner not in taken:
+                self._make(owner)
+                expression = self.names[owner]
+            elif owner is head and isinstance(owner.step, Call) and owner in self.names and owner not in taken:
+                expression = f"{self._constant('apart', apart)}({expression}, arrays)"
+            else:
+                expression = f"{expression}.copy()"
+            taken.add(owner)
+            found += f"{expression}, "
+        return found
+
+    # -- works -------------------------------------------------------------------------------------------------------
+
+    def _works(self, numbered: Sequence[tuple[int, Work]]) -> None:
+        """Write works: those that native code does together, as segments."""
+        given = dict.fromkeys(
+            owner
+            for _, work in numbered
+            if work.is_native
+            for owner in self._outside(work)
+            if owner in self.boundary.arguments
+        )
+        run: list[tuple[int, Work]] = []
+        if given and numbered and not numbered[0][1].is_native:
+            self._segment([], given)
+        for number, work in numbered:
+            if work.is_native:
+                if work.runs:
+                    run.append((number, work))
+                continue
+            self._segment(run, given)
+            run = []
+            if isinstance(work.item, Product):
+                self._product(work.item)
+            elif isinstance(work.item, Call):
+                self._call(work.item)
+        self._segment(run, given)
+
+    def _owner(self, array: Array) -> Array:
+        """Return the owner of an array's memory, or the array that is computed in."""
+        owner = self.memory.owner(array)
+        owner = self.boundary.direct.get(owner, owner)
+        return owner if owner in self.memory.offsets else self.memory.heirs.get(owner, owner)
+
+    def _outside(self, work: Work) -> list[Array]:
+        """Return the owners that a work needs and that are neither in the block nor constants."""
+        uses = work.uses
+        owners = dict.fromkeys(map(self._owner, (*uses.reads, *uses.writes, *uses.spare)))
+        return [owner for owner in owners if owner not in self.memory.offsets and not owner.is_constant]
+
+    def _segment(self, run: Sequence[tuple[int, Work]], given: Mapping[Array, None]) -> None:
+        """Write the call of a segment; the first one of a part looks at everything that is given."""
+        if not run and (self._checked or not given):
+            return
+        outside = dict.fromkeys(owner for _, work in run for owner in self._outside(work))
+        looked_at = {} if self._checked else {array: self.boundary.arguments[array] for array in given}
+        outside |= dict.fromkeys(looked_at)
+        for owner in outside:
+            self._make(owner)
+        segment = Segment(
+            f"segment{len(self.segments)}", run, self.memory, list(outside), looked_at, self.table, self.integer,
+            self.threads, self.boundary.direct,
+        )  # fmt: skip
+        self.segments.append(segment)
+        name = self._constant(segment.name, _Code(segment.name))
+        call = f"{name}({', '.join(self.names[owner] for owner in outside)})"
+        note = ", ".join(dict.fromkeys(kernel.name for kernel in segment.kernels))
+        if looked_at:
+            self._constant("UNFIT", UNFIT)
+            self._put(f"if {call} is not None:", note=note)
+            self._put("    return UNFIT")
+        else:
+            self._put(call, note=note)
+        if not self._checked and "kept" in self._parameters and self.kept:
+            self._put("kept.clear()")
+        self._checked = True
+
+    def _make(self, owner: Array) -> None:
+        """Write what makes a new array, before it is first needed."""
+        if owner in self.boundary.fresh and owner not in self._made:
+            name = self.names[owner]
+            self._made.add(owner)
+            dtype = self._constant(f"dtype_{owner.dtype.name}", usual(owner.dtype))
+            self._put(f"{name} = {self._constant('empty', numpy.empty)}({self.boundary.fresh[owner]}, {dtype})")
+
+    def _product(self, product: Product) -> None:
+        """Write a product that NumPy does."""
+        self._make(self._owner(product.output))
+        first, second = map(self._expression, product.operands[:2])
+        output = self._expression(product.output)
+        matmul = self._constant("matmul", numpy.matmul)
+        self._put(f"{matmul}({first}, {second}, out={output})", note=product.label())
+        if len(product.operands) == 3:
+            added = self._expression(product.operands[2])
+            self._put(f"{self._constant('add', numpy.add)}({added}, {output}, {output})")
+
+    def _call(self, call: Call) -> None:
+        """Write the call of a Python function, and what makes its answers fit."""
+        number = self._calls = self._calls + 1
+        foreign = call.node is not None and not is_trusted(call.node)
+        arguments = ", ".join(self._argument(one, foreign) for one in call.arguments)
+        what = call.node.described() if call.node is not None else call.label()
+        if call.function is not None:
+            function = self._constant(f"c{number}", call.function)
+        else:
+            assert call.node is not None
+            function = self._constant(f"c{number}", _NodeCall(call.node))
+            self._numbers[call.node] = number
+        raw = f"r{number}"
+        self._put(f"{raw} = {function}({arguments})", call.node, what)
+        for output in call.outputs:
+            answer = raw if len(call.outputs) == 1 else f"{raw}[{output.index}]"
+            self.names[output] = name = f"v{number}_{output.index}"
+            settle = self._constant(f"s{number}_{output.index}", _Answer(what, output.shape, usual(output.dtype)))
+            self._put(f"{name} = {settle}({answer})", call.node)
+
+    def _argument(self, argument: Any, foreign: bool) -> str:
+        """Return an argument of a call as source."""
+        if isinstance(argument, tuple):
+            return f"({''.join(f'{self._argument(one, foreign)}, ' for one in argument)})"
+        if not isinstance(argument, Array):
+            return self._constant(f"k{len(self.constants)}", argument)
+        expression = self._expression(argument)
+        return f"{expression}.copy()" if foreign and self._owner(argument) in self.memory.offsets else expression
+
+    # -- arrays ------------------------------------------------------------------------------------------------------
+
+    def _expression(self, array: Array) -> str:
+        """Return an array as source: a name, or an array laid into other memory."""
+        if array.is_constant:
+            return self._constant(f"k{len(self.constants)}", array.value)
+        where = self.memory.whereabouts(array)
+        owner = self._owner(array)
+        itemsize = array.dtype.itemsize
+        strides = tuple(stride * itemsize for stride in where.layout.strides)
+        if owner.is_constant:
+            flat = owner.value.reshape(-1) if owner.value is not None else None
+            laid = numpy.ndarray(array.shape, array.dtype, flat, where.layout.offset * itemsize, strides)
+            return self._constant(f"k{len(self.constants)}", laid)
+        offset = where.layout.offset * itemsize
+        if owner in self.memory.offsets:
+            laid_at = _Laid(self.memory.offsets[owner] + offset, array.shape, usual(array.dtype), strides)
+            if laid_at not in self._laid:
+                self._laid[laid_at] = self._constant(f"b{len(self._laid)}", laid_at)
+            return self._laid[laid_at]
+        name = self.names[owner]
+        shape = self.boundary.fresh.get(owner, owner.shape)
+        if array.shape == shape and where == Whereabouts(where.owner, Layout(0, contiguous(array.shape))):
+            return name
+        dtype = self._constant(f"dtype_{array.dtype.name}", usual(array.dtype))
+        return f"{self._constant('ndarray', numpy.ndarray)}({array.shape}, {dtype}, {name}, {offset}, {strides})"
+
+    def _put(self, line: str, node: Node | None = None, note: str = "") -> None:
+        self._lines.append((line, node, note))
+
+    def _constant(self, name: str, value: Any) -> str:
+        """Return a name by which the source may call an object; the names given are none of the source's own."""
+        assert self.constants.setdefault(name, value) is value, name
+        return name
+
+
+def _words(line: str) -> list[str]:
+    return "".join(character if character.isalnum() or character == "_" else " " for character in line).split()

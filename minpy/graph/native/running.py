@@ -1,0 +1,86 @@
+"""What one runner has of a native program: memory, both parts as functions, and what they are called with.
+
+A part first looks at the arrays that it is given. If one does not fit, as its layout is another, say, it has done
+nothing, and is called again with arrays that do, copies of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import MXNetError
+from minpy.graph.native.arguments import Argument, fitted
+
+__all__ = ["UNFIT", "NativeRunner", "RunnerMemory"]
+
+# What parts return where arrays do not fit.
+UNFIT = NotImplemented
+
+
+class RunnerMemory:
+    """A block of memory, and the functions of native code, by their names, that know where it is."""
+
+    def __init__(self, block: numpy.ndarray, segments: Mapping[str, Callable[..., Any]]) -> None:
+        self.block = block
+        self.segments = segments
+
+
+class NativeRunner:
+    """Both parts of a program for one call at a time.
+
+    Parameters
+    ----------
+    memory : RunnerMemory
+    forward : callable
+        Of the arrays; returns (heads, what backward reads, what lasts).
+    backward : callable or None
+        Of the arrays, the heads' gradients, where gradients are asked, and what forward has kept.
+    arguments : sequence of sequence of Argument
+        What arrays, heads' gradients and arrays for gradients have to be.
+    """
+
+    __slots__ = ("arguments", "backward", "forward", "memory")
+
+    def __init__(
+        self,
+        memory: RunnerMemory,
+        forward: Callable[..., Any],
+        backward: Callable[..., Any] | None,
+        arguments: Sequence[Sequence[Argument]],
+    ) -> None:
+        self.memory = memory
+        self.forward = forward
+        self.backward = backward
+        self.arguments = arguments
+
+    def run_forward(self, arrays: Sequence[numpy.ndarray]) -> tuple[Sequence[numpy.ndarray], Any]:
+        """Return the arrays that it was computed of, and (heads, what backward reads, what lasts)."""
+        found = self.forward(arrays)
+        if found is UNFIT:
+            arrays, finish = fitted(arrays, self.arguments[0])
+            found = self._again(self.forward(arrays))
+            finish()
+        return arrays, found
+
+    def run_backward(
+        self,
+        arrays: Sequence[numpy.ndarray],
+        heads: Sequence[numpy.ndarray],
+        gradients: Sequence[numpy.ndarray],
+        kept: list[Any],
+    ) -> None:
+        """Compute the gradients."""
+        assert self.backward is not None
+        if self.backward(arrays, heads, gradients, kept) is UNFIT:
+            rows = zip((arrays, heads, gradients), self.arguments, strict=True)
+            made, finishing = zip(*(fitted(given, expected) for given, expected in rows), strict=True)
+            self._again(self.backward(*made, kept))
+            finishing[2]()
+
+    def _again(self, found: Any) -> Any:
+        if found is UNFIT:
+            raise MXNetError(f"native code refuses arrays that were made for it: {self.arguments}.")
+        return found

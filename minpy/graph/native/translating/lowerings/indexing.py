@@ -1,0 +1,47 @@
+"""Operators that take and place parts of arrays by keys, without arrays of indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from minpy.graph.native.language import Array
+from minpy.graph.native.translating.lowerings.assembling import stored
+from minpy.graph.native.translating.lowerings.tables import lowers_operator
+from minpy.graph.native.translating.lowerings.views import at
+from minpy.graph.native.translating.refusals import NotLowered
+from minpy.ops.tensor.indexing import is_basic
+
+__all__: list[str] = []
+
+
+def _basic(key: Any) -> Any:
+    """Return a key that takes an array, and no scalar."""
+    if not is_basic(key):
+        raise NotLowered("it takes elements by an array of indices")
+    parts = key if type(key) is tuple else (key,)
+    return parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
+
+
+@lowers_operator("_index")
+def _index(operators: Any, data: Array, *, key: Any) -> Array:
+    return at(operators.emitter, data, _basic(key))
+
+
+@lowers_operator("_unindex")
+def _unindex(operators: Any, data: Array, *, key: Any, shape: tuple[int, ...]) -> Array:
+    known = _basic(key)
+    return operators.emitter.assembly([data], shape, [lambda values: values[known]], fill=0)
+
+
+@lowers_operator("_assign")
+def _assign(operators: Any, data: Array, value: Any, *, key: Any) -> Array:
+    known = _basic(key)
+    return stored(operators.emitter, data, value, lambda values: values[known])
+
+
+@lowers_operator("_undiag")
+def _undiag(operators: Any, data: Array, *, shape: tuple[int, ...], k: int, axis1: int, axis2: int) -> Array:
+    place = lambda values: numpy.diagonal(values, k, axis1, axis2)
+    return operators.emitter.assembly([data], shape, [place], fill=0)

@@ -1,0 +1,373 @@
+"""One operator alone: its forward function and its rules run as programs where that is faster, also outside of graphs.
+
+An operator that is compiled has these in the places of its kernels: for each kind of arguments its definition is traced
+into a program, which is fused into native code. Which of the two runs is measured, not guessed: a small array is
+computed by NumPy before a program has even been entered.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Shaped
+from minpy.graph.expanding import Expansion
+from minpy.graph.frame import start
+from minpy.graph.ir import Node, Value, topological, variable
+from minpy.graph.lowering import Builder
+from minpy.graph.native.enabling import is_enabled
+from minpy.graph.program import Program
+from minpy.graph.steps import Steps
+from minpy.graph.tracing.captures import Captures
+from minpy.graph.tracing.forwards import definition_of, trace_forward
+from minpy.graph.tracing.recorder import Recorder
+from minpy.graph.tracing.rules import RuleCall, trace_rule
+from minpy.graph.tracing.standin import StandIn
+from minpy.graph.tracing.steps import frozen
+from minpy.graph.tracing.untraceable import Untraceable
+
+__all__ = ["CompiledForward", "CompiledRule", "install"]
+
+# Kinds of arguments that are kept for one function; when there come more, it is only called.
+_MOST_KINDS = 64
+# Calls of each of the two ways that are timed before one is chosen.
+_TIMED = 3
+# A program is not even made where NumPy takes less than so many times what entering a program costs.
+_WORTH = 2.0
+
+
+def install(operator: Any) -> None:
+    """Put programs in the places of an operator's kernels, for its forward function and all rules that it has."""
+    definition = definition_of(operator)
+    if operator.forward is definition:
+        operator.forward = CompiledForward(operator, definition)
+    gradients = operator.gradients
+    for index, rule in enumerate(gradients.definitions):
+        if rule is not None and gradients.raw[index] is rule:
+            gradients.raw[index] = CompiledRule(operator, rule, index)
+    for indices, rule in gradients.several:
+        if rule not in gradients.several_raw:
+            gradients.several_raw[rule] = CompiledRule(operator, rule, 0 if indices is None else indices[0], True)
+
+
+# -- tracing -----------------------------------------------------------------------------------------------------------
+
+
+class _Trace:
+    """One trace of a function: stand-ins in the places of its arguments, and the steps that came of it."""
+
+    def __init__(self, title: str) -> None:
+        self.recorder = Recorder(Builder(), title, StandIn)
+        self.captures = Captures()
+        self._given: list[Node] = []
+        self._absent: set[Node] = set()
+
+    def stand_in(self, value: Any) -> Any:
+        """Return what stands for an argument: for an array a variable, for a number itself."""
+        if isinstance(value, tuple):
+            return tuple(map(self.stand_in, value))
+        if not hasattr(value, "shape") or isinstance(value, numpy.generic):
+            return value
+        made = variable(f"argument{len(self._given)}").node
+        if isinstance(value, numpy.ndarray):
+            self._given.append(made)
+        else:
+            self._absent.add(made)  # only its shape is there
+        return StandIn.given(self.recorder, Value(made), value.shape, value.dtype)
+
+    def steps(self, heads: Sequence[StandIn]) -> Steps:
+        """Return the steps that give some stand-ins, of the arrays in the order in which they were given."""
+        values = [head.value for head in heads]
+        order = topological(values)
+        if not self._absent.isdisjoint(order):
+            raise self.recorder.refuse("it reads values where it was said to read shapes only")
+        facts = self.recorder.facts
+        return Steps(
+            heads=values,
+            variables=[*self._given, *self.captures.nodes],
+            forward=[node for node in order if node.operator is not None],
+            backward=[],
+            head_gradients=[],
+            gradients={},
+            requests={},
+            training=False,
+            repeatable=False,
+            given=len(self._given),
+            captures=self.captures,
+            traced=True,
+            _written=values,
+            _expansion=Expansion(),
+            _builder=self.recorder.builder,
+            _shapes={Value(node): shape for node, (shape, _) in facts.items()},
+            _dtypes={Value(node): dtype for node, (_, dtype) in facts.items()},
+        )
+
+
+# -- choosing ----------------------------------------------------------------------------------------------------------
+
+
+class _Way:
+    """What is known of one kind of arguments: how long either way takes, and which of them it is."""
+
+    __slots__ = ("function_time", "positions", "program", "program_time", "reason", "runs", "settled")
+
+    def __init__(self) -> None:
+        self.program: Program | None = None
+        self.positions: tuple[int, ...] | None = None  # which argument each head is the gradient of
+        self.function_time = self.program_time = float("inf")
+        self.runs = 0
+        self.settled = False  # whether `program` (None: the function) is what runs from now on
+        self.reason = ""
+
+    def settle(self, reason: str, program: Program | None = None) -> None:
+        """Decide: the program runs from now on, or, without one, the function."""
+        self.program, self.reason, self.settled = program, reason, True
+
+
+class _Compiled:
+    """A function of raw arrays that runs as it is written or as a program, whichever is faster.
+
+    Parameters
+    ----------
+    operator : Operator
+    definition : callable
+        The function as it is written.
+    """
+
+    # It computes what the definition does: whoever traces that need not look for another form.
+    is_program = True
+
+    def __init__(self, operator: Any, definition: Callable[..., Any]) -> None:
+        self.operator = operator
+        self.definition = definition
+        self.__wrapped__ = definition
+        # Its code says what it reads, where that is asked.
+        self.adapted_from = getattr(definition, "adapted_from", definition)
+        self._ways: dict[Any, _Way] = {}
+        self._lock = threading.Lock()
+        # With so few elements NumPy is done before a program has been entered, as far as has been measured.
+        self._few = 0
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.operator, self.definition)
+
+    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[StandIn], Any]:
+        """Return (what the function gives for stand-ins; the positions of the arguments these are gradients of)."""
+        raise NotImplementedError
+
+    def answer(self, heads: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
+        """Return what the function returns, from the heads of a program."""
+        raise NotImplementedError
+
+    def reasons(self) -> dict[Any, str]:
+        """Return, for each kind of arguments that there was, why which way is taken: for reports."""
+        return {key: way.reason or "not decided yet" for key, way in self._ways.items()}
+
+    def run(self, function: Callable[[], Any], values: Sequence[Any], attributes: dict[str, Any]) -> Any:
+        """Return what `function()` does, which runs the definition on `values`; or what a program gives for them."""
+        arrays: list[numpy.ndarray] = []
+        try:
+            kinds = tuple([_kind_of(value, arrays) for value in values])
+            size = sum([array.size for array in arrays])
+            if size <= self._few or not is_enabled():
+                return function()
+            key = (kinds, frozen(attributes)) if attributes else kinds
+            way = self._ways.get(key)
+        except TypeError:  # among the arguments there is what cannot be compared
+            return function()
+        if way is None:
+            if len(self._ways) >= _MOST_KINDS:
+                return function()
+            way = self._ways.setdefault(key, _Way())
+        if not way.settled:
+            return self._try(way, function, values, attributes, arrays, size)
+        if way.program is None:
+            return function()
+        if not way.program.steps.is_current():  # what the function refers to is another than it was
+            self._ways.pop(key, None)
+            return function()
+        return self._computed(way, function, values, arrays)
+
+    def _try(
+        self,
+        way: _Way,
+        function: Callable[[], Any],
+        values: Sequence[Any],
+        attributes: dict[str, Any],
+        arrays: list[numpy.ndarray],
+        size: int,
+    ) -> Any:
+        """Run one of the two ways, and take the time; choose, when both have run often enough."""
+        if way.runs < _TIMED:
+            began = perf_counter()
+            result = function()
+            way.function_time = min(way.function_time, perf_counter() - began)
+            way.runs += 1
+            if way.runs == _TIMED and way.function_time < _WORTH * seconds_to_enter():
+                way.settle("NumPy is done before a program has been entered")
+                self._few = max(self._few, size)
+            return result
+        with self._lock:
+            if way.program is None and not way.settled:
+                self._trace(way, values, attributes)
+        program = way.program
+        if program is None:
+            return function()
+        if not program.steps.is_current():
+            way.program, way.runs = None, 0
+            return function()
+        began = perf_counter()
+        result = self._computed(way, function, values, arrays)
+        elapsed = perf_counter() - began
+        if program.native is not None:
+            way.runs += 1
+            if way.runs > _TIMED + 1:  # the first one fills caches
+                way.program_time = min(way.program_time, elapsed)
+            if way.runs > 2 * _TIMED:
+                faster = way.program_time < way.function_time
+                way.settle("the program is faster" if faster else "NumPy is faster", program if faster else None)
+        elif not program.compiles:
+            way.settle("its program is not native code")
+        return result
+
+    def _trace(self, way: _Way, values: Sequence[Any], attributes: dict[str, Any]) -> None:
+        """Trace the function into a program, or note why it cannot be."""
+        trace = _Trace(self.operator.__name__)
+        try:
+            heads, way.positions = self.heads(trace, values, attributes)
+            way.program = Program(trace.steps(heads))
+        except Untraceable as error:
+            way.settle(str(error))
+
+    def _computed(
+        self, way: _Way, function: Callable[[], Any], values: Sequence[Any], arrays: list[numpy.ndarray]
+    ) -> Any:
+        assert way.program is not None
+        try:
+            heads, _ = start(way.program, arrays)
+        except Exception:  # the function's own error says more, and is at the user's line
+            return function()
+        return self.answer(heads, way.positions, values)
+
+
+class CompiledForward(_Compiled):
+    """The forward function of an operator, in the place of its kernel."""
+
+    def __init__(self, operator: Any, definition: Callable[..., Any]) -> None:
+        super().__init__(operator, definition)
+        self.__name__ = operator.__name__
+
+    def __call__(self, *values: Any, **attributes: Any) -> Any:
+        """Return what the definition returns for raw arrays."""
+        return self.run(lambda: self.definition(*values, **attributes), values, attributes)
+
+    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[StandIn], Any]:
+        """Return what the forward function gives for stand-ins."""
+        inputs = [trace.stand_in(value) for value in values]
+        found = trace_forward(trace.recorder, trace.captures, self.operator, inputs, attributes)
+        return found, None if len(found) == 1 else tuple(range(len(found)))
+
+    def answer(self, heads: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
+        """Return an array, or a tuple of several."""
+        return heads[0] if positions is None else tuple(heads)
+
+
+class CompiledRule(_Compiled):
+    """A gradient rule of an operator, in the place of its kernel.
+
+    Parameters
+    ----------
+    operator : Operator
+    definition : callable
+        The rule.
+    index : int
+        The position of the argument that it is for, or of one of them.
+    several : bool
+        Whether it is a rule of `def_multiple_grad`, which returns a tuple.
+    """
+
+    def __init__(self, operator: Any, definition: Callable[..., Any], index: int, several: bool = False) -> None:
+        super().__init__(operator, definition)
+        self.index = index
+        self.several = several
+
+    def __reduce__(self) -> Any:
+        return CompiledRule, (self.operator, self.definition, self.index, self.several)
+
+    def __call__(self, answer: Any, *values: Any, **attributes: Any) -> Callable[[Any], Any]:
+        """Return the function from the upstream gradient to that of the argument, or to a tuple of them."""
+
+        def pull(gradient: Any) -> Any:
+            def function() -> Any:
+                return self.definition(answer, *values, **attributes)(gradient)
+
+            return self.run(function, (gradient, answer, *values), attributes)
+
+        return pull
+
+    def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[StandIn], Any]:
+        """Return what the rule gives for stand-ins."""
+        gradient, answer, *arguments = [trace.stand_in(value) for value in values]
+        if not isinstance(gradient, (StandIn, tuple)):
+            raise trace.recorder.refuse("the upstream gradient is no array")
+        if answer is None:  # the rule does not read it: any of its kind will do
+            answer = gradient
+        needed = [position for position, value in enumerate(arguments) if isinstance(value, StandIn)]
+        call = RuleCall(self.operator, answer, arguments, attributes, gradient)
+        found = trace_rule(trace.recorder, trace.captures, call, self.index, needed)
+        return list(found.values()), tuple(found)
+
+    def answer(self, heads: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
+        """Return the gradient, or the tuple that the rule returns."""
+        if not self.several:
+            return heads[0]
+        found = dict(zip(positions, heads, strict=True))
+        return tuple(found.get(position) for position in self._positions(len(values) - 2))
+
+    def _positions(self, count: int) -> Sequence[int]:
+        answering = self.operator.gradients.of_several(self.index)
+        indices = None if answering is None else answering[0]
+        return range(count) if indices is None else indices
+
+
+def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
+    """Return what a program is made for, of an argument; arrays are added to a list.
+
+    Raises
+    ------
+    TypeError
+        For an argument that cannot be compared.
+    """
+    if type(value) is numpy.ndarray:
+        arrays.append(value)
+        return value.shape, value.dtype
+    if isinstance(value, tuple):
+        return tuple([_kind_of(one, arrays) for one in value])
+    if isinstance(value, Shaped):
+        return Shaped, value.shape, value.dtype
+    return frozen(value)
+
+
+@functools.lru_cache(None)
+def seconds_to_enter() -> float:
+    """Return how long it takes to call a program that computes next to nothing, measured once.
+
+    Examples
+    --------
+    >>> 0 < seconds_to_enter() < 1
+    True
+    """
+    trace = _Trace("nothing")
+    array = numpy.zeros(1, numpy.float32)
+    program = Program(trace.steps([numpy.negative(trace.stand_in(array))]))
+    times = []
+    for _ in range(20):
+        began = perf_counter()
+        start(program, [array])
+        times.append(perf_counter() - began)
+    return min(times)

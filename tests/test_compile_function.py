@@ -1,0 +1,260 @@
+"""`minpy.compile` of functions: what they compute and refer to, their derivatives, and what cannot be a graph."""
+
+import pickle
+import threading
+
+import autograd
+import numpy as np
+import pytest
+
+import minpy as mx
+from minpy.graph.native.enabling import CompileWarning, disabled, is_enabled
+
+RANDOM = np.random.RandomState(7)
+X, W = RANDOM.normal(size=(2, 3)), RANDOM.normal(size=(3, 4))
+FACTOR = 2.0
+TABLE = np.arange(3.0)
+
+
+def energy(x, w):
+    return np.sum(np.tanh(x @ w) ** 2)
+
+
+def nested(values, scale=1, *, shift=0.0):
+    return {"scaled": values["a"] * scale + shift, "parts": [values["b"].mean(axis=0), values["a"][1:].T]}
+
+
+def with_globals(x):
+    return x * TABLE + FACTOR
+
+
+def with_operators(x, w):
+    return mx.npx.softmax(mx.np.dot(x, w))
+
+
+def several_calls(function, *arguments, **keywords):
+    """What a function gives at calls before and after it has become native code."""
+    results = [function(*arguments, **keywords) for _ in range(5)]
+    for result in results[1:]:
+        np.testing.assert_allclose(
+            *(np.asarray(one, dtype=object).tolist() for one in (result, results[0])), rtol=1e-12
+        )
+    return results[-1]
+
+
+def test_a_function_of_numpy_arrays_gives_what_it_gave():
+    compiled = mx.compile(energy)
+    result = several_calls(compiled, X, W)
+    assert type(result) is np.float64
+    np.testing.assert_allclose(result, energy(X, W), rtol=1e-12)
+    assert compiled.__wrapped__ is energy
+    assert compiled.__name__ == "energy"
+    assert compiled.reason is None
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+def test_dtypes_stay(dtype):
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    compiled = mx.compile(lambda x: (x * 2 + 1, np.sum(x, axis=1)))
+    for _ in range(4):
+        doubled, total = compiled(x)
+    assert doubled.dtype == x.dtype
+    np.testing.assert_array_equal(doubled, x * 2 + 1)
+    np.testing.assert_array_equal(total, x.sum(axis=1))
+
+
+def test_nests_and_keywords():
+    compiled = mx.compile(nested)
+    for scale in (2, 3):
+        for shift in (0.0, 1.5):
+            found = compiled({"a": X, "b": X}, scale, shift=shift)
+            expected = nested({"a": X, "b": X}, scale, shift=shift)
+            np.testing.assert_allclose(found["scaled"], expected["scaled"])
+            for one, other in zip(found["parts"], expected["parts"], strict=True):
+                np.testing.assert_allclose(one, other)
+
+
+@pytest.mark.parametrize("kind", ["nd", "np"])
+def test_arrays_of_ours_go_in_and_come_out(kind):
+    make = mx.nd.array if kind == "nd" else mx.np.array
+    compiled = mx.compile(energy if kind == "np" else lambda x, w: mx.nd.sum(mx.nd.tanh(mx.nd.dot(x, w)) ** 2))
+    for _ in range(4):
+        result = compiled(make(X), make(W))
+    assert type(result) is type(make(X))
+    np.testing.assert_allclose(result.asnumpy().reshape(()), energy(X, W), rtol=1e-5)
+
+
+def test_operators_inside():
+    compiled = mx.compile(with_operators)
+    for _ in range(4):
+        result = compiled(X, W)
+    np.testing.assert_allclose(result.sum(axis=-1), np.ones(2), rtol=1e-6)
+
+
+def test_a_decorator_and_a_method():
+    class Model:
+        def __init__(self, factor):
+            self.factor = factor
+
+        @mx.compile(fast_math=True)
+        def run(self, x):
+            return x * 2
+
+    @mx.compile
+    def twice(x):
+        return 2 * x
+
+    np.testing.assert_array_equal(twice(X), 2 * X)
+    np.testing.assert_array_equal(twice.__wrapped__(X), 2 * X)
+    np.testing.assert_array_equal(Model.run(None, X), 2 * X)
+
+
+@pytest.mark.parametrize("calls", [1, 4])
+def test_what_it_refers_to_is_seen(monkeypatch, calls):
+    monkeypatch.setattr("test_compile_function.TABLE", TABLE.copy(), raising=False)
+    space = with_globals.__globals__
+    compiled = mx.compile(with_globals)
+
+    def check():
+        for _ in range(calls):
+            np.testing.assert_allclose(compiled(X), X * space["TABLE"] + space["FACTOR"])
+
+    monkeypatch.setitem(space, "TABLE", TABLE.copy())
+    check()
+    space["TABLE"] *= 3
+    check()
+    space["TABLE"][1] = -1
+    check()
+    monkeypatch.setitem(space, "FACTOR", 10.0)
+    check()
+    monkeypatch.setitem(space, "TABLE", np.ones(3))
+    check()
+
+
+def test_closures_are_seen():
+    scale, offset = 2.0, np.ones(3)
+
+    @mx.compile
+    def function(x):
+        return x * scale + offset
+
+    for _ in range(4):
+        np.testing.assert_allclose(function(X), X * 2 + 1)
+    scale = 5.0
+    offset[:] = 7
+    np.testing.assert_allclose(function(X), X * 5 + 7)
+
+
+def test_gradients_on_the_tape_and_under_autograd():
+    compiled = mx.compile(energy)
+    expected = mx.grad(energy, (0, 1))(X, W)
+    for _ in range(4):
+        for found, wanted in zip(mx.grad(compiled, (0, 1))(X, W), expected, strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-10)
+        np.testing.assert_allclose(autograd.grad(compiled)(X, W), expected[0], rtol=1e-10)
+    x = mx.nd.array(X)
+    x.attach_grad()
+    with mx.autograd.record():
+        loss = compiled(x, mx.nd.array(W))
+    loss.backward()
+    np.testing.assert_allclose(x.grad.asnumpy(), expected[0], rtol=1e-4)
+
+
+def test_second_derivatives():
+    compiled = mx.compile(lambda x: np.sum(x**3))
+    for _ in range(4):
+        np.testing.assert_allclose(mx.grad(lambda x: np.sum(mx.grad(compiled)(x)))(X), 6 * X)
+
+
+@pytest.mark.parametrize("derive", [mx.grad, mx.value_and_grad, mx.grad_and_loss, mx.jacobian, mx.hessian])
+def test_derivatives_may_be_compiled(derive):
+    compiled, plain = mx.compile(derive(energy)), derive(energy)
+    for _ in range(4):
+        found, expected = compiled(X, W), plain(X, W)
+        for one, other in zip(
+            *(part if isinstance(part, tuple) else (part,) for part in (found, expected)), strict=True
+        ):
+            np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
+
+
+def test_what_cannot_be_a_graph_is_called_with_one_warning():
+    def choosing(x):
+        if x.sum() > 0:
+            return x
+        return -x
+
+    compiled = mx.compile(choosing)
+    with pytest.warns(CompileWarning, match=r"choosing is called as it is written.*function.py:\d+, `if x.sum") as seen:
+        found = compiled(-X)
+    np.testing.assert_array_equal(found, choosing(-X))
+    assert len(seen) == 1
+    for _ in range(3):  # without a further warning, which would be an error
+        np.testing.assert_array_equal(compiled(X), choosing(X))
+    assert "Choose with np.where" in compiled.reason
+
+
+def test_a_change_of_an_argument_reaches_the_caller():
+    @mx.compile
+    def increase(x):
+        x += 1
+        return x
+
+    x = np.zeros(3)
+    with pytest.warns(CompileWarning, match="changes an argument in place"):
+        increase(x)
+    np.testing.assert_array_equal(x, np.ones(3))
+
+
+def test_results_are_never_the_arguments():
+    compiled = mx.compile(lambda x: (x, x[1:], x.T))
+    for _ in range(4):
+        x = X.copy()
+        for part in compiled(x):
+            part[...] = 0
+        np.testing.assert_array_equal(x, X)
+
+
+def test_without_arrays_it_is_the_function():
+    assert mx.compile(lambda x, y: x + y)(1, 2) == 3
+
+
+def test_errors():
+    with pytest.raises(mx.MXNetError, match=r"minpy.compile takes a function, got int 3"):
+        mx.compile(3)
+    with pytest.raises(mx.MXNetError, match=r"got the block dense.*: call its hybridize\(\), which compiles it"):
+        mx.compile(mx.gluon.nn.Dense(2))
+    with pytest.raises(ValueError, match="matmul"):
+        mx.compile(energy)(X, X)
+
+
+def test_it_pickles():
+    compiled = pickle.loads(pickle.dumps(mx.compile(energy)))
+    np.testing.assert_allclose(compiled(X, W), energy(X, W))
+
+
+def test_the_switch_is_of_a_thread():
+    seen = []
+    with mx.compile.disabled():
+        assert not is_enabled()
+        with disabled():
+            assert not is_enabled()
+        assert not is_enabled()
+        thread = threading.Thread(target=lambda: seen.append(is_enabled()))
+        thread.start()
+        thread.join()
+        compiled = mx.compile(energy)
+        for _ in range(4):
+            np.testing.assert_allclose(compiled(X, W), energy(X, W))
+    assert is_enabled()
+    assert seen == [True]
+
+
+def test_products_and_sums_are_rounded_twice_unless_fast_math_is_asked_for():
+    pytest.importorskip("llvmlite")
+    x, y, z = RANDOM.normal(size=(3, 10_000)).astype(np.float32)
+    exact, fast = (mx.compile(lambda x, y, z: x * y + z, fast_math=one) for one in (False, True))
+    for _ in range(4):
+        found, contracted = exact(x, y, z), fast(x, y, z)
+    np.testing.assert_array_equal(found, x * y + z)
+    assert exact.explain()[0].is_native
+    np.testing.assert_allclose(contracted, x * y + z, rtol=1e-5, atol=1e-6)

@@ -1,0 +1,469 @@
+"""Generated convolutions against the operator's definition in float64: random shapes, steps, batches and processors."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("llvmlite")
+
+from minpy.graph.native.convolutions.channel_windows import Pooling, channels_depthwise, channels_pooling
+from minpy.graph.native.convolutions.channels_last import (
+    channels_forward,
+    covers_channels,
+    filter_vectors,
+    pack_weight,
+    packed_shape,
+)
+from minpy.graph.native.convolutions.correlation import Code
+from minpy.graph.native.convolutions.data_gradient import data_gradient
+from minpy.graph.native.convolutions.depthwise import (
+    depthwise_data_gradient,
+    depthwise_forward,
+    depthwise_weight_gradient,
+)
+from minpy.graph.native.convolutions.emitter import METADATA
+from minpy.graph.native.convolutions.forward import forward
+from minpy.graph.native.convolutions.pooling import unpool
+from minpy.graph.native.convolutions.problem import Problem
+from minpy.graph.native.convolutions.registers import Processor
+from minpy.graph.native.convolutions.weight_gradient import weight_gradient
+from minpy.graph.native.machine import llvm
+from minpy.ops.kernels import columns
+from minpy.ops.nn.pooling import pooling
+
+few = settings(max_examples=25, deadline=None)
+
+# Registers as of AVX-512, AVX2, NEON and SSE, and caches so small that work is cut into parts even where it is little.
+PROCESSORS = [
+    Processor(64, 32),
+    Processor(32, 16),
+    Processor(16, 32, 2048, 4096),
+    Processor(16, 16, 1024, 1024),
+]
+
+
+def module(code: Code) -> str:
+    """Return the IR of a module with the function `kernel`."""
+    nodes = [text.replace("!#", "!") for text in METADATA]
+    lines = [f"!{number} = {text}" for number, text in enumerate(nodes)]
+    return "\n".join([f"define void @kernel{code.body.replace('!#', '!')}", *lines])
+
+
+def guarded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return a copy of an array, and the memory around it: NaN, or 77 for bytes."""
+    room = 64
+    memory = np.full(values.size + 2 * room, np.nan if values.dtype.kind == "f" else 77, values.dtype)
+    inside = memory[room : room + values.size].reshape(values.shape)
+    inside[...] = values
+    return inside, memory
+
+
+def run(code: Code, reads: dict[str, np.ndarray], writes: dict[str, np.ndarray], cuts: int = 1) -> list[np.ndarray]:
+    """Return what a function writes, called once for each of `cuts` parts of its range."""
+    assert set(code.reads) <= set(reads), code.reads
+    arrays = [guarded(reads[name]) for name in code.reads]
+    results = [guarded(np.full_like(writes[name], 99)) for name in code.writes]
+    loaded = llvm.compile(module(code))
+    pointers = [inside.ctypes.data for inside, _ in arrays + results]
+    scratch = np.full(code.scratch + 128, 0xFF, np.uint8)  # not a number, whatever it is read as
+    begin = (-scratch.ctypes.data) % 64
+    kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * (len(pointers) + 1), ctypes.c_int64, ctypes.c_int64)
+    function = kind(loaded.address("kernel"))
+    edges = [code.splits * part // cuts for part in range(cuts + 1)]
+    for first, last in itertools.pairwise(edges):
+        function(*pointers, scratch.ctypes.data + begin, first, last)
+    assert (scratch[begin + code.scratch :] == 0xFF).all(), "memory behind the scratch memory was written to"
+    for inside, memory in results:
+        around = np.r_[memory[:64], memory[64 + inside.size :]]
+        assert (np.isnan(around) if memory.dtype.kind == "f" else around == 77).all(), "written beyond a result"
+    return [inside for inside, _ in results]
+
+
+def batch_last(values: np.ndarray, dtype: str) -> np.ndarray:
+    return np.ascontiguousarray(np.moveaxis(values, 0, -1), dtype)
+
+
+def window(problem: Problem) -> dict[str, Any]:
+    return {
+        "stride": problem.stride,
+        "dilate": problem.dilate,
+        "pad": problem.pad,
+        "num_group": problem.groups,
+    }
+
+
+class Arrays:
+    """Random arrays for a problem, batch first in float64, and what must come out."""
+
+    def __init__(self, problem: Problem, seed: int = 0) -> None:
+        random = np.random.RandomState(seed)
+        self.problem = problem
+        self.data = self.draw(random, problem.batch, problem.channels, *problem.lengths)
+        self.weight = self.draw(random, problem.filters, problem.channels // problem.groups, *problem.kernel)
+        self.bias = self.draw(random, problem.filters)
+        self.residual = self.draw(random, problem.batch, problem.filters, *problem.positions)
+        self.gradient = self.draw(random, problem.batch, problem.filters, *problem.positions)
+
+    def draw(self, random: np.random.RandomState, *shape: int) -> np.ndarray:
+        """Return numbers that the problem's dtype holds, as float64."""
+        return random.normal(size=shape).astype(self.problem.dtype).astype(np.float64)
+
+    def reads(self) -> dict[str, np.ndarray]:
+        dtype = self.problem.dtype
+        return {
+            "data": batch_last(self.data, dtype),
+            "weight": self.weight.astype(dtype),
+            "bias": self.bias.astype(dtype),
+            "residual": batch_last(self.residual, dtype),
+            "gradient": batch_last(self.gradient, dtype),
+        }
+
+    def result(self) -> np.ndarray:
+        problem = self.problem
+        result = columns.convolve.forward(self.data, self.weight, **window(problem))
+        if problem.bias:
+            result = result + self.bias[:, None, None]
+        if problem.residual:
+            result = result + self.residual
+        return np.maximum(result, 0) if problem.relu else result
+
+    def data_gradient(self) -> np.ndarray:
+        return columns.convolve_data.forward(
+            self.gradient, self.weight, lengths=self.problem.lengths, **window(self.problem)
+        )
+
+    def weight_gradient(self) -> np.ndarray:
+        kernel = self.problem.kernel
+        return columns.convolve_weight.forward(self.data, self.gradient, kernel=kernel, **window(self.problem))
+
+
+def close(got: np.ndarray, expected: np.ndarray, problem: Problem, terms: int) -> None:
+    """Assert equality up to the rounding errors of sums of so many terms."""
+    unit = np.finfo(problem.dtype).eps
+    scale = max(1.0, float(np.abs(expected).max(initial=0)))
+    np.testing.assert_allclose(got, expected, rtol=0, atol=unit * scale * (8 + math.sqrt(terms)), err_msg=str(problem))
+
+
+def check(
+    problem: Problem, processor: Processor, depthwise: bool = False, packs: bool | None = None, cuts: int = 1
+) -> None:
+    """Assert that a convolution and its gradients are right."""
+    arrays, dtype = Arrays(problem), problem.dtype
+    reads = arrays.reads()
+    terms = math.prod(problem.kernel) * problem.channels // problem.groups
+    result = arrays.result()
+    codes = (
+        (depthwise_forward(problem, processor), depthwise_data_gradient(problem, processor))
+        if depthwise
+        else (forward(problem, processor, packs), data_gradient(problem, processor, packs))
+    )
+    (got,) = run(codes[0], reads, {"result": batch_last(result, dtype)}, cuts)
+    close(got, batch_last(result, "float64"), problem, terms)
+    expected = arrays.data_gradient()
+    (got,) = run(codes[1], {**reads, "data": reads["gradient"]}, {"result": batch_last(expected, dtype)}, cuts)
+    close(got, batch_last(expected, "float64"), problem, terms * problem.filters // problem.channels)
+    expected = arrays.weight_gradient()
+    sums = arrays.gradient.sum((0, 2, 3))
+    writes = {"weight": expected.astype(dtype), "bias": sums.astype(dtype)}
+    code = (depthwise_weight_gradient if depthwise else weight_gradient)(problem, processor)
+    found = run(code, reads, writes, cuts)
+    terms = problem.batch * math.prod(problem.positions)
+    close(found[0], expected, problem, terms)
+    if problem.bias:
+        close(found[1], sums, problem, terms)
+
+
+@st.composite
+def problems(draw: st.DrawFn, depthwise: bool = False) -> Problem:
+    groups = draw(st.integers(1, 5 if depthwise else 3))
+    channels = groups if depthwise else groups * draw(st.integers(1, 5))
+    filters = groups * draw(st.integers(1, 2 if depthwise else 9))
+    axes = []
+    for _ in range(2):
+        kernel, stride, dilate = draw(st.integers(1, 5)), draw(st.integers(1, 3)), draw(st.integers(1, 3))
+        pad = draw(st.integers(0, dilate * (kernel - 1) + 1))
+        least = max(1, dilate * (kernel - 1) + 1 - 2 * pad)
+        axes.append((draw(st.integers(least, least + 7)), kernel, stride, dilate, pad))
+    lengths, kernel, stride, dilate, pad = zip(*axes, strict=True)
+    flags = [draw(st.booleans()) for _ in range(3)]
+    batch, dtype = draw(st.integers(1, 40)), draw(st.sampled_from(["float32", "float64"]))
+    return Problem(batch, channels, filters, lengths, kernel, stride, dilate, pad, groups, dtype, *flags)
+
+
+@few
+@given(problems(), st.sampled_from(PROCESSORS), st.booleans(), st.integers(1, 3))
+def test_random_convolutions(problem: Problem, processor: Processor, packs: bool, cuts: int) -> None:
+    check(problem, processor, packs=packs, cuts=cuts)
+
+
+@few
+@given(problems(depthwise=True), st.sampled_from(PROCESSORS), st.integers(1, 2))
+def test_random_depthwise_convolutions(problem: Problem, processor: Processor, cuts: int) -> None:
+    check(problem, processor, depthwise=True, cuts=cuts)
+
+
+SEVERAL = {
+    "batches in blocks": Problem(150, 3, 5, (5, 4), (3, 3), pad=(1, 1), bias=True),
+    "channels in parts": Problem(33, 32, 6, (9, 6), (3, 3), pad=(1, 1), bias=True, residual=True, relu=True),
+    "channels in parts, a stride": Problem(16, 32, 5, (9, 6), (3, 2), (2, 2), pad=(1, 1)),
+    "numbers of the weight that meet in a set of the cache": Problem(32, 512, 24, (4, 2), (3, 3), pad=(1, 1)),
+    "a wide kernel": Problem(9, 3, 4, (23, 25), (11, 11), (4, 4), pad=(2, 2), bias=True),
+    "more rows than a tile": Problem(16, 2, 3, (40, 30), (3, 3), bias=True),
+    "kernels of one": Problem(20, 7, 9, (6, 5), (1, 1), bias=True, relu=True),
+    "kernels of one, a stride": Problem(20, 7, 9, (6, 5), (1, 1), (2, 2)),
+    "one row": Problem(12, 6, 10, (1, 30), (1, 5), pad=(0, 2), bias=True),
+    "padding beyond the kernel": Problem(4, 2, 3, (3, 3), (2, 2), pad=(3, 4)),
+}
+
+
+@pytest.mark.parametrize("processor", [PROCESSORS[0], PROCESSORS[3]], ids=["large", "small"])
+@pytest.mark.parametrize("name", SEVERAL)
+def test_convolutions_in_several_parts(name: str, processor: Processor) -> None:
+    check(SEVERAL[name], processor, cuts=2)
+
+
+def test_data_in_parts_are_cut_into_parts() -> None:
+    small, large = (forward(SEVERAL["channels in parts"], processor, True).body for processor in PROCESSORS[2::-2])
+    assert small != large
+    assert len(forward(SEVERAL["more rows than a tile"], PROCESSORS[0]).body) < 30000
+
+
+# -- pooling -----------------------------------------------------------------------------------------------------------
+
+
+def pooled(result: np.ndarray, relu: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest of each 2 x 2 results, and which it is: the first, and 4 for NaN and for zeros after relu."""
+    n, f, height, width = result.shape
+    cut = result[:, :, : height // 2 * 2, : width // 2 * 2].reshape(n, f, height // 2, 2, width // 2, 2)
+    four = cut.transpose(0, 1, 2, 4, 3, 5).reshape(n, f, height // 2, width // 2, 4)
+    best = four.max(-1)
+    index = np.argmax(four, -1)
+    index[np.isnan(best) | (relu & (best <= 0))] = 4
+    return np.maximum(best, 0) if relu else best, index
+
+
+@st.composite
+def pooled_problems(draw: st.DrawFn) -> Problem:
+    kernel, pad = draw(st.integers(1, 4)), draw(st.integers(0, 1))
+    lengths = draw(st.integers(kernel + 1, 9)), draw(st.integers(kernel + 1, 9))
+    channels, filters = draw(st.integers(1, 12)), draw(st.integers(1, 7))
+    flags = {"bias": draw(st.booleans()), "relu": draw(st.booleans())}
+    batch = draw(st.integers(1, 40))
+    return Problem(batch, channels, filters, lengths, (kernel, kernel), pad=(pad, pad), pool=True, **flags)
+
+
+@few
+@given(pooled_problems(), st.sampled_from(PROCESSORS), st.booleans(), st.integers(1, 2))
+def test_pooling_in_registers(problem: Problem, processor: Processor, packs: bool, cuts: int) -> None:
+    arrays = Arrays(problem)
+    expected, _ = pooled(arrays.result(), problem.relu)
+    like = batch_last(expected, problem.dtype)
+    code = forward(problem, processor, packs)
+    got, index = run(code, arrays.reads(), {"result": like, "index": np.empty(like.shape, np.uint8)}, cuts)
+    close(got, batch_last(expected, "float64"), problem, problem.channels * math.prod(problem.kernel))
+    # Which one was the largest may differ where two are equal up to rounding: look at the value it points to.
+    sums = arrays.result() if not problem.relu else np.maximum(arrays.result(), 0)
+    height, width = problem.outputs
+    for corner in range(4):
+        one = sums[:, :, corner // 2 : 2 * height : 2, corner % 2 : 2 * width : 2]
+        chosen = index == corner
+        close(got[chosen], batch_last(one, "float64")[chosen], problem, problem.channels * math.prod(problem.kernel))
+    assert ((index == 4) == (problem.relu & (got == 0))).all()
+    gradient = np.random.RandomState(1).normal(size=like.shape).astype(problem.dtype)
+    sums_like = np.empty((problem.filters, *problem.positions, problem.batch), problem.dtype)
+    reads = {"gradient": gradient, "index": index}
+    (back,) = run(unpool(problem, processor), reads, {"sums": sums_like}, cuts)
+    model = np.zeros_like(sums_like)
+    for corner in range(4):
+        part = model[:, corner // 2 : 2 * height : 2, corner % 2 : 2 * width : 2]
+        part[...] = np.where(index == corner, gradient, 0)
+    np.testing.assert_array_equal(back, model)
+
+
+def test_pooling_keeps_nan_and_takes_the_first_of_equals() -> None:
+    problem = Problem(16, 1, 1, (2, 2), (1, 1), pool=True)
+    corners = np.zeros((1, 2, 2, 16), np.float32)
+    corners[0, :, :, 0] = [[1, 1], [0, 1]]
+    corners[0, :, :, 1] = [[0, np.nan], [5, 1]]
+    corners[0, :, :, 2] = [[5, 1], [1, np.nan]]
+    corners[0, :, :, 3] = -np.inf
+    corners[0, :, :, 4] = [[-np.inf, -3], [-2, np.inf]]
+    corners[0, :, :, 5] = [[np.nan, 7], [8, 9]]
+    reads = {"data": corners, "weight": np.ones((1, 1, 1, 1), np.float32)}
+    like = {"result": np.empty((1, 1, 1, 16), np.float32), "index": np.empty((1, 1, 1, 16), np.uint8)}
+    result, index = run(forward(problem, PROCESSORS[0]), reads, like)
+    np.testing.assert_array_equal(result[0, 0, 0, :6], [1, np.nan, np.nan, -np.inf, np.inf, np.nan])
+    np.testing.assert_array_equal(index[0, 0, 0, :6], [0, 4, 4, 0, 3, 4])
+
+
+# -- special values ----------------------------------------------------------------------------------------------------
+
+
+def test_infinities_reach_only_what_they_belong_to() -> None:
+    """Lanes that two vectors share, and positions beyond the border, do not spread an infinity or a NaN."""
+    problem = Problem(19, 1, 2, (4, 4), (3, 3), pad=(1, 1))
+    arrays = Arrays(problem)
+    arrays.data[15, 0, 0, 0] = np.inf
+    (got,) = run(weight_gradient(problem, PROCESSORS[0]), arrays.reads(), {"weight": arrays.weight.astype("float32")})
+    expected = np.zeros((2, 1, 3, 3), bool)
+    expected[:, :, :2, :2] = True  # tap (i, j) meets it at position (1 - i, 1 - j)
+    np.testing.assert_array_equal(np.isinf(got), expected)
+    result = arrays.result()
+    (got,) = run(forward(problem, PROCESSORS[0]), arrays.reads(), {"result": batch_last(result, "float32")})
+    place = np.zeros(result.shape, bool)
+    place[15, :, :2, :2] = True
+    np.testing.assert_array_equal(~np.isfinite(got), batch_last(place, "bool"))
+
+
+def test_relu_keeps_nan_and_makes_zeros_positive() -> None:
+    problem = Problem(4, 1, 1, (1, 1), (1, 1), relu=True)
+    data = np.array([np.nan, -1, -0.0, 2], np.float32).reshape(1, 1, 1, 4)
+    (got,) = run(
+        forward(problem, PROCESSORS[0]), {"data": data, "weight": np.ones((1, 1, 1, 1), "f")}, {"result": data}
+    )
+    np.testing.assert_array_equal(got.reshape(-1), [np.nan, 0, 0, 2])
+    assert not np.signbit(got[0, 0, 0, 1:]).any()
+
+
+# -- other processors --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [forward, data_gradient, weight_gradient], ids=lambda make: make.__name__)
+def test_kernels_for_aarch64_are_objects_of_that_machine(make: Any) -> None:
+    problem = Problem(19, 6, 7, (9, 8), (3, 3), (2, 1), pad=(1, 1), bias=True)
+    found = llvm.emit(module(make(problem, Processor(16, 32))), "aarch64-unknown-linux-gnu")
+    assert found[:4] == b"\x7fELF"
+    assert found[18:20] == b"\xb7\x00"  # EM_AARCH64
+
+
+@pytest.mark.parametrize(
+    ("features", "expected"),
+    [
+        ("+sse2,+avx,+avx2,+avx512f,+avx512vl", (64, 32)),
+        ("+sse2,+avx,+avx2,-avx512f", (32, 16)),
+        ("+sse2,-avx", (16, 16)),
+        ("+neon,+fp-armv8", (16, 32)),
+    ],
+)
+def test_processors_by_their_features(features: str, expected: tuple[int, int]) -> None:
+    processor = Processor.of(features)
+    assert (processor.vector_bytes, processor.registers) == expected
+
+
+# -- channels last -----------------------------------------------------------------------------------------------------
+
+
+def channels_last(values: np.ndarray, dtype: str) -> np.ndarray:
+    return np.ascontiguousarray(np.moveaxis(values, 1, -1), dtype)
+
+
+def packed_weight(problem: Problem, processor: Processor, weight: np.ndarray) -> np.ndarray:
+    """Return the weight as `pack_weight` packs it."""
+    vectors = filter_vectors(problem, processor)
+    filters = problem.filters // problem.groups
+    starts = [min(number * vectors.width, filters - vectors.width) for number in range(vectors.count)]
+    groups = weight.reshape(problem.groups, filters, *weight.shape[1:])
+    parts = [one[start : start + vectors.width].transpose(2, 3, 1, 0) for one in groups for start in starts]
+    return np.ascontiguousarray(parts)
+
+
+@st.composite
+def channels_problems(draw: st.DrawFn) -> tuple[Problem, Processor, bool]:
+    kind = draw(st.sampled_from(["whole", "plain", "groups", "depthwise"]))
+    channels, filters, groups = draw(st.integers(1, 20)), draw(st.integers(1, 40)), 1
+    if kind == "groups":
+        groups = draw(st.integers(2, 3))
+        channels, filters = groups * draw(st.integers(2, 6)), groups * draw(st.integers(1, 20))
+    elif kind == "depthwise":
+        channels = filters = groups = draw(st.integers(2, 40))
+    axes = []
+    for _ in range(2):
+        kernel, stride, dilate = draw(st.integers(1, 4)), draw(st.integers(1, 3)), draw(st.integers(1, 2))
+        pad = draw(st.integers(0, kernel))
+        least = max(1, dilate * (kernel - 1) + 1 - 2 * pad)
+        axes.append((draw(st.integers(least, least + 12)), kernel, stride, dilate, pad))
+    lengths, kernel, stride, dilate, pad = zip(*axes, strict=True)
+    flags = [draw(st.booleans()) for _ in range(3)]
+    batch, dtype = draw(st.integers(1, 3)), draw(st.sampled_from(["float32", "float64"]))
+    problem = Problem(batch, channels, filters, lengths, kernel, stride, dilate, pad, groups, dtype, *flags)
+    return problem, draw(st.sampled_from(PROCESSORS)), kind == "plain"
+
+
+def check_channels_last(problem: Problem, processor: Processor, plain: bool, cuts: int) -> None:
+    arrays, dtype = Arrays(problem), problem.dtype
+    weight = arrays.weight.astype(dtype)
+    depthwise = not covers_channels(problem)
+    if depthwise:
+        packed = np.ascontiguousarray(weight[:, 0].transpose(1, 2, 0))
+    else:
+        expected = packed_weight(problem, processor, weight)
+        assert expected.shape == packed_shape(problem, processor)
+        (packed,) = run(pack_weight(problem, processor), {"weight": weight}, {"packed": expected}, cuts)
+        np.testing.assert_array_equal(packed, expected)
+    reads = {
+        "data": arrays.data.astype(dtype) if plain else channels_last(arrays.data, dtype),
+        "weight": packed,
+        "bias": arrays.bias.astype(dtype),
+        "residual": channels_last(arrays.residual, dtype),
+    }
+    result = arrays.result()
+    code = channels_depthwise(problem, processor) if depthwise else channels_forward(problem, processor, plain)
+    (got,) = run(code, reads, {"result": channels_last(result, dtype)}, cuts)
+    terms = problem.channels // problem.groups * math.prod(problem.kernel)
+    close(got, channels_last(result, "float64"), problem, terms)
+
+
+@few
+@given(channels_problems(), st.integers(1, 2))
+def test_random_convolutions_with_channels_last(given: tuple[Problem, Processor, bool], cuts: int) -> None:
+    check_channels_last(*given, cuts)
+
+
+LARGE = {
+    "rows of one block": Problem(1, 40, 40, (7, 7), (3, 3), pad=(1, 1), bias=True, relu=True, residual=True),
+    "rows of several": Problem(1, 20, 33, (30, 31), (3, 3), pad=(1, 1), bias=True),
+    "kernels of one": Problem(1, 130, 70, (9, 9), (1, 1), residual=True),
+    "positions that meet in a set of the cache": Problem(1, 2048, 20, (7, 7), (1, 1)),
+    "a stride": Problem(1, 1024, 20, (9, 9), (1, 1), (2, 2)),
+}
+
+
+@pytest.mark.parametrize("processor", PROCESSORS, ids=["avx512", "avx2", "neon", "sse"])
+@pytest.mark.parametrize("name", LARGE)
+def test_larger_convolutions_with_channels_last(name: str, processor: Processor) -> None:
+    check_channels_last(LARGE[name], processor, False, 2)
+
+
+@few
+@given(
+    st.sampled_from(["max", "avg"]),
+    st.sampled_from(["valid", "full"]),
+    st.booleans(),
+    st.tuples(*[st.tuples(st.integers(1, 4), st.integers(1, 3), st.integers(0, 3), st.integers(0, 9))] * 2),
+    st.tuples(st.integers(1, 3), st.integers(1, 20)),
+    st.sampled_from(PROCESSORS),
+)
+def test_pooling_with_channels_last(
+    kind: str, convention: str, include_pad: bool, axes: Any, counts: tuple[int, int], processor: Processor
+) -> None:
+    kernel, stride, pad, more = zip(*axes, strict=True)
+    pad = tuple(min(p, k - 1) for p, k in zip(pad, kernel, strict=True))
+    lengths = tuple(max(1, k - p) + m for k, p, m in zip(kernel, pad, more, strict=True))
+    options = {"kernel": kernel, "stride": stride, "pad": pad, "pooling_convention": convention}
+    data = np.random.RandomState(0).normal(size=(*counts, *lengths)).astype(np.float32)
+    data.reshape(-1)[::17] = np.nan
+    expected = pooling.forward(data, pool_type=kind, count_include_pad=include_pad, **options)
+    what = Pooling(*counts, lengths, kernel, stride, pad, expected.shape[2:], kind, include_pad)
+    if not what.is_covered:
+        return
+    result = channels_last(expected, "float32")
+    (got,) = run(channels_pooling(what, processor), {"data": channels_last(data, "float32")}, {"result": result})
+    np.testing.assert_allclose(got, result, rtol=1e-6, atol=1e-6)
