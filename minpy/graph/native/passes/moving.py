@@ -72,16 +72,10 @@ PREFERENCES: tuple[Preference, ...] = (
 
 def transposed_later(preference: Preference = PREFERENCES[0]) -> Rule:
     """Return a rule that has what a step gives of transposed arrays computed as they lie, and transposed then."""
-    made: set[Step] = set()
 
     def rule(step: Step, rewriter: Rewriter) -> Array | None:
         # What was moved lies in its own order now, and its other operands do not: it is not moved back for them.
-        if step in made:
-            return None
-        found = _transposed(step, rewriter, preference)
-        if found is not None:
-            made.add(found.root.step)  # type: ignore[arg-type]
-        return found
+        return None if rewriter.is_made else _transposed(step, rewriter, preference)
 
     return rule
 
