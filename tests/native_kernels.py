@@ -12,7 +12,7 @@ from minpy.graph.native.fusing.nest import Level, Nest, Place, Schedule, aligned
 from minpy.graph.native.kernels.kernel import Kernel
 from minpy.graph.native.kernels.module import module_text
 from minpy.graph.native.kernels.printing import kernel_of
-from minpy.graph.native.language import Array, Assembly, Elementwise, Reduce, Routine, Step, View
+from minpy.graph.native.language import Array, Assembly, Reduce, Routine, Step, View
 from minpy.graph.native.machine import llvm
 
 

@@ -148,6 +148,8 @@ _INEXACT_NAMES = (
     "mean prod var std matmul dot inner tensordot einsum outer average trace linalg"
 )
 INEXACT = set(_INEXACT_NAMES.split())
+# What warns of arrays without elements.
+WARNING = ("mean", "var", "std")
 # By what they take: 'f' floats, 'x' exact floats, 'n' numbers, 'e' exact numbers, 'i' integers, 'b' booleans,
 # 'w' booleans or integers, 'a' anything.
 UNARY = {
@@ -318,6 +320,8 @@ class _Writer:
         if found is None:
             return
         expression, values = found
+        if any(not value.array.size for value in values) and any(f"np.{name}(" in expression for name in WARNING):
+            return
         scope = {"np": np, **{value.name: value.array for value in self.values}}
         try:
             with np.errstate(all="ignore"):

@@ -14,8 +14,14 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite")
 
-from minpy.graph.native.convolutions.block_windows import Pooling, blocked_depthwise, blocked_pooling
-from minpy.graph.native.convolutions.channel_blocks import blocked_forward, blocked_lanes, covers_blocks, pack_weight
+from minpy.graph.native.convolutions.channel_windows import Pooling, channels_depthwise, channels_pooling
+from minpy.graph.native.convolutions.channels_last import (
+    channels_forward,
+    covers_channels,
+    filter_vectors,
+    pack_weight,
+    packed_shape,
+)
 from minpy.graph.native.convolutions.correlation import Code
 from minpy.graph.native.convolutions.data_gradient import data_gradient
 from minpy.graph.native.convolutions.depthwise import (
@@ -352,43 +358,30 @@ def test_processors_by_their_features(features: str, expected: tuple[int, int]) 
     assert (processor.vector_bytes, processor.registers) == expected
 
 
-# -- blocks of channels ------------------------------------------------------------------------------------------------
+# -- channels last -----------------------------------------------------------------------------------------------------
 
 
-def in_blocks(values: np.ndarray, lanes: int) -> np.ndarray:
-    """Return (batch, channels, height, width) as (batch, blocks, height, width, lanes), filled up with zeros."""
-    batch, channels, height, width = values.shape
-    blocks = -(-channels // lanes)
-    filled = np.zeros((batch, blocks * lanes, height, width), values.dtype)
-    filled[:, :channels] = values
-    return np.ascontiguousarray(filled.reshape(batch, blocks, lanes, height, width).transpose(0, 1, 3, 4, 2))
+def channels_last(values: np.ndarray, dtype: str) -> np.ndarray:
+    return np.ascontiguousarray(np.moveaxis(values, 1, -1), dtype)
 
 
-def packed_weight(problem: Problem, weight: np.ndarray, lanes: int, plain: bool) -> np.ndarray:
+def packed_weight(problem: Problem, processor: Processor, weight: np.ndarray) -> np.ndarray:
     """Return the weight as `pack_weight` packs it."""
-    height, width = problem.kernel
-    if problem.groups > 1 and problem.is_depthwise:
-        return in_blocks(weight.reshape(1, -1, height, width), lanes)[0]
-    groups, channels = problem.groups, weight.shape[1]
-    inner = 1 if plain else lanes
-    filters = problem.filters // groups
-    blocks, parts = -(-filters // lanes), -(-channels // inner)
-    filled = np.zeros((groups, blocks * lanes, parts * inner, height, width), weight.dtype)
-    filled[:, :filters, :channels] = weight.reshape(groups, filters, channels, height, width)
-    cut = filled.reshape(groups, blocks, lanes, parts, inner, height, width)
-    return np.ascontiguousarray(cut.transpose(0, 1, 3, 5, 6, 4, 2))
+    vectors = filter_vectors(problem, processor)
+    filters = problem.filters // problem.groups
+    starts = [min(number * vectors.width, filters - vectors.width) for number in range(vectors.count)]
+    groups = weight.reshape(problem.groups, filters, *weight.shape[1:])
+    parts = [one[start : start + vectors.width].transpose(2, 3, 1, 0) for one in groups for start in starts]
+    return np.ascontiguousarray(parts)
 
 
 @st.composite
-def blocked_problems(draw: st.DrawFn) -> tuple[Problem, Processor, bool]:
-    processor = draw(st.sampled_from(PROCESSORS))
-    dtype = draw(st.sampled_from(["float32", "float64"]))
-    lanes = processor.lanes(8 if dtype == "float64" else 4)
+def channels_problems(draw: st.DrawFn) -> tuple[Problem, Processor, bool]:
     kind = draw(st.sampled_from(["whole", "plain", "groups", "depthwise"]))
     channels, filters, groups = draw(st.integers(1, 20)), draw(st.integers(1, 40)), 1
     if kind == "groups":
-        groups = 2
-        channels, filters = 2 * lanes, 2 * lanes * draw(st.integers(1, 2))
+        groups = draw(st.integers(2, 3))
+        channels, filters = groups * draw(st.integers(2, 6)), groups * draw(st.integers(1, 20))
     elif kind == "depthwise":
         channels = filters = groups = draw(st.integers(2, 40))
     axes = []
@@ -399,31 +392,54 @@ def blocked_problems(draw: st.DrawFn) -> tuple[Problem, Processor, bool]:
         axes.append((draw(st.integers(least, least + 12)), kernel, stride, dilate, pad))
     lengths, kernel, stride, dilate, pad = zip(*axes, strict=True)
     flags = [draw(st.booleans()) for _ in range(3)]
-    batch = draw(st.integers(1, 3))
+    batch, dtype = draw(st.integers(1, 3)), draw(st.sampled_from(["float32", "float64"]))
     problem = Problem(batch, channels, filters, lengths, kernel, stride, dilate, pad, groups, dtype, *flags)
-    return problem, processor, kind == "plain"
+    return problem, draw(st.sampled_from(PROCESSORS)), kind == "plain"
+
+
+def check_channels_last(problem: Problem, processor: Processor, plain: bool, cuts: int) -> None:
+    arrays, dtype = Arrays(problem), problem.dtype
+    weight = arrays.weight.astype(dtype)
+    depthwise = not covers_channels(problem)
+    if depthwise:
+        packed = np.ascontiguousarray(weight[:, 0].transpose(1, 2, 0))
+    else:
+        expected = packed_weight(problem, processor, weight)
+        assert expected.shape == packed_shape(problem, processor)
+        (packed,) = run(pack_weight(problem, processor), {"weight": weight}, {"packed": expected}, cuts)
+        np.testing.assert_array_equal(packed, expected)
+    reads = {
+        "data": arrays.data.astype(dtype) if plain else channels_last(arrays.data, dtype),
+        "weight": packed,
+        "bias": arrays.bias.astype(dtype),
+        "residual": channels_last(arrays.residual, dtype),
+    }
+    result = arrays.result()
+    code = channels_depthwise(problem, processor) if depthwise else channels_forward(problem, processor, plain)
+    (got,) = run(code, reads, {"result": channels_last(result, dtype)}, cuts)
+    terms = problem.channels // problem.groups * math.prod(problem.kernel)
+    close(got, channels_last(result, "float64"), problem, terms)
 
 
 @few
-@given(blocked_problems(), st.integers(1, 2))
-def test_random_convolutions_on_blocks_of_channels(given: tuple[Problem, Processor, bool], cuts: int) -> None:
-    problem, processor, plain = given
-    assert covers_blocks(problem, processor)
-    lanes, arrays = blocked_lanes(problem, processor), Arrays(problem)
-    weight = arrays.weight.astype(problem.dtype)
-    expected = packed_weight(problem, weight, lanes, plain)
-    (packed,) = run(pack_weight(problem, processor, plain), {"weight": weight}, {"packed": expected}, cuts)
-    np.testing.assert_array_equal(packed, expected)
-    blocks = in_blocks(arrays.bias.reshape(1, -1, 1, 1), lanes)
-    data = arrays.data if plain else in_blocks(arrays.data, lanes)
-    reads = {"data": data, "weight": packed, "bias": blocks, "residual": in_blocks(arrays.residual, lanes)}
-    reads = {name: np.ascontiguousarray(values, problem.dtype) for name, values in reads.items()}
-    result = in_blocks(arrays.result(), lanes)
-    depthwise = problem.groups > 1 and problem.is_depthwise
-    code = blocked_depthwise(problem, processor) if depthwise else blocked_forward(problem, processor, plain)
-    (got,) = run(code, reads, {"result": result.astype(problem.dtype)}, cuts)
-    # Also where there is no filter: zeros stay zeros.
-    close(got, result, problem, problem.channels // problem.groups * math.prod(problem.kernel))
+@given(channels_problems(), st.integers(1, 2))
+def test_random_convolutions_with_channels_last(given: tuple[Problem, Processor, bool], cuts: int) -> None:
+    check_channels_last(*given, cuts)
+
+
+LARGE = {
+    "rows of one block": Problem(1, 40, 40, (7, 7), (3, 3), pad=(1, 1), bias=True, relu=True, residual=True),
+    "rows of several": Problem(1, 20, 33, (30, 31), (3, 3), pad=(1, 1), bias=True),
+    "kernels of one": Problem(1, 130, 70, (9, 9), (1, 1), residual=True),
+    "positions that meet in a set of the cache": Problem(1, 2048, 20, (7, 7), (1, 1)),
+    "a stride": Problem(1, 1024, 20, (9, 9), (1, 1), (2, 2)),
+}
+
+
+@pytest.mark.parametrize("processor", PROCESSORS, ids=["avx512", "avx2", "neon", "sse"])
+@pytest.mark.parametrize("name", LARGE)
+def test_larger_convolutions_with_channels_last(name: str, processor: Processor) -> None:
+    check_channels_last(LARGE[name], processor, False, 2)
 
 
 @few
@@ -435,7 +451,7 @@ def test_random_convolutions_on_blocks_of_channels(given: tuple[Problem, Process
     st.tuples(st.integers(1, 3), st.integers(1, 20)),
     st.sampled_from(PROCESSORS),
 )
-def test_pooling_on_blocks_of_channels(
+def test_pooling_with_channels_last(
     kind: str, convention: str, include_pad: bool, axes: Any, counts: tuple[int, int], processor: Processor
 ) -> None:
     kernel, stride, pad, more = zip(*axes, strict=True)
@@ -448,9 +464,6 @@ def test_pooling_on_blocks_of_channels(
     what = Pooling(*counts, lengths, kernel, stride, pad, expected.shape[2:], kind, include_pad)
     if not what.is_covered:
         return
-    lanes = processor.lanes(4)
-    (got,) = run(
-        blocked_pooling(what, processor), {"data": in_blocks(data, lanes)}, {"result": in_blocks(expected, lanes)}
-    )
-    got = got.transpose(0, 1, 4, 2, 3).reshape(counts[0], -1, *what.counts)[:, : counts[1]]
-    np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-6)
+    result = channels_last(expected, "float32")
+    (got,) = run(channels_pooling(what, processor), {"data": channels_last(data, "float32")}, {"result": result})
+    np.testing.assert_allclose(got, result, rtol=1e-6, atol=1e-6)

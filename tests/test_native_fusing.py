@@ -40,10 +40,10 @@ class Memory:
         return numpy.lib.stride_tricks.as_strided(flat, array.shape, strides)
 
     def read(self, array: Array, places: Any) -> numpy.ndarray:
-        if array.is_constant:
-            return array.value
         root = array.root
-        if root in places:
+        if root.is_constant:
+            values = root.value
+        elif root in places:
             values = numpy.ascontiguousarray(self.window(root, places[root]))
         else:
             values = self.roots[root]

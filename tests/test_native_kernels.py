@@ -12,18 +12,18 @@ from random_routines import assert_same, random_inputs, random_routine
 
 pytest.importorskip("llvmlite")
 
-from native_kernels import Compiled, Runner, nest_of, run_nest  # noqa: E402
+from native_kernels import Compiled, Runner, nest_of, run_nest
 
-from minpy.graph.native import mathematics  # noqa: E402
-from minpy.graph.native.evaluating import evaluate  # noqa: E402
-from minpy.graph.native.functions import ELEMENTWISE, REDUCTIONS  # noqa: E402
-from minpy.graph.native.fusing.grouping import scheduled  # noqa: E402
-from minpy.graph.native.fusing.nest import Level, Nest, Place  # noqa: E402
-from minpy.graph.native.kernels import elementwise  # noqa: E402
-from minpy.graph.native.kernels.module import module_text  # noqa: E402
-from minpy.graph.native.kernels.printing import kernel_of  # noqa: E402
-from minpy.graph.native.kernels.writing import value_type  # noqa: E402
-from minpy.graph.native.language import (  # noqa: E402
+from minpy.graph.native import mathematics
+from minpy.graph.native.evaluating import evaluate
+from minpy.graph.native.functions import ELEMENTWISE, REDUCTIONS
+from minpy.graph.native.fusing.grouping import scheduled
+from minpy.graph.native.fusing.nest import Level, Nest, Place
+from minpy.graph.native.kernels import elementwise
+from minpy.graph.native.kernels.module import module_text
+from minpy.graph.native.kernels.printing import kernel_of
+from minpy.graph.native.kernels.writing import value_type
+from minpy.graph.native.language import (
     Array,
     Elementwise,
     Layout,
@@ -34,11 +34,10 @@ from minpy.graph.native.language import (  # noqa: E402
     constant,
     viewed,
 )
-from minpy.graph.native.machine import llvm  # noqa: E402
+from minpy.graph.native.machine import llvm
 
 DTYPES = [
-    numpy.dtype(name)
-    for name in "bool int8 uint8 int16 uint16 int32 uint32 int64 uint64 float32 float64".split()
+    numpy.dtype(name) for name in ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
 ]
 FLOATS = [numpy.dtype("float32"), numpy.dtype("float64")]
 # What NumPy's C code leaves undefined.
@@ -125,14 +124,13 @@ def test_functions(dtype: numpy.dtype) -> None:
         (expected,) = step.evaluate(*operands)
         found = memory[step.output]
         kind = value_type(dtype)
-        if dtype.kind == "f" and (mathematics.covers(name, kind) or name.startswith("logaddexp")):
-            _check_rounded(name, kind, operands, found, expected)
-        else:
-            zeros = name in ("maximum", "minimum", "fmax", "fmin")  # of two zeros NumPy gives either
-            try:
-                assert_exact(found, expected, not zeros)
-            except AssertionError as error:
-                raise AssertionError(f"{name} of {dtype}: {error}") from None
+        try:
+            if dtype.kind == "f" and (mathematics.covers(name, kind) or name.startswith("logaddexp")):
+                _check_rounded(name, kind, operands, found, expected)
+            else:  # of two zeros NumPy gives either
+                assert_exact(found, expected, name not in ("maximum", "minimum", "fmax", "fmin"))
+        except AssertionError as error:
+            raise AssertionError(f"{name} of {dtype}: {error}") from None
 
 
 def _check_rounded(
@@ -143,7 +141,9 @@ def _check_rounded(
     if name != "erf":
         with numpy.errstate(all="ignore"):
             exact = ELEMENTWISE[name].evaluate(*(one.astype(wide) for one in operands))
-            exact = numpy.where(numpy.isinf(expected) | numpy.isnan(expected), expected.astype(wide), exact)
+            # Those of long doubles are not beyond doubt.
+            edges = ~numpy.isfinite(expected) | numpy.any([numpy.isinf(one) for one in operands], 0)
+            exact = numpy.where(edges, expected.astype(wide), exact)
     else:
         exact = expected.astype(wide)
     ulps = in_ulps(found, exact)
@@ -155,8 +155,15 @@ def test_functions_that_are_covered() -> None:
     assert not elementwise.covers("nothing", FLOATS[0])
     assert not elementwise.covers("add", numpy.dtype("float16"))
     assert not elementwise.covers("exp", numpy.dtype("int32"))
-    missing = {name for name in ELEMENTWISE for dtype in FLOATS if "f" in ELEMENTWISE[name].kinds and not elementwise.covers(name, dtype)}
-    assert missing <= {name for name in ELEMENTWISE if not all(mathematics.covers(name, kind) for kind in ("float", "double"))}
+    missing = {
+        name
+        for name in ELEMENTWISE
+        for dtype in FLOATS
+        if "f" in ELEMENTWISE[name].kinds and not elementwise.covers(name, dtype)
+    }
+    assert missing <= {
+        name for name in ELEMENTWISE if not all(mathematics.covers(name, kind) for kind in ("float", "double"))
+    }
 
 
 def test_functions_without_code() -> None:
@@ -243,7 +250,11 @@ def test_reductions_of_special_values(dtype: numpy.dtype, axis: int) -> None:
     numbers = numpy.random.default_rng(4)
     choices = numpy.array([numpy.nan, numpy.inf, -numpy.inf, 0.0, -0.0, 1.0, 2.0], dtype)
     for length in (3, 20, 90):
-        for chances in ([0, 0, 1, 0, 0, 0, 0], [0, 0.2, 0.2, 0.2, 0.2, 0.1, 0.1], [0.02, 0.1, 0.1, 0.2, 0.2, 0.2, 0.18]):
+        for chances in (
+            [0, 0, 1, 0, 0, 0, 0],
+            [0, 0.2, 0.2, 0.2, 0.2, 0.1, 0.1],
+            [0.02, 0.1, 0.1, 0.2, 0.2, 0.2, 0.18],
+        ):
             values = numbers.choice(choices, (length, length), p=chances)
             x = Array(values.shape, dtype)
             outputs = [Reduce.of(name, x, (axis,)) for name in ("max", "min", "argmax", "argmin", "sum", "prod")]
@@ -293,7 +304,9 @@ def test_long_sums_of_columns_beside_rows() -> None:
         column = Reduce.of("sum", difference, (0,))
         whole = Reduce.of("sum", difference, (0, 1))
         found = run_nest([column, whole], shape, (1,), {x: values})
-        (exact,) = difference.step.evaluate(values, numpy.multiply(values.sum(1, keepdims=True), values.dtype.type(0.01)))  # type: ignore[union-attr]
+        (exact,) = difference.step.evaluate(
+            values, numpy.multiply(values.sum(1, keepdims=True), values.dtype.type(0.01))
+        )  # type: ignore[union-attr]
         for one, axis in zip(found, (0, None), strict=True):
             expected = exact.astype("longdouble").sum(axis)
             assert numpy.max(numpy.abs(one - expected) / expected) < bound + 2e-7 * (dtype == "float32")
@@ -395,9 +408,7 @@ def test_pieces() -> None:
     first = kernel_of(Nest((3, 4), frozenset(), [y.step], {y: Level.FULL}, {y: 0}, {y: place}))
     turned = viewed(y, lambda one: one.T[1:])
     z = Elementwise.of("square", turned)
-    second = kernel_of(
-        Nest((3, 3), frozenset(), [z.step], {z: Level.FULL}, {z: 0}, {z: None}), {y: place}
-    )
+    second = kernel_of(Nest((3, 3), frozenset(), [z.step], {z: Level.FULL}, {z: 0}, {z: None}), {y: place})
     values = numpy.arange(12, dtype="float32").reshape(3, 4)
     memory = {x: values, whole: numpy.zeros((5, 9), "float32"), z: numpy.zeros((3, 3), "float32")}
     compiled = Compiled([first, second])

@@ -22,6 +22,8 @@ from minpy.graph.native.machine import blas
 
 pytest.importorskip("llvmlite")
 
+COMPILES = True
+
 x, y, w = sym.var("x"), sym.var("y"), sym.var("w")
 A = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 B = np.linspace(2, 3, 12, dtype=np.float32).reshape(3, 4)

@@ -179,7 +179,8 @@ class Program:
 
     def give_back(self, runner: Runner) -> None:
         """Take a runner back that is not used any more."""
-        runner.release()
+        if runner._kept is not None or runner._releasing:
+            runner.release()
         if len(self._idle) < _MOST_IDLE:
             self._idle.append(runner)
 

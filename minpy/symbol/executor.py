@@ -91,7 +91,8 @@ class Executor:
         self._shapes, self._dtypes = known
         # The raw arrays that have been looked at; and gradients that share memory, see `Shared`.
         self._known: list[numpy.ndarray] = []
-        self._known_gradients: list[numpy.ndarray] = []
+        self._known_gradients: list[tuple[int, numpy.ndarray]] | None = None
+        self._gradients: dict[Node, numpy.ndarray] = {}
         self._shared: Shared | None = None
         self._ones: dict[int, numpy.ndarray] = {}
         self.outputs: list[NDArray] = [
@@ -153,11 +154,13 @@ class Executor:
         """
         for name, value in kwargs.items():
             self._assign(name, value)
-        program = self._program(bool(is_train))
+        program = self._programs.get(is_train)
+        if program is None or program.steps.refers:
+            program = self._program(bool(is_train))
         self._frame = None  # so that its memory may serve this call
         heads, frame = start(program, self._raws(), self._observer() if self._monitor is not None else None)
         for output, head in zip(self.outputs, heads, strict=True):
-            output._data = numpy.asarray(head)
+            output._data = head if type(head) is numpy.ndarray else numpy.asarray(head)
         self._frame = frame
         return self.outputs
 
@@ -372,7 +375,9 @@ class Executor:
         return program
 
     def _raws(self) -> list[numpy.ndarray]:
-        raws = [array._data for array in self.arg_arrays] + [array._data for array in self.aux_arrays]
+        raws = [array._data for array in self.arg_arrays]
+        if self.aux_arrays:
+            raws += [array._data for array in self.aux_arrays]
         known = self._known
         if len(raws) != len(known) or not all(map(is_, raws, known)):
             self._look_at(raws)
@@ -390,19 +395,27 @@ class Executor:
 
     def _buffers(self) -> dict[Node, numpy.ndarray]:
         """Return the raw arrays into which gradients are asked."""
-        found = {
-            node: array._data
-            for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)
-            if array is not None and node in self._asked
-        }
-        raws, known = list(found.values()), self._known_gradients
-        if len(raws) != len(known) or not all(map(is_, raws, known)):
-            for node, raw in found.items():
+        if self._has_other_gradients():
+            rows = [
+                (position, node, array._data)
+                for position, (node, array) in enumerate(zip(self._argument_nodes, self.grad_arrays, strict=True))
+                if array is not None and node in self._asked
+            ]
+            for _, node, raw in rows:
                 value = Value(node)
                 self._require_kind(f"the gradient of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
-            self._known_gradients = raws
-            self._shared = Shared.of(found, self._asked)
-        return found if self._shared is None else self._shared.buffers()
+            self._gradients = {node: raw for _, node, raw in rows}
+            self._known_gradients = [(position, raw) for position, _, raw in rows]
+            self._shared = Shared.of(self._gradients, self._asked)
+        return self._gradients if self._shared is None else self._shared.buffers()
+
+    def _has_other_gradients(self) -> bool:
+        """Tell whether others have been put into `grad_arrays` than those that have been looked at."""
+        arrays, known = self.grad_arrays, self._known_gradients
+        try:
+            return known is None or any([arrays[position]._data is not raw for position, raw in known])  # type: ignore[union-attr]
+        except (AttributeError, IndexError):  # None, or nothing, is there
+            return True
 
     def _require_kind(self, what: str, raw: numpy.ndarray, shape: Any, dtype: Any) -> None:
         if raw.shape != shape:
@@ -423,6 +436,11 @@ class Executor:
         _copy(value, self.arg_arrays[self._names.index(name)], f"Executor.forward: argument {name!r}")
 
     def _head_gradients(self, given: Any) -> list[numpy.ndarray]:
+        outputs = self.outputs
+        if len(outputs) == 1 and isinstance(given, NDArray):
+            raw, data = given._data, outputs[0]._data
+            if raw.shape == data.shape and raw.dtype == data.dtype:
+                return [raw]
         names = self._symbol.list_outputs()
         if isinstance(given, dict):
             unknown = [name for name in given if name not in names]
@@ -482,7 +500,12 @@ class Executor:
 
 def _apart(head: numpy.ndarray, buffers: Iterable[numpy.ndarray]) -> numpy.ndarray:
     """Return a head gradient, copied if it shares memory with an array that is written to."""
-    return head.copy() if any(numpy.may_share_memory(head, buffer) for buffer in buffers) else head
+    for buffer in buffers:
+        # Two arrays that each have allocated their memory do not share it.
+        alone = head.base is None and buffer.base is None and head is not buffer
+        if not alone and numpy.may_share_memory(head, buffer):
+            return head.copy()
+    return head
 
 
 def _copy(value: Any, target: NDArray, what: str) -> None:

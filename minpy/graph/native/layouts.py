@@ -124,21 +124,21 @@ def _seen(root: Array, shape: tuple[int, ...], layout: Layout, origin: Origin) -
 
 
 def order_of(array: Array, shape: Sequence[int]) -> tuple[int, ...] | None:
-    """Return the order of the axes in memory; None if an array does not fill its root's memory just once.
+    """Return the order of the axes in memory; None if an array shows elements of its root's memory more than once.
 
     >>> import numpy
-    >>> x = Array((2, 3), numpy.dtype("float32"))
-    >>> order_of(View.of(x, (3, 2), Layout(0, (1, 3))), (3, 2))
-    (1, 0)
+    >>> x = Array((2, 6), numpy.dtype("float32"))
+    >>> order_of(View.of(x, (6, 2), Layout(0, (1, 6))), (6, 2)), order_of(View.of(x, (3, 2), Layout(1, (2, 6))), (3, 2))
+    ((1, 0), (1, 0))
     """
-    if array.shape != tuple(shape) or array.size != array.root.size or array.layout.offset:
+    if array.shape != tuple(shape) or 0 in shape:
         return None
     strides = array.layout.strides
     order = sorted((axis for axis, length in enumerate(shape) if length != 1), key=lambda axis: -strides[axis])
-    step = 1
+    reached = 1
     for axis in reversed(order):
-        if strides[axis] != step:
+        if strides[axis] < reached:
             return None
-        step *= shape[axis]
+        reached = strides[axis] * shape[axis]
     rest = iter(order)
     return tuple(axis if length == 1 else next(rest) for axis, length in enumerate(shape))

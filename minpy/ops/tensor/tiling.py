@@ -151,6 +151,13 @@ flip.def_infer_shape(same_shape)
 
 
 def margins_of(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+    """Return the width of the margin before and after each axis.
+
+    Raises
+    ------
+    ShapeError
+        If there are not two widths an axis.
+    """
     numbers = tuple(pad_width)
     if len(numbers) != 2 * ndim or min(numbers, default=0) < 0:
         raise ShapeError(

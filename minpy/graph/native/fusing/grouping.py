@@ -109,13 +109,12 @@ class _Grouping:
         self.items.append(step)
 
     def _group(self, step: Elementwise | Reduce) -> None:
-        number = self._best(step)
+        number = self._joined(step)
         if number is None:
             number = len(self.items)
-            self.items.append(Growing(space_of(step)))
-        nest = self.items[number]
-        assert isinstance(nest, Growing)
-        nest.take(step)
+            nest = Growing(space_of(step))
+            self.items.append(nest)
+            assert nest.join(step)
         self.places[step.output] = number
         for operand in self._read(step):
             readers = self.readers.setdefault((operand.root, operand.layout), [])
@@ -123,26 +122,34 @@ class _Grouping:
                 readers.append(number)
 
     def _merge(self) -> None:
-        """Merge nests into the first nest that reads what they compute, the last ones first."""
+        """Merge nests into the first nest that reads them, the last ones first, then into the last nest they read."""
         readers: list[set[int]] = [set() for _ in self.items]
         for number, item in enumerate(self.items):
             for place in self._places_read(item, number):
                 readers[place].add(number)
         for number in reversed(range(len(self.items))):
-            nest = self.items[number]
-            if not isinstance(nest, Growing) or not readers[number]:
-                continue
-            target = min(readers[number])
-            reader = self.items[target]
-            merged = reader.after(nest) if isinstance(reader, Growing) else None
-            if merged is None:
-                continue
-            self.items[number], self.items[target] = None, merged
-            for place in self._places_read(nest, number):
-                readers[place].discard(number)
+            if readers[number]:
+                self._move(number, min(readers[number]), readers)
+        for number in range(len(self.items)):
+            places = self._places_read(self.items[number], number)
+            if places:
+                self._move(number, max(places), readers)
+
+    def _move(self, number: int, target: int, readers: list[set[int]]) -> None:
+        """Let the steps of a nest run in another one, if they can."""
+        nest, other = self.items[number], self.items[target]
+        if not isinstance(nest, Growing) or not isinstance(other, Growing):
+            return
+        merged = Growing.joined(nest, other) if number < target else Growing.joined(other, nest)
+        if merged is None:
+            return
+        self.items[number], self.items[target] = None, merged
+        for place in self._places_read(nest, number):
+            readers[place].discard(number)
+            if place != target:
                 readers[place].add(target)
-            readers[target] |= readers[number] - {target}
-            self.places.update(dict.fromkeys(nest.phases, target))
+        readers[target] |= readers[number] - {target}
+        self.places.update(dict.fromkeys(nest.phases, target))
 
     def _places_read(self, item: Growing | Step | None, number: int) -> set[int]:
         """Return the numbers of the items before whose results an item reads."""
@@ -151,8 +158,8 @@ class _Grouping:
     def _read(self, step: Step) -> Iterable[Array]:
         return dict.fromkeys(operand for operand in step.operands if not operand.is_number)
 
-    def _best(self, step: Elementwise | Reduce) -> int | None:
-        """Return the number of the nest that it is best to join."""
+    def _joined(self, step: Elementwise | Reduce) -> int | None:
+        """Let a step join the nest that is best for it, and return its number; None if there is none."""
         read = list(self._read(step))
         first = max((self.places[one.root] for one in read if one.root in self.places), default=0)
         found: dict[int, int] = {}
@@ -163,7 +170,7 @@ class _Grouping:
                     found[number] = found.get(number, 0) + operand.nbytes
         for number in sorted(found, key=lambda number: (-found[number], number)):
             nest = self.items[number]
-            if isinstance(nest, Growing) and self._saves(step, nest, found[number]) and nest.takes(step):
+            if isinstance(nest, Growing) and self._saves(step, nest, found[number]) and nest.join(step):
                 return number
         return None
 

@@ -39,7 +39,7 @@ def _stripped(shape: Shape) -> Shape:
 
 
 class Growing:
-    """A nest that takes steps one after the other.
+    """A nest that steps join, one after the other.
 
     Attributes
     ----------
@@ -55,6 +55,7 @@ class Growing:
 
     def __init__(self, shape: Shape, required: Axes | None = None) -> None:
         self.shape = shape
+        self.size = math.prod(shape)
         self.required = required
         self.steps: list[Loops] = []
         self.phases: dict[Array, int] = {}
@@ -68,21 +69,11 @@ class Growing:
     def __contains__(self, array: Array) -> bool:
         return array in self.phases
 
-    def takes(self, step: Loops) -> bool:
-        """Tell whether a step can run in this nest, after all that is in it. What it reads is there, or in memory."""
-        return len(self.steps) < MAX_STEPS and self._fitted(step) is not None
-
-    def take(self, step: Loops) -> None:
-        """Add a step that can run here.
-
-        Raises
-        ------
-        ValueError
-            If it cannot.
-        """
-        fitted = self._fitted(step)
+    def join(self, step: Loops) -> bool:
+        """Add a step after all that is there, if it can run here. What it reads is in this nest, or in memory."""
+        fitted = self._fitted(step) if len(self.steps) < MAX_STEPS else None
         if fitted is None:
-            raise ValueError(f"{step.label()} cannot run in a nest of {self.shape}.")
+            return False
         self.required, phase, is_row = fitted
         output = step.output
         self.steps.append(step)
@@ -97,19 +88,19 @@ class Growing:
             key = (operand.root, operand.layout)
             if operand.root not in self.phases and not operand.is_number and key not in self.reads:
                 self.reads[key] = None
-                if operand.size == math.prod(self.shape):
+                if operand.size == self.size:
                     self._width += operand.dtype.itemsize
+        return True
 
-    def after(self, other: Growing) -> Growing | None:
-        """Return a nest that does what another one does, and then this one; None if they cannot be one."""
-        if len(self.steps) + len(other.steps) > MAX_STEPS:
+    @staticmethod
+    def joined(first: Growing, second: Growing) -> Growing | None:
+        """Return a nest that does what one nest does, and then what another one does; None if they cannot be one."""
+        if len(first.steps) + len(second.steps) > MAX_STEPS:
             return None
-        both = Growing(self.shape, self.inner or None)
-        for step in (*other.steps, *self.steps):
-            if not both.takes(step):
-                return None
-            both.take(step)
-        return both
+        larger, smaller = (first, second) if first.size >= second.size else (second, first)
+        # What the smaller one gives can be values of the larger one's rows, if it has rows.
+        both = Growing(larger.shape, larger.inner or None if larger.size > smaller.size else larger.required)
+        return both if all(map(both.join, (*first.steps, *second.steps))) else None
 
     def nest(self) -> Nest:
         """Return the nest, with nothing stored."""
@@ -195,7 +186,7 @@ class Growing:
             return True
         if (not required and self.steps) or not all(_agree(required, other) for other in self._reductions.values()):
             return False
-        return self._last_axis in required or math.prod(self.shape) * self._width <= STRIDED_SPACE
+        return self._last_axis in required or self.size * self._width <= STRIDED_SPACE
 
     def _phase(self, step: Loops) -> int | None:
         """Return the run of the inner loops for a step; None, if what it reads does not lie at its point."""
@@ -234,7 +225,7 @@ class Growing:
         row = math.prod(self.shape[axis] for axis in inner)
         if row * self._width <= CACHED_ROW:
             return True
-        if row == math.prod(self.shape):
+        if row == self.size:
             # One row is all: two nests can each be done by two threads.
             return False
         return not any(one.root in self._dear and self.phases[one.root] < phase for one in step.operands)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy
 
 from minpy.graph.native.kernels.reductions import combined, folded, identity, is_better
-from minpy.graph.native.kernels.writing import Writer, memory_type
+from minpy.graph.native.kernels.writing import Writer, memory_type, value_type
 from minpy.graph.native.language import Reduce
 
 __all__ = ["BLOCK", "Lanes", "add_exactly"]
@@ -37,11 +37,9 @@ class Lanes:
     writer : Writer
     step : Reduce
     count : int
-        How many lanes there are.
+        How many lanes there are, whole vectors.
     piece : int
         How many are in one vector.
-    spare : bool
-        Whether there are others beside them, for the elements that do not fill all lanes.
     blocked : bool
         Whether sums of blocks are summed up apart: `flush` ends a block.
     index : str
@@ -51,15 +49,7 @@ class Lanes:
     """
 
     def __init__(
-        self,
-        writer: Writer,
-        step: Reduce,
-        count: int,
-        piece: int,
-        spare: bool,
-        blocked: bool,
-        index: str,
-        ordered: bool,
+        self, writer: Writer, step: Reduce, count: int, piece: int, blocked: bool, index: str, ordered: bool
     ) -> None:
         self.writer = writer
         self.step = step
@@ -67,12 +57,12 @@ class Lanes:
         self.dtype: numpy.dtype = step.operands[0].dtype
         self.kind = memory_type(self.dtype)
         self.piece = min(piece, count)
-        self.count = -(-count // self.piece) * self.piece
+        self.count = count
         self.index = index
         self.indexed = step.function.startswith("arg")
         self.ordered = ordered
-        self.places = [writer.allocate(self.count, self.kind) for _ in range(1 + spare)]
-        self.positions = [writer.allocate(self.count, index) for _ in range(1 + spare)] if self.indexed else []
+        self.values = writer.allocate(count, self.kind)
+        self.positions = writer.allocate(count, index) if self.indexed else ""
         self.blocked = blocked
         self.totals = writer.allocate(self.count, "double") if blocked else ""
         self.errors = writer.allocate(self.count, "double") if blocked and self.kind == "double" else ""
@@ -101,17 +91,21 @@ class Lanes:
 
     def begin(self) -> None:
         """Begin anew."""
-        for place in self.places:
-            self._fill(place, self._identity, self.kind)
-        for place in self.positions:
-            self._fill(place, "-1" if self.ordered else str(2 ** (int(self.index[1:]) - 1) - 1), self.index)
+        self._fill(self.values, self._identity, self.kind)
+        if self.indexed:
+            last = 2 ** (int(self.index[1:]) - 1) - 1
+            self._fill(self.positions, str(-1 if self.ordered else last), self.index)
         for place in filter(None, (self.totals, self.errors)):
             self._fill(place, "0.0", "double")
 
-    def take(self, spare: bool, lane: str, value: str, position: str | None) -> None:
-        """Take in a value, in the loop over the lanes."""
+    def take(self, lane: str, value: str, position: str | None, condition: str | None) -> None:
+        """Take in a value, in the loop over the lanes, where a condition holds, if there is one."""
         w = self.writer
-        place = w.offset(self.places[spare], self.kind, lane)
+        place = w.offset(self.values, self.kind, lane)
+        if condition is not None and not self.indexed:
+            kind = value_type(self.dtype)
+            nothing = identity(self.function, self.dtype)
+            value = w.give(f"select i1 {condition}, {kind} {value}, {kind} {nothing}")
         if self.dtype.kind == "b":
             value = w.give(f"zext i1 {value} to i8")
         old = w.give(f"load {self.kind}, ptr {place}{w.mark()}")
@@ -119,7 +113,7 @@ class Lanes:
             new = combined(w, self.function, self.dtype, self.kind, old, value)
             w.do(f"store {self.kind} {new}, ptr {place}{w.mark()}")
             return
-        where = w.offset(self.positions[spare], self.index, lane)
+        where = w.offset(self.positions, self.index, lane)
         before = w.give(f"load {self.index}, ptr {where}{w.mark()}")
         moves = is_better(w, self.function, self.dtype, self.kind, value, old)
         if self.ordered:  # the first element, even if it is what the lanes begin with
@@ -127,6 +121,8 @@ class Lanes:
             moves = w.give(f"or i1 {moves}, {empty}")
         else:
             moves = w.give(f"or i1 {moves}, {self._ties(value, old, str(position), before)}")
+        if condition is not None:
+            moves = w.give(f"and i1 {moves}, {condition}")
         new = w.give(f"select i1 {moves}, {self.kind} {value}, {self.kind} {old}")
         after = w.give(f"select i1 {moves}, {self.index} {position}, {self.index} {before}")
         w.do(f"store {self.kind} {new}, ptr {place}{w.mark()}")
@@ -146,24 +142,23 @@ class Lanes:
         if not self.blocked:
             return
         w, double = self.writer, f"<{self.piece} x double>"
-        for place in self.places:
-            for start in self._pieces():
-                value = self._load(place, start, self.kind)
-                total = self._load(self.totals, start, "double")
-                if self.kind == "double":
-                    total, error = add_exactly(w, double, total, value)
-                    errors = self._load(self.errors, start, "double")
-                    self._store(w.give(f"fadd {double} {errors}, {error}"), self.errors, start, "double")
-                else:
-                    wide = w.give(f"fpext <{self.piece} x {self.kind}> {value} to {double}")
-                    total = w.give(f"fadd {double} {total}, {wide}")
-                self._store(total, self.totals, start, "double")
-                self._store("zeroinitializer", place, start, self.kind)
+        for start in self._pieces():
+            value = self._load(self.values, start, self.kind)
+            total = self._load(self.totals, start, "double")
+            if self.kind == "double":
+                total, error = add_exactly(w, double, total, value)
+                errors = self._load(self.errors, start, "double")
+                self._store(w.give(f"fadd {double} {errors}, {error}"), self.errors, start, "double")
+            else:
+                wide = w.give(f"fpext <{self.piece} x {self.kind}> {value} to {double}")
+                total = w.give(f"fadd {double} {total}, {wide}")
+            self._store(total, self.totals, start, "double")
+            self._store("zeroinitializer", self.values, start, self.kind)
 
     # -- what comes out ----------------------------------------------------------------------------------------------
 
-    def _all(self, places: list[str], kind: str) -> list[str]:
-        return [self._load(place, start, kind) for place in places for start in self._pieces()]
+    def _all(self, place: str, kind: str) -> list[str]:
+        return [self._load(place, start, kind) for start in self._pieces()]
 
     def _tree(self, values: list[str], function: str, dtype: numpy.dtype, kind: str) -> str:
         """Combine vectors pairwise, then what is in one."""
@@ -182,27 +177,24 @@ class Lanes:
         if self.indexed:
             return self._first()
         if not self.blocked:
-            found = self._tree(self._all(self.places, self.kind), self.function, self.dtype, self.kind)
+            found = self._tree(self._all(self.values, self.kind), self.function, self.dtype, self.kind)
             return w.give(f"trunc i8 {found} to i1") if self.dtype.kind == "b" else found
         wide = numpy.dtype("float64")
-        total = self._tree(self._all([self.totals], "double"), "sum", wide, "double")
+        total = self._tree(self._all(self.totals, "double"), "sum", wide, "double")
         if not self.errors:
             return w.give(f"fptrunc double {total} to {self.kind}")
-        return self._corrected("double", total, self._tree(self._all([self.errors], "double"), "sum", wide, "double"))
+        return self._corrected(total, self._tree(self._all(self.errors, "double"), "sum", wide, "double"))
 
-    def _corrected(self, kind: str, total: str, error: str) -> str:
+    def _corrected(self, total: str, error: str) -> str:
         """Add the errors, which are NaN where the sum is infinite."""
-        w = self.writer
-        bits = f"<{self.piece} x i1>" if kind.startswith("<") else "i1"
-        nan = w.give(f"fcmp uno {kind} {error}, {error}")
-        zero = "zeroinitializer" if kind.startswith("<") else "0.0"
-        error = w.give(f"select {bits} {nan}, {kind} {zero}, {kind} {error}")
-        return w.give(f"fadd {kind} {total}, {error}")
+        nan = self.writer.give(f"fcmp uno double {error}, 0.0")
+        error = self.writer.give(f"select i1 {nan}, double 0.0, double {error}")
+        return self.writer.give(f"fadd double {total}, {error}")
 
     def _first(self) -> str:
         """Write the smallest index of the best elements of all lanes."""
         w, kind, vector = self.writer, self.index, f"<{self.piece} x {self.kind}>"
-        values = self._all(self.places, self.kind)
+        values = self._all(self.values, self.kind)
         positions = self._all(self.positions, kind)
         extreme = "max" if self.function.endswith("max") else "min"
         best = self._tree(values, extreme, self.dtype, self.kind)
@@ -213,10 +205,8 @@ class Lanes:
         for value, position in zip(values, positions, strict=True):
             if self.dtype.kind == "f":
                 equal = w.give(f"fcmp oeq {vector} {value}, {best}")
-                nan = w.give(f"fcmp uno {vector} {best}, {value}")
-                own = w.give(f"fcmp uno {vector} {value}, {value}")
-                both = w.give(f"and <{self.piece} x i1> {nan}, {own}")
-                chosen = w.give(f"or <{self.piece} x i1> {equal}, {both}")
+                nan = w.give(f"fcmp uno {vector} {value}, {value}")  # then the best is NaN, too
+                chosen = w.give(f"or <{self.piece} x i1> {equal}, {nan}")
             else:
                 chosen = w.give(f"icmp eq {vector} {value}, {best}")
             # Lanes without any element have the index -1.
@@ -236,13 +226,13 @@ class Lanes:
         """Write the result of one lane, in the loop over them, and return it as a value."""
         w = self.writer
         if self.indexed:
-            found = w.give(f"load {self.index}, ptr {w.offset(self.positions[0], self.index, lane)}{w.mark()}")
+            found = w.give(f"load {self.index}, ptr {w.offset(self.positions, self.index, lane)}{w.mark()}")
             return w.give(f"sext {self.index} {found} to i64") if self.index != "i64" else found
         if not self.blocked:
-            found = w.give(f"load {self.kind}, ptr {w.offset(self.places[0], self.kind, lane)}{w.mark()}")
+            found = w.give(f"load {self.kind}, ptr {w.offset(self.values, self.kind, lane)}{w.mark()}")
             return w.give(f"icmp ne i8 {found}, 0") if self.dtype.kind == "b" else found
         total = w.give(f"load double, ptr {w.offset(self.totals, 'double', lane)}{w.mark()}")
         if not self.errors:
             return w.give(f"fptrunc double {total} to {self.kind}")
         error = w.give(f"load double, ptr {w.offset(self.errors, 'double', lane)}{w.mark()}")
-        return self._corrected("double", total, error)
+        return self._corrected(total, error)

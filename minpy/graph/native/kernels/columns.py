@@ -15,6 +15,7 @@ from minpy.graph.native.kernels.accumulators import BLOCK, add_exactly
 from minpy.graph.native.kernels.cursor import Cursor
 from minpy.graph.native.kernels.geometry import Access, Dim, Geometry
 from minpy.graph.native.kernels.reductions import combined, identity, is_summed
+from minpy.graph.native.kernels.strips import Strips
 from minpy.graph.native.kernels.writing import Writer, memory_type, value_type
 from minpy.graph.native.language import Array, Reduce
 
@@ -76,8 +77,7 @@ class Columns:
     writer, cursor, nest, geometry
     reserve : callable
         (number of elements, dtype) -> pointer to scratch memory.
-    hint : callable
-        (number of lanes) -> metadata of a loop over a tile.
+    strips : Strips
     tile : int
         The largest length of tiles.
     """
@@ -89,13 +89,13 @@ class Columns:
         nest: Nest,
         geometry: Geometry,
         reserve: Callable[[int, numpy.dtype], str],
-        hint: Callable[[int], str],
+        strips: Strips,
         tile: int,
     ) -> None:
         self.writer = writer
         self.cursor = cursor
         self.geometry = geometry
-        self.hint = hint
+        self.strips = strips
         self.columns: dict[Array, _Column] = {}
         for array, axes in geometry.columns.items():
             step = array.step
@@ -130,12 +130,10 @@ class Columns:
         """Write a body for every element of a result, as far as the loops outside of a level have come."""
         dims = self._kept(column, level)
         if self.geometry.across:
-            lane = self.geometry.lane
 
             def strip() -> None:
-                with self.writer.loop(0, tile, hint=self.hint(tile)) as variable:
-                    with self.writer.independent(), self.cursor.inside(lane, variable, []):
-                        body()
+                with self.strips.strip(self.geometry.lane, tile) as lane, self.writer.when(lane.filled):
+                    body()
 
             self._loops(dims, strip)
         elif not dims:
@@ -144,10 +142,8 @@ class Columns:
         else:
 
             def line() -> None:
-                hint = self.writer.hint(parallel=True)
-                with self.writer.loop(0, dims[-1].length, hint=hint) as variable:
-                    with self.writer.independent(), self.cursor.inside(dims[-1], variable, []):
-                        body()
+                with self.strips.loop(dims[-1], 0, dims[-1].length):
+                    body()
 
             self._loops(dims[:-1], line)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from minpy.graph.native.kernels.geometry import Access, Dim
@@ -94,6 +94,13 @@ class Cursor:
     def read(self, access: Access) -> str:
         """Return the element as a value."""
         return self.cached(access, lambda: self.writer.load(self.at(access), access.dtype))
+
+    def read_if(self, condition: str | None, accesses: Iterable[Access]) -> None:
+        """Read elements that are not known yet, all at once; under a condition, if there is one."""
+        todo = [one for one in dict.fromkeys(accesses) if not any(one in frame.values for frame in self._frames)]
+        places = [(self.at(one), one.dtype) for one in todo]
+        for access, value in zip(todo, self.writer.load_if(condition, places), strict=True):
+            self.remember(access, value)
 
     def cached(self, key: Hashable, make: Callable[[], str]) -> str:
         """Return a value that is known here, or make it."""

@@ -7,6 +7,7 @@ hold them (see `casts`), and the zero that the largest of two zeros of different
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Callable, Sequence
 
 import numpy
@@ -127,19 +128,24 @@ def _scaled(factor: Callable[[type], float]) -> Write:
     return lambda w, dtype, a: w.give(f"fmul {value_type(dtype)} {a}, {literal(factor(dtype.type), dtype)}")
 
 
-def _chosen(comparison: str) -> Write:
-    """The larger or smaller of two; the first NaN, if there is one; the second of equals."""
+def _chosen(name: str, comparison: str) -> Write:
+    """The larger or smaller of two; the first NaN, if there is one; one of equals, the second where that is cheap."""
 
     def written(w: Writer, dtype: numpy.dtype, a: str, b: str) -> str:
         kind = value_type(dtype)
-        first = w.give(f"fcmp {comparison} {kind} {a}, {b}")
-        found = w.give(f"select i1 {first}, {kind} {a}, {kind} {b}")
-        if a.startswith("0x"):
-            return found
-        nan = w.give(f"fcmp uno {kind} {a}, 0.0")
-        return w.give(f"select i1 {nan}, {kind} {a}, {kind} {found}")
+        if b.startswith("0x") and not _is_nan(b):
+            first = w.give(f"fcmp u{comparison} {kind} {a}, {b}")
+            return w.give(f"select i1 {first}, {kind} {a}, {kind} {b}")
+        if a.startswith("0x") and not _is_nan(a):
+            first = w.give(f"fcmp o{comparison} {kind} {a}, {b}")
+            return w.give(f"select i1 {first}, {kind} {a}, {kind} {b}")
+        return w.intrinsic(f"llvm.{name}.f{8 * dtype.itemsize}", kind, (kind, a), (kind, b), flags="nsz ")
 
     return written
+
+
+def _is_nan(text: str) -> bool:
+    return math.isnan(struct.unpack(">d", bytes.fromhex(text[2:]))[0])
 
 
 def _chosen_number(comparison: str) -> Write:
@@ -238,8 +244,8 @@ _FLOATS: dict[str, Write] = {
     "rad2deg": _scaled(lambda kind: kind(180) / kind(math.pi)),
     "sign": _sign,
     "heaviside": _heaviside,
-    "maximum": _chosen("ogt"),
-    "minimum": _chosen("olt"),
+    "maximum": _chosen("maximum", "gt"),
+    "minimum": _chosen("minimum", "lt"),
     "fmax": _chosen_number("ogt"),
     "fmin": _chosen_number("olt"),
     "floor_divide": lambda w, dtype, a, b: _divided(w, dtype, a, b)[0],

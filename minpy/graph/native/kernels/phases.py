@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 from minpy.graph.native.fusing.nest import Level, Nest
@@ -15,6 +17,9 @@ __all__ = ["Phase", "phases_of", "weight"]
 # and to read it.
 _CHEAP_FLOPS = 8
 _CHEAP_READS = 3
+# What is written anyway is only read, unless rows are so short that all of it stays in registers.
+_LONG = 256
+_CHEAP_BESIDE_LOAD = 1
 
 
 @dataclass(slots=True)
@@ -68,6 +73,7 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
         elif levels[array] is Level.FULL and array in geometry.stores:
             phase(number).stores.append(array)
 
+    long = math.prod(dim.length for dim in geometry.inner) >= _LONG
     found = [phases[number] for number in sorted(phases)]
     first: dict[Array, Phase] = {}
     kept: dict[Array, None] = {}
@@ -80,12 +86,13 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
             array = step.output
             if array not in needed or levels[array] is not Level.FULL:
                 continue
-            if array in first and not _is_cheap(nest, array, kept):
-                written = array in geometry.stores and nest.phases[array] < current.number
-                if not written and array not in kept:
+            written = {one for one in geometry.stores if long and nest.phases[one] < current.number}
+            limit = _CHEAP_BESIDE_LOAD if array in written else _CHEAP_FLOPS
+            if array in first and not _is_cheap(nest, array, written | kept.keys(), limit):
+                if array not in written and array not in kept:
                     kept[array] = None
                     first[array].keeps.append(array)
-                current.loads[array] = not written
+                current.loads[array] = array not in written
                 continue
             first.setdefault(array, current)
             current.steps.insert(0, step)
@@ -104,8 +111,8 @@ def _is_row(nest: Nest, array: Array) -> bool:
     return nest.levels.get(array.root) is Level.ROW
 
 
-def _is_cheap(nest: Nest, array: Array, kept: dict[Array, None]) -> bool:
-    """Tell whether a value is computed faster than read back."""
+def _is_cheap(nest: Nest, array: Array, there: Set[Array], limit: int) -> bool:
+    """Tell whether a value is computed faster than read back: from what is in memory, and what is `there`, too."""
     cost, reads, todo, seen = 0, set(), [array], {array}
     while todo:
         step = todo.pop().step
@@ -114,13 +121,13 @@ def _is_cheap(nest: Nest, array: Array, kept: dict[Array, None]) -> bool:
         for operand in step.operands:
             root = operand.root
             if nest.levels.get(root) is Level.FULL:
-                if root in kept:
+                if root in there:
                     reads.add(root)
                 elif root not in seen:
                     seen.add(root)
                     todo.append(root)
             elif root not in nest.levels and not operand.is_number:
                 reads.add(operand)
-        if cost > _CHEAP_FLOPS or len(reads) > _CHEAP_READS:
+        if cost > limit or len(reads) > _CHEAP_READS:
             return False
     return True

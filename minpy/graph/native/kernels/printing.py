@@ -11,20 +11,21 @@ import numpy
 
 from minpy.graph.native.fusing.nest import Level, Nest, Place
 from minpy.graph.native.kernels import elementwise
-from minpy.graph.native.kernels.accumulators import BLOCK, Lanes
-from minpy.graph.native.kernels.columns import Columns
+from minpy.graph.native.kernels.body import Body
 from minpy.graph.native.kernels.cursor import Cursor
-from minpy.graph.native.kernels.geometry import Access, Dim, Geometry, geometry_of, normalised
+from minpy.graph.native.kernels.geometry import Dim, Geometry, geometry_of, normalised
 from minpy.graph.native.kernels.kernel import Kernel, Pointer
-from minpy.graph.native.kernels.phases import Phase, phases_of, weight
-from minpy.graph.native.kernels.reductions import is_summed
-from minpy.graph.native.kernels.writing import Writer, literal, memory_type, value_type
+from minpy.graph.native.kernels.phases import Phase, phases_of
+from minpy.graph.native.kernels.strips import Strips
+from minpy.graph.native.kernels.writing import Writer
 from minpy.graph.native.language import Array, Elementwise, Reduce
 
 __all__ = ["kernel_of"]
 
 # Nests with fewer points are not cut in two, and their loops have lengths that LLVM knows.
 _WORTH_SPLITTING = 16384
+# Loops of nests with as many points are not unrolled, but for a few vectors at a time.
+_WORTH_ROLLING = 1024
 # A single loop is cut at multiples of so many elements.
 _UNIT = 1024
 
@@ -70,11 +71,6 @@ class _Printer:
         self.pointers: list[Pointer] = []
         self.scratch = 0
         self.cursor = Cursor(self.w, list(dict.fromkeys(self.geometry.reads.values())))
-        # Of the outer point: values by name or, in a tile, where they are on the stack.
-        self.rows: dict[Array, str] = {}
-        self.finished: set[Array] = set()
-        self.tile = 0
-        self.kept: dict[Array, Access] = {}
         self.in_place: set[tuple[int, int]] = set()
 
     # -- the function ------------------------------------------------------------------------------------------------
@@ -82,9 +78,8 @@ class _Printer:
     def kernel(self) -> Kernel:
         geometry = self.geometry
         self._point()
-        self._keep()
-        tile = self._tile_length() if geometry.across else 0
-        self.columns = Columns(self.w, self.cursor, self.nest, geometry, self.reserve, self.vectorised, tile)
+        strips = Strips(self.w, self.cursor, self.nest.steps)
+        self.body = Body(self.w, self.cursor, strips, self.nest, geometry, self.phases, self._reserve)
         splits = self._write()
         parameters = [f"ptr {'noalias ' if self._is_alone(k) else ''}%p{k}" for k in range(len(self.pointers))]
         body = self.w.text(", ".join([*parameters, "ptr noalias %scratch", "i64 %begin", "i64 %end"]))
@@ -151,26 +146,11 @@ class _Printer:
             return False
         return len(same) == 1 or not any(pointer.written for pointer in same)
 
-    def reserve(self, count: int, dtype: numpy.dtype) -> str:
+    def _reserve(self, count: int, dtype: numpy.dtype) -> str:
         """Return a pointer to scratch memory."""
         offset = self.scratch
         self.scratch += -(-count * dtype.itemsize // 64) * 64
         return self.w.offset("%scratch", "i8", str(offset))
-
-    def _keep(self) -> None:
-        """Lay out the rows of scratch memory for values that later phases read."""
-        geometry = self.geometry
-        dims = [*geometry.inner, geometry.lane] if geometry.across else geometry.inner
-        for phase in self.phases:
-            for array in phase.keeps:
-                strides, step = {}, 1
-                for dim in reversed(dims):
-                    assert dim is not None
-                    strides[dim.axis] = step
-                    step *= self._tile_length() if dim is geometry.lane and geometry.across else dim.length
-                access = Access(array.dtype, strides)
-                self.cursor.start(access, self.reserve(step, array.dtype), local=geometry.across)
-                self.kept[array] = access
 
     def _estimates(self) -> tuple[int, int]:
         points = math.prod(self.nest.shape)
@@ -202,6 +182,7 @@ class _Printer:
         if 0 in self.nest.shape:
             return self._write_empty()
         self.cursor.read_constants([*geometry.outer, *geometry.inner, *([geometry.lane] if geometry.lane else [])])
+        self.w.is_rolled = math.prod(self.nest.shape) >= _WORTH_ROLLING
         large = math.prod(self.nest.shape) >= _WORTH_SPLITTING
         flat = not geometry.free and not geometry.scope and not geometry.rows and geometry.inner == [geometry.lane]
         tiles = geometry.across and not geometry.free
@@ -237,9 +218,8 @@ class _Printer:
             return
         first, rest = dims[0], dims[1:]
         bounds: tuple[int | str, int | str] = ("%begin", "%end") if split else (0, first.length)
-        with self.w.loop(*bounds) as variable:
-            with self.cursor.inside(first, variable, [*rest, *deeper]):
-                self._loops(rest, deeper, body)
+        with self.w.loop(*bounds) as variable, self.cursor.inside(first, variable, [*rest, *deeper]):
+            self._loops(rest, deeper, body)
 
     def _flat(self, lane: Dim) -> int:
         """Write a single loop, over units of a range."""
@@ -248,9 +228,7 @@ class _Printer:
         end = self.w.give(f"mul nuw nsw i64 %end, {_UNIT}")
         if lane.length % _UNIT:
             end = self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(lane.length)))
-        for phase in self.phases:
-            with self._vector_loop(lane, start, end):
-                self._point_of(phase, [], False, "0")
+        self.body.along(start, end)
         return units
 
     def _outer_point(self) -> None:
@@ -258,19 +236,13 @@ class _Printer:
         if self.geometry.across:
             self._tiles(split=False)
         else:
-            self._scope()
-
-    def _tile_length(self) -> int:
-        """Return how many lanes of a tile there are: as much as stays in registers."""
-        lane = self.geometry.lane
-        assert lane is not None
-        return min(self._vectors(max(self._weight(phase) for phase in self.phases)), lane.length)
+            self.body.write()
 
     def _tiles(self, split: bool) -> int:
         """Write the tiles of an outer lane, the rest of it last, and return how many there are."""
         lane = self.geometry.lane
         assert lane is not None
-        length = self._tile_length()
+        length = self.body.tile
         full, rest = divmod(lane.length, length)
         total = full + bool(rest)
         end: int | str = full * length
@@ -280,18 +252,17 @@ class _Printer:
             end = self.w.give(f"mul nuw nsw i64 {last}, {length}")
         else:
             start = 0
-        self.tile = length
         with self.w.loop(start, end, length) as variable, self._tile_at(variable):
-            self._scope()
+            self.body.write()
         if rest:
-            self.tile = rest
+            self.body.tile = rest
             if split:
                 inside = self.w.give(f"icmp eq i64 %end, {total}")
                 with self.w.when(inside), self._tile_at(str(full * length)):
-                    self._scope()
+                    self.body.write()
             else:
                 with self._tile_at(str(full * length)):
-                    self._scope()
+                    self.body.write()
         return total
 
     @contextmanager
@@ -300,330 +271,6 @@ class _Printer:
         assert lane is not None
         with self.cursor.inside(lane, position, self._deeper(self.geometry.free), tile=True):
             yield
-
-    def _scope(self) -> None:
-        """Write the loops along which columns are summed up, and what comes before and after."""
-        geometry = self.geometry
-        self.columns.begin(self.tile)
-        self._scope_loops(0)
-        self.columns.end(self.tile)
-
-    def _scope_loops(self, level: int) -> None:
-        scope = self.geometry.scope
-        if level == len(scope):
-            self.rows.clear()
-            self.finished.clear()
-            self._row_steps()
-            for phase in self.phases:
-                self._phase(phase)
-                self._row_steps()
-            return
-        dim = scope[level]
-        deeper = [*scope[level + 1 :], *self.geometry.inner]
-        if self.geometry.across and self.geometry.lane:
-            deeper.append(self.geometry.lane)
-        with self.w.loop(0, dim.length) as variable:
-            with self.cursor.inside(dim, variable, deeper):
-                self._scope_loops(level + 1)
-                self.columns.flush(level, variable, self.tile)
-
-    # -- vectors -----------------------------------------------------------------------------------------------------
-
-    def _weight(self, phase: Phase) -> int:
-        """Return about how many instructions a phase has at each point."""
-        return sum(map(weight, phase.steps)) + 2 * len(phase.rows) + 2 * len(phase.columns) + len(phase.stores)
-
-    def _piece(self) -> int:
-        """Return how many elements a vector has: 64 bytes of the dtype that most is computed in."""
-        sizes = [step.operands[-1].dtype.itemsize for step in self.nest.steps]
-        return 64 // max(sizes, default=4)
-
-    def _vectors(self, weight: int) -> int:
-        """Return how many elements are worked on together: several vectors, if they are little work."""
-        return self._piece() * (4 if weight <= 24 else 2 if weight <= 80 else 1)
-
-    def vectorised(self, length: int) -> str:
-        """Return metadata for a loop over a few vectors, all of which are one iteration of LLVM's."""
-        piece = self._piece()
-        if length % piece:
-            return self.w.hint("vectorize.predicate.enable i1 true", parallel=True)
-        count = max(1, length // piece)
-        return self.w.hint(f"vectorize.width i32 {piece}", f"interleave.count i32 {count}", parallel=True)
-
-    @contextmanager
-    def _vector_loop(self, dim: Dim, start: int | str, end: int | str) -> Iterator[str]:
-        """Write a loop along a lane, whose iterations LLVM makes vectors of as it likes."""
-        with self.w.loop(start, end, hint=self.w.hint(parallel=True)) as variable:
-            with self.w.independent(), self.cursor.inside(dim, variable, []):
-                yield variable
-
-    @contextmanager
-    def _strip(self, dim: Dim | None, length: int) -> Iterator[str]:
-        """Write a loop over the lanes of a few vectors."""
-        if dim is None or length == 1:
-            with self.cursor.inside(dim, "0", []):
-                yield "0"
-            return
-        with self.w.loop(0, length, hint=self.vectorised(length)) as variable:
-            with self.w.independent(), self.cursor.inside(dim, variable, []):
-                yield variable
-
-    # -- phases ------------------------------------------------------------------------------------------------------
-
-    def _phase(self, phase: Phase) -> None:
-        """Write one run of the inner loops."""
-        lane, inner = self.geometry.lane, self.geometry.inner
-        if self.geometry.across:
-            self._phase_across(phase)
-        elif phase.rows:
-            self._phase_along(phase)
-        elif lane is None:
-            with self.cursor.inside(None, "0", []):
-                self._point_of(phase, [], False, "0")
-        else:
-
-            def whole() -> None:
-                assert lane is not None
-                with self._vector_loop(lane, 0, lane.length):
-                    self._point_of(phase, [], False, "0")
-
-            self._loops(inner[:-1], [lane], whole)
-
-    def _lanes(self, phase: Phase, count: int, spare: bool, additions: int) -> list[Lanes]:
-        index = "i32" if math.prod(self.nest.shape) < 2**31 else "i64"
-        found = []
-        for step in phase.rows:
-            blocked = is_summed(step.function, step.operands[0].dtype) and additions > BLOCK
-            ordered = True
-            if step.output in self.geometry.indices:
-                strides = self.geometry.indices[step.output].strides
-                visited = [strides[dim.axis] for dim in self.geometry.inner]
-                ordered = visited == sorted(visited, reverse=True)
-            found.append(Lanes(self.w, step, count, self._piece(), spare, blocked, index, ordered))
-        for one in found:
-            one.begin()
-        return found
-
-    def _phase_along(self, phase: Phase) -> None:
-        """Write a phase with reductions whose vectors lie along an inner axis."""
-        lane, others = self.geometry.lane, self.geometry.inner[:-1]
-        length = lane.length if lane is not None else 1
-        count = min(self._vectors(self._weight(phase)), 2 ** (length.bit_length() - 1))
-        full, rest = divmod(length, count)
-        runs = math.prod(dim.length for dim in others)
-        lanes = self._lanes(phase, count, rest > 0, full * runs)
-        flushing = self._flushes(others, full) if any(one.blocked for one in lanes) else None
-
-        def strips(start: int | str, end: int | str) -> None:
-            with self.w.loop(start, end, count) as first, self.cursor.inside(lane, first, [lane] if lane else []):
-                with self._strip(lane, count) as place:
-                    self._point_of(phase, lanes, False, place)
-
-        def flush() -> None:
-            for one in lanes:
-                one.flush()
-
-        def whole() -> None:
-            if flushing is not None and flushing[0] is None:
-                step = BLOCK * count
-                with self.w.loop(0, full * count, step) as start:
-                    end = self.w.give(f"add nuw nsw i64 {start}, {step}")
-                    if full % BLOCK:
-                        end = self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(full * count)))
-                    strips(start, end)
-                    flush()
-            elif full > 1:
-                strips(0, full * count)
-            else:
-                with self._strip(lane, count) as place:
-                    self._point_of(phase, lanes, False, place)
-            if rest:
-                with self.cursor.inside(lane, str(full * count), [lane] if lane else []):
-                    with self._strip(lane, rest) as place:
-                        self._point_of(phase, lanes, True, place)
-
-        self._flushed_loops(others, [lane] if lane else [], whole, flushing, flush)
-        if flushing is not None:
-            flush()
-        for one in lanes:
-            self.rows[one.step.output] = one.one()
-
-    def _phase_across(self, phase: Phase) -> None:
-        """Write a phase for a tile of an outer lane."""
-        lane, inner = self.geometry.lane, self.geometry.inner
-        assert lane is not None
-        runs = math.prod(dim.length for dim in inner)
-        lanes = self._lanes(phase, self.tile, False, runs) if phase.rows else []
-        flushing = self._flushes(inner, 1) if any(one.blocked for one in lanes) else None
-
-        def flush() -> None:
-            for one in lanes:
-                one.flush()
-
-        def whole() -> None:
-            with self._strip(lane, self.tile) as place:
-                self._point_of(phase, lanes, False, place)
-
-        self._flushed_loops(inner, [lane], whole, flushing, flush)
-        if flushing is not None:
-            flush()
-        if lanes:
-            with self._strip(lane, self.tile) as place:
-                for one in lanes:
-                    self._set_row(one.step.output, one.each(place), place)
-
-    def _flushes(self, dims: Sequence[Dim], additions: int) -> tuple[Dim | None, int]:
-        """Return after which loop's iterations sums of blocks are put away, and how many; None: within the lane."""
-        if additions > BLOCK:
-            return None, 0
-        for dim in reversed(dims):
-            if additions * dim.length > BLOCK:
-                return dim, max(1, BLOCK // additions)
-            additions *= dim.length
-        raise AssertionError("a sum that is short has no blocks")
-
-    def _flushed_loops(
-        self,
-        dims: Sequence[Dim],
-        deeper: Sequence[Dim],
-        body: Callable[[], None],
-        flushing: tuple[Dim | None, int] | None,
-        flush: Callable[[], None],
-    ) -> None:
-        if not dims:
-            body()
-            return
-        first, rest = dims[0], dims[1:]
-        every = flushing[1] if flushing is not None and flushing[0] is first else 0
-        if every > 1:
-            # Two loops, so that nothing is asked in the inner one.
-            with self.w.loop(0, first.length, every) as start:
-                end = self.w.give(f"add nuw nsw i64 {start}, {every}")
-                if first.length % every:
-                    end = self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(first.length)))
-                with self.w.loop(start, end) as variable, self.cursor.inside(first, variable, [*rest, *deeper]):
-                    self._flushed_loops(rest, deeper, body, flushing, flush)
-                flush()
-            return
-        with self.w.loop(0, first.length) as variable, self.cursor.inside(first, variable, [*rest, *deeper]):
-            self._flushed_loops(rest, deeper, body, flushing, flush)
-            if every:
-                flush()
-
-    # -- one point ---------------------------------------------------------------------------------------------------
-
-    def _point_of(self, phase: Phase, lanes: Sequence[Lanes], spare: bool, place: str) -> None:
-        """Write what a phase does at a point: it reads before it writes."""
-        values: dict[Array, str] = {}
-        for array in phase.reads:
-            self.cursor.read(self.geometry.reads[array])
-        for array, kept in phase.loads.items():
-            access = self.kept[array] if kept else self.geometry.stores[array]
-            values[array] = self.w.load(self.cursor.at(access), array.dtype)
-        for step in phase.steps:
-            values[step.output] = self._computed(step, values, place)
-        for one in lanes:
-            position = None
-            if one.indexed:
-                position = self.cursor.at(self.geometry.indices[one.step.output])
-                if one.index != "i64":
-                    position = self.w.give(f"trunc i64 {position} to {one.index}")
-            one.take(spare, place, self._operand(one.step.operands[0], values, place), position)
-        for reduction in phase.columns:
-            self.columns.take(reduction, self._operand(reduction.operands[0], values, place))
-        for array in phase.keeps:
-            self.w.store(values[array], self.cursor.at(self.kept[array]), array.dtype)
-        for array in phase.stores:
-            self.w.store(values[array], self.cursor.at(self.geometry.stores[array]), array.dtype)
-
-    def _computed(self, step: Elementwise | Reduce, values: dict[Array, str], place: str) -> str:
-        operands = [self._operand(one, values, place) for one in step.operands]
-        if isinstance(step, Reduce):  # along axes of length 1
-            return self._alone(step, operands[0])
-        return elementwise.write(self.w, step.function, step.operands[-1].dtype, operands, step.output.dtype)
-
-    def _operand(self, array: Array, values: dict[Array, str], place: str) -> str:
-        if array.is_number:
-            assert array.value is not None
-            return literal(array.value[()], array.dtype)
-        root = array.root
-        if root in values:
-            return values[root]
-        if root in self.nest.levels:
-            return self._row(root, place)
-        return self.cursor.read(self.geometry.reads[array])
-
-    def _alone(self, step: Reduce, value: str) -> str:
-        """Write what a reduction gives of one element."""
-        if step.function.startswith("arg"):
-            return "0"
-        if not is_summed(step.function, step.output.dtype):
-            return value
-        return self.w.give(f"fadd {value_type(step.output.dtype)} {value}, 0.0")  # as a sum, no negative zero
-
-    # -- values of outer points --------------------------------------------------------------------------------------
-
-    def _row(self, array: Array, place: str) -> str:
-        """Return a value of the outer point."""
-        if not self.geometry.across:
-            return self.rows[array]
-        return self.cursor.cached(
-            array, lambda: self.w.load(self.w.offset(self.rows[array], memory_type(array.dtype), place), array.dtype)
-        )
-
-    def _set_row(self, array: Array, value: str, place: str) -> None:
-        if not self.geometry.across:
-            self.rows[array] = value
-            return
-        element = memory_type(array.dtype)
-        if array not in self.rows:
-            self.rows[array] = self.w.allocate(self.tile, element)
-        self.w.store(value, self.w.offset(self.rows[array], element, place), array.dtype)
-        self.cursor.remember(array, value)
-
-    def _row_steps(self) -> None:
-        """Write the steps of the outer point that can be done by now and have not been."""
-        known = set(self.rows)
-        batch: list[Elementwise | Reduce] = []
-        for step in self.nest.steps:
-            array = step.output
-            if array in self.finished:
-                continue
-            if array in self.geometry.rows:
-                ready = array in known
-            elif isinstance(step, Elementwise):
-                ready = self.nest.levels[array] is Level.ROW and self._are_known(step, known)
-            else:
-                ready = self.nest.levels.get(step.operands[0].root) is Level.ROW and self._are_known(step, known)
-            if ready:
-                self.finished.add(array)
-                known.add(array)
-                batch.append(step)
-        if not batch:
-            return
-        if not self.geometry.across:
-            for step in batch:
-                self._row_step(step, "0")
-            return
-        with self._strip(self.geometry.lane, self.tile) as place:
-            for step in batch:
-                self._row_step(step, place)
-
-    def _are_known(self, step: Elementwise | Reduce, known: set[Array]) -> bool:
-        return all(one.root in known for one in step.operands if one.root in self.nest.levels)
-
-    def _row_step(self, step: Elementwise | Reduce, place: str) -> None:
-        array = step.output
-        if isinstance(step, Elementwise):
-            self._set_row(array, self._computed(step, {}, place), place)
-        elif array not in self.geometry.rows:
-            self.columns.take(step, self._operand(step.operands[0], {}, place))
-            return
-        elif array in self.geometry.columns:
-            self.columns.take(step, self._row(array, place))
-            return
-        if array in self.geometry.stores:
-            self.w.store(self._row(array, place), self.cursor.at(self.geometry.stores[array]), array.dtype)
 
 
 def _flops(step: Elementwise | Reduce) -> int:

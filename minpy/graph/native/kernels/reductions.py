@@ -61,10 +61,9 @@ def combined(writer: Writer, function: str, dtype: numpy.dtype, kind: str, first
         return writer.give(f"{'or' if function.endswith('max') else 'and'} {kind} {first}, {second}")
     more = "gt" if function.endswith("max") else "lt"
     if dtype.kind == "f":
-        is_first = writer.give(f"fcmp o{more} {kind} {first}, {second}")
-        found = writer.give(f"select {bits} {is_first}, {kind} {first}, {kind} {second}")
-        nan = writer.give(f"fcmp uno {kind} {first}, {first}")
-        return writer.give(f"select {bits} {nan}, {kind} {first}, {kind} {found}")
+        suffix = f"v{kind[1:].partition(' ')[0]}f" if kind.startswith("<") else "f"
+        name = f"llvm.{'maximum' if function.endswith('max') else 'minimum'}.{suffix}{8 * dtype.itemsize}"
+        return writer.intrinsic(name, kind, (kind, first), (kind, second), flags="nsz ")
     is_first = writer.give(f"icmp {'s' if dtype.kind == 'i' else 'u'}{more} {kind} {first}, {second}")
     return writer.give(f"select {bits} {is_first}, {kind} {first}, {kind} {second}")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -64,7 +64,10 @@ class Writer:
         self._numbers = 0
         self._labels = 0
         self._group: str | None = None
+        self._block = "entry"
         self.marked = False
+        # Whether loops stay loops, so that large nests do not become long code.
+        self.is_rolled = False
 
     # -- lines -------------------------------------------------------------------------------------------------------
 
@@ -91,6 +94,7 @@ class Writer:
     def begin(self, label: str) -> None:
         """Begin a block, into which the one before must have branched."""
         self.lines.append(f"{label}:")
+        self._block = label
 
     def allocate(self, count: int, element: str) -> str:
         """Return a pointer to memory on the stack, made once a call."""
@@ -98,10 +102,10 @@ class Writer:
         self.allocations.append(f"  {name} = alloca [{count} x {element}], align 64")
         return name
 
-    def intrinsic(self, name: str, result: str, *arguments: tuple[str, str]) -> str:
+    def intrinsic(self, name: str, result: str, *arguments: tuple[str, str], flags: str = "") -> str:
         """Write a call of an intrinsic, given its full name, and the types and values of its arguments."""
         self.declares.add(f"declare {result} @{name}({', '.join(kind for kind, _ in arguments)})")
-        return self.give(f"call {result} @{name}({', '.join(f'{kind} {value}' for kind, value in arguments)})")
+        return self.give(f"call {flags}{result} @{name}({', '.join(f'{kind} {value}' for kind, value in arguments)})")
 
     # -- memory ------------------------------------------------------------------------------------------------------
 
@@ -160,6 +164,8 @@ class Writer:
 
         Loops with an end that is not known may run no times; others run at least once.
         """
+        if not hint and self.is_rolled:
+            hint = self.hint("unroll.disable")
         before, header, latch, after = (self.label() for _ in range(4))
         variable = self.fresh()
         following = self.fresh()
@@ -189,14 +195,33 @@ class Writer:
         self.marked = before
 
     @contextmanager
-    def when(self, condition: str) -> Iterator[None]:
+    def when(self, condition: str | None) -> Iterator[None]:
         """Run what is written inside only if a condition holds. Values given inside must not be used after it."""
+        if condition is None:
+            yield
+            return
         then, after = self.label(), self.label()
         self.do(f"br i1 {condition}, label %{then}, label %{after}")
         self.begin(then)
         yield
         self.do(f"br label %{after}")
         self.begin(after)
+
+    def load_if(self, condition: str | None, places: Sequence[tuple[str, numpy.dtype]]) -> list[str]:
+        """Return elements as values; zeros, if there is a condition and it does not hold: nothing is read then."""
+        if condition is None or not places:
+            return [self.load(pointer, dtype) for pointer, dtype in places]
+        before = self._block
+        then, after = self.label(), self.label()
+        self.do(f"br i1 {condition}, label %{then}, label %{after}")
+        self.begin(then)
+        found = [self.load(pointer, dtype) for pointer, dtype in places]
+        self.do(f"br label %{after}")
+        self.begin(after)
+        return [
+            self.give(f"phi {value_type(dtype)} [ {literal(0, dtype)}, %{before} ], [ {value}, %{then} ]")
+            for value, (_, dtype) in zip(found, places, strict=True)
+        ]
 
     def text(self, parameters: str) -> str:
         """Return the function without its name."""

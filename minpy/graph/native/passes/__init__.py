@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from minpy.graph.native.convolutions import placing
 from minpy.graph.native.language import Array, Routine, Step
-from minpy.graph.native.passes import algebra, batching, constants, moving, products, reductions, slicing
+from minpy.graph.native.passes import algebra, batching, constants, moving, products, recomputing, reductions, slicing
 from minpy.graph.native.passes.patterns import Row
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, Rule
 from minpy.graph.native.verifying import verify
@@ -50,28 +50,33 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
     now = moving.strided_bytes(routine)
     if not now:
         return routine
-    own = Notes()
-    found = Rewriter(routine, _either(moving.transposed_later, algebra.rewrite), own).rebuilt()
-    if moving.strided_bytes(found) >= now:
-        return routine
-    notes.counts.update(own.counts)
-    return found
+    best = routine, Notes()
+    for rule in (moving.transposed_later, moving.transposed_as_most):
+        own = Notes()
+        found = Rewriter(routine, _either(rule, algebra.rewrite), own).rebuilt()
+        left = moving.strided_bytes(found)
+        if left < now:
+            now, best = left, (found, own)
+    notes.counts.update(best[1].counts)
+    return best[0]
 
 
 PASSES: tuple[Pass, ...] = (
-    Pass("convolutions", "convolutions: with the batch last, by generated kernels", placing.with_batch_last),
     Pass("constants", "steps of constants; constants of one value, which are numbers", constants.rewrite),
     Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
     Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
+    Pass("convolutions", "convolutions: with the batch last, by generated kernels", placing.with_batch_last),
     Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later),
-    Pass("reshaped later", "functions and reductions of reshaped arrays: reshaped after them", moving.reshaped_later),
+    Pass("reshaped later", "functions and reductions of reshaped arrays: reshaped after", run=moving.reshaped_later),
     Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
     Pass("registers", "bias and relu of convolutions: while sums are in registers", placing.fused_into_registers),
+    Pass("copied once", "copies of views of what is computed: computed as it is to lie", slicing.copies_computed),
     Pass("slices first", "functions read through slices only: computed in slices", run=slicing.slices_computed),
     Pass("batched", "products by one matrix, and sums of products: one product of all rows", run=batching.batched),
     Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once),
     Pass("accumulation", "acc + a @ b: one product", products.accumulated),
     Pass("turned once", "transposed matrices that many small products read: copied", run=products.turned_once),
+    Pass("recomputed", "cheap values that only backward needs: computed there", run=recomputing.recomputed),
 )
 
 

@@ -8,12 +8,15 @@ their operands were computed in, they fit into the same loops.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from minpy.graph.native.language import (
     Array,
+    Assembly,
     Elementwise,
     Layout,
+    Part,
     Reduce,
     Routine,
     Step,
@@ -23,9 +26,12 @@ from minpy.graph.native.language import (
     viewed,
 )
 from minpy.graph.native.layouts import expanded, order_of, permuted
-from minpy.graph.native.passes.rewriting import Rewriter
+from minpy.graph.native.passes.rewriting import Notes, Rewriter, readers
 
-__all__ = ["broadcast_later", "reshaped_later", "strided_bytes", "transposed_later"]
+if TYPE_CHECKING:
+    from typing_extensions import TypeGuard
+
+__all__ = ["broadcast_later", "reshaped_later", "strided_bytes", "transposed_as_most", "transposed_later"]
 
 
 def broadcast_later(step: Step, rewriter: Rewriter) -> Array | None:
@@ -49,9 +55,23 @@ def _without(operand: Array, shape: Sequence[int], same: Sequence[int]) -> Array
 
 
 def transposed_later(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return what a step gives of transposed arrays, computed as they lie, and transposed then."""
+    """Return what a step gives of transposed arrays, computed as they lie, and transposed then.
+
+    Where as many lie one way as another, it is computed in the order of its axes.
+    """
+    return _transposed(step, rewriter, True)
+
+
+def transposed_as_most(step: Step, rewriter: Rewriter) -> Array | None:
+    """Return the same; where as many lie one way as another, it is computed as the transposed ones lie."""
+    return _transposed(step, rewriter, False)
+
+
+def _transposed(step: Step, rewriter: Rewriter, in_order: bool) -> Array | None:
     if isinstance(step, Reduce):
         return _reduced_as_it_lies(step, rewriter)
+    if isinstance(step, Assembly):
+        return _assembled_as_it_lies(step, rewriter)
     if not isinstance(step, Elementwise):
         return None
     shape = step.output.shape
@@ -63,7 +83,7 @@ def transposed_later(step: Step, rewriter: Rewriter) -> Array | None:
             votes[order] += operand.dtype.itemsize
     if not votes:
         return None
-    order = max(votes, key=lambda one: (votes[one], one == natural))
+    order = max(votes, key=lambda one: (votes[one], (one == natural) is in_order))
     if order == natural:
         return None
     operands = [permuted(one, shape, order, step.origin) if one.shape else one for one in step.operands]
@@ -82,6 +102,36 @@ def _back(array: Array, shape: Sequence[int], order: Sequence[int]) -> Array:
     return View.of(array, shape, Layout(0, tuple(strides)))
 
 
+def _assembled_as_it_lies(step: Assembly, rewriter: Rewriter) -> Array | None:
+    """Return what is put together of pieces that are all transposed alike, transposed after it."""
+    orders = {order_of(operand, operand.shape) for operand in step.operands}
+    if len(orders) != 1:
+        return None
+    (order,) = orders
+    if order is None or order == tuple(range(len(order))) or len(order) != len(step.shape):
+        return None
+    shape = tuple(step.shape[axis] for axis in order)
+    natural, lying = contiguous(step.shape), contiguous(shape)
+    pieces = []
+    for operand, piece in zip(step.operands, step.pieces, strict=True):
+        rest, offset, strides = piece.layout.offset, 0, []
+        starts = []
+        for apart in natural:
+            start, rest = divmod(rest, apart)
+            starts.append(start)
+        for axis, apart in zip(order, lying, strict=True):
+            count, stride = operand.shape[axis], piece.layout.strides[axis]
+            jump = stride // natural[axis] if count > 1 else 1
+            if count > 1 and (stride % natural[axis] or starts[axis] + jump * (count - 1) >= step.shape[axis]):
+                return None
+            offset += starts[axis] * apart
+            strides.append(jump * apart)
+        pieces.append(Layout(offset, tuple(strides)))
+    operands = [permuted(operand, operand.shape, order, step.origin) for operand in step.operands]
+    rewriter.notes.add("transposes are moved behind assemblies")
+    return _back(Assembly.of(operands, shape, pieces, step.fill, origin=step.origin), step.shape, order)
+
+
 def _reduced_as_it_lies(step: Reduce, rewriter: Rewriter) -> Array | None:
     operand = step.operands[0]
     order = order_of(operand, operand.shape)
@@ -95,25 +145,82 @@ def _reduced_as_it_lies(step: Reduce, rewriter: Rewriter) -> Array | None:
     return _back(Reduce.of(step.function, moved, axes, origin=step.origin), step.output.shape, order)
 
 
-def reshaped_later(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return what a step gives of reshaped arrays, computed in the shape in which those were computed."""
-    if isinstance(step, Reduce):
-        return _reduced_in_shape(step, rewriter)
-    if not isinstance(step, Elementwise):
-        return None
-    shape = step.output.shape
-    target = None
-    for operand in step.operands:
-        root = operand.root
-        if operand.shape != shape or not isinstance(root.step, Elementwise | Reduce):
-            continue
-        if not rewriter.is_of_this_part(root):
-            continue
-        if not operand.is_view:
+def reshaped_later(routine: Routine, notes: Notes) -> Routine:
+    """Return a routine in which steps that are computed of each other's results have one shape, and reshape later.
+
+    Of the shapes in which an array is seen, the finest is taken, that of most axes: reductions and broadcasts along
+    axes of others are along some of its own.
+    """
+    wanted = _finest(routine)
+
+    def rule(step: Step, rewriter: Rewriter) -> Array | None:
+        if isinstance(step, Reduce):
+            return _reduced_in_shape(step, rewriter)
+        if not isinstance(step, Elementwise):
             return None
-        if target is None and root.size == operand.size and operand.is_contiguous:
-            target = root.shape
-    if target is None or _stripped(target) == _stripped(shape):
+        return _computed_in_shape(step, wanted.get(rewriter.former(step.output), step.output.shape), rewriter)
+
+    return Rewriter(routine, rule, notes).rebuilt()
+
+
+def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
+    """Return the shapes in which elementwise steps are best computed: those of most axes around them."""
+    by = readers(routine)
+    found: dict[Array, tuple[int, ...]] = {}
+    for part in routine.parts:
+        steps = [step for step in part.steps if _is_loop(step) and step.output.size > 1]
+        own = {step.output for step in steps}
+        found.update((step.output, step.output.shape) for step in steps)
+        links = [(one, step.output) for step in steps for one in _sources(step, own)]
+        links += [(step.output, seen) for step in steps for seen in _shapes_wanted(step.output, by)]
+        for _ in range(ROUNDS):
+            changed = False
+            for one, other in (*links, *reversed(links)):
+                changed |= _agree(found, one, other) | _agree(found, other, one)
+            if not changed:
+                break
+    return found
+
+
+# Rounds in which shapes go from step to step, forth and back.
+ROUNDS = 4
+
+
+def _agree(found: dict[Array, tuple[int, ...]], array: Array | tuple[int, ...], other: Array | tuple[int, ...]) -> bool:
+    """Let an array take the shape of another one, if that is finer."""
+    if isinstance(array, tuple) or not isinstance(array.step, Elementwise):
+        return False
+    shape = other if isinstance(other, tuple) else found[other]
+    if len(shape) <= len(found[array]):
+        return False
+    found[array] = shape
+    return True
+
+
+def _sources(step: Step, own: Collection[Array]) -> list[Array]:
+    """Return what an elementwise step reads of the same size, computed in the same part, seen in any shape."""
+    if not isinstance(step, Elementwise):
+        return []
+    shape = step.output.shape
+    roots = [one.root for one in step.operands if one.shape == shape and one.is_contiguous and one.size == one.root.size]
+    return [root for root in roots if root in own]
+
+
+def _shapes_wanted(array: Array, by: Mapping[Array, list[Step | Part]]) -> list[tuple[int, ...]]:
+    """Return the shapes in which loops read an array."""
+    views = [one.output for one in by.get(array, ()) if isinstance(one, View)]
+    whole = [one for one in views if one.size == array.size and one.is_contiguous]
+    return [one.shape for one in whole if any(map(_is_loop, by.get(one, ())))]
+
+
+def _is_loop(reader: Step | Part) -> TypeGuard[Elementwise | Reduce]:
+    return isinstance(reader, Elementwise | Reduce)
+
+
+def _computed_in_shape(step: Elementwise, target: tuple[int, ...], rewriter: Rewriter) -> Array | None:
+    """Return what an elementwise step gives, computed in another shape."""
+    shape = step.output.shape
+    if _stripped(target) == _stripped(shape):
         return None
     operands = []
     for operand in step.operands:

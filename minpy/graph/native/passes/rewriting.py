@@ -205,6 +205,10 @@ class Rewriter:
         if operands != step.operands:
             if isinstance(step, View) and operands[0].is_view:
                 return self._reviewed(step, operands[0], depth)
+            if isinstance(step, Call):
+                operands = tuple(map(self._as_contiguous, operands, step.operands))
+            elif isinstance(step, Product):
+                operands = tuple(map(self._as_multiplied, operands, step.operands))
             step = remade(step, operands)
         return self._added(step, depth)[array.index]
 
@@ -237,7 +241,7 @@ class Rewriter:
         return array.root not in self._states and not (self._gone and self._reads_what_is_gone(array))
 
     def _reads_what_is_gone(self, array: Array) -> bool:
-        if array in self._gone:
+        if array.root in self._gone:
             return True
         step = array.step
         return step is not None and step not in self._there and any(map(self._reads_what_is_gone, step.operands))

@@ -21,7 +21,7 @@ from minpy.graph.native.layouts import composed, expanded
 from minpy.graph.native.passes.patterns import uniform
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, readers
 
-__all__ = ["assembled_once", "slices_computed"]
+__all__ = ["assembled_once", "copies_computed", "slices_computed"]
 
 # Elements of a slice for which a loop of its own is worth while.
 LEAST_SLICE = 64
@@ -56,6 +56,32 @@ def slices_computed(routine: Routine, notes: Notes) -> Routine:
         return found if found.shape == step.shape else broadcast(found, step.shape)
 
     return Rewriter(routine, rule, notes).rebuilt()
+
+
+def copies_computed(step: Step, rewriter: Rewriter) -> Array | None:
+    """Return a copy of a view of what was just computed, for the copy alone, as computed in that order at once."""
+    if not isinstance(step, Elementwise) or step.function != "copy":
+        return None
+    view = step.operands[0].step
+    if not isinstance(view, View) or view.output.size > view.operands[0].size:
+        return None
+    root = view.operands[0]
+    before = root.step
+    if not isinstance(before, Elementwise) or before.function == "copy" or not rewriter.is_of_this_part(root):
+        return None
+    if not rewriter.is_read_once(root) or not rewriter.is_read_once(view.output):
+        return None
+    if any(isinstance(one.root.step, Elementwise) and rewriter.is_of_this_part(one.root) for one in before.operands):
+        return None
+    operands = [_slice(operand, view, root) for operand in before.operands]
+    if any(operand is None for operand in operands):
+        return None
+    given = [operand for operand in operands if operand is not None]
+    found = Elementwise.of(before.function, *given, dtype=before.dtype, origin=before.origin + step.origin)
+    if found.shape != step.output.shape:
+        return None
+    rewriter.notes.add("what is copied in another order is computed in it")
+    return found
 
 
 def _slice(operand: Array, view: View, root: Array) -> Array | None:

@@ -260,7 +260,7 @@ class _Translator:
             for value, operand in zip(node.inputs, operands, strict=True)
         ]
         function = None if _is_the_frames(node) else step_call(node)
-        answers = self.emitter.call(function, arguments, facts, reason, node)  # type: ignore[arg-type]
+        answers = self.emitter.call(function, arguments, facts, reason, node)
         self.env[node] = answers[0] if fact.shape is not None else list(answers)
         for value in node.auxiliary_inputs():
             if value.node.operator is not None:

@@ -180,6 +180,7 @@ def _repeat(emitter: Emitter, a: Array, repeats: Any, axis: int | None = None) -
         a, axis = emitter.reshape(a, (-1,)), 0
     a = emitter.view(a, numpy.atleast_1d)
     axis %= len(a.shape)
+    repeats = int(repeats)
     before, length, after = a.shape[:axis], a.shape[axis], a.shape[axis + 1 :]
     split = emitter.reshape(a, (*before, length, 1, *after))
     return emitter.reshape(
@@ -226,13 +227,18 @@ def _shifted(emitter: Emitter, x: Array, axes: Any, by: Callable[[int], int]) ->
 
 @lowers("triu")
 def _triu(emitter: Emitter, m: Array, k: int = 0) -> Array:
-    mask = numpy.tri(*m.shape[-2:], k=k - 1, dtype=bool)
-    return where(emitter, constant(mask), constant(0, m.dtype), m)
+    return where(emitter, _triangle(m, k - 1), constant(0, m.dtype), m)
+
+
+def _triangle(like: Array, k: int) -> Array:
+    """Return which elements of matrices lie on the k-th diagonal, or below."""
+    lengths = like.shape[-2:]
+    return constant(numpy.tri(lengths[0], lengths[-1], k, dtype=bool))
 
 
 @lowers("tril")
 def _tril(emitter: Emitter, m: Array, k: int = 0) -> Array:
-    return where(emitter, constant(numpy.tri(*m.shape[-2:], k=k, dtype=bool)), m, constant(0, m.dtype))
+    return where(emitter, _triangle(m, k), m, constant(0, m.dtype))
 
 
 @lowers("diag")

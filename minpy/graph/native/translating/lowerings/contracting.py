@@ -217,7 +217,7 @@ def _tensordot(emitter: Emitter, a: Array, b: Array, axes: Any = 2) -> Array:
 @lowers("outer", numpy.multiply.outer)
 def _outer(emitter: Emitter, a: Array, b: Array) -> Array:
     first = emitter.reshape(a, (math.prod(a.shape), 1))
-    return apply(emitter, numpy.multiply, first, emitter.reshape(b, (1, math.prod(b.shape))))  # type: ignore[no-any-return]
+    return apply(emitter, numpy.multiply, first, emitter.reshape(b, (1, math.prod(b.shape))))
 
 
 @lowers("kron")

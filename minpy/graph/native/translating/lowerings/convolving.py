@@ -65,7 +65,7 @@ _WHY = "convolutions have kernels of their own"
 def _called(operators: Any, function: Convolving, first: Array, second: Array, shape: Ints) -> Array:
     dtype = numpy.result_type(first.dtype, second.dtype)
     (found,) = operators.emitter.call(function, (first, second), [(shape, dtype)], _WHY)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 @lowers_operator("Convolution")
@@ -93,8 +93,8 @@ def _result(operators: Any, data: Array, weight: Array, kernel: Ints, window: di
 
 
 def _function(what: str, lengths: Ints, kernel: Ints, window: dict[str, Any]) -> Convolving:
-    given = (tuple(window[name]) for name in ("stride", "dilate", "pad"))
-    return Convolving(what, tuple(lengths), tuple(kernel), *given, window["num_group"])
+    stride, dilate, pad = (tuple(window[name]) for name in ("stride", "dilate", "pad"))
+    return Convolving(what, tuple(lengths), tuple(kernel), stride, dilate, pad, window["num_group"])
 
 
 def _with_bias(operators: Any, result: Array, bias: Array) -> Array:
@@ -102,7 +102,7 @@ def _with_bias(operators: Any, result: Array, bias: Array) -> Array:
     column = emitter.reshape(bias, (-1,) + (1,) * (len(result.shape) - 2))
     if numpy.can_cast(bias.dtype, result.dtype):
         column = emitter.cast(column, result.dtype)
-    return apply(emitter, numpy.add, result, column)  # type: ignore[no-any-return]
+    return apply(emitter, numpy.add, result, column)
 
 
 @lowers_operator("_convolution")

@@ -32,7 +32,7 @@ def _index(operators: Any, data: Array, *, key: Any) -> Array:
 @lowers_operator("_unindex")
 def _unindex(operators: Any, data: Array, *, key: Any, shape: tuple[int, ...]) -> Array:
     known = _basic(key)
-    return operators.emitter.assembly([data], shape, [lambda values: values[known]], fill=0)  # type: ignore[no-any-return]
+    return operators.emitter.assembly([data], shape, [lambda values: values[known]], fill=0)
 
 
 @lowers_operator("_assign")
@@ -44,4 +44,4 @@ def _assign(operators: Any, data: Array, value: Any, *, key: Any) -> Array:
 @lowers_operator("_undiag")
 def _undiag(operators: Any, data: Array, *, shape: tuple[int, ...], k: int, axis1: int, axis2: int) -> Array:
     place = lambda values: numpy.diagonal(values, k, axis1, axis2)
-    return operators.emitter.assembly([data], shape, [place], fill=0)  # type: ignore[no-any-return]
+    return operators.emitter.assembly([data], shape, [place], fill=0)

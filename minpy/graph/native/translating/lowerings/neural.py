@@ -75,7 +75,7 @@ def _is_inside(operators: Any, data: Array, sequence_length: Array, axis: int) -
     arguments = ("SequenceMask", data.shape, data.dtype, sequence_length, axis)
     why = "lengths that are longer than the time are refused"
     (lengths,) = operators.emitter.call(_lengths, arguments, [((data.shape[1 - axis],), numpy.intp)], why)
-    return operators.defined(_inside, lengths, time=data.shape[axis], axis=axis, ndim=len(data.shape))  # type: ignore[no-any-return]
+    return operators.defined(_inside, lengths, time=data.shape[axis], axis=axis, ndim=len(data.shape))
 
 
 def _inside(lengths: Any, *, time: int, axis: int, ndim: int) -> Any:
@@ -97,7 +97,7 @@ def _sequence_mask(
     if not use_sequence_length or sequence_length is None:
         return data
     inside = _is_inside(operators, data, sequence_length, axis)
-    return operators.emitter.elementwise("where", inside, data, constant(value, data.dtype))  # type: ignore[no-any-return]
+    return operators.emitter.elementwise("where", inside, data, constant(value, data.dtype))
 
 
 @gradient_of("SequenceMask")
@@ -117,7 +117,7 @@ def _softmax_cross_entropy(operators: Any, data: Array, label: Array) -> Array:
     why = "labels that are no class are refused"
     arguments = (_Rows(data.shape), label)
     (columns,) = operators.emitter.call(_labels, arguments, [(label.shape, numpy.intp)], why)
-    return operators.defined(_cross_entropy, data, columns)  # type: ignore[no-any-return]
+    return operators.defined(_cross_entropy, data, columns)
 
 
 class _Rows:

@@ -58,5 +58,5 @@ def at(emitter: Emitter, array: Array, index: Any) -> Array:
 @lowers(numpy.ndarray.flatten)
 def _flatten(emitter: Emitter, array: Array, order: str = "C") -> Array:
     if order != "C":
-        return emitter.view(array, lambda values: values.reshape(-1, order=order))  # type: ignore[call-overload, no-any-return]
+        return emitter.view(array, lambda values: values.reshape(-1, order=order))  # type: ignore[call-overload]
     return emitter.reshape(array, (-1,))

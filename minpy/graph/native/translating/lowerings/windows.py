@@ -6,6 +6,7 @@ Where windows overlap, the gradient of a maximum has no such form, and is a call
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -25,6 +26,10 @@ Ints = tuple[int, ...]
 _LARGE = 16
 # Windows of more steps than this along one axis are reduced, in place of a step for each.
 _LONG = 8
+
+
+def _taking(key: tuple[slice, ...]) -> Callable[[numpy.ndarray], numpy.ndarray]:
+    return lambda values: values[key]
 
 
 def _padded(emitter: Emitter, data: Array, axis: int, before: int, length: int, fill: Any) -> Array:
@@ -130,7 +135,7 @@ def _window_max(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: 
         return data
     total = None
     for _, elements in overlaps(data.shape[2:], kernel, stride, (0,) * len(kernel), counts):
-        part = emitter.view(data, lambda values, elements=elements: values[elements])
+        part = emitter.view(data, _taking(elements))
         total = part if total is None else emitter.elementwise("maximum", total, part)
     assert total is not None
     return total
@@ -156,14 +161,14 @@ def _place(
     for positions, elements in overlaps(data.shape[2:], kernel, stride, pad, counts):
         if positions[2:] != tuple(slice(0, count) for count in counts):
             raise NotLowered("its windows reach into the padding")
-        part = emitter.view(data, lambda values, elements=elements: values[elements])
+        part = emitter.view(data, _taking(elements))
         found = emitter.elementwise("equal", part, largest)
         if free is not None:
             found = emitter.elementwise("logical_and", found, free)
         rest = emitter.elementwise("logical_not", found)
         free = rest if free is None else emitter.elementwise("logical_and", free, rest)
         parts.append(emitter.elementwise("multiply", gradient, emitter.cast(found, gradient.dtype)))
-        places.append(lambda values, elements=elements: values[elements])
+        places.append(_taking(elements))
     covered = sum(part.size for part in parts) == data.size
     return emitter.assembly(parts, data.shape, places, fill=None if covered else 0)
 

@@ -1,0 +1,361 @@
+"""What a kernel computes for some of its outer points: phase after phase, in vectors along a lane."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy
+
+from minpy.graph.native.fusing.nest import Level, Nest
+from minpy.graph.native.kernels import elementwise
+from minpy.graph.native.kernels.accumulators import BLOCK, Lanes
+from minpy.graph.native.kernels.columns import Columns
+from minpy.graph.native.kernels.cursor import Cursor
+from minpy.graph.native.kernels.geometry import Access, Dim, Geometry
+from minpy.graph.native.kernels.phases import Phase, weight
+from minpy.graph.native.kernels.reductions import is_summed
+from minpy.graph.native.kernels.strips import Lane, Strips
+from minpy.graph.native.kernels.writing import Writer, literal, memory_type, value_type
+from minpy.graph.native.language import Array, Elementwise, Reduce
+
+__all__ = ["Body"]
+
+
+class Body:
+    """Writes the phases of a nest.
+
+    Parameters
+    ----------
+    writer, cursor, strips, nest, geometry, phases
+    reserve : callable
+        (number of elements, dtype) -> pointer to scratch memory.
+
+    Attributes
+    ----------
+    tile : int
+        The length of the tile that is written, where the lane is an outer one; 0 where not.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        cursor: Cursor,
+        strips: Strips,
+        nest: Nest,
+        geometry: Geometry,
+        phases: list[Phase],
+        reserve: Callable[[int, numpy.dtype], str],
+    ) -> None:
+        self.w = writer
+        self.cursor = cursor
+        self.strips = strips
+        self.nest = nest
+        self.geometry = geometry
+        self.phases = phases
+        self.tile = 0
+        if geometry.across:
+            assert geometry.lane is not None
+            self.tile = strips.length(max(map(_weight, phases), default=1), geometry.lane.length)
+            self.tile = min(self.tile, geometry.lane.length)
+        # Of the outer point: values by name or, in a tile, where they are on the stack.
+        self.rows: dict[Array, str] = {}
+        self.finished: set[Array] = set()
+        self.kept = self._keep(reserve)
+        self.columns = Columns(writer, cursor, nest, geometry, reserve, strips, self.tile)
+
+    def _keep(self, reserve: Callable[[int, numpy.dtype], str]) -> dict[Array, Access]:
+        """Lay out the rows of scratch memory for values that later phases read."""
+        geometry = self.geometry
+        dims = [*geometry.inner, geometry.lane] if geometry.across else geometry.inner
+        found = {}
+        for phase in self.phases:
+            for array in phase.keeps:
+                strides, step = {}, 1
+                for dim in reversed(dims):
+                    assert dim is not None
+                    strides[dim.axis] = step
+                    step *= self.strips.whole(self.tile) if dim is geometry.lane and geometry.across else dim.length
+                found[array] = Access(array.dtype, strides)
+                # There is room for the lanes of the last vectors that have no elements.
+                start = reserve(step + self.strips.piece * 4, array.dtype)
+                self.cursor.start(found[array], start, local=geometry.across)
+        return found
+
+    # -- outer points ------------------------------------------------------------------------------------------------
+
+    def write(self) -> None:
+        """Write the loops along which columns are summed up, and what comes before and after."""
+        self.columns.begin(self.tile)
+        self._scope(0)
+        self.columns.end(self.tile)
+
+    def _scope(self, level: int) -> None:
+        scope = self.geometry.scope
+        if level == len(scope):
+            self.rows.clear()
+            self.finished.clear()
+            self._row_steps()
+            for phase in self.phases:
+                self._phase(phase)
+                self._row_steps()
+            return
+        dim = scope[level]
+        deeper = [*scope[level + 1 :], *self.geometry.inner, *self._lane]
+        with self.w.loop(0, dim.length) as variable, self.cursor.inside(dim, variable, deeper):
+            self._scope(level + 1)
+            self.columns.flush(level, variable, self.tile)
+
+    @property
+    def _lane(self) -> list[Dim]:
+        return [] if self.geometry.lane is None else [self.geometry.lane]
+
+    # -- phases ------------------------------------------------------------------------------------------------------
+
+    def _phase(self, phase: Phase) -> None:
+        """Write one run of the inner loops."""
+        geometry = self.geometry
+        lane = geometry.lane
+        if geometry.across:
+            others, length, full, rest = geometry.inner, self.tile, 1, 0
+        else:
+            others, available = geometry.inner[:-1], lane.length if lane is not None else 1
+            length = min(self.strips.length(_weight(phase), available), available)
+            full, rest = divmod(available, length)
+        lanes = self._lanes(phase, length, full * math.prod(dim.length for dim in others))
+        blocks = self._blocks(others, full) if any(one.blocked for one in lanes) else None
+
+        def flush() -> None:
+            for one in lanes:
+                one.flush()
+
+        def strip(count: int) -> None:
+            with self.strips.strip(lane, count) as place:
+                self._point(phase, lanes, place)
+
+        def strips(start: int | str, end: int | str) -> None:
+            around = self.w.loop(start, end, length)
+            with around as first, self.cursor.inside(lane, first, self._lane):
+                strip(length)
+
+        def whole() -> None:
+            if blocks is not None and blocks[0] is None:
+                step = BLOCK * length
+                with self.w.loop(0, full * length, step) as start:
+                    strips(start, self._end(start, step, full * length))
+                    flush()
+            elif full > 1:
+                strips(0, full * length)
+            else:
+                strip(length)
+            if rest:
+                with self.cursor.inside(lane, str(full * length), self._lane):
+                    strip(rest)
+
+        self._loops(others, whole, blocks, flush)
+        if blocks is not None:
+            flush()
+        if not geometry.across:
+            for one in lanes:
+                self.rows[one.step.output] = one.one()
+        elif lanes:
+            with self.strips.strip(lane, self.tile) as place:
+                for one in lanes:
+                    self._set_row(one.step.output, one.each(place.number), place)
+
+    def _end(self, start: str, step: int, last: int) -> str:
+        """Write where a part of a loop ends."""
+        end = self.w.give(f"add nuw nsw i64 {start}, {step}")
+        return self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(last))) if last % step else end
+
+    def _lanes(self, phase: Phase, length: int, additions: int) -> list[Lanes]:
+        index = "i32" if math.prod(self.nest.shape) < 2**31 else "i64"
+        count = self.strips.whole(length)
+        found = []
+        for step in phase.rows:
+            blocked = is_summed(step.function, step.operands[0].dtype) and additions > BLOCK
+            ordered = True
+            if step.output in self.geometry.indices:
+                strides = self.geometry.indices[step.output].strides
+                visited = [strides[dim.axis] for dim in self.geometry.inner]
+                ordered = visited == sorted(visited, reverse=True)
+            found.append(Lanes(self.w, step, count, self.strips.piece, blocked, index, ordered))
+        for one in found:
+            one.begin()
+        return found
+
+    def _blocks(self, dims: Sequence[Dim], additions: int) -> tuple[Dim | None, int]:
+        """Return after which loop's iterations blocks of sums end, and how many; None: within the lane."""
+        if additions > BLOCK:
+            return None, 0
+        for dim in reversed(dims):
+            if additions * dim.length > BLOCK:
+                return dim, max(1, BLOCK // additions)
+            additions *= dim.length
+        raise AssertionError("a sum that is short has no blocks")
+
+    def _loops(
+        self,
+        dims: Sequence[Dim],
+        body: Callable[[], None],
+        blocks: tuple[Dim | None, int] | None,
+        flush: Callable[[], None],
+    ) -> None:
+        """Write inner loops around a body, and the ends of blocks."""
+        if not dims:
+            body()
+            return
+        first, rest = dims[0], dims[1:]
+        every = blocks[1] if blocks is not None and blocks[0] is first else 0
+        deeper = [*rest, *self._lane]
+        if every > 1:
+            # Two loops, so that nothing is asked in the inner one.
+            with self.w.loop(0, first.length, every) as start:
+                end = self._end(start, every, first.length)
+                with self.w.loop(start, end) as variable, self.cursor.inside(first, variable, deeper):
+                    self._loops(rest, body, blocks, flush)
+                flush()
+            return
+        with self.w.loop(0, first.length) as variable, self.cursor.inside(first, variable, deeper):
+            self._loops(rest, body, blocks, flush)
+            if every:
+                flush()
+
+    # -- one point ---------------------------------------------------------------------------------------------------
+
+    def along(self, start: str, end: str) -> None:
+        """Write a part of a nest that is one loop without reductions."""
+        assert self.geometry.lane is not None
+        for phase in self.phases:
+            with self.strips.loop(self.geometry.lane, start, end) as place:
+                self._point(phase, [], place)
+
+    def _point(self, phase: Phase, lanes: Sequence[Lanes], lane: Lane) -> None:
+        """Write what a phase does at a point: it reads before it writes."""
+        geometry, cursor = self.geometry, self.cursor
+        written = {array: geometry.stores[array] for array in phase.stores}
+        there = {array: geometry.stores[array] for array, kept in phase.loads.items() if not kept}
+        cursor.read_if(lane.filled, [*(geometry.reads[array] for array in phase.reads), *there.values()])
+        there.update((array, self.kept[array]) for array, kept in phase.loads.items() if kept)
+        values = {array: cursor.read(access) for array, access in there.items()}
+        for step in phase.steps:
+            values[step.output] = self._computed(step, values, lane)
+        for one in lanes:
+            position = None
+            if one.indexed:
+                position = cursor.at(geometry.indices[one.step.output])
+                if one.index != "i64":
+                    position = self.w.give(f"trunc i64 {position} to {one.index}")
+            one.take(lane.number, self._operand(one.step.operands[0], values, lane), position, lane.filled)
+        taken = {step: self._operand(step.operands[0], values, lane) for step in phase.columns}
+        for array in phase.keeps:
+            self.w.store(values[array], cursor.at(self.kept[array]), array.dtype)
+        if not (taken or written):
+            return
+        with self.w.when(lane.filled):
+            for reduction, value in taken.items():
+                self.columns.take(reduction, value)
+            for array, access in written.items():
+                self.w.store(values[array], cursor.at(access), array.dtype)
+
+    def _computed(self, step: Elementwise | Reduce, values: dict[Array, str], lane: Lane) -> str:
+        operands = [self._operand(one, values, lane) for one in step.operands]
+        if isinstance(step, Reduce):
+            return self._alone(step, operands[0])
+        return elementwise.write(self.w, step.function, step.operands[-1].dtype, operands, step.output.dtype)
+
+    def _alone(self, step: Reduce, value: str) -> str:
+        """Write what a reduction gives of one element."""
+        if step.function.startswith("arg"):
+            return "0"
+        if not is_summed(step.function, step.output.dtype):
+            return value
+        return self.w.give(f"fadd {value_type(step.output.dtype)} {value}, 0.0")  # as a sum, no negative zero
+
+    def _operand(self, array: Array, values: dict[Array, str], lane: Lane) -> str:
+        if array.is_number:
+            assert array.value is not None
+            return literal(array.value[()], array.dtype)
+        root = array.root
+        if root in values:
+            return values[root]
+        if root in self.nest.levels:
+            return self._row(root, lane)
+        return self.cursor.read(self.geometry.reads[array])
+
+    # -- values of outer points --------------------------------------------------------------------------------------
+
+    def _row(self, array: Array, lane: Lane) -> str:
+        """Return a value of the outer point."""
+        if not self.geometry.across:
+            return self.rows[array]
+        element = memory_type(array.dtype)
+        return self.cursor.cached(
+            array, lambda: self.w.load(self.w.offset(self.rows[array], element, lane.number), array.dtype)
+        )
+
+    def _set_row(self, array: Array, value: str, lane: Lane) -> None:
+        if not self.geometry.across:
+            self.rows[array] = value
+            return
+        element = memory_type(array.dtype)
+        if array not in self.rows:
+            self.rows[array] = self.w.allocate(self.strips.whole(self.tile), element)
+        self.w.store(value, self.w.offset(self.rows[array], element, lane.number), array.dtype)
+        self.cursor.remember(array, value)
+
+    def _row_steps(self) -> None:
+        """Write the steps of the outer point that can be done by now and have not been."""
+        known = set(self.rows)
+        batch: list[Elementwise | Reduce] = []
+        for step in self.nest.steps:
+            array = step.output
+            if array in self.finished:
+                continue
+            if array in self.geometry.rows:
+                ready = array in known
+            else:
+                of_rows = self.nest.levels[array] is Level.ROW
+                if isinstance(step, Reduce):
+                    of_rows = self.nest.levels.get(step.operands[0].root) is Level.ROW
+                ready = of_rows and all(one.root in known for one in step.operands if one.root in self.nest.levels)
+            if ready:
+                self.finished.add(array)
+                known.add(array)
+                batch.append(step)
+        if batch and not self.geometry.across:
+            self._row_batch(batch, Lane("0"))
+        elif batch:
+            with self.strips.strip(self.geometry.lane, self.tile) as lane:
+                self._row_batch(batch, lane)
+
+    def _row_batch(self, batch: Sequence[Elementwise | Reduce], lane: Lane) -> None:
+        geometry = self.geometry
+        reads = [operand for step in batch for operand in step.operands if isinstance(step, Elementwise)]
+        self.cursor.read_if(lane.filled, [geometry.reads[one] for one in reads if one in geometry.reads])
+        taken: dict[Reduce, str] = {}
+        stored: dict[Array, str] = {}
+        for step in batch:
+            array = step.output
+            if isinstance(step, Elementwise):
+                self._set_row(array, self._computed(step, {}, lane), lane)
+            elif array not in geometry.rows:
+                taken[step] = self._operand(step.operands[0], {}, lane)
+                continue
+            elif array in geometry.columns:
+                taken[step] = self._row(array, lane)
+                continue
+            if array in geometry.stores:
+                stored[array] = self._row(array, lane)
+        if not (taken or stored):
+            return
+        with self.w.when(lane.filled):
+            for reduction, value in taken.items():
+                self.columns.take(reduction, value)
+            for array, value in stored.items():
+                self.w.store(value, self.cursor.at(geometry.stores[array]), array.dtype)
+
+
+def _weight(phase: Phase) -> int:
+    """Return about how many instructions a phase has at each point."""
+    return sum(map(weight, phase.steps)) + 2 * len(phase.rows) + 2 * len(phase.columns) + len(phase.stores)

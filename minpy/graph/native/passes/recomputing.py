@@ -1,0 +1,154 @@
+"""Cheap values are computed again by a later part, rather than kept for it: that moves fewer bytes."""
+
+from __future__ import annotations
+
+from minpy.graph.native.fusing.costs import DEAR_FUNCTIONS
+from minpy.graph.native.fusing.grouping import scheduled
+from minpy.graph.native.fusing.nest import Nest
+from minpy.graph.native.language import Array, Elementwise, Part, Routine, Step, View
+from minpy.graph.native.passes.rewriting import Notes, remade, without_dead_steps
+
+__all__ = ["recomputed"]
+
+# Elements of an array that is worth the trouble: smaller ones stay in the cache.
+LEAST_KEPT = 4096
+
+# Steps that are done again for one array.
+MOST_STEPS = 6
+
+
+def recomputed(routine: Routine, notes: Notes) -> Routine:
+    """Return a routine whose last part computes again what only it needs of what the first part computed.
+
+    An array is computed again if all steps that takes are cheap and read nothing but inputs and arrays that are kept
+    anyway, and if storing and reading it would move more bytes than reading those.
+    """
+    if len(routine.parts) != 2:
+        return routine
+    again = _Recomputing(routine).again()
+    if not again:
+        return routine
+    notes.add("cheap values are computed again, not kept", len(again))
+    first, last = routine.parts
+    return without_dead_steps(Routine([first, _Rebuilt(last, again).part()]))
+
+
+class _Recomputing:
+    def __init__(self, routine: Routine) -> None:
+        self.routine = routine
+        first, last = routine.parts
+        self.own = {output for step in first.steps for output in step.outputs}
+        states = {target for part in routine.parts for target, _ in part.updates}
+        self.inputs = {array for array in first.inputs if array not in states}
+        self.read = {operand.root for step in last.steps if not isinstance(step, View) for operand in step.operands}
+        self.read |= {array.root for array in last.outputs} | {source.root for _, source in last.updates}
+        self.steps: dict[Array, tuple[frozenset[Step], frozenset[Array]] | None] = {}
+
+    def again(self) -> set[Array]:
+        """Return what is computed again: also what lies between."""
+        candidates = [
+            step.output
+            for step in self.routine.parts[0].steps
+            if isinstance(step, Elementwise) and step.output in self.read and step.output.size >= LEAST_KEPT
+        ]
+        candidates = [array for array in candidates if self._cone(array) is not None]
+        if not candidates:
+            return set()
+        there = self._there_anyway()
+        dropped: set[Array] = set()
+        found: set[Array] = set()
+        for array in candidates:
+            self.steps.clear()
+            kept = self.read - dropped - {array}
+            cone = self._cone(array, kept)
+            if array in there or cone is None:
+                continue
+            steps, leaves = cone
+            more = sum(leaf.nbytes for leaf in leaves if leaf not in kept)
+            if more < 2 * array.nbytes:
+                dropped.add(array)
+                found.update(step.output for step in steps if isinstance(step, Elementwise))
+        return found
+
+    def _there_anyway(self) -> set[Array]:
+        """Return what is in memory after the first part even if no other part asks for it."""
+        (schedule,) = scheduled(Routine([self.routine.parts[0]]))
+        there = {array.root for array in self.routine.parts[0].outputs}
+        for item in schedule.items:
+            there.update(array.root for array in (item.reads() if isinstance(item, Nest) else item.operands))
+        return there
+
+    def _cone(
+        self, array: Array, kept: set[Array] | None = None
+    ) -> tuple[frozenset[Step], frozenset[Array]] | None:
+        """Return the steps that compute an array, and what they read; None, if they are dear, or too many."""
+        if array in self.steps:
+            return self.steps[array]
+        self.steps[array] = found = self._found(array, self.read - {array} if kept is None else kept)
+        return found
+
+    def _found(self, array: Array, kept: set[Array]) -> tuple[frozenset[Step], frozenset[Array]] | None:
+        step = array.step
+        if not isinstance(step, Elementwise) or step.function in DEAR_FUNCTIONS or array not in self.own:
+            return None
+        steps: frozenset[Step] = frozenset([step])
+        leaves: frozenset[Array] = frozenset()
+        for operand in step.operands:
+            root = operand.root
+            if root.is_constant:
+                continue
+            if root in kept or root in self.inputs:
+                leaves |= {root}
+                continue
+            cone = self._cone(root, kept)
+            if cone is None:
+                return None
+            steps, leaves = steps | cone[0], leaves | cone[1]
+            if len(steps) > MOST_STEPS:
+                return None
+        return steps, leaves
+
+
+class _Rebuilt:
+    """A part that computes some arrays of an earlier one again, where it first needs them."""
+
+    def __init__(self, part: Part, again: set[Array]) -> None:
+        self.old = part
+        self.again = again
+        self.new: dict[Array, Array] = {}
+        self.steps: list[Step] = []
+        self.own = set(part.steps)
+
+    def part(self) -> Part:
+        for step in self.old.steps:
+            if not isinstance(step, View):
+                self._redo(step)
+        outputs = [self._current(array) for array in self.old.outputs]
+        updates = [(target, self._current(source)) for target, source in self.old.updates]
+        return Part(self.old.name, self.old.inputs, self.steps, outputs, updates)
+
+    def _redo(self, step: Step) -> None:
+        operands = tuple(map(self._current, step.operands))
+        new = step if operands == step.operands and step in self.own else remade(step, operands)
+        self.steps.append(new)
+        self.new.update(zip(step.outputs, new.outputs, strict=True))
+
+    def _current(self, array: Array) -> Array:
+        if array in self.new:
+            return self.new[array]
+        if isinstance(array.step, View):
+            root = self._current(array.root)
+            if root is array.root and array.step not in self.own:
+                return array
+            found = array
+            if root is not array.root:
+                found = View.of(root, array.shape, array.step.layout, origin=array.step.origin)
+            if found.step is not None and found is not root:
+                self.steps.append(found.step)
+            self.new[array] = found
+            return found
+        if array in self.again:
+            assert array.step is not None
+            self._redo(array.step)
+            return self.new[array]
+        return array
