@@ -27,6 +27,9 @@ from minpy.ops.registry import OPERATORS
 PUBLIC = {id(operator): operator for operator in OPERATORS.values()}
 IDS = [row.id for row in ALL_ROWS]
 
+# Every row is compiled, too: one of the modes.
+COMPILES = True
+
 
 def operator_of(row: Row) -> Operator:
     return row.operator if row.operator is not None else OPERATORS[row.name]
