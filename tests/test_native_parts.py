@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import threading
+import tracemalloc
 import warnings
 import weakref
 from typing import Any
@@ -18,7 +19,7 @@ from minpy.core.errors import MutationError, ShapeError
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
 from minpy.graph.native.enabling import CompileWarning, disabled
-from minpy.graph.native.machine import blas
+from minpy.graph.native.machine import blas, threads
 
 pytest.importorskip("llvmlite")
 
@@ -484,11 +485,11 @@ def test_other_threads_go_on_while_one_compiles(monkeypatch: pytest.MonkeyPatch)
     entered, leave, builds = threading.Event(), threading.Event(), []
     real = building.build
 
-    def slow(*arguments: Any) -> Any:
+    def slow(*arguments: Any, **keywords: Any) -> Any:
         builds.append(1)
         entered.set()
         assert leave.wait(60)
-        return real(*arguments)
+        return real(*arguments, **keywords)
 
     monkeypatch.setattr(building, "build", slow)
     case = Case(sym.exp(x))
@@ -522,11 +523,11 @@ def test_threads_run_one_program_with_different_inputs() -> None:
                 failures.append(error)
                 return
 
-    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    workers = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
     assert failures == []
 
 
@@ -623,3 +624,55 @@ def test_hybridized_blocks_train_as_they_did() -> None:
             continue
     np.testing.assert_allclose(losses[0], losses[1], 1e-4)
     assert losses[0][-1] < losses[0][0]
+
+
+# -- what takes long -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", ["1", "2"])
+def test_large_kernels_run_beside_other_threads(count: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINPY_COMPILE_THREADS", count)
+    draw = np.random.RandomState(0)
+    arrays = [draw.uniform(-1, 1, (300, 1000)).astype("f4") for _ in range(2)]
+    symbol = sym.Group([sym.softmax(x * y), sym.sum(sym.tanh(x) * y, axis=0)])
+    with disabled():
+        expected = Case(symbol).round(arrays)
+    case = Case(symbol)
+    for _ in range(3):
+        case.round(arrays)
+    assert ("_task(" in case.native.ir) == (count == "2" and threads.count() == 2)
+    assert max(segment.seconds for segment in case.native.segments) > 20e-6
+    failures = []
+
+    def work() -> None:
+        try:
+            for _ in range(5):
+                same(case.round(arrays), expected, 1e-4)
+        except BaseException as error:
+            failures.append(error)
+
+    workers = [threading.Thread(target=work) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert failures == []
+
+
+def test_answers_are_let_go_when_nothing_reads_them() -> None:
+    large = np.ones((300, 1000), "f4")
+    symbol = x
+    for _ in range(6):
+        symbol = called(symbol)
+    case = Case(symbol * 2, "null", training=False)
+    for _ in range(3):
+        case.round([large])
+    assert case.native is not None
+    tracemalloc.start()
+    try:
+        heads, _ = case.start([large])
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 3.5 * large.nbytes
+    np.testing.assert_array_equal(heads[0], large * 2**7)

@@ -8,7 +8,7 @@ as they may keep what they see.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,6 +148,7 @@ class PartWriter:
         self._parameters: Sequence[str] = ()
         self._numbers: dict[Node, int] = {}
         self._calls = 0
+        self._lasts: set[Node] = set()
         self._laid: dict[_Laid, str] = {}
 
     # -- parts -------------------------------------------------------------------------------------------------------
@@ -177,10 +178,12 @@ class PartWriter:
         self.names |= {array: f"a{index}" for index, array in enumerate(inputs)}
         self.names |= {array: f"f{index}" for index, array in enumerate(self.boundary.fresh)}
         self._begin("forward", ["arrays"], [inputs])
-        self._works(numbered)
-        returned = self._heads(heads)
         given = set(self.boundary.arguments)
         later = [self.memory.owner(array) for array in read_later]
+        ends = [array for _, _, arrays in lasting for array in arrays]
+        self._lasts = {node for node, _, _ in lasting}
+        self._works(numbered, {*later, *map(self._owner, (*heads, *ends))})
+        returned = self._heads(heads)
         self.kept = list(dict.fromkeys(self.names[one] for one in later if one in self.names and one not in given))
         lasts = "".join(f"{self._lasting(*row)}, " for row in lasting)
         self._put(f"return ({returned}), [{', '.join(self.kept)}], ({lasts})")
@@ -201,7 +204,8 @@ class PartWriter:
         self.names |= {array: f"g{index}" for index, array in enumerate(targets)}
         parameters = ["arrays", "heads", "gradients", "kept"]
         self._begin("backward", parameters, [inputs, heads, targets])
-        self._works(numbered)
+        self._lasts = set()
+        self._works(numbered, set(map(self._owner, gradients)))
         for gradient, target, request in zip(gradients, targets, self.boundary.requests, strict=True):
             name = self.names[target]
             if request == "add":
@@ -261,30 +265,38 @@ class PartWriter:
 
     # -- works -------------------------------------------------------------------------------------------------------
 
-    def _works(self, numbered: Sequence[tuple[int, Work]]) -> None:
-        """Write works: those that native code does together, as segments."""
+    def _works(self, numbered: Sequence[tuple[int, Work]], stays: Collection[Array]) -> None:
+        """Write works: those that native code does together, as segments. What stays is needed when all are done."""
         given = dict.fromkeys(
             owner
             for _, work in numbered
-            if work.is_native
+            if work.runs
             for owner in self._outside(work)
             if owner in self.boundary.arguments
         )
+        ends = {owner: number for number, work in numbered for owner in self._outside(work) if owner not in stays}
         run: list[tuple[int, Work]] = []
-        if given and numbered and not numbered[0][1].is_native:
-            self._segment([], given)
         for number, work in numbered:
             if work.is_native:
                 if work.runs:
                     run.append((number, work))
                 continue
             self._segment(run, given)
+            self._forget(ends, number - 1)
             run = []
             if isinstance(work.item, Product):
                 self._product(work.item)
             elif isinstance(work.item, Call):
                 self._call(work.item)
+            self._forget(ends, number)
         self._segment(run, given)
+
+    def _forget(self, ends: dict[Array, int], number: int) -> None:
+        """Let go of new arrays that nothing reads after a work."""
+        for owner in [owner for owner, end in ends.items() if end <= number]:
+            del ends[owner]
+            if owner not in self.boundary.arguments and owner in self.names:
+                self._put(f"{self.names[owner]} = None")
 
     def _owner(self, array: Array) -> Array:
         """Return the owner of an array's memory, or the array that is computed in."""
@@ -357,12 +369,18 @@ class PartWriter:
             function = self._constant(f"c{number}", _NodeCall(call.node))
             self._numbers[call.node] = number
         raw = f"r{number}"
-        self._put(f"{raw} = {function}({arguments})", call.node, what)
+        lasts = call.function is None and call.node in self._lasts
+        found = f"{function}({arguments})"
+        if lasts or len(call.outputs) != 1:
+            self._put(f"{raw} = {found}", call.node, what)
+            found = raw
         for output in call.outputs:
-            answer = raw if len(call.outputs) == 1 else f"{raw}[{output.index}]"
+            answer = found if len(call.outputs) == 1 else f"{raw}[{output.index}]"
             self.names[output] = name = f"v{number}_{output.index}"
             settle = self._constant(f"s{number}_{output.index}", _Answer(what, output.shape, usual(output.dtype)))
-            self._put(f"{name} = {settle}({answer})", call.node)
+            self._put(f"{name} = {settle}({answer})", call.node, "" if answer.startswith(raw) else what)
+        if not lasts and len(call.outputs) != 1:
+            self._put(f"{raw} = None")
 
     def _argument(self, argument: Any, foreign: bool) -> str:
         """Return an argument of a call as source."""
