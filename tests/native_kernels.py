@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -102,7 +103,7 @@ def run_nest(
         if pointer.array not in memory:
             memory[pointer.array] = _garbage(pointer.array)
     bounds = [kernel.splits * k // parts for k in range(parts + 1)]
-    Compiled([kernel]).call(0, memory, [(a, b) for a, b in zip(bounds, bounds[1:], strict=False) if a < b])
+    Compiled([kernel]).call(0, memory, [(a, b) for a, b in itertools.pairwise(bounds) if a < b])
     return [memory[array.root] for array in outputs]
 
 

@@ -20,7 +20,7 @@ __all__ = ["Access", "Dim", "Geometry", "geometry_of", "normalised"]
 
 
 def normalised(nest: Nest) -> Nest:
-    """Return a nest whose inner axes are longer than 1; without any, what is given per outer point is at every point."""
+    """Return a nest with inner axes longer than 1, or none: then what it gives per outer point is at every point."""
     if any(nest.shape[axis] != 1 for axis in nest.inner):
         return nest
     levels = {array: Level.FULL if level is Level.ROW else level for array, level in nest.levels.items()}
