@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TypeGuard
 
 from minpy.graph.native.language import (
     Array,
@@ -27,9 +27,6 @@ from minpy.graph.native.language import (
 )
 from minpy.graph.native.layouts import expanded, order_of, permuted
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, readers
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeGuard
 
 __all__ = ["broadcast_later", "reshaped_later", "strided_bytes", "transposed_as_most", "transposed_later"]
 
@@ -171,7 +168,9 @@ def _finest(routine: Routine) -> dict[Array, tuple[int, ...]]:
         steps = [step for step in part.steps if _is_loop(step) and step.output.size > 1]
         own = {step.output for step in steps}
         found.update((step.output, step.output.shape) for step in steps)
-        links = [(one, step.output) for step in steps for one in _sources(step, own)]
+        links: list[tuple[Array, Array | tuple[int, ...]]] = [
+            (one, step.output) for step in steps for one in _sources(step, own)
+        ]
         links += [(step.output, seen) for step in steps for seen in _shapes_wanted(step.output, by)]
         for _ in range(ROUNDS):
             changed = False
@@ -202,7 +201,9 @@ def _sources(step: Step, own: Collection[Array]) -> list[Array]:
     if not isinstance(step, Elementwise):
         return []
     shape = step.output.shape
-    roots = [one.root for one in step.operands if one.shape == shape and one.is_contiguous and one.size == one.root.size]
+    roots = [
+        one.root for one in step.operands if one.shape == shape and one.is_contiguous and one.size == one.root.size
+    ]
     return [root for root in roots if root in own]
 
 

@@ -324,7 +324,7 @@ def remade(step: Step, operands: Sequence[Array]) -> Step:
     return new
 
 
-_FIELDS = {
+_FIELDS: dict[type[Step], tuple[str, ...]] = {
     kind: tuple(one.name for one in fields(kind)) for kind in (Elementwise, Reduce, View, Assembly, Product, Call)
 }
 
