@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from hypothesis import settings
+from native.building import folder as libraries
 
 import minpy as mx
 
@@ -20,14 +22,36 @@ settings.load_profile("same-examples")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the Pythons that tests start share bytecode where none is written: they would compile all of minpy each."""
+    """Give the tests, and the Pythons that they start, a folder for temporary files that goes with them."""
+    environment = pytest.MonkeyPatch()
+    config.add_cleanup(environment.undo)
+    # What is looked at after a failure, and what the next run takes again, stays where it always is.
+    environment.setenv("PYTEST_DEBUG_TEMPROOT", os.environ.get("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir()))
+    environment.setenv("MINPY_NATIVE_TESTS", str(libraries()))
+    own = tempfile.TemporaryDirectory(prefix="minpy-tests-", ignore_cleanup_errors=True)
+    config.add_cleanup(own.cleanup)
+    environment.setenv("TMPDIR", own.name)
+    environment.setattr(tempfile, "tempdir", own.name)
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
-        folder = tempfile.TemporaryDirectory(prefix="minpy-bytecode-")
-        config.add_cleanup(folder.cleanup)
-        environment = pytest.MonkeyPatch()
-        environment.setenv("PYTHONPYCACHEPREFIX", folder.name)
+        # They would compile all of minpy each.
+        environment.setenv("PYTHONPYCACHEPREFIX", os.path.join(own.name, "bytecode"))
         environment.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-        config.add_cleanup(environment.undo)
+    if getattr(config.option, "numprocesses", None):
+        # Several processes fill the machine, and threads of theirs would wait for each other.
+        for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            environment.setenv(variable, os.environ.get(variable, "1"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Let the collector of garbage look only at what tests make: tens of thousands of tests are no garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
 
 
 # Scripts: test_programs.py runs those of programs, the real MXNet the others.
