@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gc
 import os
-import random
 import sys
 import tempfile
 from collections.abc import Iterator
 
-import numpy as np
 import pytest
 from hypothesis import settings
+from many import seed
 from native.building import folder as libraries
 
 import minpy as mx
@@ -63,15 +62,17 @@ collect_ignore_glob = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _seeds() -> None:
-    random.seed(0)
-    np.random.seed(0)
-    mx.random.seed(0)
+# Hooks, and no fixtures: there are tens of thousands of tests, and fixtures would take a tenth of their time.
 
 
-@pytest.fixture(autouse=True)
-def _flags_are_left_alone() -> Iterator[None]:
-    yield
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let each test draw the same random numbers, whichever tests ran before."""
+    seed()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Require that a test leaves the flags of autograd as it found them."""
     leaked = mx.autograd.set_recording(False), mx.autograd.set_training(False)
     assert leaked == (False, False), f"the test leaves (recording, training) at {leaked}"
