@@ -1,0 +1,1 @@
+"""Steps grouped into loop nests."""

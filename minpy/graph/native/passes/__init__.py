@@ -1,0 +1,1 @@
+"""Passes: rewrite rules over routines, listed and printed."""

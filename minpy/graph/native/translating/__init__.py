@@ -1,0 +1,1 @@
+"""Graphs translated to the step language."""
