@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
 from typing import Any
 
 import numpy
 import pytest
+import routine_programs as programs
 from random_routines import assert_same, random_inputs, random_routine
 
+from minpy.graph.native import passes
 from minpy.graph.native.evaluating import evaluate
-from minpy.graph.native.fusing.checking import check
+from minpy.graph.native.fusing import joining
+from minpy.graph.native.fusing.checking import InvalidScheduleError, check
+from minpy.graph.native.fusing.describing import describe
 from minpy.graph.native.fusing.grouping import scheduled
-from minpy.graph.native.fusing.nest import Nest, Place, Schedule
-from minpy.graph.native.language import (
-    Array,
-    Assembly,
-    Routine,
-    View,
-)
+from minpy.graph.native.fusing.nest import Level, Nest, Place, Schedule
+from minpy.graph.native.language import Array, Assembly, Call, Layout, Product, Routine, View
 from minpy.graph.native.verifying import verify
 
 
@@ -88,15 +89,309 @@ def copies(inputs: list[list[numpy.ndarray]]) -> list[list[numpy.ndarray]]:
     return [[array.copy() for array in arrays] for arrays in inputs]
 
 
-@pytest.mark.parametrize("mood", ["exact", "smooth"])
-@pytest.mark.parametrize("seed", range(100))
-def test_random_routines(seed: int, mood: str) -> None:
-    routine = random_routine(seed, mood)
-    verify(routine)
+def agree(routine: Routine, schedules: list[Schedule], seed: int, mood: str) -> None:
+    """Hold what schedules compute against the routine."""
     inputs = random_inputs(routine, seed, mood)
     expected_inputs = copies(inputs)
     expected = evaluate(routine, expected_inputs)
-    schedules = scheduled(routine)
     check(routine, schedules)
     assert_same(executed(routine, schedules, inputs), expected, mood)
     assert_same(inputs, expected_inputs, mood)
+
+
+@pytest.mark.parametrize("mood", ["exact", "smooth"])
+@pytest.mark.parametrize("seed", range(60))
+def test_random_routines(seed: int, mood: str) -> None:
+    routine = random_routine(seed, mood)
+    verify(routine)
+    agree(routine, scheduled(routine), seed, mood)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_small_limits(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "MAX_STEPS", 3)
+    monkeypatch.setattr(joining, "MAX_POINTERS", 3)
+    monkeypatch.setattr(joining, "CACHED_ROW", 40)
+    monkeypatch.setattr(joining, "STRIDED_SPACE", 400)
+    routine = random_routine(seed, "exact", steps=40)
+    schedules = scheduled(routine)
+    agree(routine, schedules, seed, "exact")
+    nests = [item for schedule in schedules for item in schedule.items if isinstance(item, Nest)]
+    assert all(len(nest.steps) <= 3 for nest in nests)
+
+
+def kinds(routine: Routine, *, passed: bool = True) -> list[list[str]]:
+    """Return what the items of each part are, after checking that they do what the routine says."""
+    found = passes.optimized(routine) if passed else routine
+    schedules = scheduled(found)
+    agree(found, schedules, 5, "smooth")
+    return [[type(item).__name__ for item in schedule.items] for schedule in schedules]
+
+
+ONE_NEST_EACH: dict[str, Routine] = {
+    "softmax": programs.softmax(),
+    "layer norm": programs.layer_norm(),
+    "batch norm, relu": programs.batch_norm_relu(),
+    "batch norm, relu, of vectors": programs.batch_norm_relu(16, 10),
+    "Adam": programs.adam(),
+}
+
+
+@pytest.mark.parametrize("name", ONE_NEST_EACH)
+def test_one_nest_each(name: str) -> None:
+    assert kinds(ONE_NEST_EACH[name]) == [["Nest"]] * len(ONE_NEST_EACH[name].parts)
+
+
+def test_softmax_phases() -> None:
+    (forward, _) = scheduled(programs.softmax())
+    (nest,) = forward.items
+    assert isinstance(nest, Nest)
+    levels = [(step.label(), nest.levels[step.output], nest.phases[step.output]) for step in nest.steps]
+    assert levels == [
+        ("max along 1", Level.ROW, 0),
+        ("subtract", Level.FULL, 1),
+        ("exp", Level.FULL, 1),
+        ("sum along 1", Level.ROW, 1),
+        ("divide", Level.FULL, 2),
+    ]
+    assert nest.inner == {1}
+    assert list(nest.stored) == [nest.steps[-1].output]
+
+
+def test_batch_norm_reads_rows_across_the_batch() -> None:
+    (forward, _) = scheduled(passes.optimized(programs.batch_norm_relu()))
+    (nest,) = forward.items
+    assert isinstance(nest, Nest)
+    assert (nest.shape, nest.inner, max(nest.phases.values())) == ((4, 8, 6, 6), {0, 2, 3}, 2)
+    assert all(level is not Level.COLUMN for level in nest.levels.values())
+
+
+def test_dense_layers_are_products_and_a_nest_between() -> None:
+    forward, backward = kinds(programs.perceptron())
+    assert forward == ["Product", "Nest", "Product", "Nest"]
+    assert backward == ["Nest", "Product", "Product", "Nest", "Product", "Product"]
+
+
+def test_gradients_of_biases_are_columns_of_the_nest_that_makes_them() -> None:
+    _, backward = scheduled(passes.optimized(programs.perceptron()))
+    nest = backward.items[0]
+    assert isinstance(nest, Nest)
+    assert [nest.levels[step.output] for step in nest.steps] == [Level.FULL, Level.FULL, Level.COLUMN]
+    assert nest.inner == frozenset()
+
+
+def test_sums_over_everything_go_with_rows() -> None:
+    w = programs.Writer()
+    x = w.input("x", 8, 50)
+    e = w("exp", w("subtract", x, w.reduce("max", x, 1)))
+    total = w.reduce("sum", w("divide", e, w.reduce("sum", e, 1)), 0, 1)
+    w.part("forward", [total])
+    (schedule,) = scheduled(w.routine())
+    (nest,) = schedule.items
+    assert isinstance(nest, Nest)
+    assert nest.levels[total] is Level.COLUMN
+    assert nest.inner == {1}
+
+
+def test_no_cycle_through_a_product() -> None:
+    w = programs.Writer()
+    x = w.input("x", 6, 6)
+    y = w("exp", x)
+    z = w("add", y, w.product(y, x))
+    w.part("forward", [z])
+    assert kinds(w.routine()) == [["Nest", "Product", "Nest"]]
+
+
+def test_a_nest_moves_to_its_only_reader() -> None:
+    """Nothing is stored for what could be computed where it is read, though a product comes between."""
+    w = programs.Writer()
+    x, weight = w.input("x", 6, 6), w.input("weight", 6, 6)
+    y = w("sin", w("cos", x))
+    w.part("forward", [w("multiply", y, w.product(x, weight))])
+    assert kinds(w.routine()) == [["Product", "Nest"]]
+
+
+def test_what_reads_a_transposed_result_waits_until_it_is_there() -> None:
+    w = programs.Writer()
+    y = w("exp", w.input("x", 6, 6))
+    w.part("forward", [w("add", y, w.view(y, numpy.transpose))])
+    assert kinds(w.routine(), passed=False) == [["Nest", "Nest"]]
+
+
+def test_long_rows_of_dear_values_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(joining, "CACHED_ROW", 64)
+    assert kinds(programs.softmax(), passed=False) == [["Nest", "Nest"], ["Nest"]]
+
+
+def test_calls_stay_in_order() -> None:
+    w = programs.Writer()
+    x = w.input("x", 3)
+    order: list[int] = []
+
+    def called(number: int) -> Any:
+        def call(values: numpy.ndarray) -> numpy.ndarray:
+            order.append(number)
+            return values
+
+        return call
+
+    first = w.add(Call.of(called(0), [w("exp", x)], [((3,), "float32")], "it is tested")[0])
+    second = w.add(Call.of(called(1), [x], [((3,), "float32")], "it is tested")[0])
+    w.part("forward", [w("add", second, first)])
+    kinds(w.routine())
+    assert order == [0, 1] * 2
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_recurrent_networks_need_no_assembling(part: int) -> None:
+    steps, layers = 6, 2
+    found = kinds(programs.recurrent(steps, layers))[part]
+    # But for what the caller gets, whose pieces the backward part reads: callers may write into that.
+    assert found.count("Assembly") == 1 - part
+    # A nest a cell; a product a cell for the state, one a layer for what comes from below, and copies of matrices.
+    assert found.count("Nest") <= (steps + 3) * layers
+    if part == 0:
+        assert found.count("Product") == (steps + 1) * layers
+
+
+def calls_of(function: Any) -> int:
+    """Return how many Python functions are called."""
+    count = 0
+
+    def counted(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(counted)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_planning_takes_time_by_steps() -> None:
+    def planned(steps: int) -> int:
+        routine = programs.recurrent(steps, 1)
+        return calls_of(lambda: scheduled(passes.optimized(routine)))
+
+    few, many = planned(6), planned(18)
+    assert many < 3.6 * few
+
+
+def test_nests_of_time_steps_are_alike() -> None:
+    (forward, _) = scheduled(passes.optimized(programs.recurrent(8, 1)))
+    shapes = Counter(
+        (item.shape, tuple(step.label() for step in item.steps)) for item in forward.items if isinstance(item, Nest)
+    )
+    assert max(shapes.values()) >= 6
+    assert len(shapes) <= 4
+
+
+def in_place() -> tuple[Routine, Schedule]:
+    w = programs.Writer()
+    x, weight = w.input("x", 4, 6), w.input("weight", 6, 6)
+    pieces = [w("exp", x), w("sin", x)]
+    whole = w.assembly(pieces, 1)
+    w.part("forward", [w.product(whole, w.assembly([weight, weight], 0))])
+    routine = w.routine()
+    (schedule,) = scheduled(routine)
+    return routine, schedule
+
+
+def test_pieces_are_computed_in_place() -> None:
+    routine, schedule = in_place()
+    assert [type(item).__name__ for item in schedule.items] == ["Nest", "Assembly", "Product"]
+    whole = routine.steps[2].outputs[0]
+    assert [place.root is whole for place in schedule.places.values()] == [True, True]
+    assert [place.layout for place in schedule.places.values()] == [Layout(0, (12, 1)), Layout(6, (12, 1))]
+
+
+def test_pieces_that_others_read_stay_where_they_are() -> None:
+    w = programs.Writer()
+    x = w.input("x", 4, 6)
+    piece = w("exp", x)
+    whole = w.assembly([piece, w("sin", x)], 1)
+    w.part("forward", [whole, piece])
+    assert kinds(w.routine()) == [["Nest", "Assembly"]]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_what_callers_get_holds_nothing_that_is_read_later(kept: bool) -> None:
+    w = programs.Writer()
+    x = w.input("x", 4, 6)
+    piece = w("exp", x)
+    w.part("forward", [w.assembly([piece, w("sin", x)], 0)])
+    g = w.input("g", 4, 6)
+    w.part("backward", [w("multiply", g, piece if kept else x)])
+    assert kinds(w.routine(), passed=False)[0] == (["Nest", "Assembly"] if kept else ["Nest"])
+
+
+def test_sums_of_products_are_added_where_they_lie() -> None:
+    w = programs.Writer()
+    x, weight = w.input("x", 4, 6), w.input("weight", 6, 6)
+    first = w.product(x, weight)
+    both = w("add", first, w.product(w("exp", x), weight))
+    w.part("forward", [w("sin", both)])
+    (schedule,) = scheduled(passes.optimized(w.routine()))
+    (place,) = schedule.places.values()
+    assert isinstance(place.root.step, Product)
+
+
+MISTAKES: dict[str, tuple[Any, str]] = {
+    "not stored": (lambda nest: nest.stored.clear(), "which is not in memory"),
+    "too early": (lambda nest: nest.phases.update(dict.fromkeys(nest.phases, 0)), "known from phase"),
+    "out of order": (lambda nest: nest.steps.reverse(), "which comes later"),
+    "other axes": (lambda nest: setattr(nest, "inner", frozenset({0})), "neither the space|not along the inner axes"),
+    "other level": (lambda nest: nest.levels.update(dict.fromkeys(nest.levels, Level.FULL)), "no value at every point"),
+    "twice": (lambda nest: nest.steps.append(nest.steps[0]), "done twice"),
+    "no phases": (lambda nest: nest.phases.clear(), "levels and phases are not those"),
+    "no such axis": (lambda nest: setattr(nest, "inner", frozenset({7})), "there are no inner axes"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes_are_found(mistake: str) -> None:
+    change, message = MISTAKES[mistake]
+    routine = programs.softmax()
+    schedules = scheduled(routine)
+    check(routine, schedules)
+    change(schedules[0].items[0])
+    with pytest.raises(InvalidScheduleError, match=message):
+        check(routine, schedules)
+
+
+def test_mistakes_of_places_are_found() -> None:
+    routine, schedule = in_place()
+    piece, other = schedule.places
+    nest = schedule.items[0]
+    assert isinstance(nest, Nest)
+    moved = Place(schedule.places[piece].root, schedule.places[other].layout)
+    nest.stored[piece] = moved
+    with pytest.raises(InvalidScheduleError, match="elsewhere than the schedule says"):
+        check(routine, [schedule])
+    schedule.places[piece] = moved  # type: ignore[index]
+    with pytest.raises(InvalidScheduleError, match="which is not in memory"):
+        check(routine, [schedule])
+
+
+def test_missing_parts_and_calls_are_found() -> None:
+    routine = programs.softmax()
+    with pytest.raises(InvalidScheduleError, match="there are 2 parts, and 1 schedules"):
+        check(routine, scheduled(routine)[:1])
+    w = programs.Writer()
+    x = w.input("x", 3)
+    w.add(Call.of(numpy.sort, [x], [((3,), "float32")], "it is tested")[0])
+    w.part("forward", [w("exp", x)])
+    (schedule,) = scheduled(w.routine())
+    with pytest.raises(InvalidScheduleError, match=r"call of sort .* is never called"):
+        check(w.routine(), [Schedule(schedule.items[1:], {})])
+
+
+def test_described() -> None:
+    text = describe(scheduled(passes.optimized(programs.perceptron()))[0])
+    assert text.splitlines()[:2] == [
+        "product (16, 30) by (30, 20): %0 of x, w0[view (30, 20) at 0 by (1, 30)]",
+        "nest (16, 20): 2 steps",
+    ]
+    assert "        %1 = add(%0, b0)" in text

@@ -87,7 +87,7 @@ class Origin(NamedTuple):
         return Origin(tuple(dict.fromkeys(self.nodes + other.nodes)), self.place or other.place)
 
 
-@dataclass(eq=False, slots=True, weakref_slot=True)
+@dataclass(eq=False)  # slots with weak references need Python 3.11
 class Array:
     """A value of a routine. Two are equal only if they are the same object.
 

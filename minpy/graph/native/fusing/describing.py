@@ -72,7 +72,7 @@ class _Names:
 
 def _nest(nest: Nest, names: _Names) -> list[str]:
     rows = f", rows along {', '.join(map(str, sorted(nest.inner)))}" if nest.inner else ""
-    origin = sum((step.origin for step in nest.steps), Origin())  # type: ignore[call-overload]
+    origin = sum((step.origin for step in nest.steps), Origin())
     lines = [f"nest {nest.shape}{rows}: {_count(len(nest.steps))}{_from(origin)}"]
     lines.extend(f"    reads {names.of(array)}: {array.dtype} {array.shape}" for array in nest.reads())
     by_phase: dict[int, list[str]] = {}

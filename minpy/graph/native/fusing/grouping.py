@@ -98,10 +98,10 @@ class _Grouping:
                 items.append(item)  # type: ignore[arg-type]
         given = {array.root for array in self.part.outputs}
         places, there = placed(items, self.leaving, given)
-        for item in items:
-            if isinstance(item, Nest):
-                item.stored = {array: places.get(array) for array in item.stored}
-        return Schedule([item for item in items if item not in there], places)
+        for one in items:
+            if isinstance(one, Nest):
+                one.stored = {array: places.get(array) for array in one.stored}
+        return Schedule([one for one in items if one not in there], places)
 
     def _append(self, step: Step) -> None:
         for output in step.outputs:

@@ -34,6 +34,8 @@ def _is_trivial_search(step: Reduce) -> bool:
 
 
 def _stripped(shape: Shape) -> Shape:
+    if not shape or shape[0] != 1:
+        return shape
     lead = next((axis for axis, length in enumerate(shape) if length != 1), len(shape))
     return shape[lead:]
 
@@ -85,8 +87,10 @@ class Growing:
         elif step.function in DEAR_FUNCTIONS or any(one.root in self._dear for one in step.operands):
             self._dear.add(output)
         for operand in step.operands:
+            if operand.root in self.phases or operand.is_number:
+                continue
             key = (operand.root, operand.layout)
-            if operand.root not in self.phases and not operand.is_number and key not in self.reads:
+            if key not in self.reads:
                 self.reads[key] = None
                 if operand.size == self.size:
                     self._width += operand.dtype.itemsize
@@ -147,11 +151,11 @@ class Growing:
         required = self.required
         if domain == _stripped(self.shape):
             is_row = False
-        elif domain == self._row_shape(self.inner):
-            is_row = True
-            required = self.inner
         else:
-            return None
+            found = self._rows_of(domain, step)
+            if found is None:
+                return None
+            is_row, required = True, found
         for operand in step.operands:
             axes = self._reductions.get(operand.root)
             if axes is None:
@@ -179,6 +183,14 @@ class Growing:
         if phase > 0 and not is_row and not self._worth_another_run(step, phase, required or frozenset()):
             return None
         return required, phase, is_row
+
+    def _rows_of(self, domain: Shape, step: Loops) -> Axes | None:
+        """Return the inner axes for which a step is one of rows: those that are, or of what it reads."""
+        candidates = [self.inner]
+        if self.required is None:
+            read = (self._reductions.get(operand.root) for operand in step.operands)
+            candidates.extend(axes for axes in read if axes is not None)
+        return next((axes for axes in candidates if domain == self._row_shape(axes)), None)
 
     def _may_be_inner(self, required: Axes | None) -> bool:
         """Tell whether rows may be those along some axes, for the reductions that are there, and for the cache."""

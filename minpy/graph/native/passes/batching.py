@@ -77,8 +77,10 @@ class _Batching:
         self._register_assemblies()
 
     def _register_assemblies(self) -> None:
+        # What callers get, they may write into: it is read by no later part in the place of what is not given.
+        given = {array.root for part in self.routine.parts for array in part.outputs}
         for step in self.routine.steps:
-            if not isinstance(step, Assembly) or step.fill is not None:
+            if not isinstance(step, Assembly) or step.fill is not None or step.output in given:
                 continue
             offset = 0
             for operand, piece in zip(step.operands, step.pieces, strict=True):
@@ -170,7 +172,7 @@ class _Batching:
     def _independent(self, members: list[Product]) -> list[Product]:
         """Return those whose rows need nothing that one of them gives, if other groups are done at once, too."""
         number = self.part_of[members[0].output]
-        group_of = {step: index for index, group in enumerate(self.rows) for step in group}
+        group_of: dict[Step, int] = {step: index for index, group in enumerate(self.rows) for step in group}
         late: set[Step] = set(members)
         late_groups: set[int] = set()
         waiting: set[Step] = set()
@@ -226,8 +228,8 @@ class _Batching:
     def make_column_sums(self) -> None:
         """Sum up columns at once, where the arrays lie one below the other anyway."""
         for total, leaves, others in self.column_sums:
-            summed = [_summed(leaf) for leaf in leaves]
-            summed = self._in_known_order(summed, summed)
+            arrays = [_summed(leaf) for leaf in leaves]
+            summed = self._in_known_order(arrays, arrays)
             found = self._known(summed) if all(map(_is_whole, summed)) else None
             if found is None:
                 continue

@@ -78,9 +78,7 @@ class _Recomputing:
             there.update(array.root for array in (item.reads() if isinstance(item, Nest) else item.operands))
         return there
 
-    def _cone(
-        self, array: Array, kept: set[Array] | None = None
-    ) -> tuple[frozenset[Step], frozenset[Array]] | None:
+    def _cone(self, array: Array, kept: set[Array] | None = None) -> tuple[frozenset[Step], frozenset[Array]] | None:
         """Return the steps that compute an array, and what they read; None, if they are dear, or too many."""
         if array in self.steps:
             return self.steps[array]
