@@ -87,8 +87,14 @@ class Origin(NamedTuple):
         return Origin(tuple(dict.fromkeys(self.nodes + other.nodes)), self.place or other.place)
 
 
-@dataclass(eq=False)  # slots with weak references need Python 3.11
-class Array:
+class _Referable:
+    """Gives slotted classes weak references; dataclasses can do so themselves from Python 3.11 on."""
+
+    __slots__ = ("__weakref__",)
+
+
+@dataclass(eq=False, slots=True)
+class Array(_Referable):
     """A value of a routine. Two are equal only if they are the same object.
 
     Attributes
