@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import gc
 import os
-import random
 import sys
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import settings
+from many import seed
+from native.building import folder as libraries
 
 import minpy as mx
 from minpy.graph.native.enabling import disabled
@@ -21,20 +23,48 @@ settings.load_profile("same-examples")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let all processes of a run share what they compile: Python's bytecode where none is written, and graphs."""
-    if "MINPY_CACHE" not in os.environ:
-        cache = tempfile.TemporaryDirectory(prefix="minpy-cache-")
-        config.add_cleanup(cache.cleanup)
-        setting = pytest.MonkeyPatch()
-        setting.setenv("MINPY_CACHE", cache.name)
-        config.add_cleanup(setting.undo)
+    """Give the tests, and the Pythons that they start, a folder for temporary files that goes with them."""
+    environment = pytest.MonkeyPatch()
+    config.add_cleanup(environment.undo)
+    # What is looked at after a failure, and what the next run takes again, stays where it always is.
+    environment.setenv("PYTEST_DEBUG_TEMPROOT", os.environ.get("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir()))
+    environment.setenv("MINPY_NATIVE_TESTS", str(libraries()))
+    own = tempfile.TemporaryDirectory(prefix="minpy-tests-", ignore_cleanup_errors=True)
+    config.add_cleanup(own.cleanup)
+    environment.setenv("TMPDIR", own.name)
+    environment.setattr(tempfile, "tempdir", own.name)
+    # All processes of a run share the graphs that they compile.
+    environment.setenv("MINPY_CACHE", os.environ.get("MINPY_CACHE", os.path.join(own.name, "cache")))
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
-        folder = tempfile.TemporaryDirectory(prefix="minpy-bytecode-")
-        config.add_cleanup(folder.cleanup)
-        environment = pytest.MonkeyPatch()
-        environment.setenv("PYTHONPYCACHEPREFIX", folder.name)
+        # They would compile all of minpy each.
+        environment.setenv("PYTHONPYCACHEPREFIX", os.path.join(own.name, "bytecode"))
         environment.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
-        config.add_cleanup(environment.undo)
+    if getattr(config.option, "numprocesses", None):
+        # Several processes fill the machine, and threads of theirs would wait for each other.
+        for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+            environment.setenv(variable, os.environ.get(variable, "1"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Let the collector of garbage look only at what tests make: tens of thousands of tests are no garbage."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.collect()
+        gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Let who is done take tests over from who is not: else all wait for the last one, for half a minute."""
+    if config.getvalue("dist") != "load":  # what was asked for is done
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
 
 
 # Scripts: test_programs.py runs those of programs, the real MXNet the others.
@@ -46,16 +76,18 @@ collect_ignore_glob = [
 ]
 
 
-@pytest.fixture(autouse=True)
-def _seeds() -> None:
-    random.seed(0)
-    np.random.seed(0)
-    mx.random.seed(0)
+# Hooks, and no fixtures: there are tens of thousands of tests, and fixtures would take a tenth of their time.
 
 
-@pytest.fixture(autouse=True)
-def _flags_are_left_alone() -> Iterator[None]:
-    yield
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Let each test draw the same random numbers, whichever tests ran before."""
+    seed()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Require that a test leaves the flags of autograd as it found them."""
     leaked = mx.autograd.set_recording(False), mx.autograd.set_training(False)
     assert leaked == (False, False), f"the test leaves (recording, training) at {leaked}"
 

@@ -180,7 +180,7 @@ SELECTIONS = (
 )
 REDUCTIONS = {
     "n": "sum mean max min var std ptp",
-    "e": "any all argmax argmin count_nonzero",
+    "e": "any all argmax argmin",
     "s": "prod",
 }
 VIEWS = (

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from many import each
 from operator_table import ALL_ROWS
 from operator_table.row import Row
 
@@ -139,7 +140,7 @@ def test_each_error_is_ours_and_names_the_operator(part: int, call: Any) -> None
     assert not found, f"{len(found)} of them:\n" + "\n".join(found[:40])
 
 
-@pytest.mark.parametrize("row", [row for row in ALL_ROWS if not row.label and row.operator is None], ids=lambda r: r.id)
+@each({row.id: (row,) for row in ALL_ROWS if not row.label and row.operator is None})
 def test_values_of_another_type_are_refused(row: Row) -> None:
     """On arrays and on symbols, and again when the same call was bound before."""
     operator = OPERATORS[row.name]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from many import each
 from operator_table import ALL_ROWS
 from operator_table.row import Row
 
@@ -187,7 +188,7 @@ def test_the_mutations_meet_many_operators() -> None:
         assert sum(case[2] == name for case in CASES) > 20
 
 
-@pytest.mark.parametrize(("row", "position", "name"), CASES, ids=lambda value: getattr(value, "id", value))
+@each({f"{row.id}-{position}-{name}": (row, position, name) for row, position, name in CASES}, at_once=4)
 def test_wrong_rules_are_rejected(row: Row, position: int, name: str) -> None:
     operator = OPERATORS[row.name]
     with changed(operator, position, MUTATIONS[name](position)):

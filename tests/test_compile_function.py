@@ -10,6 +10,8 @@ import pytest
 import minpy as mx
 from minpy.graph.native.enabling import CompileWarning, disabled, is_enabled
 
+COMPILES = True
+
 RANDOM = np.random.RandomState(7)
 X, W = RANDOM.normal(size=(2, 3)), RANDOM.normal(size=(3, 4))
 FACTOR = 2.0

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import operator_table
 import pytest
+from many import each
 from operator_table import ALL_ROWS
 from operator_table.row import Row
 from traces import Trace, traced_definition, traced_rule
@@ -173,7 +174,7 @@ def computed(trace: Trace, answers: Sequence[Any]) -> list[Any]:
     return [trace.compute(answer) if isinstance(answer, Traced) else answer for answer in answers]
 
 
-@pytest.mark.parametrize("row", TRACED, ids=lambda row: row.id)
+@each({row.id: (row,) for row in TRACED}, at_once=10)
 def test_steps_and_kernels_compute_what_definitions_do(row: Row) -> None:
     """Steps to the last bit, kernels within the row's units in the last place; in every dtype."""
     operator, attributes = operator_of(row), attributes_of(row)

@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
+from many import each
 
 import minpy
 
@@ -41,7 +41,7 @@ def definitions(module: Any) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-@pytest.mark.parametrize("name", public_modules())
+@each({name: (name,) for name in public_modules()})
 def test_everything_public_has_a_docstring(name):
     module = importlib.import_module(name)
     missing = [] if module.__doc__ else [name]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from many import each
 from operator_table import ALL_ROWS
 from operator_table.row import Row
 from test_operator_table import call, operator_of, scope
@@ -91,7 +92,7 @@ def require_same(row: Row, inputs: list[np.ndarray]) -> None:
             )
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
+@each({row.id: (row,) for row in ROWS}, at_once=5)
 def test_operators(row: Row) -> None:
     """Arrays, graphs step by step and compiled, and inference agree for every dtype; or both refuse it alike."""
     values = row.draw()
@@ -102,7 +103,7 @@ def test_operators(row: Row) -> None:
 MIXED = [row for row in ROWS if any(spec.integers for spec in row.specs) and not all(s.integers for s in row.specs)]
 
 
-@pytest.mark.parametrize("row", MIXED, ids=[row.id for row in MIXED])
+@each({row.id: (row,) for row in MIXED}, at_once=10)
 def test_labels_and_indices_in_int32(row: Row) -> None:
     values = row.draw()
     for dtype in DTYPES:
@@ -251,9 +252,14 @@ def test_updates_refuse_integers(name: str, dtype: str) -> None:
         getattr(nd, name)(x, x, *states, lr=0.1)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "uint8", "int32", "float16", "float32", "float64"])
-@pytest.mark.parametrize("number", [np.float32(2.5), np.float64(1), np.int64(2), np.bool_(True)], ids=repr)
-@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+@each(
+    {
+        f"{name}-{number!r}-{dtype}": (name, number, dtype)
+        for name in ("eq", "ne", "lt", "le", "gt", "ge")
+        for number in (np.float32(2.5), np.float64(1), np.int64(2), np.bool_(True))
+        for dtype in ("bool", "uint8", "int32", "float16", "float32", "float64")
+    }
+)
 def test_scalars_of_numpy_compare_from_the_left_as_from_the_right(name, number, dtype):
     reflected = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}.get(name, name)
     array = nd.array([0, 1, 2, 3], dtype=dtype)

@@ -58,15 +58,6 @@ def listed(batches: Any) -> list[Any]:
     return [batch.asnumpy().tolist() for batch in batches]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _what_was_there_before_is_not_collected() -> Iterator[None]:
-    """Let `gc.collect`, which runs after each test, look only at what these tests have made: that takes no time."""
-    gc.collect()
-    gc.freeze()
-    yield
-    gc.unfreeze()
-
-
 @pytest.fixture(autouse=True)
 def _nothing_left() -> Iterator[None]:
     before = {process.pid for process in multiprocessing.active_children()}

@@ -5,14 +5,15 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 from gluon_layers import FAMILIES, load, running
 from gluon_layers.declaration import Layer
+from many import each
 
 import minpy as mx
 from minpy import autograd
@@ -24,14 +25,12 @@ DECLARED = {f"{family}-{layer.id}": layer for family in FAMILIES for layer in lo
 
 
 def every(condition: Callable[[Layer], bool] = lambda layer: True) -> Any:
-    """Parametrize a test by the declarations for which the condition is true."""
-    return pytest.mark.parametrize(
-        "layer", [pytest.param(layer, id=name) for name, layer in DECLARED.items() if condition(layer)]
-    )
+    """Check the declarations for which the condition is true, some of them in each test."""
+    return each({name: (layer,) for name, layer in DECLARED.items() if condition(layer)}, at_once=5)
 
 
 def every_class(condition: Callable[[Layer], bool] = lambda layer: True) -> Any:
-    """Parametrize a test of what does not depend on options: by the declaration of each class that says the most."""
+    """Check what does not depend on options: the declaration of each class that says the most."""
     chosen: dict[tuple[str, ...], str] = {}
     for name, layer in DECLARED.items():
         if condition(layer):
@@ -39,7 +38,7 @@ def every_class(condition: Callable[[Layer], bool] = lambda layer: True) -> Any:
             before = chosen.setdefault(classes, name)
             if len(layer.build) > len(DECLARED[before].build):
                 chosen[classes] = name
-    return pytest.mark.parametrize("layer", [pytest.param(DECLARED[name], id=name) for name in chosen.values()])
+    return each({name: (DECLARED[name],) for name in chosen.values()}, at_once=5)
 
 
 def call(layer: Layer, net: Any, x: list[Any]) -> list[Any]:
@@ -116,23 +115,30 @@ def test_force_reinit_draws_again_and_set_data_is_seen(layer: Layer) -> None:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
+def new_folder() -> Path:
+    """Return a folder, which goes when the tests end."""
+    return Path(tempfile.mkdtemp())
+
+
 @every()
-def test_parameters_are_saved_and_loaded_by_place(layer: Layer, tmp_path: Path) -> None:
+def test_parameters_are_saved_and_loaded_by_place(layer: Layer) -> None:
+    folder = new_folder()
     net = running.ready(mx, layer)
     expected = call(layer, net, running.inputs(mx, layer))
-    net.save_parameters(tmp_path / "a.params")
+    net.save_parameters(folder / "a.params")
     fresh = running.build(mx, layer)
-    fresh.load_parameters(tmp_path / "a.params")
+    fresh.load_parameters(folder / "a.params")
     assert_same(call(layer, fresh, running.inputs(mx, layer)), expected)
 
 
 @every_class()
-def test_parameters_are_saved_and_loaded_by_name(layer: Layer, tmp_path: Path) -> None:
+def test_parameters_are_saved_and_loaded_by_name(layer: Layer) -> None:
+    folder = new_folder()
     net = running.ready(mx, layer)
     expected = call(layer, net, running.inputs(mx, layer))
-    net.collect_params().save(tmp_path / "a.params", strip_prefix=net.prefix)
+    net.collect_params().save(folder / "a.params", strip_prefix=net.prefix)
     fresh = running.build(mx, layer)
-    fresh.collect_params().load(tmp_path / "a.params", restore_prefix=fresh.prefix)
+    fresh.collect_params().load(folder / "a.params", restore_prefix=fresh.prefix)
     assert_same(call(layer, fresh, running.inputs(mx, layer)), expected)
 
 
@@ -142,20 +148,21 @@ def arrays_of(kind: str, arrays: Any) -> dict[str, Any]:
 
 
 @every(lambda layer: layer.hybrid)
-def test_exported_graph_gives_the_same_output(layer: Layer, tmp_path: Path) -> None:
+def test_exported_graph_gives_the_same_output(layer: Layer) -> None:
+    folder = new_folder()
     net = running.ready(mx, layer)
     net.hybridize()
     x = running.inputs(mx, layer)
     expected = call(layer, net, x)
-    net.export(tmp_path / "net")
-    graph, arrays = mx.sym.load(tmp_path / "net-symbol.json"), mx.nd.load(tmp_path / "net-0000.params")
+    net.export(folder / "net")
+    graph, arrays = mx.sym.load(folder / "net-symbol.json"), mx.nd.load(folder / "net-0000.params")
     variables = [one.name for one in net._cached_graph[0]]
     names = graph.list_arguments()
     given = dict(zip(variables, x, strict=True))
     values = {**arrays_of("arg", arrays), **{name: array for name, array in given.items() if name in names}}
     assert_same(graph.bind(mx.cpu(), values, aux_states=arrays_of("aux", arrays)).forward(), expected)
     imported = mx.gluon.SymbolBlock.imports(
-        str(tmp_path / "net-symbol.json"), variables, str(tmp_path / "net-0000.params") if arrays else None
+        str(folder / "net-symbol.json"), variables, str(folder / "net-0000.params") if arrays else None
     )
     assert_same(running.flat(imported(*x)), expected)
 
@@ -236,8 +243,15 @@ def loss_of(layer: Layer, net: Any, x: list[Any], training: bool) -> Any:
     return total
 
 
-@every(lambda layer: layer.double and layer.smooth and not layer.zero_gradient)
-@pytest.mark.parametrize("training", [True, False], ids=["training", "predicting"])
+@each(
+    {
+        f"{name}-{'training' if training else 'predicting'}": (layer, training)
+        for name, layer in DECLARED.items()
+        if layer.double and layer.smooth and not layer.zero_gradient
+        for training in (True, False)
+    },
+    at_once=10,
+)
 def test_gradients_are_finite_differences(layer: Layer, training: bool) -> None:
     net = running.ready(mx, layer, "float64")
     x = running.inputs(mx, layer, "float64", seed=1)

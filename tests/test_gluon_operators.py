@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
+from many import each
 from operator_table import ALL_ROWS
 from operator_table.row import Row
 from test_operator_table import operator_of, scope, weights_for
@@ -71,8 +71,7 @@ def results(row: Row, block: Any, order: int) -> list[np.ndarray]:
     return found + [one.grad.asnumpy() for one in variables]
 
 
-@pytest.mark.parametrize("kind", [OfSymbols, OfArrays])
-@pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
+@each({f"{row.id}-{kind.__name__}": (row, kind) for row in ROWS for kind in (OfSymbols, OfArrays)}, at_once=10)
 def test_an_operator_in_a_hybridized_block(row: Row, kind: Any) -> None:
     block = kind(row)
     expected = [results(row, block, order) for order in range(row.order + 1)]

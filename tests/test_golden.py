@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from many import each
 
 import minpy as mx
 
@@ -32,16 +33,27 @@ finally:
 
 ANSWERS = {group: json.loads((GOLDEN / f"{group}.json").read_text()) for group in differences.GROUPS}
 INTENDED = json.loads((GOLDEN / "intended.json").read_text())
-CASES = [
-    pytest.param(snippet, ANSWERS[group][name], name, id=f"{group}-{name}")
+CASES = {
+    f"{group}-{name}": (snippet, ANSWERS[group][name], name)
     for group, table in TABLES.items()
     for name, snippet in table.items()
-]
+}
+# Whole networks: a test each, for workers to share.
+LARGE = {name: case for name, case in CASES.items() if name.startswith("zoo-")}
 TOLERANCES = {"float16": 2e-3}
 
 
-@pytest.mark.parametrize(("snippet", "answer", "name"), CASES)
+@each({name: case for name, case in CASES.items() if name not in LARGE})
 def test_case(snippet: str, answer: dict[str, Any], name: str) -> None:
+    require_as_recorded(snippet, answer, name)
+
+
+@pytest.mark.parametrize(("snippet", "answer", "name"), LARGE.values(), ids=LARGE)
+def test_network(snippet: str, answer: dict[str, Any], name: str) -> None:
+    require_as_recorded(snippet, answer, name)
+
+
+def require_as_recorded(snippet: str, answer: dict[str, Any], name: str) -> None:
     with np.errstate(all="ignore"), warnings.catch_warnings():  # NumPy warns of divisions by zero, MXNet does not
         warnings.filterwarnings("ignore", "backward passes through an array")  # nor does it of changed arrays
         got = run_case(mx, snippet)
@@ -99,7 +111,7 @@ def test_every_difference_is_a_case() -> None:
     assert not set(differences.INTENDED) & set(differences.MISSING)
 
 
-@pytest.mark.parametrize("row", [difference.row() for difference in differences.DIFFERENCES], ids=lambda row: row[2:40])
+@each({f"{number} {one.row()[2:40]}": (one.row(),) for number, one in enumerate(differences.DIFFERENCES)}, at_once=100)
 def test_differences_are_documented(row: str) -> None:
     assert row in DOCUMENT.read_text().splitlines()
 

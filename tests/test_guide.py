@@ -13,6 +13,8 @@ import pytest
 from native.building import compiler
 from native.examples import compile_for_tests
 
+COMPILES = True
+
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

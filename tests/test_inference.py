@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
+from many import each
 from operator_table import ALL_ROWS
 from operator_table.row import Row
 from test_operator_table import call, operator_of, scope
@@ -31,9 +31,8 @@ finally:
     sys.path.remove(str(GOLDEN))
 
 ANSWERS = json.loads((GOLDEN / "inference.json").read_text())
-PUBLIC = {id(operator): operator for operator in OPERATORS.values()}
-IDS = [row.id for row in ALL_ROWS]
-BOUND = [row for row in ALL_ROWS if row.bound]
+PUBLIC = {operator.__name__: (operator,) for operator in OPERATORS.values()}
+ROWS = {row.id: (row,) for row in ALL_ROWS}
 
 # Inputs whose shape a rule takes from the data unless it is given, although another one would do.
 BY_DEFAULT = {"LeakyReLU-shared": {1}, "_contrib_count_sketch-vectors": {1, 2}}
@@ -61,7 +60,7 @@ def partly(shapes: Sequence[Any]) -> Iterator[list[Any]]:
 # -- against calls -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", ALL_ROWS, ids=IDS)
+@each(ROWS)
 def test_names(row: Row) -> None:
     """There are as many names as inputs and outputs."""
     operator, inputs = operator_of(row), row.draw()
@@ -71,12 +70,12 @@ def test_names(row: Row) -> None:
     assert len(operator.input_names(dict(row.attributes), len(inputs))) == len(inputs)
 
 
-@pytest.mark.parametrize("row", BOUND, ids=[row.id for row in BOUND])
+@each({row.id: (row,) for row in ALL_ROWS if row.bound})
 def test_shapes(row: Row) -> None:
     """Rules find what calls do, and claim nothing else of what is partly known."""
     rule = operator_of(row).shape_inference
     if rule is None:
-        pytest.skip("no rule")
+        return
     inputs, outputs = shapes_of(row, row.draw())
     unknown = [None] * len(outputs)
     found = rule(list(inputs), unknown, **row.attributes)
@@ -93,7 +92,7 @@ def test_shapes(row: Row) -> None:
                 assert merge_shapes(shape, true) == true, (known_inputs, known_outputs)
 
 
-@pytest.mark.parametrize("row", BOUND, ids=[row.id for row in BOUND])
+@each({row.id: (row,) for row in ALL_ROWS if row.bound})
 def test_lengths_of_zero(row: Row) -> None:
     """A length of zero is one as any other: where a call works without elements, its shapes are those of the rule."""
     rule = operator_of(row).shape_inference
@@ -110,9 +109,14 @@ def test_lengths_of_zero(row: Row) -> None:
             assert [tuple(shape) for shape in rule(shapes, [None] * len(outputs), **row.attributes)[1]] == outputs
 
 
-@pytest.mark.parametrize("integers", ["float", "int32"])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("row", ALL_ROWS, ids=IDS)
+@each(
+    {
+        f"{row.id}-{dtype}-{integers}": (row, dtype, integers)
+        for row in ALL_ROWS
+        for dtype in ("float32", "float64")
+        for integers in ("float", "int32")
+    }
+)
 def test_dtypes(row: Row, dtype: str, integers: str) -> None:
     """Rules find the dtypes that calls on NDArrays give, also where indices and labels are integers."""
     operator = operator_of(row)
@@ -135,14 +139,14 @@ def test_dtypes(row: Row, dtype: str, integers: str) -> None:
                 assert output is None or integers == "int32" or output == true
 
 
-@pytest.mark.parametrize("operator", PUBLIC.values(), ids=lambda operator: operator.__name__)
+@each(PUBLIC)
 def test_every_operator_has_a_rule(operator: Operator) -> None:
     assert (operator.shape_inference is None) == (operator.__name__ in WITHOUT_SHAPES)
     optional = {name for name, default in operator.signature.defaults.items() if default is None}
     assert optional <= set(operator.optional_inputs), "say which attributes the optional inputs belong to"
 
 
-@pytest.mark.parametrize("operator", PUBLIC.values(), ids=lambda operator: operator.__name__)
+@each(PUBLIC)
 def test_what_draws_is_random(operator: Operator) -> None:
     drawn = any(row.random for row in ALL_ROWS if operator_of(row) is operator)
     assert operator.random or not drawn
@@ -208,15 +212,15 @@ def disagreement(operator: Operator, case: Any, what: str, number: int) -> str:
     return "" if merged == ours else f"we find {ours}, and MXNet {theirs}"
 
 
-KNOWN = [
-    pytest.param(case, what, number, id=f"{case[0]}-{what}-{number}")
+KNOWN = {
+    f"{case[0]}-{what}-{number}": (case, what, number)
     for case in cases.CASES
     for what, given in (("shapes", case[3]), ("dtypes", case[4]))
     for number in range(len(given))
-]
+}
 
 
-@pytest.mark.parametrize("case", cases.CASES, ids=[case[0] for case in cases.CASES])
+@each({case[0]: (case,) for case in cases.CASES})
 def test_names_are_those_of_mxnet(case: Any) -> None:
     operator, _, inputs, outputs = prepared(case)
     answer = ANSWERS[case[0]]
@@ -225,7 +229,7 @@ def test_names_are_those_of_mxnet(case: Any) -> None:
     assert (outputs == answer["outputs"]) == ((case[0], "outputs", 0) not in cases.DIFFERENCES)
 
 
-@pytest.mark.parametrize(("case", "what", "number"), KNOWN)
+@each(KNOWN)
 def test_inference_is_that_of_mxnet(case: Any, what: str, number: int) -> None:
     differs = disagreement(OPERATORS[case[1]], case, what, number)
     if (case[0], what, number) in cases.DIFFERENCES:

@@ -76,6 +76,7 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
 def group_of(module: str) -> str:
     def matches(group: str) -> bool:
         package = group.removesuffix("*").removesuffix(".")
@@ -93,16 +94,33 @@ def is_module(name: str) -> bool:
     return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
 
 
-def imported(path: Path) -> set[str]:
-    return names_in(ast.parse(path.read_text(encoding="utf-8")), path)
+@cache
+def imports_in(path: Path) -> list[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """Return the imports of a module, also inside functions, and whether only type checkers read them."""
+    found = []
+
+    def look(statements: list[ast.stmt], for_types: bool) -> None:
+        for node in statements:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                found.append((node, for_types))
+                continue
+            typed = isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+            for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+                look(getattr(node, part, []), for_types or (typed and part == "body"))
+
+    look(ast.parse(path.read_text(encoding="utf-8")).body, False)
+    return found
 
 
-def names_in(tree: ast.AST, path: Path) -> set[str]:
+def imported(path: Path, for_types: bool = True) -> set[str]:
+    """Return what a module imports; without `for_types`, not what only type checkers read."""
     names = set()
-    for node in ast.walk(tree):
+    for node, typed in imports_in(path):
+        if typed and not for_types:
+            continue
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        else:
             assert node.level == 0, f"{path}: relative import"
             inside = {f"{node.module}.{alias.name}" for alias in node.names}
             names |= {name if is_module(name) else str(node.module) for name in inside}
@@ -114,27 +132,24 @@ def may_import(importer: str, name: str) -> bool:
     return own == other or HEIGHTS[other] < HEIGHTS[own]
 
 
-SOURCES = sorted(ROOT.rglob("*.py"))
-
-
-@pytest.mark.parametrize("path", SOURCES, ids=[module_name(path) for path in SOURCES])
-def test_imports_go_down_only(path):
-    module = module_name(path)
-    ours = sorted(name for name in imported(path) if name.split(".")[0] == "minpy")
-    upward = [name for name in ours if not may_import(module, name) and (module, name) not in LATE]
-    assert not upward, f"{module} imports what is not below it: {', '.join(upward)}"
-
-
+FOLDERS = sorted({path.parent for path in ROOT.rglob("*.py")})
 ROOMS = sorted(path.parent for path in ROOT.rglob("__init__.py") if path.parent != ROOT)
 
 
-def imported_at_run_time(path: Path) -> set[str]:
-    """Return what a module imports, also inside functions, but not what only type checkers read."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
-            node.body = [ast.Pass()]
-    return names_in(tree, path)
+def folder_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT.parent).parts)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=folder_name)
+def test_imports_go_down_only(folder):
+    upward = [
+        f"{module} imports {name}"
+        for path in sorted(folder.glob("*.py"))
+        for module in [module_name(path)]
+        for name in sorted(imported(path))
+        if name.split(".")[0] == "minpy" and not may_import(module, name) and (module, name) not in LATE
+    ]
+    assert not upward, f"what is not below: {'; '.join(upward)}"
 
 
 def circles(graph: dict[str, set[str]]) -> list[set[str]]:
@@ -155,12 +170,11 @@ def test_circles_are_found():
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"b"}, "d": {"d"}, "e": {"a"}}) == [{"b", "c"}, {"d"}]
 
 
-@pytest.mark.parametrize("room", ROOMS, ids=lambda room: ".".join(room.relative_to(ROOT.parent).parts))
+@pytest.mark.parametrize("room", ROOMS, ids=folder_name)
 def test_modules_of_a_room_do_not_import_each_other_in_circles(room):
-    name = ".".join(room.relative_to(ROOT.parent).parts)
     inside = {module_name(path): path for path in room.rglob("*.py")}
-    graph = {module: imported_at_run_time(path).intersection(inside) for module, path in inside.items()}
-    assert not circles(graph), f"{name}: these import each other: {circles(graph)}"
+    graph = {module: imported(path, for_types=False).intersection(inside) for module, path in inside.items()}
+    assert not circles(graph), f"{folder_name(room)}: these import each other: {circles(graph)}"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "core").rglob("*.py")), ids=lambda path: path.stem)

@@ -17,6 +17,7 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from many import each
 
 import minpy as mx
 from minpy import nd, sym
@@ -53,7 +54,7 @@ def test_the_walk_finds_the_namespaces():
     assert all(name.split(".")[0] == "minpy" for name in MODULES)
 
 
-@pytest.mark.parametrize("module", MODULES.values(), ids=MODULES)
+@each({name: (module,) for name, module in MODULES.items()})
 def test_a_namespace_lists_public_names_only(module):
     listed = dir(module)
     assert listed == sorted(set(listed))
@@ -153,7 +154,7 @@ def test_a_part_that_is_not_there_says_so(name):
 # -- pickling ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", MODULES)
+@each({name: (name,) for name in MODULES})
 def test_public_callables_pickle_by_reference(module):
     for name in (name for holder, name in CALLABLES if holder == module):
         value = getattr(MODULES[module], name)
@@ -172,7 +173,7 @@ def test_methods_pickle_by_reference_and_know_their_names(cls):
             assert "<" not in method.__qualname__
 
 
-@pytest.mark.parametrize("name", sorted({operator.__name__ for operator in OPERATORS.values()}))
+@each({operator.__name__: (operator.__name__,) for operator in OPERATORS.values()})
 def test_operators_that_are_hidden_pickle_too(name):
     operator = OPERATORS[name]
     assert pickle.loads(pickle.dumps(operator)) is operator

@@ -6,6 +6,8 @@ import pytest
 import minpy as mx
 from minpy import customop
 
+COMPILES = True
+
 pytest.importorskip("llvmlite")
 
 

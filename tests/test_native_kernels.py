@@ -37,7 +37,8 @@ from minpy.graph.native.language import (
 from minpy.graph.native.machine import llvm
 
 DTYPES = [
-    numpy.dtype(name) for name in ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float32", "float64"]
+    *(numpy.dtype(name) for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32")),
+    *(numpy.dtype(name) for name in ("int64", "uint64", "float32", "float64")),
 ]
 FLOATS = [numpy.dtype("float32"), numpy.dtype("float64")]
 # What NumPy's C code leaves undefined.
@@ -170,7 +171,7 @@ def test_functions_without_code() -> None:
     x = Array((3,), numpy.dtype("complex64"))
     step = Elementwise((x,), "tan")
     nest = Nest((3,), frozenset(), [step], {step.output: Level.FULL}, {step.output: 0}, {step.output: None})
-    with pytest.raises(ValueError, match="there is no native code for tan of complex64: it has to be a call."):
+    with pytest.raises(ValueError, match=r"there is no native code for tan of complex64: it has to be a call\."):
         kernel_of(nest)
 
 
@@ -219,14 +220,14 @@ def test_powers_with_numbers() -> None:
 
 # -- reductions ------------------------------------------------------------------------------------------------------
 
-SHAPES = [(5, 7), (7, 5), (3, 130), (130, 3), (40, 64), (1, 5), (5, 1), (1, 1), (70, 33)]
+SHAPES = [(5, 7), (3, 130), (130, 3), (70, 33), (1, 5), (1, 1)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_reductions(dtype: numpy.dtype) -> None:
     """Every reduction along every axis, as rows and as columns."""
     numbers = numpy.random.default_rng(3)
-    for shape in SHAPES[:: 2 if dtype.itemsize < 4 else 1]:
+    for shape in SHAPES if dtype.kind == "f" else SHAPES[:2]:
         values = numbers.integers(0 if dtype.kind in "bu" else -3, 4, shape).astype(dtype)
         x = Array(shape, dtype)
         for axes in ((0,), (1,), (0, 1)):
@@ -276,7 +277,7 @@ def test_index_of_all() -> None:
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)
 @pytest.mark.parametrize(
-    "shape, axes", [((1 << 22,), (0,)), ((1 << 20, 3), (0,)), ((3, 1 << 20), (1,)), ((64, 1 << 14, 4), (0, 1))]
+    ("shape", "axes"), [((1 << 22,), (0,)), ((1 << 20, 3), (0,)), ((3, 1 << 20), (1,)), ((64, 1 << 14, 4), (0, 1))]
 )
 def test_long_sums(dtype: numpy.dtype, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     """Sums of millions are as exact as those of NumPy along contiguous axes, whichever axis they run along."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 import pytest
+from many import each
 from numpy_calls import CALLS, NO_GRADIENT, inputs
 
 import minpy as mx
@@ -35,8 +36,7 @@ def evaluated(call: str, namespace: Any, values: dict[str, Any]) -> list[Any]:
     return as_list(eval(call, {"np": namespace, **values}))
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("call", CALLS)
+@each({f"{call}-{dtype}": (call, dtype) for call in CALLS for dtype in ("float64", "float32")}, at_once=10)
 def test_a_symbol_gives_what_arrays_give(call: str, dtype: str) -> None:
     arrays = {name: np.array(array) for name, array in inputs(dtype).items()}
     differentiable = not call.startswith(NO_GRADIENT)
@@ -112,7 +112,7 @@ OTHERWISE = {
 }
 
 
-@pytest.mark.parametrize("call", GOLDEN)
+@each({call: (call,) for call in GOLDEN})
 def test_files_hold_what_mxnet_writes(call: str) -> None:
     """The file that MXNet writes for a call is read; and the one that is written is the same."""
     document = GOLDEN[call]

@@ -14,6 +14,7 @@ import autograd as hips
 import numpy as np
 import pytest
 from autograd.builtins import SequenceBox
+from many import each
 from operator_table import ALL_ROWS
 from operator_table.exceptions import EXCEPTIONS
 from operator_table.row import Row
@@ -24,8 +25,11 @@ from minpy.checking import MODES, SECOND_ORDER, Report, check_operator
 from minpy.core import Operator
 from minpy.ops.registry import OPERATORS
 
-PUBLIC = {id(operator): operator for operator in OPERATORS.values()}
-IDS = [row.id for row in ALL_ROWS]
+PUBLIC = {operator.__name__: (operator,) for operator in OPERATORS.values()}
+ROWS = {row.id: (row,) for row in ALL_ROWS}
+
+# Every row is compiled, too: one of the modes.
+COMPILES = True
 
 
 def operator_of(row: Row) -> Operator:
@@ -91,10 +95,10 @@ def raw_weights(row: Row, inputs: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def test_rows_have_names_of_their_own() -> None:
-    assert len(set(IDS)) == len(IDS)
+    assert len(ROWS) == len(ALL_ROWS)
 
 
-@pytest.mark.parametrize("row", ALL_ROWS, ids=IDS)
+@each(ROWS)
 def test_values(row: Row) -> None:
     """NumPy arrays and NDArrays give the reference's values, in float64, float32 and float16."""
     inputs = row.draw()
@@ -119,7 +123,7 @@ def test_values(row: Row) -> None:
             close(output, wanted, row.tolerance)
 
 
-@pytest.mark.parametrize("row", [row for row in ALL_ROWS if row.dtypes], ids=lambda row: row.id)
+@each({row.id: (row,) for row in ALL_ROWS if row.dtypes})
 def test_dtypes(row: Row) -> None:
     """Narrow inputs give narrow results, the right ones to within their precision."""
     for dtype in row.dtypes:
@@ -178,7 +182,7 @@ def reason_to_skip(row: Row, what: str) -> str | None:
     return reasons[0] if reasons else None
 
 
-@pytest.mark.parametrize("row", ALL_ROWS, ids=IDS)
+@pytest.mark.parametrize("row", ALL_ROWS, ids=ROWS)
 def test_op_check(row: Row) -> None:
     """`op.check` passes in every mode, and checks all that the row promises."""
     report = checked(row)
@@ -218,7 +222,7 @@ def boxed_scalar(row: Row, weights: list[np.ndarray]) -> Callable[..., Any]:
     return scalar
 
 
-@pytest.mark.parametrize("row", [row for row in ALL_ROWS if row.order == 0], ids=lambda row: row.id)
+@each({row.id: (row,) for row in ALL_ROWS if row.order == 0})
 def test_no_gradient(row: Row) -> None:
     """What is not differentiable says why, and where its gradient is zero, it is."""
     assert row.reason
@@ -245,16 +249,12 @@ def test_no_gradient(row: Row) -> None:
 # -- the registry ------------------------------------------------------------------------------------------------------
 
 
-def operator_ids(operator: Operator) -> str:
-    return operator.__name__
-
-
 ROWS_OF: dict[int, list[Row]] = {}
 for _row in ALL_ROWS:
     ROWS_OF.setdefault(id(operator_of(_row)), []).append(_row)
 
 
-@pytest.mark.parametrize("operator", PUBLIC.values(), ids=operator_ids)
+@each(PUBLIC)
 def test_every_operator_has_a_row_and_its_gradients(operator: Operator) -> None:
     rows = ROWS_OF.get(id(operator))
     assert rows, f"{operator.__name__} has no row in tests/operator_table"
@@ -269,7 +269,7 @@ def test_every_operator_has_a_row_and_its_gradients(operator: Operator) -> None:
         assert stated, f"{operator.__name__}: argument {position} has no gradient, and no row says why"
 
 
-@pytest.mark.parametrize("operator", PUBLIC.values(), ids=operator_ids)
+@each(PUBLIC)
 def test_every_operator_is_documented(operator: Operator) -> None:
     """A docstring with a summary, the arguments, what is returned, and an example that runs."""
     text = inspect.getdoc(operator) or ""

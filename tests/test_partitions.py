@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 import pytest
+from many import each
 from native import partition_cases
 
 import minpy as mx
@@ -110,7 +111,7 @@ def digest(content):
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if "error" not in GOLDEN[name]])
+@each({name: (name,) for name in ALL if "error" not in GOLDEN[name]}, at_once=10)
 def test_as_mxnet(name):
     case, expected = ALL[name], GOLDEN[name]
     ASKED.clear()

@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from many import each
 
 import minpy as mx
 from minpy import autograd, nd, sym
@@ -20,8 +21,13 @@ BINARY = ["broadcast_add", "broadcast_div", "broadcast_maximum", "elemwise_mul",
 UNARY = ["relu", "tanh", "exp", "square", "negative", "sigmoid"]
 
 
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32", "uint8"])
-@pytest.mark.parametrize("name", [*SCALARS, *BINARY, *UNARY])
+@each(
+    {
+        f"{name}-{dtype}": (name, dtype)
+        for name in (*SCALARS, *BINARY, *UNARY)
+        for dtype in ("float16", "float32", "float64", "int32", "uint8")
+    }
+)
 def test_every_run_gives_the_eager_answer(name: str, dtype: str) -> None:
     arrays = [nd.array([1, 2, 5], dtype=dtype), nd.array([3, 2, 1], dtype=dtype)][: 2 if name in BINARY else 1]
     attributes = {"scalar": 2} if name in SCALARS else {}

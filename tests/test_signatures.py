@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from many import each
 
 import minpy as mx
 from minpy import nd, sym
@@ -130,16 +131,16 @@ def test_exceptions_are_still_needed() -> None:
         assert names <= set(SIGNATURES[place][name]) - signature_of(place, name)[1]
 
 
-def calls_by_name() -> list[Any]:
+def calls_by_name() -> dict[str, tuple[str, str]]:
     """Return a case for each operator that MXNet and we have in `nd` and `sym`."""
-    return [
-        pytest.param(place, name, id=f"{place}-{name}")
+    return {
+        f"{place}-{name}": (place, name)
         for place, name in members()
         if place in ("nd", "sym") and name in OPERATORS and f"{place}.{name}" not in NOT_TAKEN
-    ]
+    }
 
 
-@pytest.mark.parametrize(("place", "name"), calls_by_name())
+@each(calls_by_name())
 def test_operators_are_called_by_the_names_of_mxnet(place: str, name: str) -> None:
     """Whatever else is wrong with a call of Nones or variables: it is no name that it complains of."""
     wanted = [one for one in SIGNATURES[place][name] if one[0] != "*" and one not in ("out", "name", "attr")]
@@ -191,19 +192,19 @@ NAMES_OF_USERS = {
 }
 
 
-def open_ended() -> list[tuple[str, str]]:
+def open_ended() -> dict[str, tuple[str, str]]:
     """Return (place, name) of what takes keywords that its signature does not name."""
-    found = []
+    found = {}
     for place, name in members():
         member = getattr(owner_of(place), name)
         kinds = {one.kind for one in inspect.signature(member).parameters.values()}
         is_open = inspect.Parameter.VAR_KEYWORD in kinds and member is not object.__init__
         if (is_open or name in OPERATORS) and f"{place}.{name}" not in {*NAMES_OF_USERS, *PASSES_ON}:
-            found.append((place, name))
+            found[f"{place}-{name}"] = (place, name)
     return found
 
 
-@pytest.mark.parametrize(("place", "name"), open_ended())
+@each(open_ended())
 def test_unknown_keywords_are_named(place: str, name: str) -> None:
     owner = {"nd.NDArray": nd.ones((1, 2)), "sym.Symbol": sym.var("x")}.get(place, owner_of(place))
     needed = REQUIRED.get(f"{place}.{name}", REQUIRED.get(name))
@@ -233,7 +234,7 @@ UNSET = ("None", "[]", "()", "")
 REFUSED_DEFAULTS = {"broadcast_to": {"shape"}, "moments": {"axes"}, "_linspace": {"stop"}}
 
 
-@pytest.mark.parametrize("name", [name for name in DEFAULTS if name in OPERATORS])
+@each({name: (name,) for name in DEFAULTS if name in OPERATORS})
 def test_attributes_have_the_defaults_of_mxnet(name: str) -> None:
     attributes = OPERATORS[name].signature.attributes
     for key, text in DEFAULTS[name].items():

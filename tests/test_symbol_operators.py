@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from many import each
 from operator_table import creation, images, scalar
 from operator_table.row import Row
 
@@ -25,7 +26,7 @@ def answers(row: Row, dtype: str = "float64") -> tuple[list[np.ndarray], list[np
     return inputs, list(answer) if isinstance(answer, tuple) else [answer]
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+@each({row.id: (row,) for row in ROWS})
 def test_shapes_are_inferred(row: Row) -> None:
     """From the inputs the outputs' shapes follow; from nothing, nothing that is wrong."""
     inputs, outputs = answers(row)
@@ -43,8 +44,7 @@ def test_shapes_are_inferred(row: Row) -> None:
             assert merge_shapes(shape, known) == known
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+@each({f"{row.id}-{dtype}": (row, dtype) for row in ROWS for dtype in ("float64", "float32")})
 def test_dtypes_are_inferred(row: Row, dtype: str) -> None:
     inputs, outputs = answers(row, dtype)
     rule = OPERATORS[row.name].type_inference or same_dtype

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
+from many import each
 from operator_table import ALL_ROWS
 from operator_table.row import Row
 from test_operator_table import call, chosen, operator_of, scope, tape_gradients, weights_for
@@ -41,7 +41,7 @@ def on_tape(row: Row, inputs: list[np.ndarray]) -> tuple[list[np.ndarray], list[
     )
 
 
-@pytest.mark.parametrize("row", ROWS, ids=[row.id for row in ROWS])
+@each({row.id: (row,) for row in ROWS}, at_once=10)
 def test_a_symbol_gives_what_the_tape_gives(row: Row) -> None:
     inputs = row.draw()
     names = [f"input{index}" for index in range(len(inputs))]

@@ -18,6 +18,8 @@ from minpy.core import Operator
 from minpy.core.errors import MXNetError
 from minpy.graph.tracing.untraceable import Untraceable
 
+COMPILES = True
+
 # Each with variables for `a` and `b` (any array), `v` (an array, which a statement may change) and `n` (a new name).
 STATEMENTS = [
     "n = a + b", "n = a - 0.5", "n = 2 * a", "n = a / 3", "n = -a", "n = a * b", "n = a ** 2", "n = a ** 3",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pytest
+from many import each
 from operator_table import ALL_ROWS
 from operator_table.row import Row
 from traces import traced_rule
@@ -101,7 +101,7 @@ def test_nearly_every_rule_of_the_table_is_traced() -> None:
     assert len(found) - len(called) >= 175
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+@each({row.id: (row,) for row in ROWS}, at_once=5)
 def test_steps_compute_what_rules_do(row: Row) -> None:
     """To the last bit, in every dtype, with the shapes and dtypes that were found without computing."""
     operator = operator_of(row)

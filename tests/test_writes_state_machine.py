@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from thoroughness import often
 
 import minpy as mx
 from minpy import autograd, nd
 from minpy.core.errors import GraphFreedError, MutationError
 
-PROGRAMS, CHUNK, STEPS = 2400, 100, 16
+PROGRAMS, CHUNK, STEPS = often(1000, 5000), 50, 16
 COLUMNS = 64  # elements of all variables of a program
 
 

@@ -3,7 +3,7 @@
 python tools/make_polynomials.py [NAME ...]        (needs mpmath; prints errors; with names, writes nothing)
 
 Each polynomial minimises the largest weighted error over an interval by Remez' second algorithm (J.-M. Muller,
-Elementary Functions, 3rd edition, 2016, section 3.7), in arithmetic of many digits on a dense grid. For float32 the
+Elementary Functions, 3rd edition, 2016, section 3.7), in arithmetic of 100 digits on a dense grid. For float32 the
 coefficients are then rounded one after the other, from the constant up, those that are left fitted anew to the rest
 (least squares on Chebyshev nodes; the idea is that of N. Brisebarre and S. Chevillard, Efficient polynomial
 L-approximations, ARITH 18, 2007), as the rounding of the coefficients alone would lose a bit or two.
@@ -20,7 +20,7 @@ from typing import NamedTuple
 import mpmath as mp
 import numpy
 
-mp.mp.dps = 400
+mp.mp.dps = 100
 TARGET = Path(__file__).parent.parent / "minpy" / "graph" / "native" / "mathematics" / "coefficients.py"
 COUNTS = {"float": "single", "double": "double"}
 Function = Callable[[mp.mpf], mp.mpf]
@@ -137,6 +137,11 @@ def log_quotient(z: mp.mpf) -> mp.mpf:
     return 2 * (mp.atanh(mp.sqrt(z)) - mp.sqrt(z)) / mp.sqrt(z) ** 3
 
 
+def exp2_rest(x: mp.mpf) -> mp.mpf:
+    return mp.expm1(x * mp.log(2)) / x
+
+
+EXP2 = "(2**x - 1) / x, relative error of 2**x"
 LOG_QUOTIENT = "(2·artanh(s) - 2s) / (s·z), z = s², relative error of artanh(s)"
 ERFCX = "exp(x²)·erfc(x)·(x + 2), q = (x - 2) / (x + 2), relative error"
 LOG2_HALF = 0.3467
@@ -149,14 +154,8 @@ ROWS = {
         5,
         11,
     ),
-    "EXP2": Row(
-        "(2**x - 1) / x, relative error of 2**x",
-        lambda x: mp.expm1(x * mp.log(2)) / x,
-        (-0.5001, 0.5001),
-        lambda x: x / 2**x,
-        6,
-        12,
-    ),
+    "EXP2": Row(EXP2, exp2_rest, (-0.5001, 0.5001), lambda x: x / 2**x, 6, 12),
+    "EXP2_SHORT": Row(EXP2, exp2_rest, (-0.5001, 0.5001), lambda x: x / 2**x, 5, 0),
     "LOG_QUOTIENT": Row(LOG_QUOTIENT, log_quotient, (0, 0.029438), lambda z: z / 2, 3, 7),
     "LOG_QUOTIENT_SHORT": Row(LOG_QUOTIENT, log_quotient, (0, 0.029438), lambda z: z / 2, 0, 5),
     "LOG_POWER": Row(
@@ -167,7 +166,7 @@ ROWS = {
         0,
         8,
     ),
-    "TANH": Row("(tanh(x) - x) / x³, z = x²", series(mp.tanh, 3), (0, 0.3026), relative(mp.tanh), 5, 10),
+    "TANH": Row("(tanh(x) - x) / x³, z = x²", series(mp.tanh, 3), (0, 0.3026), relative(mp.tanh), 4, 10),
     "SIN": Row("(sin(x) - x) / x³, z = x²", series(mp.sin, 3), (0, 0.701), relative(mp.sin), 3, 6),
     "COS": Row(
         "(cos(x) - 1 + x²/2) / x⁴, z = x²",
@@ -186,7 +185,14 @@ ROWS = {
     "ERF_SMALL": Row("(erf(x) - x) / x, z = x²", erf_rest, (0, 0.2501), erf_weight, 5, 9),
     "ERFCX": Row(ERFCX, scaled_erfc, (-0.6001, 0.8668), lambda q: 1 / scaled_erfc(q), 0, 24),
     "ERFCX_SHORT": Row(ERFCX, scaled_erfc, (-0.6001, 0.7000), lambda q: 1 / scaled_erfc(q), 0, 11),
-    "LOG_ERFC": Row("log(erfc(x)), error of erfc(x)", lambda x: mp.log(mp.erfc(x)), (0.9299, 4.0), mp.erfc, 8, 0),
+    "LOG2_ERFC": Row(
+        "log2(erfc(x)), error of erfc(x)",
+        lambda x: mp.log(mp.erfc(x), 2),
+        (0.9299, 4.0),
+        lambda x: mp.erfc(x) * mp.log(2),
+        6,
+        0,
+    ),
 }
 
 
@@ -262,9 +268,9 @@ def main() -> None:
             parts = split(value, counts, 24 if type == "float" else 53)
             lines.append(f'    "{type}": ({", ".join(map(repr, parts))}),')
         lines += ["}", ""]
-    turns = mp.floor(mp.mpf(2) ** (8 * TURN_BYTES) / (2 * mp.pi))
+    with mp.workdps(400):
+        digits = f"{int(mp.mpf(2) ** (8 * TURN_BYTES) / (2 * mp.pi)):0{2 * TURN_BYTES}x}"
     lines += ["# 1/(2π): the bytes behind the binary point", "TURN = bytes.fromhex("]
-    digits = f"{int(turns):0{2 * TURN_BYTES}x}"
     lines += [f'    "{digits[i : i + 96]}"' for i in range(0, len(digits), 96)]
     lines += [")", ""]
     lines += [f"# 2/π without its bits above 2**-1, {', '.join(f'2**{s - 1}' for s in STARTS[1:])}", "TWO_OVER_PI = ("]

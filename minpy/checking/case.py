@@ -73,6 +73,8 @@ class Case:
     @property
     def states(self) -> tuple[int | str, ...]:
         """The slots of the auxiliary states, which calls may change in place."""
+        if not self.operator.auxiliary:
+            return ()
         names = self.operator.argument_names(len(self.inputs))
         positions = [position for position, name in enumerate(names) if name in self.operator.auxiliary]
         return (*positions, *[name for name in self.attributes if name in self.operator.auxiliary])

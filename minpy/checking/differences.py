@@ -67,16 +67,25 @@ def flat(outputs: Any) -> numpy.ndarray:
 
 
 def slopes(
-    function: Function, variables: Arrays, position: int, direction: numpy.ndarray, tolerance: Tolerance
+    function: Function,
+    variables: Arrays,
+    position: int,
+    direction: numpy.ndarray,
+    tolerance: Tolerance,
+    centre: numpy.ndarray | None = None,
 ) -> tuple[numpy.ndarray, numpy.ndarray]:
-    """Return (derivatives of every output along a direction of one variable, where they can be trusted)."""
+    """Return (derivatives of every output along a direction of one variable, where they can be trusted).
+
+    `centre` are the outputs at the variables themselves, where they are known.
+    """
     values = list(variables)
 
     def at(distance: float) -> numpy.ndarray:
         values[position] = variables[position] + distance * direction
         return flat(function(*values))
 
-    centre = at(0.0)
+    if centre is None:
+        centre = flat(function(*values))
     value = numpy.full(centre.shape, numpy.nan)
     smooth = numpy.zeros(centre.shape, bool)
     for step in tolerance.steps:
@@ -119,11 +128,12 @@ def compare(
     Where a direction disagrees, single elements decide: which one is worst, or that the point is at a kink.
     """
     weights = flat(upstream)
-    terms = weights * flat(function(*variables))
+    centre = flat(function(*variables))
+    terms = weights * centre
     magnitude = float(numpy.abs(terms).sum())
     worst = 0.0
     for direction in directions:
-        slope, smooth = slopes(function, variables, position, direction, tolerance)
+        slope, smooth = slopes(function, variables, position, direction, tolerance, centre)
         parts = gradient * direction
         got, expected = float(parts.sum()), float(weights @ slope)
         error = abs(got - expected)
@@ -132,7 +142,7 @@ def compare(
         suspicious = tolerance.bound(typical, 0.01 * float(numpy.linalg.norm(terms)))
         if not (error <= suspicious and smooth[weights != 0].all()):
             wrong = tolerance.bound(max(abs(got), abs(expected), float(numpy.linalg.norm(parts))), magnitude)
-            indices = _suspects(function, variables, position, weights, gradient, tolerance, direction)
+            indices = _suspects(function, variables, position, weights, gradient, tolerance, direction, centre)
             found = _worst_element(function, variables, position, weights, gradient, tolerance, indices)
             if found.result != OK or found.note or error <= wrong:
                 return found
@@ -149,13 +159,14 @@ def _suspects(
     gradient: numpy.ndarray,
     tolerance: Tolerance,
     direction: numpy.ndarray,
+    centre: numpy.ndarray,
 ) -> numpy.ndarray:
     """Return the (flat) elements to look at: all, or those of a block found by halving where a direction disagrees."""
 
     def disagreement(indices: numpy.ndarray) -> float:
         part = numpy.zeros(direction.size)
         part[indices] = direction.ravel()[indices]
-        slope, _ = slopes(function, variables, position, part.reshape(direction.shape), tolerance)
+        slope, _ = slopes(function, variables, position, part.reshape(direction.shape), tolerance, centre)
         error = abs(float(gradient.ravel() @ part) - float(weights @ slope))
         return error if numpy.isfinite(error) else numpy.inf
 
@@ -176,7 +187,8 @@ def elementwise(
     """Yield (index, numeric derivative, its noise as a size, whether it can be trusted) of some elements."""
     variable = variables[position]
     used = weights != 0
-    terms = numpy.abs(weights * flat(function(*variables)))
+    centre = flat(function(*variables))
+    terms = numpy.abs(weights * centre)
     for place in indices:
         index = tuple(map(int, numpy.unravel_index(place, variable.shape)))
         if not numpy.isfinite(variable[index]):
@@ -184,7 +196,7 @@ def elementwise(
             continue
         direction = numpy.zeros(variable.shape)
         direction[index] = size = max(abs(float(variable[index])), 0.1)
-        slope, smooth = slopes(function, variables, position, direction, tolerance)
+        slope, smooth = slopes(function, variables, position, direction, tolerance, centre)
         noise = float(terms[slope != 0].sum()) / size  # outputs that do not depend on the element add none
         yield index, float(weights[used] @ slope[used]) / size, noise, bool(smooth[used].all())
 

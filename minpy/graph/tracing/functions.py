@@ -35,7 +35,7 @@ _VIEWS = (
     "hsplit matrix_transpose moveaxis permute_dims ravel reshape rollaxis rot90 split squeeze swapaxes transpose vsplit"
 )
 _REDUCTIONS = (
-    "all amax amin any argmax argmin count_nonzero max mean median min nanargmax nanargmin nanmax nanmean nanmedian "
+    "all amax amin any argmax argmin max mean median min nanargmax nanargmin nanmax nanmean nanmedian "
     "nanmin nanprod nanstd nansum nanvar prod ptp std sum var"
 )
 _ACCUMULATIONS = "cumprod cumsum nancumprod nancumsum"
@@ -242,9 +242,9 @@ def filled(value: Any, shape: Any, dtype: Any) -> Any:
 
 def _structure(recorder: Recorder, function: Any, arguments: Any, keywords: dict[str, Any]) -> Any:
     if function is numpy.result_type:
-        if VALUE_BASED and any(isinstance(one, Traced) and not one.shape for one in arguments):
+        if VALUE_BASED and any(not is_known(one) and not one.shape for one in arguments):
             raise recorder.refuse("the dtype of the answer depends on a value: NumPy 2 looks at dtypes only")
-        return numpy.result_type(*(tiny(one) if isinstance(one, Traced) else one for one in arguments))
+        return numpy.result_type(*(known_of(one) if is_known(one) else tiny(one) for one in arguments))
     (array, *rest) = arguments
     if function is numpy.size and rest:
         return array.shape[rest[0]]

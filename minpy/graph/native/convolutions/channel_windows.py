@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from minpy.graph.native.convolutions.channels_last import each_run, runs_of
+from minpy.graph.native.convolutions.channels_last import each_run, operands_of, runs_of
 from minpy.graph.native.convolutions.correlation import Code
 from minpy.graph.native.convolutions.emitter import Emitter, Integer
 from minpy.graph.native.convolutions.problem import Axis, Problem, forward_axes
@@ -68,30 +68,33 @@ class Pooling:
 def channels_depthwise(problem: Problem, processor: Processor) -> Code:
     """Return the function that does a convolution of as many groups as channels and filters.
 
-    Its pointers: data, a weight of (height, width, channels), bias and residual where there are some; the result.
+    Its pointers: data, a weight of (height, width, channels), scale, bias and residual where there are some; the
+    result.
     """
     lanes = VectorsOfBatch.of(problem.channels, processor.lanes(problem.itemsize))
     code = Emitter(problem.element, lanes.width)
     rows, axis = forward_axes(problem)
     channels, width = problem.channels, problem.lengths[1]
-    reads = ("data", "weight", *(name for name in ("bias", "residual") if getattr(problem, name)))
+    reads = operands_of(problem)
     pointer = {name: f"%p{number}" for number, name in enumerate((*reads, "result"))}
     together = _together(axis)
+    # The rows of one vector of channels fit into the first-level cache where those of all may not.
     with code.loop("%begin", "%end") as unit:
-        example, row = code.quotient(unit.index, rows.count), code.remainder(unit.index, rows.count)
-        data = code.at(pointer["data"], code.multiply(example, problem.lengths[0] * width * channels))
-        top = code.add(code.multiply(row, rows.step), rows.offset)
-        begin, end = bounds(code, (rows,), 0, row, top)
-        with code.loop(0, lanes.count) as vector:
-            first = lanes.start(code, vector.index)
-            bias = code.load(pointer["bias"], first) if problem.bias else code.zero
-            weight = code.at(pointer["weight"], first)
-            line = code.at(data, code.multiply(top, width * channels), first)
+        example, vector = code.quotient(unit.index, lanes.count), code.remainder(unit.index, lanes.count)
+        first = lanes.start(code, vector)
+        data = code.at(pointer["data"], code.multiply(example, problem.lengths[0] * width * channels), first)
+        bias = code.load(pointer["bias"], first) if problem.bias else code.zero
+        scale = code.load(pointer["scale"], first) if problem.scale else ""
+        weight = code.at(pointer["weight"], first)
+        with code.loop(0, rows.count) as row:
+            top = code.add(code.multiply(row.index, rows.step), rows.offset)
+            begin, end = bounds(code, (rows,), 0, row.index, top)
+            line = code.at(data, code.multiply(top, width * channels))
             for run in runs_of(axis, together):
                 with each_run(code, run) as t:
                     left = code.add(code.multiply(t, axis.step), axis.offset)
                     source = code.at(line, code.multiply(left, channels))
-                    with code.loop(begin, end, [bias] * together) as i:
+                    with code.loop(begin, end, [code.zero if scale else bias] * together) as i:
                         across = code.at(source, code.multiply(i.index, rows.reach * width * channels))
                         numbers = code.at(weight, code.multiply(i.index, problem.kernel[1] * channels))
                         found: dict[int, str] = {}
@@ -102,14 +105,16 @@ def channels_depthwise(problem: Problem, processor: Processor) -> Code:
                                 if at not in found:
                                     found[at] = code.load(across, at * channels)
                                 i.values[p] = code.add_product(i.values[p], found[at], number)
-                    place = code.add(code.multiply(unit.index, axis.count), t)
+                    place = code.add(code.multiply(example, rows.count), row.index)
+                    place = code.add(code.multiply(place, axis.count), t)
                     place = code.add(code.multiply(place, channels), first)
                     for p, value in enumerate(i.values):
                         at_p = code.add(place, p * channels)
+                        value = code.add_product(bias, value, scale) if scale else value
                         if problem.residual:
                             value = code.arithmetic("fadd", value, code.load(pointer["residual"], at_p))
                         code.store(code.relu(value) if problem.relu else value, pointer["result"], at_p)
-    return Code(code.body(len(pointer)), reads, ("result",), problem.batch * rows.count, 0)
+    return Code(code.body(len(pointer)), reads, ("result",), problem.batch * lanes.count, 0)
 
 
 def channels_pooling(pooling: Pooling, processor: Processor) -> Code:

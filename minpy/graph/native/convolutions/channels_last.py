@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from minpy.graph.native.convolutions.correlation import Code
 from minpy.graph.native.convolutions.emitter import Emitter, Integer
@@ -26,6 +27,7 @@ __all__ = [
     "covers_channels",
     "each_run",
     "filter_vectors",
+    "operands_of",
     "pack_weight",
     "packed_shape",
     "runs_of",
@@ -39,6 +41,11 @@ WAYS, SETS, LINE = 6, 64, 64
 
 # Channels up to which a loop over them is written without a loop.
 UNROLLED = 4
+
+
+def operands_of(problem: Problem) -> tuple[str, ...]:
+    """Return what a function reads."""
+    return ("data", "weight", *(name for name in ("scale", "bias", "residual") if getattr(problem, name)))
 
 
 def covers_channels(problem: Problem) -> bool:
@@ -76,7 +83,8 @@ class Run:
     taps: tuple[tuple[int, ...], ...]
 
 
-def runs_of(axis: Axis, together: int) -> list[Run]:
+@lru_cache(maxsize=4096)
+def runs_of(axis: Axis, together: int) -> tuple[Run, ...]:
     """Return the positions of an axis in blocks; the last may overlap the one before.
 
     >>> axis = Axis(8, 0, 1, 1, 3, 1, -1, 8, 0, 1)
@@ -87,24 +95,27 @@ def runs_of(axis: Axis, together: int) -> list[Run]:
     Run(first=5, step=0, count=1, taps=((0, 1, 2), (0, 1, 2), (0, 1)))
     """
     starts = sorted({min(first, axis.count - together) for first in range(0, axis.count, together)})
+    begin, end = axis.inside
+    everywhere = (tuple(range(together)),) * axis.taps
 
     def taps(start: int) -> tuple[tuple[int, ...], ...]:
+        if begin <= start and start + together <= end:
+            return everywhere
         return tuple(
             tuple(p for p in range(together) if axis.begins(start + p) <= j < axis.ends(start + p))
             for j in range(axis.taps)
         )
 
     runs: list[Run] = []
-    for start in starts:
+    first, step, count, written = starts[0], 0, 1, taps(starts[0])
+    for before, start in itertools.pairwise(starts):
         found = taps(start)
-        if runs and runs[-1].taps == found:
-            last = runs[-1]
-            before = last.first + last.step * (last.count - 1)
-            if last.count == 1 or start - before == last.step:
-                runs[-1] = replace(last, step=start - before, count=last.count + 1)
-                continue
-        runs.append(Run(start, 0, 1, found))
-    return runs
+        if found == written and (count == 1 or start - before == step):
+            step, count = start - before, count + 1
+            continue
+        runs.append(Run(first, step, count, written))
+        first, step, count, written = start, 0, 1, found
+    return (*runs, Run(first, step, count, written))
 
 
 @contextmanager
@@ -114,14 +125,15 @@ def each_run(code: Emitter, run: Run) -> Iterator[Integer]:
         yield code.add(code.multiply(one.index, run.step), run.first)
 
 
-def _alike(count: int, together: int) -> list[Run]:
+def _alike(count: int, together: int) -> tuple[Run, ...]:
     """Return the blocks of a row as one or two runs, whose taps are all written for all positions."""
     found = [Run(0, together, count // together, ())]
     if count % together:
         found.append(Run(count - together, 0, 1, ()))
-    return found
+    return tuple(found)
 
 
+@lru_cache(maxsize=4096)
 def block_of_positions(axis: Axis, vectors: int, processor: Processor, apart: int) -> tuple[int, int, bool, float]:
     """Return (positions, vectors of filters) that are done together, whether taps are exact, and cycles for a row.
 
@@ -157,7 +169,7 @@ def flat(problem: Problem) -> Problem:
 def channels_forward(problem: Problem, processor: Processor, plain: bool = False) -> Code:
     """Return the function that does a convolution with the channels last.
 
-    Its pointers: data, the packed weight, bias and residual where there are some; the result.
+    Its pointers: data, the packed weight, scale, bias and residual where there are some; the result.
 
     Parameters
     ----------
@@ -193,7 +205,7 @@ class _Writer:
             self.runs = _alike(self.columns.count, self.together)
         self.units = -(-self.lanes.count // self.some)
         self.packed = problem.kernel[0] * problem.kernel[1] * self.channels * self.lanes.width
-        self.reads = ("data", "weight", *(name for name in ("bias", "residual") if getattr(problem, name)))
+        self.reads = operands_of(problem)
         self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
         whole = problem.groups * self.units * problem.batch
         self.by_rows = whole < 4 and self.rows.count > whole
@@ -229,7 +241,7 @@ class _Writer:
 
     def biases(self, filters: list[Integer]) -> list[str]:
         code = self.code
-        if not self.problem.bias:
+        if not self.problem.bias or self.problem.scale:
             return [code.zero] * (self.some * self.together)
         found = [code.load(self.pointer["bias"], one) for one in filters]
         return [value for value in found for _ in range(self.together)]
@@ -297,15 +309,20 @@ class _Writer:
             for c in range(self.channels):
                 sums = step(sums, c)
             return sums
-        with code.loop(0, self.channels, sums) as c:
-            c.values = step(c.values, c.index)
-        return c.values
+        with code.loop(0, self.channels, sums) as one:
+            one.values = step(one.values, one.index)
+        return one.values
 
     def finish(self, sums: list[str], place: Integer, filters: list[Integer]) -> None:
-        code = self.code
+        code, scales, biases = self.code, [], []
+        if self.problem.scale:
+            scales = [code.load(self.pointer["scale"], one) for one in filters]
+            biases = [code.load(self.pointer["bias"], one) if self.problem.bias else code.zero for one in filters]
         for number, value in enumerate(sums):
             vector, position = divmod(number, self.together)
             at = code.add(place, filters[vector], position * self.problem.filters)
+            if scales:
+                value = code.add_product(biases[vector], value, scales[vector])
             if self.problem.residual:
                 value = code.arithmetic("fadd", value, code.load(self.pointer["residual"], at))
             code.store(code.relu(value) if self.problem.relu else value, self.pointer["result"], at)

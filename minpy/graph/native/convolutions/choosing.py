@@ -8,10 +8,11 @@ quarter; what matters is which way it says is quicker.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from minpy.graph.native.convolutions.problem import Problem
+from minpy.graph.native.convolutions.channels_last import block_of_positions, filter_vectors, flat
+from minpy.graph.native.convolutions.problem import Problem, forward_axes
 from minpy.graph.native.convolutions.registers import Processor, batch_lanes, block_of
 from minpy.graph.native.convolutions.winograd import covers_winograd, winograd_cycles
 
@@ -22,6 +23,12 @@ PRODUCT = 1.15
 
 # Cycles to make a vector of columns, or to add one to where it came from.
 COLUMN = 2.5
+
+# Cycles to pack a number of a weight.
+PACKING = 1.5
+
+# Examples below which the channels are last in inference.
+FEW = 16
 
 # A call of Python, and the segment of native code that ends there.
 CALL = 40000
@@ -36,8 +43,9 @@ class Plan:
 
     Attributes
     ----------
-    kind : {'direct', 'depthwise', 'winograd', 'product', 'columns'}
-        'product' is one product of matrices; 'columns' the Python kernels, which make columns and multiply them.
+    kind : {'direct', 'depthwise', 'winograd', 'product', 'channels', 'channels depthwise', 'columns'}
+        'product' is one product of matrices; 'channels' a direct kernel with the channels last, the others have the
+        batch last; 'columns' are the Python kernels, which make columns and multiply them.
     what : {'result', 'data', 'weight'}
     problem : Problem
     cycles : tuple of (str, float)
@@ -67,8 +75,8 @@ class Plan:
 
 
 @lru_cache(maxsize=4096)
-def choose(problem: Problem, what: str, processor: Processor) -> Plan:
-    """Return how a convolution, or a gradient of one, is done, batch last.
+def choose(problem: Problem, what: str, processor: Processor, inference: bool = False) -> Plan:
+    """Return how a convolution, or a gradient of one, is done.
 
     Parameters
     ----------
@@ -76,17 +84,33 @@ def choose(problem: Problem, what: str, processor: Processor) -> Plan:
     what : {'result', 'data', 'weight'}
         Which of the three: the convolution, the gradient of its data, or that of its weight.
     processor : Processor
+    inference : bool
+        Whether there are no gradients: few examples have the channels last then.
     """
     ways: dict[str, float] = {}
-    if problem.is_depthwise and problem.groups > 1:
-        ways["depthwise"] = _depthwise(problem, processor)
+    depthwise = problem.is_depthwise and problem.groups > 1
+    if (
+        inference
+        and what == "result"
+        and problem.batch < FEW
+        and not (depthwise and problem.filters != problem.channels)
+    ):
+        # All of a network lies the same way: products and Winograd's way would have it turned.
+        if depthwise:
+            turned = replace(problem, batch=problem.channels, channels=problem.batch, filters=problem.batch)
+            ways["channels depthwise"] = _depthwise(turned, processor)
+        else:
+            ways["channels"] = _channels(problem, processor)
     else:
-        ways["direct"] = _direct(problem, what, processor)
-    if is_product(problem):
-        ways["product"] = PRODUCT * _products(problem, processor)
-    if covers_winograd(problem, what):
-        ways["winograd"] = winograd_cycles(problem, what, processor)
-    ways["columns"] = _columns(problem, what, processor)
+        if depthwise:
+            ways["depthwise"] = _depthwise(problem, processor)
+        else:
+            ways["direct"] = _direct(problem, what, processor)
+        if is_product(problem):
+            ways["product"] = PRODUCT * _products(problem, processor)
+        if covers_winograd(problem, what):
+            ways["winograd"] = winograd_cycles(problem, what, processor)
+        ways["columns"] = _columns(problem, what, processor)
     found = tuple(sorted(ways.items(), key=lambda way: way[1]))
     return Plan(found[0][0], what, problem, found)
 
@@ -126,6 +150,18 @@ def _direct(problem: Problem, what: str, processor: Processor) -> float:
     results = filters if what == "result" else channels
     block = block_of(results, problem.batch, lanes, processor)
     return DIRECT * sums * problem.batch / batch_lanes(problem.batch, lanes, block.columns).width * block.cycles
+
+
+def _channels(problem: Problem, processor: Processor) -> float:
+    """Return the cycles of the kernels with the channels last, and of packing the weight."""
+    one = flat(problem)
+    rows, columns = forward_axes(one)
+    channels = one.channels // one.groups
+    vectors = filter_vectors(one, processor)
+    apart = one.channels * one.itemsize
+    *_, cycles = block_of_positions(columns, vectors.count, processor, apart)
+    taps = sum(rows.ends(t) - rows.begins(t) for t in range(rows.count))
+    return DIRECT * one.batch * one.groups * channels * taps * cycles + PACKING * one.weight_size
 
 
 def _depthwise(problem: Problem, processor: Processor) -> float:

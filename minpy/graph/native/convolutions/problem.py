@@ -23,9 +23,10 @@ class Problem:
         As those of the operator `Convolution`.
     groups : int
     dtype : {'float32', 'float64'}
-    bias, residual, relu : bool
-        Whether a bias and another array of the result's shape are added, and negative sums are made zero: in this
-        order, while the sums are in registers.
+    scale, bias, residual, relu : bool
+        Whether sums are multiplied by a number for each filter, a number for each filter and another array of the
+        result's shape are added, and negative sums are made zero: in this order, while the sums are in registers. With
+        a scale the channels are last.
     pool : bool
         Whether only the largest of each 2 x 2 results is kept, and which of them it was. Not with a residual.
 
@@ -50,6 +51,7 @@ class Problem:
     residual: bool = False
     relu: bool = False
     pool: bool = False
+    scale: bool = False
 
     @property
     def positions(self) -> tuple[int, int]:
@@ -129,9 +131,14 @@ class Axis:
 
     @property
     def inside(self) -> tuple[int, int]:
-        """The range of t for which all elements exist; empty ranges are (0, 0)."""
-        found = [t for t in range(self.count) if self.begins(t) == 0 and self.ends(t) == self.taps]
-        return (found[0], found[-1] + 1) if found else (0, 0)
+        """The range of t for which all elements exist; empty ranges are (0, 0).
+
+        >>> Axis(8, 0, 1, 2, 3, 1, -1, 15, 0, 1).inside
+        (1, 7)
+        """
+        last = self.length - 1 - (self.taps - 1) * self.reach - self.offset
+        begin, end = max(0, -(self.offset // self.step)), min(self.count, last // self.step + 1)
+        return (begin, end) if begin < end else (0, 0)
 
     @property
     def is_whole(self) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from minpy.graph.native.convolutions.emitter import Emitter, Integer
 
@@ -126,8 +126,9 @@ def _cycles(rows: int, columns: int) -> float:
     return max(products, columns + rows / 2, 4) + 1
 
 
+@lru_cache(maxsize=4096)
 def block_of(
-    rows: int, batch: int, lanes: int, processor: Processor, columns: Iterable[int] = (1, 2, 3, 4, 5, 6)
+    rows: int, batch: int, lanes: int, processor: Processor, columns: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
 ) -> Block:
     """Return the block of sums for which the model says the fewest cycles.
 
@@ -139,7 +140,7 @@ def block_of(
         Elements along the vectors.
     lanes : int
     processor : Processor
-    columns : iterable of int
+    columns : tuple of int
         The numbers of vectors to choose from.
 
     Examples

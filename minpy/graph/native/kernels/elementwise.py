@@ -104,9 +104,9 @@ def write(
 def called(writer: Writer, function: str, kind: str, *values: str) -> str:
     """Write a call of a function of mathematics."""
     writer.uses.add((function, kind))
-    return writer.give(
-        f"call {kind} @{mathematics.symbol(function, kind)}({', '.join(f'{kind} {value}' for value in values)})"
-    )
+    given = ", ".join(f"{kind} {value}" for value in values)
+    # The tables that some of them read are accesses of the loop, too, once they are inlined.
+    return writer.give(f"call {kind} @{mathematics.symbol(function, kind)}({given}){writer.mark()}")
 
 
 # -- floats ----------------------------------------------------------------------------------------------------------

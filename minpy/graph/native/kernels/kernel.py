@@ -44,8 +44,8 @@ class Kernel:
     declares : frozenset of str
         The declarations of LLVM's intrinsics that it needs, a line each.
     metadata : tuple of str
-        Texts of nodes of metadata, such as `distinct !{!#0, !{!"llvm.loop.mustprogress"}}`: `!#0`, `!#1` and so on stand
-        for them in the body, and in one another; a module gives them their numbers.
+        Texts of nodes of metadata, such as `distinct !{!#0, !{!"llvm.loop.mustprogress"}}`: `!#0`, `!#1` and so on
+        stand for them in the body, and in one another; a module gives them their numbers.
     splits : int
         The length of the range of which a call does [begin, end), so that two threads can each do a part; 1 if it
         cannot be split: the call is with 0 and 1.

@@ -73,9 +73,9 @@ class Strips:
     def loop(self, dim: Dim, start: int | str, end: int | str) -> Iterator[Lane]:
         """Write a loop along a lane of any length."""
         length = end - start if isinstance(start, int) and isinstance(end, int) else None
-        with self.writer.loop(start, end, hint=self.hint(length)) as variable:
-            with self.writer.independent(), self.cursor.inside(dim, variable, []):
-                yield Lane(variable)
+        around = self.writer.loop(start, end, hint=self.hint(length))
+        with around as variable, self.writer.independent(), self.cursor.inside(dim, variable, []):
+            yield Lane(variable)
 
     @contextmanager
     def strip(self, dim: Dim | None, length: int) -> Iterator[Lane]:
@@ -85,7 +85,15 @@ class Strips:
                 yield Lane("0")
             return
         whole = self.whole(length)
-        with self.writer.loop(0, whole, hint=self.hint(whole)) as variable:
-            with self.writer.independent(), self.cursor.inside(dim, variable, []):
-                filled = self.writer.give(f"icmp ult i64 {variable}, {length}") if whole != length else None
-                yield Lane(variable, filled)
+        around = self.writer.loop(0, whole, hint=self.hint(whole))
+        with around as variable, self.writer.independent(), self.cursor.inside(dim, variable, []):
+            yield Lane(variable, self._filled(variable, length) if whole != length else None)
+
+    def _filled(self, variable: str, length: int) -> str:
+        """Write whether a lane is below a length.
+
+        Squares are compared: where only the last lane is not, LLVM would see that a plain comparison is the end of the
+        loop, move that, and not vectorise any more. Once there are vectors it knows them, and computes nothing.
+        """
+        square = self.writer.give(f"mul nuw nsw i64 {variable}, {variable}")
+        return self.writer.give(f"icmp ult i64 {square}, {(length - 1) ** 2 + 1}")

@@ -43,7 +43,7 @@ class Function(NamedTuple):
 
 FUNCTIONS = {
     "exp": Function(exponentials.exp, {"float": 1.1, "double": 1.1}),
-    "exp2": Function(exponentials.exp2, {"float": 1.1, "double": 1.1}),
+    "exp2": Function(exponentials.exp2, {"float": 1.1, "double": 1.25}),
     "expm1": Function(exponentials.expm1, {"float": 2, "double": 2}),
     "log": Function(logarithms.log, {"float": 1.1, "double": 1.1}),
     "log2": Function(logarithms.log2, {"float": 2, "double": 1.1}),
@@ -59,11 +59,11 @@ FUNCTIONS = {
     "arccos": Function(inverse_trigonometric.arccos, {"float": 2, "double": 2}),
     "arctan": Function(inverse_trigonometric.arctan, {"float": 2, "double": 2}),
     "arcsinh": Function(inverse_hyperbolic.arcsinh, {"float": 1, "double": 2}),
-    "arccosh": Function(inverse_hyperbolic.arccosh, {"float": 1, "double": 2}),
+    "arccosh": Function(inverse_hyperbolic.arccosh, {"float": 1, "double": 2.5}),
     "arctanh": Function(inverse_hyperbolic.arctanh, {"float": 1, "double": 2}),
     "cbrt": Function(powers.cbrt, {"float": 1, "double": 1}),
     "erf": Function(errors.erf, {"float": 2, "double": 2}),
-    "erfc": Function(errors.erfc, {"float": 1, "double": 3}),
+    "erfc": Function(errors.erfc, {"float": 1, "double": 3.5}),
     "power": Function(powers.power, {"float": 1, "double": 2}, 2),
     "hypot": Function(powers.hypot, {"float": 1, "double": 2}, 2),
     "arctan2": Function(inverse_trigonometric.arctan2, {"float": 2, "double": 2}, 2),

@@ -10,7 +10,6 @@ from minpy.graph.native.mathematics import coefficients
 from minpy.graph.native.mathematics.exponentials import (
     LOG2_E,
     between,
-    exp_reduced,
     nearest_integer,
     power_of_two,
     scaled,
@@ -21,16 +20,16 @@ __all__ = ["erf", "erfc"]
 
 
 def erf(x: Value) -> Value:
-    """x + x·P(x²), and 1 - erfc|x|; for float, log erfc|x| is a polynomial."""
+    """x + x·P(x²), and 1 - erfc|x|; for float, log2(erfc|x|) is a polynomial."""
     magnitude, z = abs(x), x * x
     small = x + x * polynomial(z, coefficients.ERF[x.type])
     if x.type == "double":
         large = 1 - _erfc_beyond(between(0.5, magnitude, 6.0), "double")  # erf(6) rounds to 1
     else:
-        bounded = where(magnitude > 4, 4.0, magnitude)  # so does erf(4)
-        reduced, n = exp_reduced(polynomial(bounded, coefficients.LOG_ERFC["float"]))
-        power = power_of_two(n)
-        large = (1 - power) - power * reduced
+        t = polynomial(where(magnitude > 4, 4.0, magnitude), coefficients.LOG2_ERFC["float"])  # erf(4) rounds to 1
+        count, n = nearest_integer(t)
+        r, power = t - count, power_of_two(n)
+        large = (1 - power) - power * (r * polynomial(r, coefficients.EXP2_SHORT["float"]))
     return where(magnitude < 0.93, small, large.with_sign_of(x))
 
 

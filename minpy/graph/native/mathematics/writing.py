@@ -334,9 +334,25 @@ def where(condition: Value, yes: Value | Number, no: Value | Number) -> Value:
 
 
 def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
-    """Return c0 + c1·x + c2·x² + …, by Horner's rule."""
-    result: Value | float = coefficients[-1]
+    """Return c0 + c1·x + c2·x² + …
+
+    By Horner's rule; of many coefficients in double precision every second one by itself, of more every fourth
+    (G. Estrin, Organization of computer systems, 1960): the instructions of one element wait for each other, and of
+    such long functions a processor has hardly another element at hand. The constant is added last, so that it alone
+    decides the rounding.
+    """
+    constant, *rest = coefficients
+    if len(rest) < 6 or x.type == "float":
+        return x * _horner(x, rest) + constant
+    z = x * x
+    if len(rest) < 11:
+        return x * (_horner(z, rest[::2]) + x * _horner(z, rest[1::2])) + constant
+    first, second, third, fourth = (_horner(z * z, rest[start::4]) for start in range(4))
+    return x * ((first + x * second) + z * (third + x * fourth)) + constant
+
+
+def _horner(x: Value, coefficients: Sequence[float]) -> Value:
+    result = x.writer.constant(x.type, coefficients[-1])
     for coefficient in reversed(coefficients[:-1]):
         result = x * result + coefficient
-    assert isinstance(result, Value), "a constant is no polynomial"
     return result

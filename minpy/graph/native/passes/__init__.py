@@ -78,8 +78,8 @@ PASSES: tuple[Pass, ...] = (
     Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
     Pass(
         "convolutions",
-        "convolutions: with the batch last, by generated kernels",
-        placing.with_batch_last,
+        "convolutions: by generated kernels, in their layouts",
+        placing.generated,
         among=("call",),
     ),
     Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later, among=("view",)),
@@ -92,7 +92,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
     Pass(
         "registers",
-        "bias and relu of convolutions: while sums are in registers",
+        "what follows convolutions: while sums are in registers",
         placing.fused_into_registers,
         among=("call",),
     ),

@@ -115,11 +115,11 @@ def _loop(ufunc: Any, known: tuple[Any, ...], dtype: Any) -> tuple[tuple[Any, ..
 
 
 def _loop_by_value(ufunc: Any, samples: Sequence[Any], dtype: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Return the loop that NumPy 1 chooses: all operands of one dtype, which their values decide."""
-    common = numpy.result_type(*samples)
-    if dtype is not None:
-        return _loop(ufunc, (common,) * ufunc.nin, dtype)
-    return _loop(ufunc, (common,) * ufunc.nin, None)
+    """Return the loop that NumPy 1 chooses: if one has no axes, all of one dtype, which their values decide."""
+    dtypes = [numpy.asarray(sample).dtype for sample in samples]
+    if not all(map(numpy.ndim, samples)):
+        dtypes = [numpy.result_type(*samples)] * len(samples)
+    return _loop(ufunc, tuple(dtypes), dtype)
 
 
 def _decided(operands: Sequence[Operand], choose: Callable[..., Any]) -> Any:

@@ -290,8 +290,8 @@ def _layout(part: numpy.ndarray, memory: numpy.ndarray) -> Layout:
 def uniform_value(array: Array) -> Any:
     """Return the value that all elements of a constant have; None if they differ, or there are none.
 
-    >>> uniform_value(constant([2.0, 2.0])), uniform_value(constant([0.0, -0.0]))
-    (np.float64(2.0), None)
+    >>> float(uniform_value(constant([2.0, 2.0]))), uniform_value(constant([0.0, -0.0]))
+    (2.0, None)
     """
     value = array.value
     if value is None or not value.size:

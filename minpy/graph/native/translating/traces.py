@@ -13,7 +13,7 @@ from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, variable
 from minpy.graph.lowering import Builder, used
 from minpy.graph.native.language import Array
 from minpy.graph.native.translating.refusals import NotLowered
-from minpy.graph.tracing.facts import Fact
+from minpy.graph.tracing.facts import VALUE_BASED, Fact
 from minpy.graph.tracing.forwards import definition_of
 from minpy.graph.tracing.noting import constant
 from minpy.graph.tracing.recorder import Recorder
@@ -119,14 +119,22 @@ class Traces:
 
 def _key(operand: Any) -> Any:
     if isinstance(operand, Array):
-        return (operand.shape, operand.dtype)
+        value = operand.value.item() if _decides(operand) else None  # type: ignore[union-attr]
+        return (operand.shape, operand.dtype, frozen(value))
     if isinstance(operand, tuple):
         return tuple(map(_key, operand))
     return frozen(operand)
 
 
+def _decides(operand: Array) -> bool:
+    """Tell whether the value of an operand is known, and may decide about dtypes."""
+    return VALUE_BASED and operand.is_number
+
+
 def _stand_in(recorder: Recorder, operand: Any, is_state: bool = False) -> Any:
     """Return what stands for an operand; a state may be changed."""
+    if isinstance(operand, Array) and _decides(operand):
+        return constant(recorder, operand.value)
     value = variable("given")
     if is_state:
         return StandIn(recorder, value, Fact(operand.shape, operand.dtype, False))
