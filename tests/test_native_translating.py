@@ -313,6 +313,60 @@ def test_what_lasts_is_returned_after_the_heads() -> None:
     np.testing.assert_array_equal(dropped, np.tanh(array) * mask)
 
 
+class _Square(mx.operator.CustomOp):
+    def forward(self, is_train: Any, req: Any, in_data: Any, out_data: Any, aux: Any) -> None:
+        self.assign(out_data[0], req[0], in_data[0] * in_data[0])
+
+    def backward(self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any) -> None:
+        self.assign(in_grad[0], req[0], 2 * in_data[0] * out_grad[0])
+
+
+@mx.operator.register("translated_square")
+class _SquareProp(mx.operator.CustomOpProp):
+    def __init__(self) -> None:
+        super().__init__(need_top_grad=True)
+
+    def create_operator(self, ctx: Any, shapes: Any, dtypes: Any) -> Any:
+        return _Square()
+
+
+@customop("numpy")
+def _both(x: Any, y: Any) -> Any:
+    print("", end="")
+    return x * y, x + y
+
+
+_both.outputs = ["product", "sum"]
+_both.def_multiple_grad(lambda ans, x, y: lambda g: (g[0] * y + g[1] + 0 * ans[0], g[0] * x + g[1]))
+
+
+def _opaque(name: str) -> tuple[Any, dict[str, tuple[int, ...]]]:
+    """Return a symbol, and the shapes of its variables."""
+    x, y = sym.var("x"), sym.var("y")
+    shapes = {"x": (2, 3), "y": (2, 3)}
+    if name == "CustomOp":
+        return sym.exp(sym.Custom(x, op_type="translated_square")) * x, shapes
+    if name == "two outputs":
+        first, second = _both(x, y)
+        return sym.Group([sym.tanh(first), second * 2]), shapes
+    if name == "one of two outputs":
+        return sym.tanh(_both(x, y)[1]), shapes
+    if name == "a loop":
+        outputs, last = sym.contrib.foreach(lambda data, state: (data + state, data * state), x, y)
+        return sym.Group([outputs, last]), {"x": (3, 2), "y": (2,)}
+    return sym.Group([x, sym.zeros((2, 3)), sym.BlockGrad(x) + 1, sym.identity(x)]), shapes
+
+
+@pytest.mark.parametrize("name", ["CustomOp", "two outputs", "one of two outputs", "a loop", "variables, constants"])
+def test_operators_that_cannot_be_looked_into(name: str) -> None:
+    symbol, shapes = _opaque(name)
+    compiled = Compiled(symbol.values)
+    random = np.random.RandomState(2)
+    arrays = [random.normal(size=shapes[node.name]).astype("float32") for node in compiled.variables]
+    translation = compare(symbol.values, arrays, True, compiled.arguments)
+    assert bool(calls(translation)) is (name != "variables, constants")
+
+
 # -- shapes and dtypes -------------------------------------------------------------------------------------------------
 
 
