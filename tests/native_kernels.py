@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -32,15 +32,26 @@ class Compiled:
         self._memory = numpy.zeros(max((kernel.scratch for kernel in self.kernels), default=0) + 64, numpy.uint8)
         self._scratch = self._memory.ctypes.data + -self._memory.ctypes.data % 64
 
+    def bound(self, number: int, memory: Mapping[Array, numpy.ndarray]) -> Callable[[], None]:
+        """Return a function without arguments that runs a kernel over its whole range."""
+        kernel = self.kernels[number]
+        function = self.functions[number]
+        arguments = [*(ctypes.c_void_p(address) for address in _addresses(kernel, memory)), self._scratch]
+        splits = kernel.splits
+        return lambda: function(*arguments, 0, splits)
+
     def call(self, number: int, memory: Mapping[Array, numpy.ndarray], ranges: Iterable[tuple[int, int]] = ()) -> None:
         """Run a kernel on the memory of its arrays, over its whole range or over parts of it."""
         kernel = self.kernels[number]
-        addresses = [
-            memory[pointer.array].ctypes.data + pointer.offset * pointer.array.dtype.itemsize
-            for pointer in kernel.pointers
-        ]
+        addresses = _addresses(kernel, memory)
         for begin, end in ranges or [(0, kernel.splits)]:
             self.functions[number](*addresses, self._scratch, begin, end)
+
+
+def _addresses(kernel: Kernel, memory: Mapping[Array, numpy.ndarray]) -> list[int]:
+    return [
+        memory[pointer.array].ctypes.data + pointer.offset * pointer.array.dtype.itemsize for pointer in kernel.pointers
+    ]
 
 
 def steps_of(outputs: Iterable[Array]) -> list[Step]:

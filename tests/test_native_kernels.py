@@ -220,14 +220,14 @@ def test_powers_with_numbers() -> None:
 
 # -- reductions ------------------------------------------------------------------------------------------------------
 
-SHAPES = [(5, 7), (7, 5), (3, 130), (130, 3), (40, 64), (1, 5), (5, 1), (1, 1), (70, 33)]
+SHAPES = [(5, 7), (3, 130), (130, 3), (70, 33), (1, 5), (1, 1)]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_reductions(dtype: numpy.dtype) -> None:
     """Every reduction along every axis, as rows and as columns."""
     numbers = numpy.random.default_rng(3)
-    for shape in SHAPES[:: 2 if dtype.itemsize < 4 else 1]:
+    for shape in SHAPES if dtype.kind == "f" else SHAPES[:2]:
         values = numbers.integers(0 if dtype.kind in "bu" else -3, 4, shape).astype(dtype)
         x = Array(shape, dtype)
         for axes in ((0,), (1,), (0, 1)):

@@ -1,5 +1,7 @@
 """Memory of native programs: arrays that are needed at the same time never overlap, and little is wasted."""
 
+import itertools
+
 import numpy
 import pytest
 from hypothesis import given
@@ -178,7 +180,7 @@ def test_memory_is_taken_over_from_what_the_same_work_reads_last(program):
 def test_a_chain_of_elementwise_works_takes_one_block():
     arrays = [array(100) for _ in range(5)]
     works = [Uses([], arrays[:1])]
-    works += [Uses([one], [two], in_place=[(two, one)]) for one, two in zip(arrays, arrays[1:], strict=False)]
+    works += [Uses([one], [two], in_place=[(two, one)]) for one, two in itertools.pairwise(arrays)]
     assert Memory(works, {}, []).nbytes == 448
 
 

@@ -367,7 +367,7 @@ def test_backward_again_gives_the_same() -> None:
     for _ in range(3):
         case.round([A, B])
     assert case.native is not None
-    outputs, frame = case.start([A, B])
+    _, frame = case.start([A, B])
     before = len(calls)
     found = []
     for _ in range(3):

@@ -13,13 +13,17 @@ from translated import assert_close, outcome, translated_program
 
 from minpy import sym
 from minpy.graph.compiled import Compiled
+from minpy.graph.frame import start
 from minpy.graph.native.convolutions.calls import Convolution, Packing
 from minpy.graph.native.convolutions.choosing import choose
 from minpy.graph.native.convolutions.problem import Problem
 from minpy.graph.native.convolutions.registers import Processor
+from minpy.graph.native.enabling import disabled
 from minpy.graph.native.language import Call, Elementwise
 from minpy.graph.native.passes import Notes, optimized
 from minpy.graph.native.verifying import verify
+
+COMPILES = True
 
 AVX512 = Processor(64, 32)
 
@@ -48,6 +52,12 @@ def residual(data: Any) -> Any:
     return sym.FullyConnected(sym.Flatten(h), num_hidden=5)
 
 
+def wide(data: Any) -> Any:
+    """Two convolutions of as many channels as Winograd's way takes."""
+    data = sym.Convolution(data, kernel=(3, 3), pad=(1, 1), num_filter=64)
+    return sym.Convolution(sym.Activation(data, act_type="relu"), kernel=(3, 3), pad=(1, 1), num_filter=64)
+
+
 def one_dimension(data: Any) -> Any:
     data = sym.Convolution(data, kernel=(3,), num_filter=8, pad=(1,))
     return sym.Convolution(sym.Activation(data, act_type="tanh"), kernel=(5,), stride=(2,), num_filter=4)
@@ -59,9 +69,8 @@ def functions(routine: Any) -> list[Convolution]:
     ]
 
 
-def optimized_network(network: Any, shape: tuple[int, ...], training: bool) -> tuple[Any, Notes]:
-    """Hold an optimized network, run by the naive model, against its program; return its routine and notes."""
-    symbol = network(sym.Variable("data"))
+def arrays_for(symbol: Any, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
+    """Return random data, parameters and states of a network."""
     shapes, _, states = symbol.infer_shape(data=shape)
     random = np.random.RandomState(3)
     arrays = {}
@@ -69,6 +78,13 @@ def optimized_network(network: Any, shape: tuple[int, ...], training: bool) -> t
         arrays[name] = random.normal(0, 1 if name == "data" else 0.3, one).astype("f")
     for name, one in zip(symbol.list_auxiliary_states(), states, strict=True):
         arrays[name] = random.uniform(0.5, 1.5, one).astype("f")
+    return arrays
+
+
+def optimized_network(network: Any, shape: tuple[int, ...], training: bool) -> tuple[Any, Notes]:
+    """Hold an optimized network, run by the naive model, against its program; return its routine and notes."""
+    symbol = network(sym.Variable("data"))
+    arrays = arrays_for(symbol, shape)
     compiled = Compiled(symbol.values)
     given = [arrays[node.name] for node in compiled.variables]
     wanted = [node for node in compiled.variables if node.name in symbol.list_arguments()] if training else []
@@ -140,6 +156,48 @@ def test_packed_weights_are_unpacked_again(kind: str, filters: int) -> None:
     packed = packing(weight)
     assert packed.shape == packing.shape
     np.testing.assert_array_equal(packing.unpacked(packed), weight)
+
+
+# -- run by native code ------------------------------------------------------------------------------------------------
+
+
+def rounds(symbol: Any, arrays: dict[str, np.ndarray], training: bool, count: int) -> tuple[list[np.ndarray], Any]:
+    """Return heads and gradients of the last of some calls, and the program."""
+    compiled = Compiled(symbol.values)
+    nodes = [node for node in compiled.variables if node.name in symbol.list_arguments()] if training else []
+    found: list[np.ndarray] = []
+    for _ in range(count):
+        given = [arrays[node.name].copy() for node in compiled.variables]
+        program = compiled.program(given, training, dict.fromkeys(nodes, "write") if nodes else None)
+        heads, frame = start(program, given)
+        found = [np.array(head) for head in heads]
+        if nodes:
+            gradients = {node: np.full(arrays[node.name].shape, 7, "f") for node in nodes}
+            frame.backward([np.ones_like(head) for head in found], gradients)
+            found += gradients.values()
+    return found, program
+
+
+@pytest.mark.parametrize(
+    ("network", "shape", "training", "kernels"),
+    [
+        (lenet, (16, 2, 14, 14), True, ["direct_result", "direct_data", "direct_weight"]),
+        (residual, (18, 3, 9, 9), True, ["depthwise_result", "depthwise_data", "depthwise_weight"]),
+        (residual, (19, 3, 9, 9), False, ["depthwise_result"]),
+        (residual, (1, 3, 9, 9), False, ["pack_weight", "channels_result", "channels_depthwise_result"]),
+        (wide, (17, 3, 12, 11), True, ["winograd_weight", "winograd_result", "winograd_data"]),
+        (one_dimension, (17, 3, 12), True, ["direct_result", "direct_weight"]),
+    ],
+)
+def test_networks_as_native_code(network: Any, shape: tuple[int, ...], training: bool, kernels: list[str]) -> None:
+    symbol = network(sym.Variable("data"))
+    arrays = arrays_for(symbol, shape)
+    with disabled():
+        expected, _ = rounds(symbol, arrays, training, 1)
+    found, program = rounds(symbol, arrays, training, 4)
+    assert program.native is not None
+    assert all(name in program.native.ir for name in kernels)
+    assert_close(found, expected, 5e-4)
 
 
 # -- choosing ----------------------------------------------------------------------------------------------------------

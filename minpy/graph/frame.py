@@ -92,7 +92,10 @@ class Frame:
         try:
             if native is not None:
                 self._is_native = True
-                self._arrays, (heads, self._kept, self._lasting) = native.run_forward(self._arrays)
+                found = native.forward(self._arrays)
+                if found is NotImplemented:  # arrays do not fit
+                    self._arrays, found = native.fit_forward(self._arrays)
+                heads, self._kept, self._lasting = found
             else:
                 self._arrays = as_contiguous(self._arrays, program.steps.states)
                 function = runner.forward or program.forward_of(runner) if observer is None else None
@@ -155,10 +158,13 @@ class Frame:
         kept, env = self._kept, self._env
         self._kept = self._env = None
         if kept is not None and self._is_native and observer is None:
-            assert runner.native is not None
+            native = runner.native
+            assert native is not None
+            assert native.backward is not None
             targets = [buffers[node] for node in steps.gradients]
             try:
-                runner.native.run_backward(self._arrays, head_gradients, targets, kept)
+                if native.backward(self._arrays, head_gradients, targets, kept) is NotImplemented:
+                    native.fit_backward(self._arrays, head_gradients, targets, kept)
             except Exception as error:
                 raise program.located(error)  # noqa: B904 - it has its cause
         else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from minpy.context import Context
-from minpy.core.array import as_raw, note_write
+from minpy.core.array import as_raw, note_write, note_writes
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.compiled import Compiled, Known, infer_from_arrays, require_everything
 from minpy.graph.frame import Frame, start
@@ -206,8 +206,7 @@ class Executor:
         self._frame = frame
         if self._shared is not None:
             self._shared.finish()
-        for data in buffers.values():
-            note_write(data)
+        note_writes([*buffers.values()], range(len(buffers)))
 
     def copy_params_from(
         self,
@@ -413,7 +412,8 @@ class Executor:
         """Tell whether others have been put into `grad_arrays` than those that have been looked at."""
         arrays, known = self.grad_arrays, self._known_gradients
         try:
-            return known is None or any([arrays[position]._data is not raw for position, raw in known])  # type: ignore[union-attr]
+            # A list, which costs less here than a generator.
+            return known is None or True in [arrays[position]._data is not raw for position, raw in known]  # type: ignore[union-attr]
         except (AttributeError, IndexError):  # None, or nothing, is there
             return True
 

@@ -1,7 +1,7 @@
 """What callers of a program give and get: the arrays at the boundary of a routine.
 
 Heads are new arrays at every call, and gradients are computed in the arrays that they are asked into, if nothing is in
-the way; what is in neither is copied at the end. Gradients that are added to what is there become a step of the routine.
+the way; what is in neither is copied at the end. Gradients that are added to what is there become steps of the routine.
 """
 
 from __future__ import annotations

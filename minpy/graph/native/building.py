@@ -186,7 +186,8 @@ class _Builder:
         ir, loaded = self._compiled(writer.segments)
         return NativeProgram(
             forward, backward, translation, routine, works, memory, writer.segments, ir, table, loaded,
-            self._arguments(routine), self._read_by_backward(routine, works, memory), self.seconds, loaded is not None and loaded.cached,
+            self._arguments(routine), self._read_by_backward(routine, works, memory), self.seconds,
+            loaded is not None and loaded.cached,
         )  # fmt: skip
 
     def _arguments(self, routine: Routine) -> tuple[tuple[Argument, ...], ...]:
@@ -263,10 +264,9 @@ class _Builder:
         if len(works) > 1:
             boundary.settle_gradients(routine.parts[1].outputs, places, native[1])
         elsewhere = {*boundary.arguments, *boundary.fresh, *boundary.direct}
-        for part in works:
-            for work in part:
-                if _is_python(work):
-                    elsewhere.update(work.item.outputs)
+        for work in (work for part in works for work in part):
+            if isinstance(work.item, Call) and _is_python(work):
+                elsewhere.update(work.item.outputs)
         uses = []
         for part, found in zip(routine.parts, works, strict=True):
             uses += [work.uses for work in found]

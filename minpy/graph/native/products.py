@@ -92,7 +92,9 @@ def gemm_of(product: Product, first: Whereabouts, second: Whereabouts, result: W
     one = blas_matrix(rows, depth, first.layout.strides)
     two = blas_matrix(depth, columns, second.layout.strides)
     out = blas_matrix(rows, columns, result.layout.strides)
-    assert one is not None and two is not None and out is not None
+    assert one is not None
+    assert two is not None
+    assert out is not None
     strides = [where.layout.strides[: len(lead)] for where in (first, second, result)]
     stack = _collapsed(list(zip(lead, *strides, strict=True)))
     return Gemm(product.output.dtype.itemsize == 8, rows, columns, depth, one, two, out.leading, stack)

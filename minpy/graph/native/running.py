@@ -56,29 +56,26 @@ class NativeRunner:
         self.backward = backward
         self.arguments = arguments
 
-    def run_forward(self, arrays: Sequence[numpy.ndarray]) -> tuple[Sequence[numpy.ndarray], Any]:
-        """Return the arrays that it was computed of, and (heads, what backward reads, what lasts)."""
-        found = self.forward(arrays)
-        if found is UNFIT:
-            arrays, finish = fitted(arrays, self.arguments[0])
-            found = self._again(self.forward(arrays))
-            finish()
+    def fit_forward(self, arrays: Sequence[numpy.ndarray]) -> tuple[Sequence[numpy.ndarray], Any]:
+        """Return arrays that fit in place of some that do not, and what the forward part gives for them."""
+        arrays, finish = fitted(arrays, self.arguments[0])
+        found = self._again(self.forward(arrays))
+        finish()
         return arrays, found
 
-    def run_backward(
+    def fit_backward(
         self,
         arrays: Sequence[numpy.ndarray],
         heads: Sequence[numpy.ndarray],
         gradients: Sequence[numpy.ndarray],
         kept: list[Any],
     ) -> None:
-        """Compute the gradients."""
+        """Run the backward part with arrays that fit, in place of some that do not."""
         assert self.backward is not None
-        if self.backward(arrays, heads, gradients, kept) is UNFIT:
-            rows = zip((arrays, heads, gradients), self.arguments, strict=True)
-            made, finishing = zip(*(fitted(given, expected) for given, expected in rows), strict=True)
-            self._again(self.backward(*made, kept))
-            finishing[2]()
+        rows = zip((arrays, heads, gradients), self.arguments, strict=True)
+        made, finishing = zip(*(fitted(given, expected) for given, expected in rows), strict=True)
+        self._again(self.backward(*made, kept))
+        finishing[2]()
 
     def _again(self, found: Any) -> Any:
         if found is UNFIT:

@@ -206,13 +206,15 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     runs: list[Run] = []
     spare: list[Array] = []
     for position, operand in enumerate(item.operands[:2]):
-        if blas_matrix(*operand.shape[-2:], where[position].layout.strides) is None:
+        rows, columns = operand.shape[-2:]
+        if blas_matrix(rows, columns, where[position].layout.strides) is None:
             nest, made = copied(operand)
             runs.append(kernel_of(nest))
             spare.append(made)
             where[position] = whereabouts(made, {})
     target = result
-    if not is_row_major(*item.output.shape[-2:], result.layout.strides):
+    rows, columns = item.output.shape[-2:]
+    if not is_row_major(rows, columns, result.layout.strides):
         made = Product.of(*item.operands[:2])
         spare.append(made)
         target = whereabouts(made, {})

@@ -34,6 +34,8 @@ def _is_trivial_search(step: Reduce) -> bool:
 
 
 def _stripped(shape: Shape) -> Shape:
+    if not shape or shape[0] != 1:
+        return shape
     lead = next((axis for axis, length in enumerate(shape) if length != 1), len(shape))
     return shape[lead:]
 
@@ -85,8 +87,10 @@ class Growing:
         elif step.function in DEAR_FUNCTIONS or any(one.root in self._dear for one in step.operands):
             self._dear.add(output)
         for operand in step.operands:
+            if operand.root in self.phases or operand.is_number:
+                continue
             key = (operand.root, operand.layout)
-            if operand.root not in self.phases and not operand.is_number and key not in self.reads:
+            if key not in self.reads:
                 self.reads[key] = None
                 if operand.size == self.size:
                     self._width += operand.dtype.itemsize

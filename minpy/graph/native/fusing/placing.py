@@ -77,6 +77,9 @@ class _Placing:
             is_dense = layout.strides == contiguous(operand.root.shape)
             if not is_dense and not self._is_only_read_by(operand.root, assembly):
                 return
+            if whole in self.given and operand.root in self.lasting:
+                # Callers may write into what they get; what later parts read has to stay as it is.
+                return
             if not is_dense and not isinstance(self.makers[operand.root], Nest):
                 return
             found[operand.root] = Place(whole, layout)

@@ -46,10 +46,20 @@ class Lanes:
         The type of indices, of 'argmax' and 'argmin'.
     ordered : bool
         Whether each lane meets its elements in the order of their indices.
+    stride : int
+        How far the indices of the lanes' first elements are apart; lanes without any come last.
     """
 
     def __init__(
-        self, writer: Writer, step: Reduce, count: int, piece: int, blocked: bool, index: str, ordered: bool
+        self,
+        writer: Writer,
+        step: Reduce,
+        count: int,
+        piece: int,
+        blocked: bool,
+        index: str,
+        ordered: bool,
+        stride: int,
     ) -> None:
         self.writer = writer
         self.step = step
@@ -61,6 +71,7 @@ class Lanes:
         self.index = index
         self.indexed = step.function.startswith("arg")
         self.ordered = ordered
+        self.stride = stride
         self.values = writer.allocate(count, self.kind)
         self.positions = writer.allocate(count, index) if self.indexed else ""
         self.blocked = blocked
@@ -93,8 +104,13 @@ class Lanes:
         """Begin anew."""
         self._fill(self.values, self._identity, self.kind)
         if self.indexed:
-            last = 2 ** (int(self.index[1:]) - 1) - 1
-            self._fill(self.positions, str(-1 if self.ordered else last), self.index)
+            # In order, each lane begins with its first element, whatever that is.
+            for start in self._pieces():
+                first = [self.stride * lane for lane in range(start, start + self.piece)]
+                if not self.ordered:
+                    first = [2 ** (int(self.index[1:]) - 1) - 1] * self.piece
+                vector = ", ".join(f"{self.index} {position}" for position in first)
+                self._store(f"<{vector}>", self.positions, start, self.index)
         for place in filter(None, (self.totals, self.errors)):
             self._fill(place, "0.0", "double")
 
@@ -116,10 +132,7 @@ class Lanes:
         where = w.offset(self.positions, self.index, lane)
         before = w.give(f"load {self.index}, ptr {where}{w.mark()}")
         moves = is_better(w, self.function, self.dtype, self.kind, value, old)
-        if self.ordered:  # the first element, even if it is what the lanes begin with
-            empty = w.give(f"icmp slt {self.index} {before}, 0")
-            moves = w.give(f"or i1 {moves}, {empty}")
-        else:
+        if not self.ordered:
             moves = w.give(f"or i1 {moves}, {self._ties(value, old, str(position), before)}")
         if condition is not None:
             moves = w.give(f"and i1 {moves}, {condition}")
@@ -209,9 +222,6 @@ class Lanes:
                 chosen = w.give(f"or <{self.piece} x i1> {equal}, {nan}")
             else:
                 chosen = w.give(f"icmp eq {vector} {value}, {best}")
-            # Lanes without any element have the index -1.
-            some = w.give(f"icmp sge <{self.piece} x {kind}> {position}, zeroinitializer")
-            chosen = w.give(f"and <{self.piece} x i1> {chosen}, {some}")
             candidates.append(
                 w.give(
                     f"select <{self.piece} x i1> {chosen}, <{self.piece} x {kind}> {position}, "

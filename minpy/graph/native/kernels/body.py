@@ -174,12 +174,13 @@ class Body:
         found = []
         for step in phase.rows:
             blocked = is_summed(step.function, step.operands[0].dtype) and additions > BLOCK
-            ordered = True
+            ordered, stride = True, 0
             if step.output in self.geometry.indices:
                 strides = self.geometry.indices[step.output].strides
                 visited = [strides[dim.axis] for dim in self.geometry.inner]
                 ordered = visited == sorted(visited, reverse=True)
-            found.append(Lanes(self.w, step, count, self.strips.piece, blocked, index, ordered))
+                stride = strides[self.geometry.lane.axis] if self.geometry.lane is not None else 0
+            found.append(Lanes(self.w, step, count, self.strips.piece, blocked, index, ordered, stride))
         for one in found:
             one.begin()
         return found

@@ -23,7 +23,9 @@ def normalised(nest: Nest) -> Nest:
     """Return a nest with inner axes longer than 1, or none: then what it gives per outer point is at every point."""
     if any(nest.shape[axis] != 1 for axis in nest.inner):
         return nest
-    levels = {array: Level.FULL if level is Level.ROW else level for array, level in nest.levels.items()}
+    levels: dict[Array, Level] = {
+        array: Level.FULL if level is Level.ROW else level for array, level in nest.levels.items()
+    }
     return Nest(nest.shape, frozenset(), nest.steps, levels, dict.fromkeys(nest.phases, 0), nest.stored)
 
 
@@ -223,8 +225,8 @@ def _layout_in(array: Array, place: Layout) -> Layout:
         return place
     offset, strides = array.layout
     steps = contiguous(root.shape)
-    start = numpy.unravel_index(offset, root.shape) if root.size else (0,) * len(steps)
-    moved = place.offset + sum(int(index) * stride for index, stride in zip(start, place.strides, strict=True))
+    start = [offset // step % length if length else 0 for step, length in zip(steps, root.shape, strict=True)]
+    moved = place.offset + sum(index * stride for index, stride in zip(start, place.strides, strict=True))
     found = []
     for length, stride in zip(array.shape, strides, strict=True):
         if length == 1 or not stride:
@@ -232,7 +234,7 @@ def _layout_in(array: Array, place: Layout) -> Layout:
             continue
         for axis, step in enumerate(steps):
             count = stride // step if stride % step == 0 else 0
-            reach = int(start[axis]) + count * (length - 1)
+            reach = start[axis] + count * (length - 1)
             if count and root.shape[axis] > 1 and 0 <= reach < root.shape[axis]:
                 found.append(count * place.strides[axis])
                 break

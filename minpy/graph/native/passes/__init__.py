@@ -36,6 +36,8 @@ class Pass:
         What rewrites a routine as a whole.
     rows : tuple of Row
         The patterns that it is a table of, if it is one.
+    among : tuple of str
+        Functions and kinds of steps: where none of them is, there is nothing to do. Empty: of any.
     """
 
     name: str
@@ -43,6 +45,13 @@ class Pass:
     rule: Rule | None = None
     run: Callable[[Routine, Notes], Routine] | None = None
     rows: tuple[Row, ...] = ()
+    among: tuple[str, ...] = ()
+
+    def concerns(self, routine: Routine) -> bool:
+        """Tell whether a routine has steps that it looks at."""
+        return not self.among or any(
+            step.kind in self.among or getattr(step, "function", None) in self.among for step in routine.steps
+        )
 
 
 def _transposed(routine: Routine, notes: Notes) -> Routine:
@@ -51,31 +60,63 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
     if not now:
         return routine
     best = routine, Notes()
-    for rule in (moving.transposed_later, moving.transposed_as_most):
+    for preference in moving.PREFERENCES:
         own = Notes()
-        found = Rewriter(routine, _either(rule, algebra.rewrite), own).rebuilt()
+        rule = _either(moving.transposed_later(preference), algebra.rewrite)
+        found = Rewriter(routine, rule, own).rebuilt()
         left = moving.strided_bytes(found)
         if left < now:
             now, best = left, (found, own)
     notes.counts.update(best[1].counts)
-    return best[0]
+    # What is reduced now has its axes in another order, too: vectors take the shapes that fit there.
+    return best[0] if best[0] is routine else moving.reshaped_later(best[0], notes)
 
 
 PASSES: tuple[Pass, ...] = (
     Pass("constants", "steps of constants; constants of one value, which are numbers", constants.rewrite),
     Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
     Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
-    Pass("convolutions", "convolutions: by generated kernels, in their layouts", placing.generated),
-    Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later),
-    Pass("reshaped later", "functions and reductions of reshaped arrays: reshaped after", run=moving.reshaped_later),
+    Pass(
+        "convolutions",
+        "convolutions: by generated kernels, in their layouts",
+        placing.generated,
+        among=("call",),
+    ),
+    Pass("broadcast later", "functions of what is broadcast: computed before", moving.broadcast_later, among=("view",)),
+    Pass(
+        "reshaped later",
+        "functions and reductions of reshaped arrays: reshaped after",
+        run=moving.reshaped_later,
+        among=("view",),
+    ),
     Pass("transposed later", "functions and reductions of transposed arrays: transposed after", run=_transposed),
-    Pass("registers", "what follows convolutions: while sums are in registers", placing.fused_into_registers),
-    Pass("copied once", "copies of views of what is computed: computed as it is to lie", slicing.copies_computed),
+    Pass(
+        "registers",
+        "what follows convolutions: while sums are in registers",
+        placing.fused_into_registers,
+        among=("call",),
+    ),
+    Pass(
+        "copied once",
+        "copies of views of what is computed: computed as it is to lie",
+        slicing.copies_computed,
+        among=("copy",),
+    ),
     Pass("slices first", "functions read through slices only: computed in slices", run=slicing.slices_computed),
-    Pass("batched", "products by one matrix, and sums of products: one product of all rows", run=batching.batched),
-    Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once),
-    Pass("accumulation", "acc + a @ b: one product", products.accumulated),
-    Pass("turned once", "transposed matrices that many small products read: copied", run=products.turned_once),
+    Pass(
+        "batched",
+        "products by one matrix, and sums of products: one product of all rows",
+        run=batching.batched,
+        among=("product",),
+    ),
+    Pass("assemblies", "sums of padded slices: put together once", slicing.assembled_once, among=("view",)),
+    Pass("accumulation", "acc + a @ b: one product", products.accumulated, among=("product",)),
+    Pass(
+        "turned once",
+        "transposed matrices that many small products read: copied",
+        run=products.turned_once,
+        among=("product",),
+    ),
     Pass("recomputed", "cheap values that only backward needs: computed there", run=recomputing.recomputed),
 )
 
@@ -121,6 +162,8 @@ def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = N
     if checked:
         verify(routine)
     for one in (*PASSES, None):
+        if one is not None and not one.concerns(routine):
+            continue
         if one is not None and one.rule is not None:
             rules.append(one)
             continue

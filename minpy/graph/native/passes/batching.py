@@ -77,8 +77,10 @@ class _Batching:
         self._register_assemblies()
 
     def _register_assemblies(self) -> None:
+        # What callers get, they may write into: it is read by no later part in the place of what is not given.
+        given = {array.root for part in self.routine.parts for array in part.outputs}
         for step in self.routine.steps:
-            if not isinstance(step, Assembly) or step.fill is not None:
+            if not isinstance(step, Assembly) or step.fill is not None or step.output in given:
                 continue
             offset = 0
             for operand, piece in zip(step.operands, step.pieces, strict=True):

@@ -8,8 +8,8 @@ their operands were computed in, they fit into the same loops.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from typing import TypeGuard
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, TypeGuard
 
 from minpy.graph.native.language import (
     Array,
@@ -26,9 +26,9 @@ from minpy.graph.native.language import (
     viewed,
 )
 from minpy.graph.native.layouts import expanded, order_of, permuted
-from minpy.graph.native.passes.rewriting import Notes, Rewriter, readers
+from minpy.graph.native.passes.rewriting import Notes, Rewriter, Rule, readers
 
-__all__ = ["broadcast_later", "reshaped_later", "strided_bytes", "transposed_as_most", "transposed_later"]
+__all__ = ["PREFERENCES", "broadcast_later", "reshaped_later", "strided_bytes", "transposed_later"]
 
 
 def broadcast_later(step: Step, rewriter: Rewriter) -> Array | None:
@@ -51,20 +51,28 @@ def _without(operand: Array, shape: Sequence[int], same: Sequence[int]) -> Array
     return viewed(operand, lambda values: values[index]) if operand.shape else operand
 
 
-def transposed_later(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return what a step gives of transposed arrays, computed as they lie, and transposed then.
+Preference = Callable[[int, bool], tuple[Any, Any]]
 
-    Where as many lie one way as another, it is computed in the order of its axes.
-    """
-    return _transposed(step, rewriter, True)
-
-
-def transposed_as_most(step: Step, rewriter: Rewriter) -> Array | None:
-    """Return the same; where as many lie one way as another, it is computed as the transposed ones lie."""
-    return _transposed(step, rewriter, False)
+# Which of the orders in which the operands of a step lie is that in which it is computed: for the bytes of those that
+# lie so, and whether it is the order of its axes, what is compared. What is best is only known in the end.
+PREFERENCES: tuple[Preference, ...] = (
+    lambda votes, natural: (votes, natural),
+    lambda votes, natural: (votes, not natural),
+    lambda votes, natural: (not natural, votes),
+)
 
 
-def _transposed(step: Step, rewriter: Rewriter, in_order: bool) -> Array | None:
+def transposed_later(preference: Preference = PREFERENCES[0]) -> Rule:
+    """Return a rule that has what a step gives of transposed arrays computed as they lie, and transposed then."""
+
+    def rule(step: Step, rewriter: Rewriter) -> Array | None:
+        # What was moved lies in its own order now, and its other operands do not: it is not moved back for them.
+        return None if rewriter.is_made else _transposed(step, rewriter, preference)
+
+    return rule
+
+
+def _transposed(step: Step, rewriter: Rewriter, preference: Preference) -> Array | None:
     if isinstance(step, Reduce):
         return _reduced_as_it_lies(step, rewriter)
     if isinstance(step, Assembly):
@@ -80,7 +88,7 @@ def _transposed(step: Step, rewriter: Rewriter, in_order: bool) -> Array | None:
             votes[order] += operand.dtype.itemsize
     if not votes:
         return None
-    order = max(votes, key=lambda one: (votes[one], (one == natural) is in_order))
+    order = max(votes, key=lambda one: preference(votes[one], one == natural))
     if order == natural:
         return None
     operands = [permuted(one, shape, order, step.origin) if one.shape else one for one in step.operands]
@@ -145,8 +153,8 @@ def _reduced_as_it_lies(step: Reduce, rewriter: Rewriter) -> Array | None:
 def reshaped_later(routine: Routine, notes: Notes) -> Routine:
     """Return a routine in which steps that are computed of each other's results have one shape, and reshape later.
 
-    Of the shapes in which an array is seen, the finest is taken, that of most axes: reductions and broadcasts along
-    axes of others are along some of its own.
+    Of the shapes in which an array is seen, the finest is taken, that of most axes behind those of length 1 in front:
+    reductions and broadcasts along axes of others are along some of its own.
     """
     wanted = _finest(routine)
 
@@ -190,7 +198,7 @@ def _agree(found: dict[Array, tuple[int, ...]], array: Array | tuple[int, ...], 
     if isinstance(array, tuple) or not isinstance(array.step, Elementwise):
         return False
     shape = other if isinstance(other, tuple) else found[other]
-    if len(shape) <= len(found[array]):
+    if len(_stripped(shape)) <= len(_stripped(found[array])):
         return False
     found[array] = shape
     return True

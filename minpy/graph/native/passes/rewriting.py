@@ -85,6 +85,8 @@ class Rewriter:
     notes : Notes
     number : int
         Of the part that is rebuilt now.
+    is_made : bool
+        Whether the step that is offered now was made by a rule.
     """
 
     def __init__(self, routine: Routine, rule: Rule | None, notes: Notes) -> None:
@@ -95,6 +97,7 @@ class Rewriter:
         # Inputs that have other values later: nothing stands for them that could be read then.
         self._states = {target for part in routine.parts for target, _ in part.updates}
         self._gone: set[Array] = set()
+        self.is_made = False
         self._replaced: dict[Array, Array] = {}
         self._former: dict[Array, Array] = {}
         self._there: dict[Step, int] = {}
@@ -230,6 +233,7 @@ class Rewriter:
     def _added(self, step: Step, depth: int) -> tuple[Array, ...]:
         """Add a step whose operands are there, or what the rule has in its place."""
         if self.rule is not None and depth < DEPTH and len(step.outputs) == 1:
+            self.is_made = depth > 0
             found = self.rule(step, self)
             if found is not None and found is not step.outputs[0] and self._holds(found):
                 assert (found.shape, found.dtype) == (step.output.shape, step.output.dtype), step.label()
@@ -276,7 +280,7 @@ class Rewriter:
 def _is_shared_by_parts(step: Step) -> bool:
     """Tell whether a later part reads what an earlier one computed, rather than compute it again: if that is dear."""
     if isinstance(step, Elementwise):
-        return step.function in DEAR_FUNCTIONS
+        return step.function == "copy" or step.function in DEAR_FUNCTIONS
     # Views are shared for what is shared: they cost nothing.
     return isinstance(step, View | Product | Reduce)
 
