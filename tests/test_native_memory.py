@@ -84,32 +84,45 @@ def naive(works, places, elsewhere, lasting):
     return found
 
 
-@st.composite
-def programs(draw):
-    """Works that read and write arrays, views of them and pieces in them."""
+SHAPES = [(4, 6), (3,), (100,), (0, 5)]
+# What is read, the shapes of what is made, spare memory, pieces, scratch memory, pairs in place: numbers, which
+# `made` takes for choices.
+CHOICES = st.tuples(
+    st.lists(st.integers(0, 50), max_size=3),
+    st.lists(st.integers(0, 3), min_size=1, max_size=2),
+    st.booleans(),
+    st.integers(0, 4),
+    st.sampled_from([0, 0, 300]),
+    st.lists(st.tuples(st.integers(0, 1), st.integers(0, 2)), max_size=2),
+)
+PROGRAMS = st.tuples(st.lists(CHOICES, min_size=1, max_size=15), st.lists(st.integers(0, 50), max_size=2))
+
+
+def made(program):
+    """Return works that read and write arrays, views of them and pieces in them."""
+    rows, last = program
     inputs = [array(4, 6), array(24)]
     known, works, places = list(inputs), [], {}
-    for _ in range(draw(st.integers(1, 15))):
-        reads = draw(st.lists(st.sampled_from(known), max_size=3))
-        made = [array(*draw(st.sampled_from([(4, 6), (3,), (100,), (0, 5)]))) for _ in range(draw(st.integers(1, 2)))]
-        spare = [array(50)] if draw(st.booleans()) else []
-        if draw(st.integers(0, 4)) == 0:
-            whole = array(2, *made[0].shape)
-            places[made[0]] = Place(whole, Layout(made[0].size, contiguous(made[0].shape)))
+    for reads, shapes, has_spare, piece, scratch, pairs in rows:
+        read = [known[number % len(known)] for number in reads]
+        written = [array(*SHAPES[number]) for number in shapes]
+        spare = [array(50)] if has_spare else []
+        if piece == 0:
+            whole = array(2, *written[0].shape)
+            places[written[0]] = Place(whole, Layout(written[0].size, contiguous(written[0].shape)))
             known.append(whole)
-        pairs = draw(st.lists(st.tuples(st.sampled_from(made), st.sampled_from(reads)), max_size=2)) if reads else []
-        pairs = [(one, two) for one, two in pairs if one.shape == two.shape]
-        works.append(Uses(reads, made, spare, draw(st.sampled_from([0, 0, 300])), pairs))
-        known += made
-        if made[0].shape == (4, 6):
-            known.append(viewed(made[0], lambda one: one[1:, ::2]))
-    lasting = draw(st.lists(st.sampled_from(known), max_size=2))
-    return works, places, inputs, lasting
+        chosen = [(written[one % len(written)], read[two % len(read)]) for one, two in pairs if read]
+        in_place = [(one, two) for one, two in chosen if one.shape == two.shape]
+        works.append(Uses(read, written, spare, scratch, in_place))
+        known += written
+        if written[0].shape == (4, 6):
+            known.append(viewed(written[0], lambda one: one[1:, ::2]))
+    return works, places, inputs, [known[number % len(known)] for number in last]
 
 
-@given(programs())
+@given(PROGRAMS)
 def test_no_two_live_arrays_overlap(program):
-    works, places, inputs, lasting = program
+    works, places, inputs, lasting = made(program)
     memory = Memory(works, places, inputs, lasting)
     expected = naive(works, places, inputs, lasting)
     assert memory.spans == expected
@@ -163,9 +176,9 @@ def test_a_flattened_view_of_a_scattered_piece_is_refused():
         whereabouts(viewed(piece, lambda one: one.reshape(6)), places)
 
 
-@given(programs())
+@given(PROGRAMS)
 def test_memory_is_taken_over_from_what_the_same_work_reads_last(program):
-    works, places, inputs, lasting = program
+    works, places, inputs, lasting = made(program)
     memory = Memory(works, places, inputs, lasting)
     for heir in memory.heirs:
         number = memory.spans[heir][0]
