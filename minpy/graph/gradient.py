@@ -294,7 +294,7 @@ class _Walk:
         answers = list(found) if isinstance(found, (tuple, list)) else [found]
         if not all(isinstance(answer, StandIn) for answer in answers):
             return None
-        parts = [self.with_rules(part) for part in recorder.nodes]
+        parts = [self.with_rules(part) if recorder.facts[part][0] else part for part in recorder.nodes]
         wanted = {node.inputs[index]: index for index in reversed(needed)}
         leading = {value.node for value in wanted}
         for made, part in zip(recorder.nodes, parts, strict=True):
