@@ -87,14 +87,14 @@ class Origin(NamedTuple):
         return Origin(tuple(dict.fromkeys(self.nodes + other.nodes)), self.place or other.place)
 
 
-class _Referable:
-    """Gives slotted classes weak references; dataclasses can do so themselves from Python 3.11 on."""
+class _Referenced:
+    """What there can be weak references to: before Python 3.11, dataclasses with slots have no such one."""
 
     __slots__ = ("__weakref__",)
 
 
 @dataclass(eq=False, slots=True)
-class Array(_Referable):
+class Array(_Referenced):
     """A value of a routine. Two are equal only if they are the same object.
 
     Attributes
