@@ -294,7 +294,7 @@ class _Walk:
         answers = list(found) if isinstance(found, (tuple, list)) else [found]
         if not all(isinstance(answer, StandIn) for answer in answers):
             return None
-        parts = [self.with_rules(part) if recorder.facts[part][0] else part for part in recorder.nodes]
+        parts = [self.with_rules(part, recorder.facts[part][0]) for part in recorder.nodes]
         wanted = {node.inputs[index]: index for index in reversed(needed)}
         leading = {value.node for value in wanted}
         for made, part in zip(recorder.nodes, parts, strict=True):
@@ -322,11 +322,13 @@ class _Walk:
                 self.add(pending, part.inputs[index], one)
         return [(index, pending[node.inputs[index]]) for index in wanted.values() if node.inputs[index] in pending]
 
-    def with_rules(self, node: Node) -> Node:
+    def with_rules(self, node: Node, shape: Sequence[int]) -> Node:
         """Return a node of the operator that is the same function of NumPy's, where the node's own has no rules."""
         operator = FUNCTIONS.get(node.operator.forward)
         if node.operator.has_rule(0) or not isinstance(operator, Operator):
             return node
+        if not shape and operator.values_read(range(len(node.inputs)))[1]:
+            return node  # what NumPy answers is a scalar, and nothing to compute into
         made = Node(operator, node.inputs, {}, node.name)
         self.builder.created.append(made)  # it is dropped, if no rule reads the answer
         return made
