@@ -42,8 +42,8 @@ def expected(*arrays: Array) -> tuple[Array, ...]:
 
 
 case = Case(
-    f"dense {OUTSIDE} to {INSIDE}, two operators written in NumPy, dense {INSIDE} to {OUTSIDE}: hybridized, forward and "
-    f"backward, batch {ROWS}",
+    f"dense {OUTSIDE} to {INSIDE}, two operators written in NumPy, dense {INSIDE} to {OUTSIDE}: hybridized, "
+    f"forward and backward, batch {ROWS}",
     inputs,
     expected,
     targets={"torch": 1.0},

@@ -1,4 +1,4 @@
-"""From compiling LeNet to the end of its first compiled step, in a fresh process with what an earlier process left in the caches."""
+"""From compiling LeNet to the end of its first compiled step, in a fresh process with full caches."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from harness.case import Case, Step
 from harness.first_step import first_step
 
 case = Case(
-    "from hybridize() to the first compiled step of LeNet, forward and backward, in a process with what an earlier process left in the caches",
+    "from hybridize() to the first compiled step of LeNet, forward and backward, in a process with full caches",
     limit=0.1,
     self_timed=True,
 )

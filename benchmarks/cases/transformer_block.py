@@ -16,11 +16,16 @@ WIDTH = UNITS // HEADS
 SCALE = WIDTH**-0.5
 SHAPES = {
     "x": (BATCH, STEPS, UNITS),
-    **{"gain1": (UNITS,), "shift1": (UNITS,)},
-    **{name: (UNITS, UNITS) for name in ("wq", "wk", "wv", "wo")},
-    **{name: (UNITS,) for name in ("bq", "bk", "bv", "bo")},
-    **{"gain2": (UNITS,), "shift2": (UNITS,)},
-    **{"w1": (INSIDE, UNITS), "b1": (INSIDE,), "w2": (UNITS, INSIDE), "b2": (UNITS,)},
+    "gain1": (UNITS,),
+    "shift1": (UNITS,),
+    **dict.fromkeys(("wq", "wk", "wv", "wo"), (UNITS, UNITS)),
+    **dict.fromkeys(("bq", "bk", "bv", "bo"), (UNITS,)),
+    "gain2": (UNITS,),
+    "shift2": (UNITS,),
+    "w1": (INSIDE, UNITS),
+    "b1": (INSIDE,),
+    "w2": (UNITS, INSIDE),
+    "b2": (UNITS,),
 }
 
 
@@ -86,8 +91,8 @@ def expected(*arrays: Array) -> tuple[Array, ...]:
 
 
 case = Case(
-    f"a Transformer block of {BATCH}x{STEPS}x{UNITS}, {HEADS} heads, feed-forward {INSIDE}, float32, hybridized, forward "
-    "and backward",
+    f"a Transformer block of {BATCH}x{STEPS}x{UNITS}, {HEADS} heads, feed-forward {INSIDE}, float32, hybridized, "
+    "forward and backward",
     inputs,
     expected,
     targets={"torch": 0.8},

@@ -55,9 +55,7 @@ class Case:
     group: Group | None = None
     implementations: dict[str, Implementation] = field(default_factory=dict)
 
-    def implementation(
-        self, name: str, peer: str | None = None, checked: bool = True
-    ) -> Callable[[Builder], Builder]:
+    def implementation(self, name: str, peer: str | None = None, checked: bool = True) -> Callable[[Builder], Builder]:
         """Add the decorated builder as the row `name`, run in the environment of `peer` (default: `name`)."""
 
         def add(build: Builder) -> Builder:

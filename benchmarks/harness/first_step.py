@@ -72,6 +72,7 @@ def minpy_seconds() -> float:
 def torch_seconds() -> float:
     """From `torch.compile` to the end of the first step."""
     import torch
+
     from cases.gluon_lenet_step import inputs, torch_lenet
 
     images, label, *_ = map(torch.tensor, inputs())

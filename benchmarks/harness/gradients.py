@@ -62,9 +62,7 @@ def bound_gradients(mx: Any, symbol: Any, arrays: dict[str, Array], head: Array,
     return step, lambda y: (y, *gradients.values())
 
 
-def torch_gradients(
-    function: Callable[..., Any], arrays: Sequence[Array], head: Array, compiled: bool = False
-) -> Step:
+def torch_gradients(function: Callable[..., Any], arrays: Sequence[Array], head: Array, compiled: bool = False) -> Step:
     """The step in PyTorch; `compiled`: of the function that `torch.compile` makes."""
     import torch
 
