@@ -326,6 +326,26 @@ def test_sums_that_are_not_finite() -> None:
         assert_exact(found[0], numpy.array([numpy.inf, -numpy.inf, numpy.nan], dtype))
 
 
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0), (3, 0, 40), (0, 70)])
+def test_empty(shape: tuple[int, ...]) -> None:
+    """Reductions of nothing are their identities, whatever is computed of them; what has no elements is not written."""
+    x = Array(shape, numpy.dtype("float32"))
+    b = Array(shape, numpy.dtype("bool"))
+    memory = {x: numpy.zeros(shape, "float32"), b: numpy.zeros(shape, "bool")}
+    for axis in range(len(shape)):
+        found = [Reduce.of("sum", x, (axis,)), Reduce.of("prod", x, (axis,)), Reduce.of("all", b, (axis,))]
+        outputs = [*found, Elementwise.of("add", found[1], constant(1, "float32"))]
+        outputs.append(Elementwise.of("subtract", x, found[0]))
+        for inner in ((axis,), ()):
+            wanted = outputs if inner else found
+            expected = evaluate(
+                Routine([Part("all", [x, b], list(nest_of(wanted, shape, inner).steps), wanted)]),
+                [[memory[x], memory[b]]],
+            )[0]
+            for one, other in zip(run_nest(wanted, shape, inner, memory), expected, strict=True):
+                assert_exact(one, other)
+
+
 # -- nests -----------------------------------------------------------------------------------------------------------
 
 

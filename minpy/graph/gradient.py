@@ -11,15 +11,17 @@ from minpy.core.array import Shaped
 from minpy.core.base import BaseOperator
 from minpy.core.errors import NoGradientError
 from minpy.core.filling import with_attributes
+from minpy.core.operator import Operator
 from minpy.core.tape import conform
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
 from minpy.graph.lowering import Builder
 from minpy.graph.tracing.captures import Captures
-from minpy.graph.tracing.forwards import given_value, is_customop
+from minpy.graph.tracing.forwards import definition_of, given_value, is_customop
 from minpy.graph.tracing.noting import constant
 from minpy.graph.tracing.recorder import Notes, Recorder
 from minpy.graph.tracing.rules import RuleCall, has_kernel, trace_rule
 from minpy.graph.tracing.standin import StandIn
+from minpy.graph.tracing.tracer import run_traced
 from minpy.graph.tracing.untraceable import Untraceable
 from minpy.ops.registry import FUNCTIONS
 
@@ -246,6 +248,10 @@ class _Walk:
 
     def pull_back(self, node: Node, needed: Sequence[int], upstream: dict[int, Value]) -> list[tuple[int, Value]]:
         """Return (index, gradient) for the inputs of a node at the positions `needed`."""
+        if node.operator.expands and node.operator.builtin:
+            parts = self.through_parts(node, needed, upstream)
+            if parts is not None:
+                return parts
         found: dict[int, Value] = {}
         called = []
         self.refusal = None
@@ -269,6 +275,61 @@ class _Walk:
                 value = node.inputs[index]
                 result.append((index, self.know(Value(made, position), self.shapes[value], self.dtypes[value])))
         return result
+
+    def through_parts(
+        self, node: Node, needed: Sequence[int], upstream: dict[int, Value]
+    ) -> list[tuple[int, Value]] | None:
+        """Return the gradients of a composition of operators: those of its parts, one after the other.
+
+        Of an input that stands at several positions, the sum belongs to the first. None, if a part has no rule.
+        """
+        recorder = Recorder(self.builder, node.name, StandIn)
+        try:
+            inputs = [
+                given_value(recorder, value, self.shapes.get(value), self.dtypes.get(value)) for value in node.inputs
+            ]
+            found = run_traced(recorder, definition_of(node.operator), *inputs, **node.attributes)
+        except Untraceable:
+            return None
+        answers = list(found) if isinstance(found, (tuple, list)) else [found]
+        if not all(isinstance(answer, StandIn) for answer in answers):
+            return None
+        parts = [self.with_rules(part) if recorder.facts[part][0] else part for part in recorder.nodes]
+        wanted = {node.inputs[index]: index for index in reversed(needed)}
+        leading = {value.node for value in wanted}
+        for made, part in zip(recorder.nodes, parts, strict=True):
+            if any(value.node in leading for value in part.inputs):
+                leading.add(made)
+                if len(part.output_names()) > 1 or not all(
+                    part.operator.has_rule(index) for index, value in enumerate(part.inputs) if value.node in leading
+                ):
+                    return None
+            for one in (made, part):
+                self.know(Value(one), *recorder.facts[made])
+        pending: dict[Value, Value] = {}
+        for index, gradient in upstream.items():
+            self.add(pending, answers[index].value, gradient)
+        for made, part in zip(reversed(recorder.nodes), reversed(parts), strict=True):
+            gradient = pending.pop(Value(made), None)
+            if gradient is None or made not in leading:
+                continue
+            rows = [
+                index
+                for index, value in enumerate(part.inputs)
+                if value.node in leading and self.dtypes[value].kind in "fc" and not part.operator.is_zero(index)
+            ]
+            for index, one in self.pull_back(part, rows, {0: gradient}):
+                self.add(pending, part.inputs[index], one)
+        return [(index, pending[node.inputs[index]]) for index in wanted.values() if node.inputs[index] in pending]
+
+    def with_rules(self, node: Node) -> Node:
+        """Return a node of the operator that is the same function of NumPy's, where the node's own has no rules."""
+        operator = FUNCTIONS.get(node.operator.forward)
+        if node.operator.has_rule(0) or not isinstance(operator, Operator):
+            return node
+        made = Node(operator, node.inputs, {}, node.name)
+        self.builder.created.append(made)  # it is dropped, if no rule reads the answer
+        return made
 
     def traced(
         self, node: Node, index: int, needed: Sequence[int], upstream: dict[int, Value]

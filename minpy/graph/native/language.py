@@ -87,8 +87,14 @@ class Origin(NamedTuple):
         return Origin(tuple(dict.fromkeys(self.nodes + other.nodes)), self.place or other.place)
 
 
-@dataclass(eq=False)  # slots with weak references need Python 3.11
-class Array:
+class _Referenced:
+    """What there can be weak references to: before Python 3.11, dataclasses with slots have no such one."""
+
+    __slots__ = ("__weakref__",)
+
+
+@dataclass(eq=False, slots=True)
+class Array(_Referenced):
     """A value of a routine. Two are equal only if they are the same object.
 
     Attributes

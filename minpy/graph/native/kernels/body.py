@@ -57,7 +57,7 @@ class Body:
         if geometry.across:
             assert geometry.lane is not None
             self.tile = strips.length(max(map(_weight, phases), default=1), geometry.lane.length)
-            self.tile = min(self.tile, geometry.lane.length)
+            self.tile = max(1, min(self.tile, geometry.lane.length))
         # Of the outer point: values by name or, in a tile, where they are on the stack.
         self.rows: dict[Array, str] = {}
         self.finished: set[Array] = set()
@@ -120,7 +120,7 @@ class Body:
             others, length, full, rest = geometry.inner, self.tile, 1, 0
         else:
             others, available = geometry.inner[:-1], lane.length if lane is not None else 1
-            length = min(self.strips.length(_weight(phase), available), available)
+            length = max(1, min(self.strips.length(_weight(phase), available), available))
             full, rest = divmod(available, length)
         lanes = self._lanes(phase, length, full * math.prod(dim.length for dim in others))
         blocks = self._blocks(others, full) if any(one.blocked for one in lanes) else None
@@ -146,7 +146,7 @@ class Body:
                     flush()
             elif full > 1:
                 strips(0, full * length)
-            else:
+            elif full:
                 strip(length)
             if rest:
                 with self.cursor.inside(lane, str(full * length), self._lane):

@@ -179,8 +179,6 @@ class _Printer:
     def _write(self) -> int:
         """Write everything, and return the length of the range that threads can share."""
         geometry = self.geometry
-        if 0 in self.nest.shape:
-            return self._write_empty()
         self.cursor.read_constants([*geometry.outer, *geometry.inner, *([geometry.lane] if geometry.lane else [])])
         self.w.is_rolled = math.prod(self.nest.shape) >= _WORTH_ROLLING
         large = math.prod(self.nest.shape) >= _WORTH_SPLITTING
@@ -195,15 +193,6 @@ class _Printer:
         if large and tiles:
             return self._tiles(split=True)
         self._loops(geometry.free, self._deeper(geometry.free), self._outer_point)
-        return 1
-
-    def _write_empty(self) -> int:
-        """Write what a nest without points gives: reductions of nothing."""
-        for step in self.nest.steps:
-            if step.output in self.geometry.stores and step.output.size:
-                raise ValueError(
-                    f"{step.label()}: a nest of {self.nest.shape} has no points: its results are constants."
-                )
         return 1
 
     def _deeper(self, dims: Sequence[Dim]) -> list[Dim]:

@@ -42,7 +42,7 @@ class Strips:
     def length(self, weight: int, available: int) -> int:
         """Return how many elements are worked on together: several vectors, if they are little work."""
         wanted = self.piece * (4 if weight <= 24 else 2 if weight <= 80 else 1)
-        if available >= wanted:
+        if available >= wanted or not available:
             return wanted
         return max(available // self.piece * self.piece, min(self.whole(available), self.piece))
 

@@ -162,7 +162,7 @@ class Writer:
     def loop(self, start: int | str, end: int | str, step: int = 1, hint: str = "") -> Iterator[str]:
         """Write a loop around what is written inside, and give its variable.
 
-        Loops with an end that is not known may run no times; others run at least once.
+        Loops with an end that is not known, and empty ones, may run no times; others run at least once.
         """
         if not hint and self.is_rolled:
             hint = self.hint("unroll.disable")
@@ -171,11 +171,10 @@ class Writer:
         following = self.fresh()
         self.do(f"br label %{before}")
         self.begin(before)
-        if isinstance(start, str) or isinstance(end, str):
+        if isinstance(start, str) or isinstance(end, str) or start >= end:
             inside = self.give(f"icmp slt i64 {start}, {end}")
             self.do(f"br i1 {inside}, label %{header}, label %{after}")
         else:
-            assert start < end
             self.do(f"br label %{header}")
         self.begin(header)
         self.do(f"{variable} = phi i64 [ {start}, %{before} ], [ {following}, %{latch} ]")

@@ -28,15 +28,7 @@ from minpy.graph.native.language import (
 from minpy.graph.native.layouts import expanded, order_of, permuted
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, Rule, readers
 
-__all__ = [
-    "PREFERENCES",
-    "broadcast_later",
-    "reshaped_later",
-    "strided_bytes",
-    "transposed_as_most",
-    "transposed_later",
-    "transposed_wherever",
-]
+__all__ = ["PREFERENCES", "broadcast_later", "reshaped_later", "strided_bytes", "transposed_later"]
 
 
 def broadcast_later(step: Step, rewriter: Rewriter) -> Array | None:
