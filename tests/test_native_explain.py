@@ -90,6 +90,10 @@ def test_of_blocks_and_functions():
     for _ in range(3):
         energy(np.ones(4))
     assert energy.explain()[0].count("kernel") == 1
+    gradient = mx.compile(mx.grad(energy.__wrapped__))
+    for _ in range(3):
+        gradient(np.ones(4))
+    assert [part.name for part in gradient.explain()[0].parts] == ["forward", "backward"]
 
 
 def test_of_what_cannot_be_a_graph():
