@@ -69,7 +69,7 @@ class _Timed:
         self.times: list[NativeTiming] = []
         self.part = "forward"
         native = build(program.steps, program.facts, fast_math=program.fast_math, apart=True)
-        self._works: dict[str | Node, Work] = {**native.works_of_segments}
+        self._works: dict[str | Node, Work] = dict(native.works_of_segments.items())
         calls = [work for part in native.works for work in part if isinstance(work.item, Call)]
         self._works.update((work.item.node, work) for work in calls if work.item.node is not None)  # type: ignore[union-attr]
         native.watch = self._watched
