@@ -310,16 +310,16 @@ class _Walk:
         for index, gradient in upstream.items():
             self.add(pending, answers[index].value, gradient)
         for made, part in zip(reversed(recorder.nodes), reversed(parts), strict=True):
-            gradient = pending.pop(Value(made), None)
-            if gradient is None or made not in leading:
+            if Value(made) not in pending or made not in leading:
                 continue
+            gradient = pending.pop(Value(made))
             rows = [
                 index
                 for index, value in enumerate(part.inputs)
                 if value.node in leading and self.dtypes[value].kind in "fc" and not part.operator.is_zero(index)
             ]
-            for index, one in self.pull_back(part, rows, {0: gradient}):
-                self.add(pending, part.inputs[index], one)
+            for index, found_part in self.pull_back(part, rows, {0: gradient}):
+                self.add(pending, part.inputs[index], found_part)
         return [(index, pending[node.inputs[index]]) for index in wanted.values() if node.inputs[index] in pending]
 
     def with_rules(self, node: Node, shape: Sequence[int]) -> Node:
