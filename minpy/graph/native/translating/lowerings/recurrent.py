@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy
@@ -80,7 +81,7 @@ class _Call:
                 [((self.steps, self.batch, 1), bool)],
                 "lengths that are longer than the time are refused",
             )
-            self.valid = [emitter.view(valid, lambda values, step=step: values[step]) for step in range(self.steps)]
+            self.valid = [self.taken(valid, step) for step in range(self.steps)]
 
     def _require(self) -> None:
         given = [self.data, self.parameters, self.state, *([] if self.cell is None else [self.cell])]
@@ -95,11 +96,12 @@ class _Call:
     def _weights(self) -> Iterator[Weights]:
         """Yield the weights of every cell, as matrices of all gates, one below the other, and rows of biases."""
         layers, number = self.layers, self.layers.count * self.layers.directions
-        found, end = [], 0
+        found: list[Array] = []
+        end = 0
         for shape in layers.shapes():
             start, end = end, end + math.prod(shape)
             rows = (1, end - start) if len(found) >= len(layers.shapes()) - 2 * number else (-1, shape[-1])
-            found.append(self.view(self.parameters, lambda v, a=start, b=end, rows=rows: v[a:b].reshape(rows)))
+            found.append(self.emitter.reshape(self.taken(self.parameters, slice(start, end)), rows))
         parts = iter(found)
         matrices = [(next(parts), next(parts), next(parts) if layers.projection else None) for _ in range(number)]
         for one in matrices:
@@ -109,6 +111,10 @@ class _Call:
 
     def view(self, array: Array, function: Callable[[numpy.ndarray], Any]) -> Array:
         return self.emitter.view(array, function)
+
+    def taken(self, array: Array, key: Any) -> Array:
+        """Return a slice."""
+        return self.emitter.view(array, itemgetter(key))
 
     def add(self, first: Array, second: Array) -> Array:
         return self.emitter.elementwise("add", first, second)
@@ -234,10 +240,10 @@ class _Call:
         cell = None if self.cell is None else self.view(self.cell, lambda values: values[index])
         outputs: dict[int, Array] = {}
         gates: dict[int, list[Array]] = {}
-        cells: dict[int, Array] = {}
-        bent: dict[int, Array] = {}
+        cells: dict[int, Any] = {}
+        bent: dict[int, Any] = {}
         for step in self.order(direction):
-            mine = self.view(given, lambda values, step=step: values[step * self.batch : (step + 1) * self.batch])
+            mine = self.taken(given, slice(step * self.batch, (step + 1) * self.batch))
             gates[step], new, now, bent[step] = self.step(weights, turned, bias, mine, hidden, cell)
             if self.valid is None:
                 outputs[step], hidden, cell = new, new, now
@@ -285,7 +291,7 @@ class _Call:
                 reserve.append(result)
                 given = result
                 if masks.size:
-                    given = self.multiply(result, self.view(masks, lambda values, layer=layer: values[layer]))
+                    given = self.multiply(result, self.taken(masks, layer))
         seen = [result, self.stacked(last), *([self.stacked(last_cells)] if self.cell is not None else [])]
         return [*seen, masks, self.flat(reserve)]
 
@@ -332,7 +338,7 @@ class _Back:
         def taken(*shape: int) -> Array:
             nonlocal end
             start, end = end, end + math.prod(shape)
-            return call.view(reserve, lambda values, a=start, b=end: values[a:b].reshape(shape))
+            return call.emitter.reshape(call.taken(reserve, slice(start, end)), shape)
 
         def matrices() -> list[Array]:
             return [taken(batch, size) for _ in range(steps)]
@@ -357,13 +363,13 @@ class _Back:
             given = self.results[layer - 1] if layer else call.data
             mask = None
             if layer and self.masks.size:
-                mask = call.view(self.masks, lambda values, layer=layer: values[layer - 1])
+                mask = call.taken(self.masks, layer - 1)
                 given = call.multiply(given, mask)
             to_rows: Array | None = None
             for direction in range(directions):
                 index = layer * directions + direction
                 cell = _CellBack(self, index, self.results[layer], g)
-                cell.run(*(one and call.view(one, lambda v, index=index: v[index]) for one in (of_state, of_cell)))
+                cell.run(*(None if one is None else call.taken(one, index) for one in (of_state, of_cell)))
                 weights[index] = cell.weight_gradients(call.rows(given))
                 states[index], cells[index] = cell.to_hidden, cell.to_cell
                 to_rows = cell.row_gradients(to_rows)
@@ -514,10 +520,8 @@ class _CellBack:
         sums = call.emitter.reduce("sum", self.slopes, (0,))
         if is_gru:  # the gates are r, z, n, and so are what goes into them
             starts = ((size, 3 * size), (0, size))
-            found = [
-                product(call.turned(call.view(self.slopes, lambda v, a=a, b=b: v[:, a:b])), rows) for a, b in starts
-            ]
-            of_input = [call.view(sums, lambda v, a=a, b=b: v[:, a:b]) for a, b in starts]
+            found = [product(call.turned(call.taken(self.slopes, (slice(None), slice(a, b)))), rows) for a, b in starts]
+            of_input = [call.taken(sums, (slice(None), slice(a, b))) for a, b in starts]
             biases = [*of_input, call.view(sums, lambda values: values[:, size:])]
             into_input = [call.flat(found)]
             biases = [call.flat(biases[:2]), biases[2]]
@@ -555,7 +559,7 @@ class _CellBack:
         if call.layers.mode != "gru":
             return product(self.slopes, weight, added)
         of_candidate, of_others = (
-            call.view(self.slopes, lambda v, a=a, b=b: v[:, a:b]) for a, b in ((0, size), (size, 3 * size))
+            call.taken(self.slopes, (slice(None), slice(a, b))) for a, b in ((0, size), (size, 3 * size))
         )
         found = product(of_candidate, call.view(weight, lambda values: values[2 * size :]), added)
         return product(of_others, call.view(weight, lambda values: values[: 2 * size]), found)
@@ -569,7 +573,8 @@ def _rnn_gradient(operators: Any, pull_back: Any, *operands: Any) -> Any:
     arguments: list[Any] = [None] * 5
     for index, operand in zip(pull_back.reads, operands[count + 1 :], strict=True):
         arguments[index] = operand
-    call = _Call(operators.emitter, *arguments, attributes)
+    data, parameters, state, cell, lengths = arguments
+    call = _Call(operators.emitter, data, parameters, state, cell, lengths, attributes)
     given = dict(zip(pull_back.upstream, operands, strict=False))
     back = _Back(call, answer[0], answer[-2], answer[-1])
     found = back.gradients(given.get(0), given.get(1), given.get(2) if call.cell is not None else None)
