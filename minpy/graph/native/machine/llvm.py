@@ -337,7 +337,7 @@ class _Host:
         return digest(_FORMAT, __version__, self.triple, self.cpu, self.features, *versions)
 
     def compile(self, ir: str, written: str) -> Loaded:
-        key = digest(self.toolchain, *filter(None, (ir, written)))
+        key = digest(self.toolchain, ir, *([written] if written else []))
         loaded = self._loaded.get(key)
         if loaded is None:
             loaded = self._loaded[key] = self._found(key) or self._made(key, ir, written)
