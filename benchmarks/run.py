@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from harness.measure import BENCHMARKS, Settings, measure, show_progress
 from harness.peers import LOCAL, PEERS
-from harness.report import table
+from harness.report import group_lines, table
 
 if TYPE_CHECKING:
     from harness.case import Case
@@ -77,13 +77,17 @@ def main() -> int:
     print(describe_machine(settings), end="\n\n", flush=True)
     versions: dict[str, str] = {}
     failed: list[tuple[str, Row]] = []
+    measured: list[tuple[Case, dict[str, Row]]] = []
     for name in names:
         case = load(name)
         rows = measure(name, case, settings, show_progress)
         show_progress("")
         print(table(name, case, rows, arguments.markdown), flush=True)
         versions.update({case.implementations[key].peer: row.version for key, row in rows.items() if row.version})
+        measured.append((case, rows))
         failed += [(name, row) for row in rows.values() if row.failed]
+    for line in group_lines(measured):
+        print(line)
     print("versions:", ", ".join(f"{peer} {version}" for peer, version in versions.items()))
     for name, row in failed:
         print(f"\nFAILED: {row.name} in {name}\n{row.problem}", file=sys.stderr)

@@ -1,8 +1,8 @@
 """Write a layer in NumPy, with its gradient, and have it compiled: alone, and fused into the network around it.
 
 The layer normalizes each row and passes it through a smooth gate (RMS normalization, Zhang and Sennrich 2019,
-arXiv:1910.07467; SiLU, Elfwing et al. 2018, arXiv:1702.03118). It learns to read 1,797 real handwritten digits; then its
-speed is measured beside plain NumPy, and what it became is drawn:
+arXiv:1910.07467; SiLU, Elfwing et al. 2018, arXiv:1702.03118). It learns to read 1,797 real handwritten digits; then
+its speed is measured beside plain NumPy, and what it became is drawn:
 
     python examples/compiled_layer.py               # exits with an error if it does not learn to read
     python examples/compiled_layer.py --quick --output /tmp/compiled_layer.gv

@@ -361,6 +361,24 @@ def test_random_routines(seed: int, mood: str) -> None:
     assert_same(inputs, copies, mood)
 
 
+def test_reductions_of_repeated_rows() -> None:
+    """Views repeat values of rows along inner axes, where they are reduced again, or summed up by columns."""
+    x = Array((6, 9), numpy.dtype("float32"))
+    row = Reduce.of("sum", x, (1,))
+    repeated = viewed(row, lambda one: numpy.broadcast_to(one, (6, 9)))
+    outputs = [Reduce.of("sum", repeated, (1,)), Reduce.of("sum", repeated, (0,)), Reduce.of("sum", repeated, (0, 1))]
+    nest = nest_of(outputs, (6, 9), (1,))
+    nest.levels.update(zip(outputs, (Level.ROW, Level.COLUMN, Level.COLUMN), strict=True))
+    nest.phases.update(dict.fromkeys(outputs, 1))
+    values = numpy.arange(54, dtype="float32").reshape(6, 9)
+    kernel = kernel_of(nest)
+    memory = {x: values} | {one: numpy.zeros(one.shape, "float32") for one in outputs}
+    Compiled([kernel]).call(0, memory)
+    expected = numpy.broadcast_to(values.sum(1, keepdims=True), (6, 9))
+    for one, axes in zip(outputs, (1, 0, None), strict=True):
+        assert_exact(memory[one], expected.sum(axes, keepdims=True))
+
+
 def softmax(x: Array, g: Array, axis: int) -> list[Array]:
     def of(name: str, *operands: Array) -> Array:
         return Elementwise.of(name, *operands)

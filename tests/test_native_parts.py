@@ -125,10 +125,13 @@ SYMBOLS = {
     "a concatenation": (sym.concat(sym.exp(x), y * 2, x, dim=1), [A, B]),
     "pads and slices": (sym.slice_axis(sym.concat(x, y, dim=0), axis=0, begin=1, end=5) ** 2, [A, B]),
     "without axes": (sym.sum(x) * sym.max(y), [A, B]),
-    "zero elements": (sym.exp(x) * y, [A[:0], B[:0]]),
+    "zero elements": (sym.Group([sym.exp(x) * y, sym.tanh(w)]), [A[:0], B[:0], A]),
     "float64": (sym.tanh(x * y), [A.astype("f8"), B.astype("f8")]),
     "int32": (x * y + x, [(10 * A).astype("i4"), (10 * B).astype("i4")]),
-    "float16, which is called": (sym.exp(x) * y, [A.astype("f2"), B.astype("f2")]),
+    "float16, which is called": (
+        sym.Group([sym.exp(x) * y, sym.transpose(x), sym.tanh(w)]),
+        [A.astype("f2"), B.astype("f2"), A],
+    ),
     "the same gradient twice": (x + y, [A, B]),
     "a gradient of zeros": (sym.Group([sym.floor(x), y]), [A, B]),
     "a long chain": (
@@ -469,6 +472,31 @@ def test_what_cannot_be_compiled_stays_python_with_one_warning(monkeypatch: pyte
         warnings.simplefilter("error")
         case.round([A])
     assert case.native is None
+
+
+def test_programs_of_calls_only_stay_python() -> None:
+    case = Case(called(called(x)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for _ in range(4):
+            case.round([A])
+    assert case.native is None
+
+
+def test_without_memory_for_another_call_programs_stay_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = compiled(sym.exp(x), [A])
+    _, frame = case.start([A])
+
+    def fail(*_: Any) -> Any:
+        raise MemoryError("no room")
+
+    monkeypatch.setattr("minpy.graph.native.building.NativeProgram.runner", fail)
+    with pytest.warns(CompileWarning, match="MemoryError: no room"):
+        heads, _ = case.start([B])
+    np.testing.assert_array_equal(heads[0], np.exp(B))
+    into = [np.empty_like(A)]
+    frame.backward([np.ones_like(A)], dict(zip(case.compiled.arguments, into, strict=True)))
+    np.testing.assert_allclose(into[0], np.exp(A), 1e-6)
 
 
 def test_without_llvmlite_programs_stay_python(monkeypatch: pytest.MonkeyPatch) -> None:

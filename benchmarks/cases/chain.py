@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from harness.case import Array, Builder, Case, Step
+from harness.gradients import torch_gradients
 
 REPEATS = 20
 
@@ -141,3 +142,39 @@ def with_jax_jit(x: Array, y: Array) -> Step:
     import jax
 
     return jax_step(x, y, wrap=jax.jit)
+
+
+def with_torch_compile(x: Array, y: Array) -> Step:
+    """A row of other cases: this one is of what runs as it is written."""
+    import torch
+
+    return torch_gradients(lambda x, y: chain(x, y, torch.tanh), (x, y), np.ones_like(x), compiled=True)
+
+
+def value_and_gradients(x: Array, y: Array) -> tuple[Array, ...]:
+    """The chain and its gradients by hand, with a fresh array for each result of NumPy."""
+    befores, afters = [], []
+    z = x
+    for _ in range(REPEATS):
+        befores.append(z)
+        z = np.tanh(z * y + y)
+        afters.append(z)
+    g, gradient_y = np.ones_like(z), np.zeros_like(z)
+    for number in range(REPEATS - 1, -1, -1):
+        after = afters[number]
+        g = g - g * after * after
+        gradient_y += g
+        gradient_y += g * befores[number]
+        g = g * y
+    return z, g, gradient_y
+
+
+def by_hand(x: Array, y: Array) -> Step:
+    return lambda: value_and_gradients(x, y)
+
+
+def with_numba(x: Array, y: Array) -> Step:
+    import numba
+
+    compiled = numba.njit(value_and_gradients)
+    return lambda: compiled(x, y)

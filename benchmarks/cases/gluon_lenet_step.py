@@ -11,7 +11,7 @@ from harness.case import Array, Case, Checked
 from harness.training import MOMENTUM, RATE, gluon_training, torch_training
 
 HIDDEN, CLASSES = 500, 10
-STEPS_CHECKED = 2
+STEPS_CHECKED = 4
 SHAPES = (
     (FILTERS[0], 1, 5, 5),
     (FILTERS[0],),
@@ -74,15 +74,31 @@ case = Case(
 )
 
 
-def gluon_step(mx: Any, hybridized: bool, images: Array, label: Array, *arrays: Array) -> Checked:
-    """The step in Gluon, for MXNet and for minpy."""
+def gluon_lenet(mx: Any) -> Any:
+    """The network in the layers of MXNet or of minpy: `mx` is the library."""
     nn = mx.gluon.nn
     net = nn.HybridSequential()
     with net.name_scope():
         for count in FILTERS:
             net.add(nn.Conv2D(count, kernel_size=5, activation="relu"), nn.MaxPool2D(pool_size=2, strides=2))
         net.add(nn.Dense(HIDDEN, activation="relu"), nn.Dense(CLASSES))
-    return gluon_training(mx, net, images, label, arrays, hybridized)
+    return net
+
+
+def torch_lenet() -> Any:
+    """The network as a PyTorch module."""
+    from torch import nn
+
+    return nn.Sequential(
+        *(nn.Conv2d(1, FILTERS[0], 5), nn.ReLU(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(*FILTERS, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()),
+        *(nn.Linear(FILTERS[1] * 16, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, CLASSES)),
+    )
+
+
+def gluon_step(mx: Any, hybridized: bool, images: Array, label: Array, *arrays: Array) -> Checked:
+    """The step in Gluon, for MXNet and for minpy."""
+    return gluon_training(mx, gluon_lenet(mx), images, label, arrays, hybridized)
 
 
 @case.implementation("minpy")
@@ -99,13 +115,15 @@ def with_mxnet(*arrays: Array) -> Checked:
     return gluon_step(mx, False, *arrays)
 
 
-@case.implementation("torch")
-def with_torch(images: Array, label: Array, *arrays: Array) -> Checked:
-    from torch import nn
+def torch_step(compiled: bool, images: Array, label: Array, *arrays: Array) -> Checked:
+    return torch_training(torch_lenet(), images, label, arrays, compiled=compiled)
 
-    net = nn.Sequential(
-        *(nn.Conv2d(1, FILTERS[0], 5), nn.ReLU(), nn.MaxPool2d(2)),
-        *(nn.Conv2d(*FILTERS, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()),
-        *(nn.Linear(FILTERS[1] * 16, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, CLASSES)),
-    )
-    return torch_training(net, images, label, arrays)
+
+@case.implementation("torch")
+def with_torch(*arrays: Array) -> Checked:
+    return torch_step(False, *arrays)
+
+
+def with_torch_compile(*arrays: Array) -> Checked:
+    """A row of the hybridized case."""
+    return torch_step(True, *arrays)

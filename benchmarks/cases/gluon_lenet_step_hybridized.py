@@ -11,13 +11,14 @@ case = Case(
     "momentum",
     inputs,
     expected,
-    targets={"mxnet": 1.0},
+    targets={"mxnet": 1.0, "torch": 0.6},
     check_calls=STEPS_CHECKED,
     rtol=1e-3,
     atol=1e-5,
 )
 
 case.implementation("torch")(gluon_lenet_step.with_torch)
+case.implementation("torch compile", peer="torch")(gluon_lenet_step.with_torch_compile)
 
 
 @case.implementation("minpy")

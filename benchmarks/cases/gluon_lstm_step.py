@@ -35,7 +35,7 @@ case = Case(
     "steps, float32, SGD with momentum",
     inputs,
     expected,
-    targets={"mxnet": 1.3},
+    targets={"mxnet": 1.3, "torch": 1.0},
     check_calls=STEPS_CHECKED,
     rtol=1e-5,
 )

@@ -46,14 +46,23 @@ def with_mxnet(*arrays: Array) -> Checked:
     return gluon_step(mx, False, *arrays)
 
 
-@case.implementation("torch")
-def with_torch(images: Array, label: Array, *arrays: Array) -> Checked:
+def torch_step(compiled: bool, images: Array, label: Array, *arrays: Array) -> Checked:
     from torch import nn
 
     layers: list[Any] = []
     for fan_in, fan_out in pairwise(SIZES):
         layers += [nn.Linear(fan_in, fan_out), nn.ReLU()]
-    return torch_training(nn.Sequential(*layers[:-1]), images, label, arrays)
+    return torch_training(nn.Sequential(*layers[:-1]), images, label, arrays, compiled=compiled)
+
+
+@case.implementation("torch")
+def with_torch(*arrays: Array) -> Checked:
+    return torch_step(False, *arrays)
+
+
+def with_torch_compile(*arrays: Array) -> Checked:
+    """A row of the hybridized case."""
+    return torch_step(True, *arrays)
 
 
 @case.implementation("jax jit", peer="jax")

@@ -10,8 +10,8 @@ from harness.case import Array, Case, Checked
 from harness.gluon_resnet import BATCH, SIDE, gluon_resnet18, inputs, torch_resnet18
 from harness.training import gluon_training, torch_training
 
-STEPS_CHECKED = 3
-LOSS = 1.5415274743146756  # of the last step checked
+STEPS_CHECKED = 4
+LOSS = 1.062664880915161  # of the last step checked
 
 
 def expected(*arrays: Array) -> tuple[Array, ...]:
@@ -23,7 +23,7 @@ case = Case(
     f"one training step of ResNet-18 in Gluon, hybridized, batch {BATCH}, {SIDE}x{SIDE} float32, SGD with momentum",
     inputs,
     expected,
-    targets={"mxnet": 1.3},
+    targets={"mxnet": 1.3, "torch": 0.9},
     check_calls=STEPS_CHECKED,
     rtol=1e-3,
 )
@@ -49,7 +49,16 @@ def with_mxnet(*arrays: Array) -> Checked:
     return gluon_step(mx, *arrays)
 
 
-@case.implementation("torch")
-def with_torch(images: Array, label: Array, *arrays: Array) -> Checked:
-    step, _ = torch_training(torch_resnet18(), images, label, arrays)
+def torch_step(compiled: bool, images: Array, label: Array, *arrays: Array) -> Checked:
+    step, _ = torch_training(torch_resnet18(), images, label, arrays, compiled=compiled)
     return step, lambda loss: (loss,)
+
+
+@case.implementation("torch")
+def with_torch(*arrays: Array) -> Checked:
+    return torch_step(False, *arrays)
+
+
+@case.implementation("torch compile", peer="torch")
+def with_torch_compile(*arrays: Array) -> Checked:
+    return torch_step(True, *arrays)

@@ -13,7 +13,7 @@ SIZES = (784, 512, 512, 10)
 BATCH = 128
 RATE = 0.01
 MOMENTUM = 0.9
-STEPS_CHECKED = 3
+STEPS_CHECKED = 5
 
 
 def inputs() -> tuple[Array, ...]:
@@ -92,6 +92,25 @@ case = Case(
 )
 
 case.implementation("numpy")(numpy_step)
+
+
+def numpy_products(images: Array, label: Array, *parameters: Array) -> Step:
+    """Only the eight products of a step: what other cases are measured by."""
+    w1, _, w2, _, w3, _ = parameters
+    h1, h2 = images @ w1.T, images @ w1.T
+    p = h2 @ w3.T
+
+    def step():
+        return images @ w1.T, h1 @ w2.T, h2 @ w3.T, p.T @ h2, p @ w3, h2.T @ h1, h2 @ w2, h1.T @ images
+
+    return step
+
+
+def torch_products(*arrays: Array) -> Step:
+    """The same products in PyTorch."""
+    import torch
+
+    return numpy_products(*map(torch.tensor, arrays))
 
 
 def mxnet_step(mx: Any, images: Array, label: Array, *arrays: Array) -> Checked:

@@ -14,7 +14,7 @@ case = Case(
     "one training step of a 784-512-512-10 perceptron as a bound symbol, batch 128, float32, SGD with momentum",
     mlp_step.inputs,
     mlp_step.expected,
-    targets={"numpy": 1.05},
+    targets={"numpy": 1.05, "numpy products": 1.1},
     check_calls=mlp_step.STEPS_CHECKED,
 )
 
@@ -69,6 +69,8 @@ def with_minpy(*arrays: Array) -> Checked:
     return bound_step(mx, *arrays)
 
 
+case.implementation("numpy products", peer="numpy", checked=False)(mlp_step.numpy_products)
+case.implementation("torch products", peer="torch", checked=False)(mlp_step.torch_products)
 case.implementation("torch")(mlp_step.with_torch)
 
 

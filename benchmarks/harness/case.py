@@ -22,6 +22,15 @@ class Implementation:
     name: str
     peer: str
     build: Builder
+    checked: bool = True  # whether it computes what is expected, and not only a part of the work
+
+
+@dataclass(frozen=True)
+class Group:
+    """Cases whose ratios are looked at together, by their geometric mean."""
+
+    title: str
+    targets: dict[str, float]  # implementation: the largest mean of minpy / implementation
 
 
 @dataclass
@@ -43,13 +52,14 @@ class Case:
     check_calls: int = 1
     rtol: float = 1e-4
     atol: float = 1e-6
+    group: Group | None = None
     implementations: dict[str, Implementation] = field(default_factory=dict)
 
-    def implementation(self, name: str, peer: str | None = None) -> Callable[[Builder], Builder]:
+    def implementation(self, name: str, peer: str | None = None, checked: bool = True) -> Callable[[Builder], Builder]:
         """Add the decorated builder as the row `name`, run in the environment of `peer` (default: `name`)."""
 
         def add(build: Builder) -> Builder:
-            self.implementations[name] = Implementation(name, peer or name, build)
+            self.implementations[name] = Implementation(name, peer or name, build, checked)
             return build
 
         return add

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from harness.case import Case, Implementation
 
 BENCHMARKS = Path(__file__).resolve().parent.parent
-REPLY_SECONDS = 120.0
+REPLY_SECONDS = 600.0  # torch.compile takes minutes for a network of convolutions
 PAUSE_SECONDS = 0.05  # lets the thread pools of the last process fall asleep
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -32,6 +32,7 @@ THREAD_VARIABLES = (
     "VECLIB_MAXIMUM_THREADS",
     "MXNET_CPU_WORKER_NTHREADS",
     "NPROC",  # JAX
+    "NUMBA_NUM_THREADS",
 )
 
 

@@ -6,6 +6,8 @@ import statistics
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from harness.case import Case
     from harness.measure import Row
 
@@ -36,6 +38,25 @@ def ratio(minpy: Row | None, other: Row) -> float | None:
     if minpy is None or not minpy.rounds or not other.rounds:
         return None
     return statistics.median(mine / theirs for mine, theirs in zip(minpy.rounds, other.rounds, strict=True))
+
+
+def group_lines(measured: Sequence[tuple[Case, dict[str, Row]]]) -> list[str]:
+    """One line for each group and implementation: the geometric mean of minpy's ratios to it."""
+    ratios: dict[tuple[str, str], list[float]] = {}
+    targets: dict[tuple[str, str], float | None] = {}
+    for case, rows in measured:
+        for row in rows.values() if case.group is not None else ():
+            value = ratio(rows.get("minpy"), row)
+            if row.name != "minpy" and value is not None:
+                key = case.group.title, row.name
+                ratios.setdefault(key, []).append(value)
+                targets[key] = case.group.targets.get(row.name)
+    lines = []
+    for (title, name), values in ratios.items():
+        mean, target = statistics.geometric_mean(values), targets[title, name]
+        bound = "" if target is None else f", at most {target:g}: {_verdict(mean, target)}"
+        lines.append(f"{title}, {len(values)} cases: geometric mean of minpy / {name} {mean:.3f}{bound}")
+    return lines
 
 
 def _verdict(value: float | None, target: float | None) -> str:

@@ -39,8 +39,10 @@ def gluon_training(
     return step, lambda loss: (loss.mean(), *(parameter.data() for parameter in parameters))
 
 
-def torch_training(net: Any, images: Array, label: Array, arrays: Any, rate: float = RATE) -> Checked:
-    """The step in PyTorch, of a `Module` whose parameters come in the same order."""
+def torch_training(
+    net: Any, images: Array, label: Array, arrays: Any, rate: float = RATE, compiled: bool = False
+) -> Checked:
+    """The step in PyTorch, of a `Module` whose parameters come in the same order; `compiled`: by `torch.compile`."""
     import torch
 
     images, label = torch.tensor(images), torch.tensor(label)
@@ -50,6 +52,8 @@ def torch_training(net: Any, images: Array, label: Array, arrays: Any, rate: flo
             parameter.copy_(torch.tensor(array))
     optimizer = torch.optim.SGD(parameters, lr=rate, momentum=MOMENTUM)
     loss_of = torch.nn.CrossEntropyLoss()
+    if compiled:
+        net = torch.compile(net)
 
     def step():
         optimizer.zero_grad()

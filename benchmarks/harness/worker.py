@@ -54,10 +54,11 @@ def check(case: Case, results: Any, inputs: tuple[Array, ...]) -> None:
 def prepare(case: Case, implementation: str) -> Step:
     """Build the implementation and check its numbers; return the function to time."""
     inputs = case.inputs()
-    built = case.implementations[implementation].build(*(array.copy() for array in inputs))
+    chosen = case.implementations[implementation]
+    built = chosen.build(*(array.copy() for array in inputs))
     step: Step
     step, view = built if isinstance(built, tuple) else (built, None)
-    if case.expected is not None:
+    if case.expected is not None and chosen.checked:
         for _ in range(case.check_calls):
             results = step()
         check(case, view(results) if view else results, inputs)
@@ -123,6 +124,8 @@ def main() -> None:
                 else:
                     seconds = time_round(step, calls)
                 reply(seconds=seconds / case.per)
+        except ImportError as error:
+            reply(problem=str(error), unavailable=True)
         except Exception:
             reply(problem=traceback.format_exc(), unavailable=False)
 

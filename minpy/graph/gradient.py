@@ -294,7 +294,7 @@ class _Walk:
         answers = list(found) if isinstance(found, (tuple, list)) else [found]
         if not all(isinstance(answer, StandIn) for answer in answers):
             return None
-        parts = [self.with_rules(part) if recorder.facts[part][0] else part for part in recorder.nodes]
+        parts = [self.with_rules(part, recorder.facts[part][0]) for part in recorder.nodes]
         wanted = {node.inputs[index]: index for index in reversed(needed)}
         leading = {value.node for value in wanted}
         for made, part in zip(recorder.nodes, parts, strict=True):
@@ -310,23 +310,25 @@ class _Walk:
         for index, gradient in upstream.items():
             self.add(pending, answers[index].value, gradient)
         for made, part in zip(reversed(recorder.nodes), reversed(parts), strict=True):
-            gradient = pending.pop(Value(made), None)
-            if gradient is None or made not in leading:
+            if Value(made) not in pending or made not in leading:
                 continue
+            gradient = pending.pop(Value(made))
             rows = [
                 index
                 for index, value in enumerate(part.inputs)
                 if value.node in leading and self.dtypes[value].kind in "fc" and not part.operator.is_zero(index)
             ]
-            for index, one in self.pull_back(part, rows, {0: gradient}):
-                self.add(pending, part.inputs[index], one)
+            for index, found_part in self.pull_back(part, rows, {0: gradient}):
+                self.add(pending, part.inputs[index], found_part)
         return [(index, pending[node.inputs[index]]) for index in wanted.values() if node.inputs[index] in pending]
 
-    def with_rules(self, node: Node) -> Node:
+    def with_rules(self, node: Node, shape: Sequence[int]) -> Node:
         """Return a node of the operator that is the same function of NumPy's, where the node's own has no rules."""
         operator = FUNCTIONS.get(node.operator.forward)
         if node.operator.has_rule(0) or not isinstance(operator, Operator):
             return node
+        if not shape and operator.values_read(range(len(node.inputs)))[1]:
+            return node  # what NumPy answers is a scalar, and nothing to compute into
         made = Node(operator, node.inputs, {}, node.name)
         self.builder.created.append(made)  # it is dropped, if no rule reads the answer
         return made

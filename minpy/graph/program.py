@@ -213,7 +213,11 @@ class Program:
         program = self.native or self._built()
         if program is None:
             return None
-        native = runner.native = program.runner(runner.call_of)
+        try:
+            native = runner.native = program.runner(runner.call_of)
+        except Exception as error:
+            self._stay_python(error)
+            return None
         runner.forward = runner.backward = None  # with the buffers, which nothing else needs
         runner.buffers = []
         return native
@@ -230,25 +234,33 @@ class Program:
             from minpy.graph.native.building import build
             from minpy.graph.native.machine import llvm
 
-            if llvm.available():
-                self.native = build(self.steps, self.facts, fast_math=self.fast_math)
-            else:
+            if not llvm.available():
                 self.python_reason = "llvmlite is not installed: pip install 'minpy[compile]'"
+            else:
+                native = build(self.steps, self.facts, fast_math=self.fast_math)
+                if native.segments:
+                    self.native = native
+                else:
+                    self.python_reason = "all that it does is to call operators as they are"
             self.compiles = self.native is not None
         except Exception as error:
-            self.compiles = False
-            self.python_reason = f"it could not be compiled: {type(error).__name__}: {error}"
-            names = ", ".join(dict.fromkeys(head.node.name for head in self.steps.heads))
-            warnings.warn(
-                f"the program of {names} stays one of Python's, slower and with the same results, as it could not be "
-                f"compiled: {type(error).__name__}: {error} Compile less of it, or nothing: with "
-                "minpy.compile.disabled(), or MINPY_COMPILE=0 in the environment.",
-                CompileWarning,
-                stacklevel=2,
-            )
+            self._stay_python(error)
         finally:
             self._building = None
         return self.native
+
+    def _stay_python(self, error: Exception) -> None:
+        """Warn that there will be no native code, and why."""
+        self.compiles, self.native = False, None
+        self.python_reason = f"it could not be compiled: {type(error).__name__}: {error}"
+        names = ", ".join(dict.fromkeys(head.node.name for head in self.steps.heads))
+        warnings.warn(
+            f"the program of {names} stays one of Python's, slower and with the same results, as it could not be "
+            f"compiled: {type(error).__name__}: {error} Compile less of it, or nothing: with "
+            "minpy.compile.disabled(), or MINPY_COMPILE=0 in the environment.",
+            CompileWarning,
+            stacklevel=3,
+        )
 
     # -- compiling ---------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from minpy.core.errors import MissingDependencyError
@@ -77,7 +78,8 @@ class ExplainedPart(NamedTuple):
         return "\n".join([self.name, *map(str, self.items)])
 
 
-class Explanation(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Explanation:
     """What became of a program; prints as text.
 
     Attributes
@@ -104,7 +106,7 @@ class Explanation(NamedTuple):
     parts: tuple[ExplainedPart, ...] = ()
     memory: int = 0
     unshared: int = 0
-    seconds: dict[str, float] = {}
+    seconds: dict[str, float] = field(default_factory=dict)
     is_cached: bool = False
 
     def count(self, kind: str) -> int:
@@ -123,7 +125,8 @@ class Explanation(NamedTuple):
         lines.append(f"made in {sum(self.seconds.values()) * 1e3:.1f} ms ({stages}){cached}")
         return "\n".join(lines)
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
     def picture(self) -> graphviz.Digraph:
         """Return a picture: a box for each item, an arrow where one reads what another gives.
@@ -167,7 +170,8 @@ class Explanations(tuple[Explanation, ...]):
     def __str__(self) -> str:
         return "\n\n".join(map(str, self)) or "no program yet: it has not been called"
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 _COLORS = {"kernel": "#c8e6c9", "product": "#bbdefb", "native": "#bbdefb", "copy": "#eeeeee", "call": "#ffcdd2"}

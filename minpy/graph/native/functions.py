@@ -1,8 +1,8 @@
 """The functions of elementwise and reduce steps: their names, what dtypes they take and give, and what they compute.
 
 Each computes in one dtype: casts are steps of their own, so that promotion is settled when a graph is translated. What
-a row says in NumPy is what every kernel is held against. Where NumPy raises, steps may not be: `power` of integers takes
-exponents that are known not to be negative, numbers or unsigned ones.
+a row says in NumPy is what every kernel is held against. Where NumPy raises, steps may not be: `power` of integers
+takes exponents that are known not to be negative, numbers or unsigned ones.
 """
 
 from __future__ import annotations

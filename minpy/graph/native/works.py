@@ -195,7 +195,9 @@ def _assembled(assembly: Assembly) -> list[Nest]:
 def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, has_blas: bool) -> Work:
     where = [whereabouts(operand, places) for operand in item.operands]
     result = whereabouts(item.output, places)
-    in_place = [(item.output, item.operands[2])] if len(where) == 3 else []
+    # In one place only if they lie there alike: a transposed array would be read where the result is already.
+    alike = len(where) == 3 and where[2].layout == result.layout and not item.operands[2].is_view
+    in_place = [(item.output, item.operands[2])] if alike else []
     if not item.output.size:
         return Work(item, (), Uses(item.operands, item.outputs))
     if is_small(item) or not item.operands[0].shape[-1]:

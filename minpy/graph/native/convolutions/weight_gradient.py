@@ -72,8 +72,7 @@ class _Writer:
         by_channels = self.channel_blocks > 1 and (units == 1 or (units % 2 and units < 5))
         self.split, self.splits = ("channels", self.channel_blocks) if by_channels else ("units", units)
         # Scratch memory: zeros, lanes added up, sums of the bias, a tile of the gradient, sums between tiles.
-        self.zeros = 0
-        self.added = self.width
+        self.added = self.vectors * self.width
         self.bias_sums = self.added + (self.sums + self.filters + self.width) * self.width
         self.tile = self.bias_sums + self.filters * self.width
         self.kept = self.tile + self.high * length * self.deep * self.filters * self.width
@@ -86,7 +85,8 @@ class _Writer:
 
     def write(self) -> Code:
         code, problem = self.code, self.problem
-        code.store(code.zero, "%scratch", self.zeros)
+        with code.loop(0, self.vectors) as vector:
+            code.store(code.zero, "%scratch", code.multiply(vector.index, self.width))
         with code.loop(*self.range_of("units", problem.groups * self.blocks)) as unit:
             group = code.quotient(unit.index, self.blocks)
             block = code.remainder(unit.index, self.blocks)
@@ -201,63 +201,40 @@ class _Writer:
         stride, offset = problem.stride[0], code.add(code.multiply(i, problem.dilate[0]), -problem.pad[0])
         first, last = positions_of(code, self.rows, offset)
         first, last = code.larger(rows[0], first), code.smaller(rows[1], last)
-        left, right = axis.inside
-        border = left + axis.count - right
         with code.loop(first, last, sums) as row:
             line = code.add(source, code.multiply(row.index, stride), offset)
             data = code.at("%p0", code.multiply(line, width * problem.batch))
-
-            def position(q: Integer, values: list[str], within: bool) -> list[str]:
-                column = code.add(code.multiply(q, axis.step), axis.offset, code.multiply(tap, axis.reach))
-                tile = self.tile_at(row.index, q, vectors[0], rows, vectors)
+            with code.loop(0, axis.count, row.values) as q:
+                column = code.add(code.multiply(q.index, axis.step), axis.offset, code.multiply(tap, axis.reach))
+                tile = self.tile_at(row.index, q.index, vectors[0], rows, vectors)
                 here = code.at(data, code.multiply(column, problem.batch))
-                with code.loop(*vectors, values) as vector:
+                sources = [self.source(here, c, j, column) for c in range(self.together) for j in range(self.taps)]
+                with code.loop(*vectors, q.values) as vector:
                     start, lanes = self.lanes_of(vector.index)
-                    found = [
-                        self.masked(self.read(here, c, j, start, column, within), lanes)
-                        for c in range(self.together)
-                        for j in range(self.taps)
-                    ]
+                    found = [self.masked(code.load(one, code.add(start, more)), lanes) for one, more in sources]
                     distance = code.multiply(code.subtract(vector.index, vectors[0]), self.filters * self.width)
                     gradients = code.at(tile, distance)
                     new = []
                     for f in range(self.filters):
                         upstream = code.load(gradients, f * self.width)
                         before = vector.values[f * len(found) : (f + 1) * len(found)]
-                        new += [
-                            code.add_product(total, value, upstream) for total, value in zip(before, found, strict=True)
-                        ]
+                        pairs = zip(before, found, strict=True)
+                        new += [code.add_product(total, value, upstream) for total, value in pairs]
                     vector.values = new
-                return vector.values
-
-            values = row.values
-            if right > left:
-                with code.loop(left, right, values) as q:
-                    q.values = position(q.index, q.values, True)
-                values = q.values
-            if border:
-                with code.loop(0, border, values) as q:
-                    beyond = code.compare("sge", q.index, left) if left else None
-                    jump = right - left
-                    moved = code.add(q.index, jump)
-                    if beyond is not None:
-                        moved = code.define(f"select i1 {beyond}, i64 {moved}, i64 {q.index}")
-                    q.values = position(moved, q.values, False)
-                values = q.values
-            row.values = values
+                q.values = vector.values
+            row.values = q.values
         return row.values
 
-    def read(self, here: str, channel: int, tap: int, start: Integer, column: Integer, within: bool) -> str:
-        """Return a vector of data; zeros beyond them."""
+    def source(self, here: str, channel: int, tap: int, column: Integer) -> tuple[str, int]:
+        """Return (a pointer, a distance from it) to the data of a tap at a position; to zeros beyond them."""
         code, problem = self.code, self.problem
         height, width = problem.lengths
         distance = (channel * height * width + tap * self.columns.reach) * problem.batch
-        pointer = code.at(here, distance, start)
-        if not within:
-            place = code.add(column, tap * self.columns.reach)
-            exists = code.both(code.compare("sge", place, 0), code.compare("slt", place, width))
-            pointer = code.define(f"select i1 {exists}, ptr {pointer}, ptr %scratch")
-        return code.load(pointer)
+        if self.columns.is_whole:
+            return here, distance
+        place = code.add(column, tap * self.columns.reach)
+        exists = code.both(code.compare("sge", place, 0), code.compare("slt", place, width))
+        return code.define(f"select i1 {exists}, ptr {code.at(here, distance)}, ptr %scratch"), 0
 
     def write_results(self, sums: list[str], target: Integer) -> list[str]:
         code, problem = self.code, self.problem

@@ -12,7 +12,7 @@ from minpy.graph.native.kernels import elementwise
 from minpy.graph.native.kernels.accumulators import BLOCK, Lanes
 from minpy.graph.native.kernels.columns import Columns
 from minpy.graph.native.kernels.cursor import Cursor
-from minpy.graph.native.kernels.geometry import Access, Dim, Geometry
+from minpy.graph.native.kernels.geometry import Access, Dim, Geometry, is_of_rows
 from minpy.graph.native.kernels.phases import Phase, weight
 from minpy.graph.native.kernels.reductions import is_summed
 from minpy.graph.native.kernels.strips import Lane, Strips
@@ -318,7 +318,7 @@ class Body:
             else:
                 of_rows = self.nest.levels[array] is Level.ROW
                 if isinstance(step, Reduce):
-                    of_rows = self.nest.levels.get(step.operands[0].root) is Level.ROW
+                    of_rows = is_of_rows(self.nest, step)
                 ready = of_rows and all(one.root in known for one in step.operands if one.root in self.nest.levels)
             if ready:
                 self.finished.add(array)

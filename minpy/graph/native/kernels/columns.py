@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy
 
-from minpy.graph.native.fusing.nest import Level, Nest
+from minpy.graph.native.fusing.nest import Nest
 from minpy.graph.native.kernels.accumulators import BLOCK, add_exactly
 from minpy.graph.native.kernels.cursor import Cursor
-from minpy.graph.native.kernels.geometry import Access, Dim, Geometry
+from minpy.graph.native.kernels.geometry import Access, Dim, Geometry, is_of_rows
 from minpy.graph.native.kernels.reductions import combined, identity, is_summed
 from minpy.graph.native.kernels.strips import Strips
 from minpy.graph.native.kernels.writing import Writer, memory_type, value_type
@@ -100,7 +100,7 @@ class Columns:
         for array, axes in geometry.columns.items():
             step = array.step
             assert isinstance(step, Reduce)
-            of_rows = array in geometry.rows or nest.levels.get(step.operands[0].root) is Level.ROW
+            of_rows = array in geometry.rows or is_of_rows(nest, step)
             inside = [] if of_rows else geometry.inner
             column = self.columns[array] = _Column(step, axes, geometry.stores[array], inside, geometry.scope)
             if column.is_blocked:

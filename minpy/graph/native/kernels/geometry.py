@@ -16,7 +16,7 @@ import numpy
 from minpy.graph.native.fusing.nest import Level, Nest, Place, aligned_strides, reduced_axes
 from minpy.graph.native.language import Array, Layout, Reduce, contiguous
 
-__all__ = ["Access", "Dim", "Geometry", "geometry_of", "normalised"]
+__all__ = ["Access", "Dim", "Geometry", "geometry_of", "is_of_rows", "normalised"]
 
 
 def normalised(nest: Nest) -> Nest:
@@ -303,7 +303,14 @@ def _is_row(nest: Nest, array: Array, axes: frozenset[int], inner: frozenset[int
     assert isinstance(step, Reduce)
     if inner & axes and not inner <= axes:
         raise ValueError(f"{step.label()} is along some inner axes, and not along others: {sorted(inner)}.")
-    operand = step.operands[0].root
-    if operand in nest.levels and nest.levels[operand] is Level.ROW:
-        return False  # of rows: there is nothing inner
+    if is_of_rows(nest, step):
+        return False
     return bool(inner & axes) or (not axes and nest.levels[array] is Level.ROW)
+
+
+def is_of_rows(nest: Nest, step: Reduce) -> bool:
+    """Tell whether a reduction takes in something once an outer point: a `ROW` value not repeated along inner axes."""
+    (operand,) = step.operands
+    lead = len(nest.shape) - len(operand.shape)
+    lengths = [operand.shape[axis - lead] for axis in nest.inner if axis >= lead]
+    return nest.levels.get(operand.root) is Level.ROW and all(length == 1 for length in lengths)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from minpy.graph.native.fusing.nest import Level, Nest
 from minpy.graph.native.kernels.elementwise import flops
-from minpy.graph.native.kernels.geometry import Geometry
+from minpy.graph.native.kernels.geometry import Geometry, is_of_rows
 from minpy.graph.native.language import Array, Elementwise, Reduce, Step
 
 __all__ = ["Phase", "phases_of", "weight"]
@@ -68,7 +68,7 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
         if isinstance(step, Reduce) and levels[array] is not Level.FULL:
             if array in geometry.rows:
                 phase(number).rows.append(step)
-            elif not _is_row(nest, step.operands[0]):
+            elif not is_of_rows(nest, step):
                 phase(number).columns.append(step)
         elif levels[array] is Level.FULL and array in geometry.stores:
             phase(number).stores.append(array)
@@ -105,10 +105,6 @@ def phases_of(nest: Nest, geometry: Geometry) -> list[Phase]:
 def weight(step: Step) -> int:
     """Return about how many instructions a step is."""
     return max(1, flops(step.function, step.operands[-1].dtype)) if isinstance(step, Elementwise) else 1
-
-
-def _is_row(nest: Nest, array: Array) -> bool:
-    return nest.levels.get(array.root) is Level.ROW
 
 
 def _is_cheap(nest: Nest, array: Array, there: Set[Array], limit: int) -> bool:

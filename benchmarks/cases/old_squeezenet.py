@@ -1,0 +1,5 @@
+"""Inference of SqueezeNet from MXNet's files, one image."""
+
+from harness.old_models import model_case
+
+case = model_case("squeezenet1.0")
