@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from minpy.graph.native.boundary import Boundary, adding
 from minpy.graph.native.fusing.grouping import scheduled
 from minpy.graph.native.fusing.nest import Nest, Place, Schedule
 from minpy.graph.native.kernels.kernel import Kernel
-from minpy.graph.native.kernels.module import module_text
+from minpy.graph.native.kernels.module import declaration, module_text
 from minpy.graph.native.kernels.printing import kernel_of
 from minpy.graph.native.language import Array, Call, Part, Routine
 from minpy.graph.native.machine import blas, builtins, llvm, threads
@@ -170,6 +171,16 @@ class _Builder:
         self.boundary = Boundary()
 
     def build(self) -> NativeProgram:
+        # Planning makes many small things, hardly any of them garbage: looking for it would take a third of the time.
+        if not gc.isenabled():
+            return self._program()
+        gc.disable()
+        try:
+            return self._program()
+        finally:
+            gc.enable()
+
+    def _program(self) -> NativeProgram:
         translation = self._timed("translating", lambda: translate(self.steps, self.facts))
         routine = self._bound(translation.routine)
         notes = Notes()
@@ -318,19 +329,26 @@ class _Builder:
             return "", None
         begun = time.perf_counter()
         kernels = list(dict.fromkeys(kernel for segment in segments for kernel in segment.kernels))
-        ir = self._module(kernels, segments)
+        modules = self._modules(kernels, segments)
         self.seconds["printing"] = time.perf_counter() - begun
         begun = time.perf_counter()
-        loaded = llvm.compile(ir, fast_math=self.fast_math)
+        loaded = llvm.compile(*modules, fast_math=self.fast_math)
         self.seconds["compiling"] = time.perf_counter() - begun
-        return ir, loaded
+        return "\n".join(modules), loaded
 
     @staticmethod
-    def _module(kernels: list[Kernel], segments: list[Segment]) -> str:
-        text, names = module_text(kernels)
+    def _modules(kernels: list[Kernel], segments: list[Segment]) -> tuple[str, str]:
+        """Return two modules: one of loops that LLVM is to work on, and one of all that is written as it is to run."""
+        loops = [kernel for kernel in kernels if not kernel.is_written]
+        first, names = module_text(loops, linkage="hidden")
+        declared = "\n".join({names[kernel]: declaration(kernel, names[kernel]) for kernel in loops}.values())
+        written = [kernel for kernel in kernels if kernel.is_written]
+        second, others = module_text(written, first=len(loops))
+        names.update(others)
         shared = [kernel for segment in segments for kernel in segment.kernels if segment.is_shared(kernel)]
         tasks = {names[kernel]: task_text(kernel, names[kernel]) for kernel in shared}
-        return "\n".join([text, *tasks.values(), *(segment.text(names) for segment in segments)])
+        functions = [*tasks.values(), *(segment.text(names) for segment in segments)]
+        return first, "\n".join([declared, second, *functions])
 
 
 def _is_python(work: Work) -> bool:
