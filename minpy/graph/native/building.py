@@ -34,7 +34,7 @@ from minpy.graph.steps import Steps
 __all__ = ["NativeProgram", "build"]
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class NativeProgram:
     """A program as native code.
 
