@@ -93,11 +93,15 @@ class CompiledFunction:
             arguments, keywords = map_tree(_wrapped, (arguments, keywords))
         try:
             answer = self._body(*arguments, **keywords)
-        except NotTraceableError as error:
-            self._refuse(str(error))
+        except Exception as error:
             if plain:
                 arguments, keywords = map_tree(_unwrapped, (arguments, keywords))
-            return self._function(*arguments, **keywords)
+            if isinstance(error, NotTraceableError):
+                self._refuse(str(error))
+                return self._function(*arguments, **keywords)
+            answer = self._function(*arguments, **keywords)  # its own error says more
+            self._refuse(f"{type(error).__name__}: {error}")
+            return answer
         return map_tree(_unwrapped, answer) if plain else answer
 
     def explain(self) -> Explanations:
