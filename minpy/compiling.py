@@ -233,7 +233,15 @@ def compile(function: Any = None, *, fast_math: bool = False) -> Any:
         )
     of = getattr(function, "with_function", None)
     if of is not None:  # a derivative: it is the function that is compiled, and its gradient with it
-        return of(lambda inner: compile(inner, fast_math=fast_math))
+        inside: list[Any] = []
+
+        def compiled(inner: Callable[..., Any]) -> Any:
+            inside.append(compile(inner, fast_math=fast_math))
+            return inside[-1]
+
+        derivative = of(compiled)
+        derivative.explain = inside[0].explain
+        return derivative
     return CompiledFunction(function, fast_math)
 
 

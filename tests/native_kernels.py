@@ -22,7 +22,7 @@ class Compiled:
 
     def __init__(self, kernels: Sequence[Kernel]) -> None:
         self.kernels = list(kernels)
-        self.text, names = module_text(self.kernels, internal=False)
+        self.text, names = module_text(self.kernels, linkage="")
         self.loaded = llvm.compile(self.text)
         self.functions = []
         for kernel in self.kernels:

@@ -35,6 +35,7 @@ from minpy.graph.native.convolutions.pooling import unpool
 from minpy.graph.native.convolutions.problem import Problem
 from minpy.graph.native.convolutions.registers import Processor
 from minpy.graph.native.convolutions.weight_gradient import weight_gradient
+from minpy.graph.native.convolutions.winograd import covers_winograd, transformed_shape, winograd, winograd_weight
 from minpy.graph.native.machine import llvm
 from minpy.ops.kernels import columns
 from minpy.ops.nn.pooling import pooling
@@ -356,6 +357,50 @@ def test_kernels_for_aarch64_are_objects_of_that_machine(make: Any) -> None:
 def test_processors_by_their_features(features: str, expected: tuple[int, int]) -> None:
     processor = Processor.of(features)
     assert (processor.vector_bytes, processor.registers) == expected
+
+
+# -- Winograd ----------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def winograd_problems(draw: st.DrawFn) -> Problem:
+    channels, filters = draw(st.integers(16, 24)), draw(st.integers(16, 24))
+    pad = draw(st.integers(0, 2)), draw(st.integers(0, 2))
+    lengths = tuple(draw(st.integers(max(1, 3 - 2 * p), 9)) for p in pad)
+    flags = {name: draw(st.booleans()) for name in ("bias", "residual", "relu")}
+    dtype, batch = draw(st.sampled_from(["float32", "float64"])), draw(st.integers(1, 40))
+    return Problem(batch, channels, filters, lengths, (3, 3), pad=pad, dtype=dtype, **flags)
+
+
+@settings(max_examples=10, deadline=None)
+@given(winograd_problems(), st.sampled_from(PROCESSORS), st.integers(1, 3))
+def test_winograd(problem: Problem, processor: Processor, cuts: int) -> None:
+    arrays, dtype = Arrays(problem), problem.dtype
+    reads = arrays.reads()
+    terms = 9 * problem.channels
+    for what, data, expected in (
+        ("result", "data", arrays.result()),
+        ("data", "gradient", arrays.data_gradient()),
+    ):
+        assert covers_winograd(problem, what)
+        shape = transformed_shape(problem, what, processor)
+        (weight,) = run(winograd_weight(problem, what, processor), reads, {"transformed": np.empty(shape, dtype)}, cuts)
+        given = {**reads, "data": reads[data], "weight": weight}
+        (got,) = run(winograd(problem, what, processor), given, {"result": batch_last(expected, dtype)}, cuts)
+        # A result is a sum of a few times as many terms.
+        close(got, batch_last(expected, "float64"), problem, 8 * terms)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"stride": (2, 1)}, {"dilate": (1, 2)}, {"groups": 2}, {"kernel": (3, 2)}, {"channels": 8}, {"pad": (3, 1)}],
+    ids=str,
+)
+def test_what_winograd_does_not_cover(more: dict[str, Any]) -> None:
+    given = {"batch": 16, "channels": 32, "filters": 32, "lengths": (8, 8), "kernel": (3, 3), "pad": (1, 1)}
+    assert covers_winograd(Problem(**given), "data")
+    assert not covers_winograd(Problem(**given), "weight")
+    assert not covers_winograd(Problem(**{**given, **more}), "result")
 
 
 # -- channels last -----------------------------------------------------------------------------------------------------

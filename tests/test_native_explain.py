@@ -90,6 +90,10 @@ def test_of_blocks_and_functions():
     for _ in range(3):
         energy(np.ones(4))
     assert energy.explain()[0].count("kernel") == 1
+    gradient = mx.compile(mx.grad(energy.__wrapped__))
+    for _ in range(3):
+        gradient(np.ones(4))
+    assert [part.name for part in gradient.explain()[0].parts] == ["forward", "backward"]
 
 
 def test_of_what_cannot_be_a_graph():
@@ -98,3 +102,17 @@ def test_of_what_cannot_be_a_graph():
         choosing(np.ones(2))
     with pytest.raises(mx.MXNetError, match=r"called as it is written, because at .* it chooses by an array"):
         choosing.explain()
+
+
+def test_profiles_have_a_row_for_each_kernel(executor):
+    profile = executor.profile(mx.nd.ones((4, 8)), repeat=2)
+    rows = [(row.part, row.operator.split()[0]) for row in profile]
+    assert rows[:4] == [(("forward"), kind) for kind in ("product", "kernel", "call", "kernel")]
+    assert {part for part, _ in rows} == {"forward", "backward"}
+    assert all(row.seconds > 0 for row in profile)
+    assert "fc, act" in str(profile)
+    assert "4x3 by 3x8" in str(profile)
+    before = executor.grad_dict["x"].asnumpy()
+    executor.forward(is_train=True)
+    executor.backward(mx.nd.ones((4, 8)))
+    np.testing.assert_allclose(executor.grad_dict["x"].asnumpy(), before, rtol=1e-5, atol=1e-7)

@@ -525,7 +525,7 @@ def test_other_processors() -> None:
     """The same code is one for AArch64, and for x86-64 without AVX."""
     x, g = (Array((30, 70), numpy.dtype("float32")) for _ in range(2))
     outputs = [*softmax(x, g, 1), Reduce.of("argmax", x, (1,))]
-    text, _ = module_text([kernel_of(nest_of(outputs, (30, 70), (1,)))], internal=False)
+    text, _ = module_text([kernel_of(nest_of(outputs, (30, 70), (1,)))], linkage="")
     assert llvm.emit(text, "aarch64-unknown-linux-gnu")[:4] == b"\x7fELF"
     assert llvm.emit(text, "x86_64-unknown-linux-gnu", "x86-64-v2")[:4] == b"\x7fELF"
 

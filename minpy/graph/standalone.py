@@ -265,6 +265,7 @@ class _Compiled:
         try:
             heads, way.positions = self.heads(trace, values, attributes)
             way.program = Program(trace.steps(heads))
+            way.program.rounds = 1  # it has been called often enough: one run tells what is to be known
         except Untraceable as error:
             way.settle(str(error))
 

@@ -15,6 +15,7 @@ from minpy.graph.compiled import Compiled, Known, infer_from_arrays, require_eve
 from minpy.graph.frame import Frame, start
 from minpy.graph.interpreting import Observer
 from minpy.graph.ir import CONSTANT, Node, Value
+from minpy.graph.native.enabling import is_enabled
 from minpy.graph.program import Program
 from minpy.graph.timing import profile
 from minpy.ndarray.creation import array as make_array
@@ -306,7 +307,7 @@ class Executor:
         self._monitor_all = monitor_all
 
     def profile(self, out_grads: Any = None, is_train: bool = True, repeat: int = 10) -> Profile:
-        """Run step by step, and return how long each node took, as a table.
+        """Return how long each node took, or, of native code, each kernel, product and call, as a table.
 
         Parameters
         ----------
@@ -326,7 +327,13 @@ class Executor:
             for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)
             if array is not None
         }
-        runs = [profile(program, self._raws(), heads, spare) for _ in range(repeat)]
+        runs: Any
+        if program.native is not None and is_enabled():
+            from minpy.graph.native.timing import profile_native  # it compiles every kernel alone
+
+            runs = profile_native(program, self._raws(), heads, spare, repeat)
+        else:
+            runs = [profile(program, self._raws(), heads, spare) for _ in range(repeat)]
         for array, before in zip(self.aux_arrays, saved, strict=True):
             numpy.copyto(array._data, before)
         self._frame = None

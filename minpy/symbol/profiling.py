@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from statistics import median
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import CONSTANT
 from minpy.graph.timing import Timing
+
+if TYPE_CHECKING:
+    from minpy.graph.native.timing import NativeTiming
 
 __all__ = ["Profile", "Row"]
 
@@ -23,12 +26,20 @@ class Row(NamedTuple):
 
 
 class Profile:
-    """The medians of several runs; iterates over rows in the order of the steps, and prints as a table."""
+    """The medians of several runs; iterates over rows in the order of the steps, and prints as a table.
 
-    def __init__(self, runs: Sequence[Sequence[Timing]]) -> None:
+    Of native code a row is a kernel, a product or a call; its name are the operators that it does, or a part of them.
+    """
+
+    def __init__(self, runs: Sequence[Sequence[Timing | NativeTiming]]) -> None:
         self.rows: list[Row] = []
         for steps in zip(*runs, strict=True):
-            node, part, _ = steps[0]
+            first = steps[0]
+            if not isinstance(first, Timing):
+                seconds = median(step.seconds for step in steps)
+                self.rows.append(Row(", ".join(first.operators), first.what, first.part, seconds))
+                continue
+            node, part, _ = first
             if node.operator is CONSTANT:
                 continue
             of = node.operator.node if isinstance(node.operator, PullBack) else node

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from minpy.graph.native.boundary import Boundary, adding
 from minpy.graph.native.fusing.grouping import scheduled
 from minpy.graph.native.fusing.nest import Nest, Place, Schedule
 from minpy.graph.native.kernels.kernel import Kernel
-from minpy.graph.native.kernels.module import module_text
+from minpy.graph.native.kernels.module import declaration, module_text
 from minpy.graph.native.kernels.printing import kernel_of
 from minpy.graph.native.language import Array, Call, Part, Routine
 from minpy.graph.native.machine import blas, builtins, llvm, threads
@@ -62,6 +63,11 @@ class NativeProgram:
         How long each stage took.
     is_cached : bool
         Whether the machine code came from the cache.
+    works_of_segments : dict of str to Work
+        By the name of a segment, the first work in it.
+    watch : callable, optional
+        `watch(name of a segment, or node of a call, function)` returns what runners call in its place: what takes its
+        time, say.
     """
 
     forward: NativePart
@@ -78,6 +84,8 @@ class NativeProgram:
     reads: set[Node]
     seconds: dict[str, float] = field(default_factory=dict)
     is_cached: bool = False
+    works_of_segments: dict[str, Work] = field(default_factory=dict)
+    watch: Callable[[str | Node, Callable[..., Any]], Callable[..., Any]] | None = None
 
     def text(self) -> str:
         """Return the source of both parts, and what memory they take."""
@@ -105,6 +113,9 @@ class NativeProgram:
         call_of : callable
             Gives the function of a node.
         """
+        watch = self.watch
+        if watch is not None:
+            unwatched, call_of = call_of, lambda node: watch(node, unwatched(node))
         memory = self._memory_of_runner()
         backward = self.backward.made(call_of, memory) if self.backward is not None else None
         return NativeRunner(memory, self.forward.made(call_of, memory), backward, self.arguments)
@@ -120,10 +131,12 @@ class NativeProgram:
         segments = {
             one.name: builtins.builtin(self.loaded.address(one.name), one.name, table, *owners) for one in self.segments
         }
+        if self.watch is not None:
+            segments = {name: self.watch(name, segment) for name, segment in segments.items()}
         return RunnerMemory(block, segments)
 
 
-def build(steps: Steps, facts: Mapping[Node, Fact], *, fast_math: bool = False) -> NativeProgram:
+def build(steps: Steps, facts: Mapping[Node, Fact], *, fast_math: bool = False, apart: bool = False) -> NativeProgram:
     """Return a program as native code.
 
     Parameters
@@ -133,6 +146,8 @@ def build(steps: Steps, facts: Mapping[Node, Fact], *, fast_math: bool = False) 
         What running it has told about its steps.
     fast_math : bool
         Whether a product and the sum that it goes into may be rounded once.
+    apart : bool
+        Whether each kernel is a function of its own for Python, which can be timed; slower.
 
     Raises
     ------
@@ -143,18 +158,29 @@ def build(steps: Steps, facts: Mapping[Node, Fact], *, fast_math: bool = False) 
     BuildError
         If LLVM refuses what is generated.
     """
-    return _Builder(steps, facts, fast_math).build()
+    return _Builder(steps, facts, fast_math, apart).build()
 
 
 class _Builder:
-    def __init__(self, steps: Steps, facts: Mapping[Node, Fact], fast_math: bool) -> None:
+    def __init__(self, steps: Steps, facts: Mapping[Node, Fact], fast_math: bool, apart: bool) -> None:
         self.steps = steps
         self.fast_math = fast_math
+        self.apart = apart
         self.facts = facts
         self.seconds: dict[str, float] = {}
         self.boundary = Boundary()
 
     def build(self) -> NativeProgram:
+        # Planning makes many small things, hardly any of them garbage: looking for it would take a third of the time.
+        if not gc.isenabled():
+            return self._program()
+        gc.disable()
+        try:
+            return self._program()
+        finally:
+            gc.enable()
+
+    def _program(self) -> NativeProgram:
         translation = self._timed("translating", lambda: translate(self.steps, self.facts))
         routine = self._bound(translation.routine)
         notes = Notes()
@@ -181,13 +207,13 @@ class _Builder:
         memory = self._timed("memory", lambda: self._memory(routine, works, places))
         table = Table()
         integer = blas_found.integer if blas_found is not None else "i64"
-        writer = PartWriter(self.boundary, memory, table, integer, threads.count())
+        writer = PartWriter(self.boundary, memory, table, integer, threads.count(), self.apart)
         forward, backward = self._timed("parts", lambda: self._parts(writer, routine, works, translation))
         ir, loaded = self._compiled(writer.segments)
         return NativeProgram(
             forward, backward, translation, routine, works, memory, writer.segments, ir, table, loaded,
             self._arguments(routine), self._read_by_backward(routine, works, memory), self.seconds,
-            loaded is not None and loaded.cached,
+            loaded is not None and loaded.cached, writer.works,
         )  # fmt: skip
 
     def _arguments(self, routine: Routine) -> tuple[tuple[Argument, ...], ...]:
@@ -303,19 +329,26 @@ class _Builder:
             return "", None
         begun = time.perf_counter()
         kernels = list(dict.fromkeys(kernel for segment in segments for kernel in segment.kernels))
-        ir = self._module(kernels, segments)
+        modules = self._modules(kernels, segments)
         self.seconds["printing"] = time.perf_counter() - begun
         begun = time.perf_counter()
-        loaded = llvm.compile(ir, fast_math=self.fast_math)
+        loaded = llvm.compile(*modules, fast_math=self.fast_math)
         self.seconds["compiling"] = time.perf_counter() - begun
-        return ir, loaded
+        return "\n".join(modules), loaded
 
     @staticmethod
-    def _module(kernels: list[Kernel], segments: list[Segment]) -> str:
-        text, names = module_text(kernels)
+    def _modules(kernels: list[Kernel], segments: list[Segment]) -> tuple[str, str]:
+        """Return two modules: one of loops that LLVM is to work on, and one of all that is written as it is to run."""
+        loops = [kernel for kernel in kernels if not kernel.is_written]
+        first, names = module_text(loops, linkage="hidden")
+        declared = "\n".join({names[kernel]: declaration(kernel, names[kernel]) for kernel in loops}.values())
+        written = [kernel for kernel in kernels if kernel.is_written]
+        second, others = module_text(written, first=len(loops))
+        names.update(others)
         shared = [kernel for segment in segments for kernel in segment.kernels if segment.is_shared(kernel)]
         tasks = {names[kernel]: task_text(kernel, names[kernel]) for kernel in shared}
-        return "\n".join([text, *tasks.values(), *(segment.text(names) for segment in segments)])
+        functions = [*tasks.values(), *(segment.text(names) for segment in segments)]
+        return first, "\n".join([declared, second, *functions])
 
 
 def _is_python(work: Work) -> bool:

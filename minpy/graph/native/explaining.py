@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from minpy.graph.native.works import Work
     from minpy.graph.program import Program
 
-__all__ = ["ExplainedItem", "ExplainedPart", "Explanation", "Explanations", "explained"]
+__all__ = ["ExplainedItem", "ExplainedPart", "Explanation", "Explanations", "described_work", "explained"]
 
 
 class ExplainedItem(NamedTuple):
@@ -220,6 +220,13 @@ def _item(work: Work, native: NativeProgram, number: int, givers: dict[object, i
         places = [one.place for one in native.translation.report if isinstance(item, Call) and one.node is item.node]
         place = next(filter(None, places), origin.place)
     return ExplainedItem(kind, origin.nodes, what, flops, nbytes, reason, place, tuple(sorted(reads)), number)
+
+
+def described_work(work: Work) -> tuple[tuple[str, ...], str]:
+    """Return the names of the operators that a work does, or a part of them, and what it does."""
+    kind, what, _ = _described(work)
+    origin = _origin(work.item.steps if isinstance(work.item, Nest) else [work.item])
+    return origin.nodes, f"{kind} {what}"
 
 
 def _described(work: Work) -> tuple[str, str, str]:

@@ -129,9 +129,21 @@ class PartWriter:
         The type of BLAS's integers.
     threads : int
         In how many threads a kernel may run: 1 or 2.
+    apart : bool
+        Whether each work is a segment of its own, so that it can be timed.
+
+    Attributes
+    ----------
+    segments : list of Segment
+    works : dict of str to Work
+        By the name of the segment, the first work in it.
     """
 
-    def __init__(self, boundary: Boundary, memory: Memory, table: Table, integer: str, threads: int) -> None:
+    def __init__(
+        self, boundary: Boundary, memory: Memory, table: Table, integer: str, threads: int, apart: bool = False
+    ) -> None:
+        self.apart = apart
+        self.works: dict[str, Work] = {}
         self.boundary = boundary
         self.memory = memory
         self.table = table
@@ -281,6 +293,9 @@ class PartWriter:
             if work.is_native:
                 if work.runs:
                     run.append((number, work))
+                if self.apart:
+                    self._segment(run, given)
+                    run = []
                 continue
             self._segment(run, given)
             self._forget(ends, number - 1)
@@ -325,6 +340,8 @@ class PartWriter:
             self.threads, self.boundary.direct,
         )  # fmt: skip
         self.segments.append(segment)
+        if run:
+            self.works[segment.name] = run[0][1]
         name = self._constant(segment.name, _Code(segment.name))
         call = f"{name}({', '.join(self.names[owner] for owner in outside)})"
         note = ", ".join(dict.fromkeys(kernel.name for kernel in segment.kernels))

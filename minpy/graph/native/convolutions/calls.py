@@ -243,6 +243,7 @@ def kernel_of_code(code: Code, arrays: dict[str, Array], name: str, flops: int) 
         scratch=code.scratch,
         flops=flops,
         bytes_moved=sum(arrays[one].nbytes for one in (*code.reads, *code.writes)),
+        is_written=True,
         name=name,
     )
 

@@ -56,7 +56,7 @@ class Emitter:
     ...     loop.values = [code.add_product(loop.values[0], x, x)]
     >>> code.store(loop.values[0], "%p1")
     >>> print(code.body(2))
-    (ptr noalias %p0, ptr noalias %p1, ptr noalias %scratch, i64 %begin, i64 %end) nounwind "no-builtins" {
+    (ptr noalias %p0, ptr noalias %p1, ptr noalias %scratch, i64 %begin, i64 %end) nounwind optsize "no-builtins" {
     entry:
       br label %b1
     b1:
@@ -90,8 +90,9 @@ class Emitter:
         """Return the parameters and the text of the function."""
         given = "".join(f"ptr noalias %p{number}, " for number in range(pointers))
         lines = "\n".join([*self._lines, "  ret void"])
-        # Without the attribute copies become calls of memcpy, of which nobody has given the address.
-        return f'({given}ptr noalias %scratch, i64 %begin, i64 %end) nounwind "no-builtins" {{\n{lines}\n}}'
+        # Without the last attribute copies become calls of memcpy, of which nobody has given the address. With the one
+        # before, loops stay as they are written: as quick, and compiled in half the time.
+        return f'({given}ptr noalias %scratch, i64 %begin, i64 %end) nounwind optsize "no-builtins" {{\n{lines}\n}}'
 
     def emit(self, line: str) -> None:
         """Write a line."""

@@ -58,6 +58,8 @@ class Kernel:
         For reports and for the choice of threads: operations on numbers, bytes read and written in memory.
     name : str
         What reports call it, and what its function's name begins with.
+    is_written : bool
+        Whether its loops are written with vectors, as they are to run: LLVM's passes over loops would change nothing.
     """
 
     body: str
@@ -71,3 +73,4 @@ class Kernel:
     flops: int = 0
     bytes_moved: int = 0
     name: str = "kernel"
+    is_written: bool = False

@@ -9,13 +9,26 @@ from minpy.graph.native import mathematics
 from minpy.graph.native.kernels.integers import power_source
 from minpy.graph.native.kernels.kernel import Kernel
 
-__all__ = ["module_text"]
+__all__ = ["declaration", "module_text"]
 
 _NODE = re.compile(r"!#(\d+)")
 _MADE = re.compile(r"^declare .*?@([\w.]+)\(.*$", re.MULTILINE)
 
 
-def module_text(kernels: Iterable[Kernel], extra: str = "", *, internal: bool = True) -> tuple[str, dict[Kernel, str]]:
+def declaration(kernel: Kernel, name: str) -> str:
+    """Return the line by which another module declares a kernel's function.
+
+    Examples
+    --------
+    >>> declaration(Kernel("(ptr %scratch, i64 %begin, i64 %end) { ret void }", ()), "kernel_0")
+    'declare void @kernel_0(ptr, i64, i64)'
+    """
+    return f"declare void @{name}({'ptr, ' * (len(kernel.pointers) + 1)}i64, i64)"
+
+
+def module_text(
+    kernels: Iterable[Kernel], extra: str = "", *, linkage: str = "internal", first: int = 0
+) -> tuple[str, dict[Kernel, str]]:
     """Return a module with kernels, and the name of the function that each is.
 
     Parameters
@@ -23,8 +36,11 @@ def module_text(kernels: Iterable[Kernel], extra: str = "", *, internal: bool = 
     kernels : iterable of Kernel
     extra : str
         What else the module has: functions that call the kernels, say. Its metadata must have names, not numbers.
-    internal : bool
-        Whether the kernels are called in the module only.
+    linkage : str
+        LLVM's word for who calls the kernels: 'internal' for the module only, 'hidden' for modules that are linked
+        with it, too, '' for everybody.
+    first : int
+        The number of the first kernel's function, which its name ends with.
 
     Returns
     -------
@@ -53,15 +69,14 @@ def module_text(kernels: Iterable[Kernel], extra: str = "", *, internal: bool = 
     for kernel in kernels:
         key = kernel.body, kernel.metadata
         if key not in functions:
-            name = functions[key] = f"{kernel.name}_{len(functions)}"
-            first = len(nodes)
+            name = functions[key] = f"{kernel.name}_{first + len(functions)}"
+            start = len(nodes)
 
-            def numbered(text: str, first: int = first) -> str:
-                return _NODE.sub(lambda found: f"!{int(found[1]) + first}", text)
+            def numbered(text: str, start: int = start) -> str:
+                return _NODE.sub(lambda found: f"!{int(found[1]) + start}", text)
 
             nodes.extend(numbered(node) for node in kernel.metadata)
-            linkage = "internal " if internal else ""
-            lines.append(f"define {linkage}void @{name}{numbered(kernel.body)}")
+            lines.append(f"define {linkage} void @{name}{numbered(kernel.body)}")
             uses.update(dict.fromkeys(sorted(kernel.uses)))
             declare("\n".join(sorted(kernel.declares)))
         names[kernel] = functions[key]

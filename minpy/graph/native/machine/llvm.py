@@ -104,13 +104,16 @@ class Loaded:
             raise KeyMissingError(f"there is no function {name!r} in this code; there are: {there}.") from None
 
 
-def compile(ir: str, *, fast_math: bool = False) -> Loaded:
+def compile(ir: str, written: str = "", *, fast_math: bool = False) -> Loaded:
     """Compile LLVM IR for this processor, or take what it became earlier from the cache, and load it.
 
     Parameters
     ----------
     ir : str
         A module: functions, constants, declarations of intrinsics; no variables, no functions declared by name.
+    written : str
+        A second module, linked with the first, whose functions are as they are to run: loops written with vectors,
+        and calls. It is compiled in half the time. It may declare functions of the first that are `hidden` there.
     fast_math : bool
         Whether a product and the sum that it goes into may be rounded once (FMA), which changes last bits. Functions
         whose names begin with `minpy_` keep to what they say.
@@ -136,7 +139,7 @@ def compile(ir: str, *, fast_math: bool = False) -> Loaded:
     """
     _require()
     with _lock:
-        return _host().compile(_contracted(ir) if fast_math else ir)
+        return _host().compile(*((_contracted(one) for one in (ir, written)) if fast_math else (ir, written)))
 
 
 def emit(ir: str, triple: str, cpu: str = "", features: str = "") -> bytes:
@@ -193,9 +196,39 @@ def _require() -> None:
 # -- from IR to an object --------------------------------------------------------------------------------------------
 
 
-def _object(binding: Any, machine: Any, triple: str, ir: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return the object that a module becomes, optimised for a target machine, and the functions that it exports."""
+def _object(binding: Any, machine: Any, triple: str, ir: str, written: str = "") -> tuple[bytes, tuple[str, ...]]:
+    """Return the object that modules become, optimised for a target machine, and the functions that it exports."""
     context = binding.create_context()
+    module = _parsed(binding, machine, triple, ir, context)
+    there = [one.name for one in module.functions if not one.is_declaration]
+    _optimise(binding, machine, module)
+    if written:
+        second = _parsed(binding, machine, triple, written, context, frozenset(there))
+        _tidy(binding, machine, second)
+        module.link_in(second)
+    functions = [one for one in module.functions if not one.is_declaration]
+    for function in functions:
+        if function.visibility == "hidden":
+            function.linkage = "internal"
+    local = (binding.Linkage.internal, binding.Linkage.private)
+    names = tuple(one.name for one in functions if one.linkage not in local)
+    try:
+        content: bytes = machine.emit_object(module)
+    except RuntimeError as error:
+        raise _refused(ir, str(error)) from error
+    read = elf.read(content)
+    # Other formats prefix names; there they are found, or not, when the object is loaded.
+    undefined = read.undefined - _RUNTIME - {"_GLOBAL_OFFSET_TABLE_"} if read is not None else ()
+    if undefined:
+        raise BuildError(
+            f"native code must call no functions by name, but LLVM makes calls of {', '.join(sorted(undefined))} from "
+            "intrinsics that this processor has no instructions for. Write them as arithmetic."
+        )
+    return content, names
+
+
+def _parsed(binding: Any, machine: Any, triple: str, ir: str, context: Any, there: frozenset[str] = frozenset()) -> Any:
+    """Return a module, if cached code can have what is in it."""
     try:
         module = binding.parse_assembly(ir, context)
     except RuntimeError as error:
@@ -209,29 +242,14 @@ def _object(binding: Any, machine: Any, triple: str, ir: str) -> tuple[bytes, tu
                 "Memory that it writes to is given by its caller."
             )
     for function in module.functions:
-        if function.is_declaration and not function.name.startswith("llvm."):
+        if function.is_declaration and not function.name.startswith("llvm.") and function.name not in there:
             raise BuildError(
                 f"native code must call no functions by name, but it declares {function.name!r}. Take its address "
                 "from a table of pointers."
             )
-    hidden = (binding.Linkage.internal, binding.Linkage.private)
-    names = tuple(one.name for one in module.functions if not one.is_declaration and one.linkage not in hidden)
     module.triple = triple
     module.data_layout = str(machine.target_data)
-    _optimise(binding, machine, module)
-    try:
-        content: bytes = machine.emit_object(module)
-    except RuntimeError as error:
-        raise _refused(ir, str(error)) from error
-    read = elf.read(content)
-    # Other formats prefix names; there they are found, or not, when the object is loaded.
-    foreign = read.undefined - _RUNTIME - {"_GLOBAL_OFFSET_TABLE_"} if read is not None else ()
-    if foreign:
-        raise BuildError(
-            f"native code must call no functions by name, but LLVM makes calls of {', '.join(sorted(foreign))} from "
-            "intrinsics that this processor has no instructions for. Write them as arithmetic."
-        )
-    return content, names
+    return module
 
 
 def _optimise(binding: Any, machine: Any, module: Any) -> None:
@@ -242,6 +260,15 @@ def _optimise(binding: Any, machine: Any, module: Any) -> None:
     options.slp_vectorization = False  # loops are what there is; it would look at every straight line for nothing
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+
+
+def _tidy(binding: Any, machine: Any, module: Any) -> None:
+    """Simplify what is written as it is to run; all of the rest is up to LLVM's code generator."""
+    builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=1))
+    passes = binding.create_new_module_pass_manager()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
 
 
 def _refused(ir: str, said: str) -> BuildError:
@@ -309,11 +336,11 @@ class _Host:
         versions = (llvmlite.__version__, *map(str, self.binding.llvm_version_info))
         return digest(_FORMAT, __version__, self.triple, self.cpu, self.features, *versions)
 
-    def compile(self, ir: str) -> Loaded:
-        key = digest(self.toolchain, ir)
+    def compile(self, ir: str, written: str) -> Loaded:
+        key = digest(self.toolchain, ir, *([written] if written else []))
         loaded = self._loaded.get(key)
         if loaded is None:
-            loaded = self._loaded[key] = self._found(key) or self._made(key, ir)
+            loaded = self._loaded[key] = self._found(key) or self._made(key, ir, written)
         return loaded
 
     def _found(self, key: str) -> Loaded | None:
@@ -326,9 +353,9 @@ class _Host:
         except RuntimeError:  # as if it were not there: it is written anew
             return None
 
-    def _made(self, key: str, ir: str) -> Loaded:
+    def _made(self, key: str, ir: str, written: str) -> Loaded:
         begun = time.perf_counter()
-        content, names = _object(self.binding, self.machine, self.triple, ir)
+        content, names = _object(self.binding, self.machine, self.triple, ir, written)
         seconds = time.perf_counter() - begun
         try:
             loaded = self._load(content, names, cached=False, seconds=seconds)

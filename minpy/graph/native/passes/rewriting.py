@@ -102,6 +102,7 @@ class Rewriter:
         self._former: dict[Array, Array] = {}
         self._there: dict[Step, int] = {}
         self._known: dict[Any, Step] = {}
+        self._keys_of: dict[Array, list[Any]] = {}  # of what reads a state
         self._steps: list[Step] = []
         self.number = 0
 
@@ -262,6 +263,9 @@ class Rewriter:
                     self.notes.add("common subexpressions are computed once")
                 return known.outputs
             self._known[key] = step
+            for operand in step.operands:
+                if operand.root in self._states:
+                    self._keys_of.setdefault(operand.root, []).append(key)
         self._append(step)
         return step.outputs
 
@@ -272,9 +276,8 @@ class Rewriter:
 
     def _forget(self, target: Array) -> None:
         """Forget what was computed of an input that has new values now: the same of it is something else."""
-        for key, step in list(self._known.items()):
-            if any(operand.root is target for operand in step.operands):
-                del self._known[key]
+        for key in self._keys_of.pop(target, ()):
+            self._known.pop(key, None)
 
 
 def _is_shared_by_parts(step: Step) -> bool:
