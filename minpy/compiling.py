@@ -7,7 +7,9 @@ of a hybridized block. It stays differentiable: on the tape a call is one node.
 from __future__ import annotations
 
 import functools
+import random
 import threading
+import types
 import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -43,7 +45,30 @@ class _Body(HybridBlock):
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         """Return what the function returns."""
-        return self.function(*arguments, **keywords)
+        if not TRACES or tracing.trace is None:
+            return self.function(*arguments, **keywords)
+        before = _generators()
+        answer = self.function(*arguments, **keywords)
+        if not _same_generators(before, _generators()):
+            # They are drawn again, when it is called as it is written.
+            numpy.random.set_state(before[0])
+            random.setstate(before[1])
+            raise NotTraceableError(
+                "it draws with numpy.random or random, and a graph would hold the numbers that were drawn once. Draw "
+                "with minpy.np.random, or take the numbers as an argument."
+            )
+        return answer
+
+
+def _generators() -> tuple[Any, Any]:
+    """Return the states of the random numbers that NumPy and Python draw."""
+    return numpy.random.get_state(), random.getstate()
+
+
+def _same_generators(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+    (kind, key, *rest), python = one
+    (kind_now, key_now, *rest_now), python_now = other
+    return (kind, rest, python) == (kind_now, rest_now, python_now) and numpy.array_equal(key, key_now)
 
 
 class CompiledFunction:
@@ -60,7 +85,9 @@ class CompiledFunction:
         self.fast_math = fast_math
         self._function = function
         self._lock = threading.Lock()
-        self._body = _Body(function)
+        # The instance of a method is an argument, so that its attributes are compared.
+        self._first = (function.__self__,) if isinstance(function, types.MethodType) else ()
+        self._body = _Body(function.__func__ if isinstance(function, types.MethodType) else function)
         self._body.hybridize(fast_math=fast_math)
         self._refusal: str | None = None
 
@@ -92,12 +119,16 @@ class CompiledFunction:
         if plain:
             arguments, keywords = map_tree(_wrapped, (arguments, keywords))
         try:
-            answer = self._body(*arguments, **keywords)
-        except NotTraceableError as error:
-            self._refuse(str(error))
+            answer = self._body(*self._first, *arguments, **keywords)
+        except Exception as error:
             if plain:
                 arguments, keywords = map_tree(_unwrapped, (arguments, keywords))
-            return self._function(*arguments, **keywords)
+            if isinstance(error, NotTraceableError):
+                self._refuse(str(error))
+                return self._function(*arguments, **keywords)
+            answer = self._function(*arguments, **keywords)  # its own error says more
+            self._refuse(f"{type(error).__name__}: {error}")
+            return answer
         return map_tree(_unwrapped, answer) if plain else answer
 
     def explain(self) -> Explanations:

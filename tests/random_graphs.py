@@ -338,7 +338,8 @@ class _Writer:
                 if not np.isfinite(array).all() or np.abs(array).max() > 1e6:
                     return
         exact = all(value.exact for value in values) and (
-            array.dtype.kind != "f" or not any(f"np.{name}(" in expression for name in INEXACT)
+            array.dtype.kind != "f"
+            or not (expression.endswith("**3") or any(f"np.{name}(" in expression for name in INEXACT))
         )
         if exact is False and array.dtype.kind != "f":
             exact = all(value.exact or value.array.dtype.kind != "f" for value in values)

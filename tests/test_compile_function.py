@@ -260,3 +260,35 @@ def test_products_and_sums_are_rounded_twice_unless_fast_math_is_asked_for():
     np.testing.assert_array_equal(found, x * y + z)
     assert exact.explain()[0].is_native
     np.testing.assert_allclose(contracted, x * y + z, rtol=1e-5, atol=1e-6)
+
+
+def test_what_fails_as_a_graph_alone_is_called_as_it_is_written():
+    compiled = mx.compile(lambda x: ~(x > 0))
+    with pytest.warns(CompileWarning, match=r"cannot become a graph: TypeError: bad operand type for unary ~"):
+        np.testing.assert_array_equal(compiled(X), X <= 0)
+    np.testing.assert_array_equal(compiled(X), X <= 0)
+
+
+def test_numbers_that_numpy_draws_are_drawn_at_each_call():
+    compiled = mx.compile(lambda x: x + np.random.normal(size=x.shape))
+    np.random.seed(3)
+    with pytest.warns(CompileWarning, match="it draws with numpy.random or random"):
+        found = [compiled(X) for _ in range(4)]
+    np.random.seed(3)
+    for one in found:
+        np.testing.assert_array_equal(one, X + np.random.normal(size=X.shape))
+
+
+def test_attributes_of_the_instance_of_a_method_are_seen():
+    class Model:
+        factor = 2.0
+
+        def run(self, x):
+            return x * self.factor
+
+    model = Model()
+    compiled = mx.compile(model.run)
+    for factor in (2.0, 3.0):
+        model.factor = factor
+        for _ in range(4):
+            np.testing.assert_array_equal(compiled(X), X * factor)

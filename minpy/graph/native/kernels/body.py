@@ -332,7 +332,7 @@ class Body:
 
     def _row_batch(self, batch: Sequence[Elementwise | Reduce], lane: Lane) -> None:
         geometry = self.geometry
-        reads = [operand for step in batch for operand in step.operands if isinstance(step, Elementwise)]
+        reads = [operand for step in batch if step.output not in geometry.rows for operand in step.operands]
         self.cursor.read_if(lane.filled, [geometry.reads[one] for one in reads if one in geometry.reads])
         taken: dict[Reduce, str] = {}
         stored: dict[Array, str] = {}

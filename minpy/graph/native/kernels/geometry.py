@@ -282,6 +282,7 @@ def _inner(
         or indexed
         or not arrays
         or any(level is Level.ROW and a not in arrays for a, level in nest.levels.items())
+        or any(isinstance(array.step, Reduce) and is_of_rows(nest, array.step) for array in arrays)
     ):
         return given
     groups: dict[tuple[bool, ...], list[int]] = {}
@@ -309,8 +310,11 @@ def _is_row(nest: Nest, array: Array, axes: frozenset[int], inner: frozenset[int
 
 
 def is_of_rows(nest: Nest, step: Reduce) -> bool:
-    """Tell whether a reduction takes in something once an outer point: a `ROW` value not repeated along inner axes."""
+    """Tell whether a reduction takes in something once an outer point: what is not repeated along inner axes."""
     (operand,) = step.operands
+    if nest.levels.get(operand.root, Level.ROW) is not Level.ROW:
+        return False
+    inner = [axis for axis in nest.inner if nest.shape[axis] != 1 or operand.root in nest.levels]
     lead = len(nest.shape) - len(operand.shape)
-    lengths = [operand.shape[axis - lead] for axis in nest.inner if axis >= lead]
-    return nest.levels.get(operand.root) is Level.ROW and all(length == 1 for length in lengths)
+    lengths = [operand.shape[axis - lead] for axis in inner if axis >= lead]
+    return (bool(inner) or operand.root in nest.levels) and all(length == 1 for length in lengths)

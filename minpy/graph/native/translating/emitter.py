@@ -133,7 +133,8 @@ class Emitter:
         elif array.is_constant:
             found = constant(step.evaluate(array.value)[0])  # type: ignore[arg-type]
         elif not function.startswith("arg") and all(array.shape[axis] == 1 for axis in axes):
-            found = array
+            begins_with_zero = function == "sum" and array.dtype.kind == "f" and axes
+            found = self.elementwise("add", array, constant(0.0, array.dtype)) if begins_with_zero else array
         else:
             found = self._noted(step.output)
         if keepdims or not axes:
