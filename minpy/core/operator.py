@@ -22,7 +22,7 @@ from minpy.core.describing import ShownDocstring, docstring
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
 from minpy.core.filling import adapted
 from minpy.core.references import reference
-from minpy.core.rules import GradientRules, Plan, Rule
+from minpy.core.rules import GradientRules, Plan, Rule, Unstaged
 
 __all__ = ["Operator"]
 
@@ -454,11 +454,11 @@ class Operator(BaseOperator):
         """Return the gradients of the inputs at the positions `needed`, in order."""
         if self.guarded:
             gradient = tuple(map(guards.read_only, gradient)) if type(gradient) is tuple else guards.read_only(gradient)
+        recorded = _holds_arrays(gradient) or _holds_arrays(answer) or _holds_arrays(arguments)
         if self.kind == "mxnet":
             answer = tuple(map(self.wrap_raw, answer)) if type(answer) is tuple else self.wrap_raw(answer)
             arguments = [self.wrap_raw(value) for value in arguments]
             gradient = tuple(map(self.wrap_raw, gradient)) if type(gradient) is tuple else self.wrap_raw(gradient)
-        recorded = _holds_arrays(gradient) or _holds_arrays(answer) or _holds_arrays(arguments)
         rules = self.rules if recorded else self.raw_rules
         parts: dict[int, Any] = {}
         for index in needed:
@@ -519,6 +519,8 @@ class Operator(BaseOperator):
             function = rule(answer, *arguments, **attributes)
             if callable(function):
                 return function(gradient)
+        except Unstaged as error:
+            function = error.args[0]
         except Exception as error:
             what = f"gradient rule of {self.argument_name(index)}"
             code = getattr(function, "__code__", None)

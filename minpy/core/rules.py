@@ -12,10 +12,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["GradientRules", "Plan", "Rule", "parameters_read", "values_read"]
+__all__ = ["GradientRules", "Plan", "Rule", "Unstaged", "parameters_read", "values_read"]
 
 Rule = Callable[..., Callable[[Any], Any]]
 _READS_EVERYTHING = {"locals", "vars", "eval", "exec", "dir"}
+
+
+class Unstaged(TypeError):
+    """A rule has returned something else than a function of the upstream gradient: that is its argument."""
 
 
 @dataclass(frozen=True, slots=True)

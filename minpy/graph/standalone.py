@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Shaped
+from minpy.core.array import Array, Shaped, raw_of
+from minpy.core.rules import Unstaged
 from minpy.graph.expanding import Expansion
 from minpy.graph.frame import start
 from minpy.graph.ir import Node, Value, topological, variable
@@ -35,6 +36,8 @@ __all__ = ["CompiledForward", "CompiledRule", "install"]
 
 # Kinds of arguments that are kept for one function; when there come more, it is only called.
 _MOST_KINDS = 64
+# After so many programs that were given up, because what the function refers to had changed, it is only called.
+_REMADE = 8
 # Calls of each of the two ways that are timed before one is chosen.
 _TIMED = 3
 # A program is not even made where NumPy takes less than so many times what entering a program costs.
@@ -71,7 +74,8 @@ class _Trace:
         """Return what stands for an argument: for an array a variable, for a number itself."""
         if isinstance(value, tuple):
             return tuple(map(self.stand_in, value))
-        if not hasattr(value, "shape") or isinstance(value, numpy.generic):
+        value = raw_of(value)
+        if not isinstance(value, (numpy.ndarray, Shaped)):
             return value
         made = variable(f"argument{len(self._given)}").node
         if isinstance(value, numpy.ndarray):
@@ -114,7 +118,7 @@ class _Trace:
 class _Way:
     """What is known of one kind of arguments: how long either way takes, and which of them it is."""
 
-    __slots__ = ("function_time", "positions", "program", "program_time", "reason", "runs", "settled")
+    __slots__ = ("form", "function_time", "positions", "program", "program_time", "reason", "runs", "settled")
 
     def __init__(self) -> None:
         self.program: Program | None = None
@@ -123,6 +127,11 @@ class _Way:
         self.runs = 0
         self.settled = False  # whether `program` (None: the function) is what runs from now on
         self.reason = ""
+        self.form: tuple[type, ...] | type | None = None  # what the function has returned: types of one, or of several
+
+    def note(self, result: Any) -> None:
+        """Note what the function returns: NumPy has scalars in the place of arrays without axes."""
+        self.form = tuple(map(type, result)) if isinstance(result, (tuple, list)) else type(result)
 
     def settle(self, reason: str, program: Program | None = None) -> None:
         """Decide: the program runs from now on, or, without one, the function."""
@@ -152,6 +161,7 @@ class _Compiled:
         self._lock = threading.Lock()
         # With so few elements NumPy is done before a program has been entered, as far as has been measured.
         self._few = 0
+        self._remade = 0
 
     def __reduce__(self) -> Any:
         return type(self), (self.operator, self.definition)
@@ -185,16 +195,26 @@ class _Compiled:
                 return function()
             way = self._ways.setdefault(key, _Way())
         if not way.settled:
-            return self._try(way, function, values, attributes, arrays, size)
+            return self._try(key, way, function, values, attributes, arrays, size)
         if way.program is None:
             return function()
         if not way.program.steps.is_current():  # what the function refers to is another than it was
-            self._ways.pop(key, None)
+            self._changed(key)
             return function()
         return self._computed(way, function, values, arrays)
 
+    def _changed(self, key: Any) -> None:
+        """Begin anew with one kind of arguments, as the function refers to something else; after some of these, don't."""
+        self._remade += 1
+        if self._remade < _REMADE:
+            self._ways.pop(key, None)
+        else:
+            self._ways[key] = way = _Way()
+            way.settle("what it refers to changes again and again")
+
     def _try(
         self,
+        key: Any,
         way: _Way,
         function: Callable[[], Any],
         values: Sequence[Any],
@@ -207,11 +227,15 @@ class _Compiled:
             began = perf_counter()
             result = function()
             way.function_time = min(way.function_time, perf_counter() - began)
+            way.note(result)
             way.runs += 1
             if way.runs == _TIMED and way.function_time < _WORTH * seconds_to_enter():
                 way.settle("NumPy is done before a program has been entered")
                 self._few = max(self._few, size)
             return result
+        if not _can_be_given(way.form):
+            way.settle("it returns what is no array")
+            return function()
         with self._lock:
             if way.program is None and not way.settled:
                 self._trace(way, values, attributes)
@@ -219,7 +243,7 @@ class _Compiled:
         if program is None:
             return function()
         if not program.steps.is_current():
-            way.program, way.runs = None, 0
+            self._changed(key)
             return function()
         began = perf_counter()
         result = self._computed(way, function, values, arrays)
@@ -253,7 +277,7 @@ class _Compiled:
             heads, _ = start(way.program, arrays)
         except Exception:  # the function's own error says more, and is at the user's line
             return function()
-        return self.answer(heads, way.positions, values)
+        return self.answer(heads, way, values)
 
 
 class CompiledForward(_Compiled):
@@ -270,12 +294,18 @@ class CompiledForward(_Compiled):
     def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[StandIn], Any]:
         """Return what the forward function gives for stand-ins."""
         inputs = [trace.stand_in(value) for value in values]
-        found = trace_forward(trace.recorder, trace.captures, self.operator, inputs, attributes)
-        return found, None if len(found) == 1 else tuple(range(len(found)))
+        return trace_forward(trace.recorder, trace.captures, self.operator, inputs, attributes), None
 
-    def answer(self, heads: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
-        """Return an array, or a tuple of several."""
-        return heads[0] if positions is None else tuple(heads)
+    def answer(self, heads: Sequence[Any], way: _Way, values: Sequence[Any]) -> Any:
+        """Return an array or a scalar, or a tuple of them, as the function does."""
+        if isinstance(way.form, tuple):
+            return tuple(map(self._as, heads, way.form))
+        return self._as(heads[0], way.form)
+
+    def _as(self, head: numpy.ndarray, form: Any) -> Any:
+        if form is numpy.ndarray:
+            return head
+        return self.operator.wrap_raw(head) if issubclass(form, Array) else head[()]
 
 
 class CompiledRule(_Compiled):
@@ -305,7 +335,10 @@ class CompiledRule(_Compiled):
 
         def pull(gradient: Any) -> Any:
             def function() -> Any:
-                return self.definition(answer, *values, **attributes)(gradient)
+                staged = self.definition(answer, *values, **attributes)
+                if not callable(staged):
+                    raise Unstaged(staged)
+                return staged(gradient)
 
             return self.run(function, (gradient, answer, *values), attributes)
 
@@ -323,17 +356,27 @@ class CompiledRule(_Compiled):
         found = trace_rule(trace.recorder, trace.captures, call, self.index, needed)
         return list(found.values()), tuple(found)
 
-    def answer(self, heads: Sequence[Any], positions: Any, values: Sequence[Any]) -> Any:
+    def answer(self, heads: Sequence[Any], way: _Way, values: Sequence[Any]) -> Any:
         """Return the gradient, or the tuple that the rule returns."""
+        if self.operator.kind == "mxnet":
+            heads = list(map(self.operator.wrap_raw, heads))
         if not self.several:
             return heads[0]
-        found = dict(zip(positions, heads, strict=True))
+        assert way.positions is not None
+        found = dict(zip(way.positions, heads, strict=True))
         return tuple(found.get(position) for position in self._positions(len(values) - 2))
 
     def _positions(self, count: int) -> Sequence[int]:
         answering = self.operator.gradients.of_several(self.index)
         indices = None if answering is None else answering[0]
         return range(count) if indices is None else indices
+
+
+def _can_be_given(form: Any) -> bool:
+    """Tell whether a result of such types is what heads of a program can be made."""
+    if isinstance(form, tuple):
+        return all(map(_can_be_given, form))
+    return isinstance(form, type) and (form is numpy.ndarray or issubclass(form, (numpy.generic, Array)))
 
 
 def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
@@ -351,6 +394,10 @@ def _kind_of(value: Any, arrays: list[numpy.ndarray]) -> Any:
         return tuple([_kind_of(one, arrays) for one in value])
     if isinstance(value, Shaped):
         return Shaped, value.shape, value.dtype
+    if isinstance(value, Array):
+        if value._node is not None:
+            raise TypeError("it is recorded")
+        return Array, _kind_of(value._data, arrays)
     return frozen(value)
 
 

@@ -15,7 +15,7 @@ from minpy.graph.native.fusing.nest import Place
 from minpy.graph.native.language import Array, Elementwise, Part, Routine
 from minpy.graph.native.memory import owner_of
 
-__all__ = ["Boundary", "adding"]
+__all__ = ["Boundary", "adding", "is_whole"]
 
 
 @dataclass(slots=True)
@@ -58,7 +58,7 @@ class Boundary:
         """
         for head in heads:
             owner = owner_of(head, places)
-            if owner in native and _is_whole(head, owner):
+            if owner in native and is_whole(head, owner):
                 self.fresh.setdefault(owner, head.shape)
 
     def settle_gradients(
@@ -67,7 +67,7 @@ class Boundary:
         """Find the gradients that can be computed in the arrays that they are asked into; see `settle_heads`."""
         for gradient, target, request in zip(gradients, self.targets, self.requests, strict=True):
             owner = owner_of(gradient, places)
-            fits = gradient.dtype == target.dtype and gradient.shape == target.shape and _is_whole(gradient, owner)
+            fits = gradient.dtype == target.dtype and gradient.shape == target.shape and is_whole(gradient, owner)
             if owner in native and fits and owner not in self.direct and owner not in self.wanted:
                 if request == "write":
                     self.direct[owner] = target
@@ -75,7 +75,7 @@ class Boundary:
                     self.wanted[owner] = target
 
 
-def _is_whole(array: Array, owner: Array) -> bool:
+def is_whole(array: Array, owner: Array) -> bool:
     """Tell whether an array is all the memory of its owner in the same order: the owner itself, or reshaped."""
     return array.root is owner and array.is_contiguous and array.size == owner.size
 

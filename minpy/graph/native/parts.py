@@ -18,7 +18,7 @@ from minpy.graph.heads import apart
 from minpy.graph.ir import Node
 from minpy.graph.native.answers import Settled
 from minpy.graph.native.arguments import usual
-from minpy.graph.native.boundary import Boundary
+from minpy.graph.native.boundary import Boundary, is_whole
 from minpy.graph.native.language import Array, Call, Layout, Product, contiguous
 from minpy.graph.native.memory import Memory, Whereabouts
 from minpy.graph.native.running import UNFIT, RunnerMemory
@@ -264,7 +264,8 @@ class PartWriter:
         for head in heads:
             owner = self._owner(head)
             expression = self._expression(head)
-            if owner in self.boundary.fresh and head.shape == self.boundary.fresh[owner] and owner not in taken:
+            is_fresh = is_whole(head, owner) and head.shape == self.boundary.fresh.get(owner)
+            if is_fresh and owner not in taken:
                 self._make(owner)
                 expression = self.names[owner]
             elif owner is head and isinstance(owner.step, Call) and owner in self.names and owner not in taken:

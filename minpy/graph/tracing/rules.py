@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from minpy.core.array import Shaped
 from minpy.graph.tracing.captures import Captures, item, length
 from minpy.graph.tracing.forwards import plain_attributes
 from minpy.graph.tracing.ndarrays import unwrapped, wrapped
@@ -98,7 +99,12 @@ def trace_rule(
     return found
 
 
-def _conformed(recorder: Recorder, part: Any, answer: Any, like: Traced) -> StandIn:
+def _conformed(recorder: Recorder, part: Any, answer: Any, like: Any) -> StandIn:
+    """Return a gradient as an argument needs it, as far as is known what that is: not of one that is not kept."""
+    if not isinstance(like, (Traced, Shaped)):
+        if not isinstance(part, StandIn):
+            raise recorder.refuse("a gradient is no array")
+        return part
     return run_traced(recorder, conformed, recorder, part, answer.shape, like.shape, like.dtype)
 
 

@@ -21,7 +21,7 @@ from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import truncated
 from minpy.ops.tensor.joining import concat, concat_gradient, concat_shapes
 
-__all__ = ["rnn", "rnn_param_concat"]
+__all__ = ["drawn_masks", "rnn", "rnn_param_concat", "valid_steps"]
 
 
 def _visible(attributes: dict[str, Any]) -> int:
@@ -259,14 +259,14 @@ def _call(
                 f"with mode={mode!r}, state_size={state_size}, num_layers={num_layers}, "
                 f"bidirectional={bidirectional}, projection_size={projection_size}."
             )
-    valid = _valid(sequence_length, data.shape[0]) if use_sequence_length else None
+    valid = valid_steps(sequence_length, data.shape[0]) if use_sequence_length else None
     dtype = np.dtype("float32" if data.dtype.itemsize == 2 else data.dtype)
     wide = [value.astype(dtype, copy=False) for value in (data, parameters, state)]
     cell = state_cell.astype(dtype, copy=False) if mode == "lstm" else None
     return _Call(wide[0], weights_of(wide[1], layers), wide[2], cell, layers, valid)
 
 
-def _valid(lengths: Any, steps: int) -> Any:
+def valid_steps(lengths: Any, steps: int) -> Any:
     """Return which steps lie inside their sequence, (time, batch, 1). Lengths may be whole numbers in floats."""
     lengths = truncated(raw_of(lengths))
     if lengths.size and not (lengths.min() >= 0 and lengths.max() <= steps):
@@ -275,14 +275,19 @@ def _valid(lengths: Any, steps: int) -> Any:
     return (np.arange(steps)[:, None] < lengths)[:, :, None]
 
 
+def drawn_masks(shape: tuple[int, ...], dtype: Any, p: float) -> np.ndarray:
+    """Return what outputs are multiplied by: 0 with probability p, and else what keeps their mean."""
+    kept = np.less(generator().random(shape, np.float32), 1 - p)
+    return kept / dtype.type(1 - p)
+
+
 def _masks(call: _Call, p: float) -> np.ndarray:
     """Return what the outputs of each layer but the last are multiplied by; empty: nothing."""
     layers, (steps, batch) = call.layers, call.data.shape[:2]
     width = layers.directions * layers.results
     if not p or layers.count == 1:
         return np.ones((0, steps, batch, width), call.data.dtype)
-    kept = np.less(generator().random((layers.count - 1, steps, batch, width), np.float32), 1 - p)
-    return kept / call.data.dtype.type(1 - p)
+    return drawn_masks((layers.count - 1, steps, batch, width), call.data.dtype, p)
 
 
 def _run(call: _Call, masks: np.ndarray) -> tuple[Any, ...]:

@@ -168,6 +168,9 @@ class Growing:
                 return None
         if isinstance(step, Reduce):
             axes = self._axes(step)
+            root = step.operands[0].root
+            if not is_row and (root in self._reductions or root in self._rows):
+                return None  # values of rows, repeated along the inner axes: they are not at every point
             if step.function.startswith("arg"):
                 begins = not self.steps and self.shape == space_of(step)
                 if is_row or (required is not None and required != axes) or (_is_trivial_search(step) and not begins):

@@ -157,6 +157,10 @@ def reshaped_later(routine: Routine, notes: Notes) -> Routine:
     reductions and broadcasts along axes of others are along some of its own.
     """
     wanted = _finest(routine)
+    if not any(_stripped(shape) != _stripped(array.shape) for array, shape in wanted.items()) and not any(
+        isinstance(step, Reduce) and _is_loop_reshaped(step.operands[0]) for step in routine.steps
+    ):
+        return routine
 
     def rule(step: Step, rewriter: Rewriter) -> Array | None:
         if isinstance(step, Reduce):
@@ -220,6 +224,10 @@ def _shapes_wanted(array: Array, by: Mapping[Array, list[Step | Part]]) -> list[
     views = [one.output for one in by.get(array, ()) if isinstance(one, View)]
     whole = [one for one in views if one.size == array.size and one.is_contiguous]
     return [one.shape for one in whole if any(map(_is_loop, by.get(one, ())))]
+
+
+def _is_loop_reshaped(array: Array) -> bool:
+    return array.is_view and isinstance(array.root.step, Elementwise | Reduce)
 
 
 def _is_loop(reader: Step | Part) -> TypeGuard[Elementwise | Reduce]:

@@ -253,11 +253,11 @@ class Emitter:
 
     # -- products and calls ------------------------------------------------------------------------------------------
 
-    def product(self, first: Array, second: Array) -> Array:
-        """Return `first @ second`: stacks of matrices with the same leading axes."""
+    def product(self, first: Array, second: Array, added: Array | None = None) -> Array:
+        """Return `first @ second`: stacks of matrices with the same leading axes; or that added to something."""
         if first.dtype.char not in "fd":
             raise NotLowered(f"products of {first.dtype.name} are no matrix products")
-        return self._noted(Product.of(first, second, origin=self.origin))
+        return self._noted(Product.of(first, second, added, origin=self.origin))
 
     def call(
         self,

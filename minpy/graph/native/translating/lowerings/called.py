@@ -33,7 +33,6 @@ _REASONS = {
         "_contrib_MultiBoxDetection _contrib_MultiProposal _contrib_Proposal _contrib_hawkesll _histogram "
         "_contrib_boolean_mask _mp_adamw_update"
     ),
-    "all its steps in time are one kernel": "RNN",
     "its windows have a kernel of their own": "col2im _tied_place _tied_pick _image_resize",
 }
 
