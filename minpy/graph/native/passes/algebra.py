@@ -3,7 +3,8 @@
 Only those of powers are exact up to rounding: `power` itself is.
 
 What is not here is not exact: `x + 0.0` makes 0.0 of -0.0, and so does `x - -0.0`; `x * 0.0` keeps NaN, and signs;
-`not (x > y)` is not `x <= y` for NaN; `sqrt(x * x)` overflows; `power(x, -0.5)` makes 0.0 of -inf, `1 / sqrt(x)` makes NaN.
+`not (x > y)` is not `x <= y` for NaN; `sqrt(x * x)` overflows;
+`power(x, -0.5)` makes 0.0 of -inf, `1 / sqrt(x)` makes NaN.
 """
 
 from __future__ import annotations
