@@ -196,6 +196,18 @@ class TestCompiling:
         assert kind(loaded.address("f"))(a, a, c) == expected
         assert kind(loaded.address("minpy_f"))(a, a, c) == rounded_twice
 
+    def test_a_second_module_calls_what_is_hidden_in_the_first(self):
+        first = "define hidden i64 @twice(i64 %n) {\n %m = shl i64 %n, 1\n ret i64 %m\n}"
+        second = (
+            "declare i64 @twice(i64)\n"
+            "define i64 @more(i64 %n) {\n %m = call i64 @twice(i64 %n)\n %k = add i64 %m, 1\n ret i64 %k\n}"
+        )
+        loaded = llvm.compile(first, second)
+        assert loaded.names == ("more",)
+        assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded.address("more"))(20) == 41
+        with pytest.raises(BuildError, match="declares 'twice'"):
+            llvm.compile("", second)
+
     def test_loops_are_vectorised_as_wide_as_the_processor_is(self):
         host = llvm._host()
         if "+avx512f" not in host.features:

@@ -208,7 +208,7 @@ def _object(binding: Any, machine: Any, triple: str, ir: str, written: str = "")
         module.link_in(second)
     functions = [one for one in module.functions if not one.is_declaration]
     for function in functions:
-        if function.visibility == "hidden":
+        if function.visibility == binding.Visibility.hidden:
             function.linkage = "internal"
     local = (binding.Linkage.internal, binding.Linkage.private)
     names = tuple(one.name for one in functions if one.linkage not in local)

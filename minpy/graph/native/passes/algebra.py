@@ -3,7 +3,8 @@
 Only those of powers are exact up to rounding: `power` itself is.
 
 What is not here is not exact: `x + 0.0` makes 0.0 of -0.0, and so does `x - -0.0`; `x * 0.0` keeps NaN, and signs;
-`not (x > y)` is not `x <= y` for NaN; `sqrt(x * x)` overflows; `power(x, 0.5)` makes inf of -inf, `sqrt` makes NaN.
+`not (x > y)` is not `x <= y` for NaN; `sqrt(x * x)` overflows;
+`power(x, -0.5)` makes 0.0 of -inf, `1 / sqrt(x)` makes NaN.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ __all__ = ["ROWS", "divided_fast", "holds", "rewrite"]
 # exp(-|x|), which is exp(x) for negative x, and which the sigmoid needs anyway.
 _TAIL = ("exp", ("negative", ("absolute", "x")))
 
+# power(x, 0.5) as C has it, in a few instructions. Newer NumPys have sqrt(x) there, of -inf and -0.0, too.
+_ROOT = ("where", ("equal", "x", -math.inf), math.inf, ("add", ("sqrt", "x"), 0.0))
+_IS_SQRT = bool(numpy.signbit(numpy.power(numpy.array([-0.0]), 0.5))[0])
+
 ROWS = (
     Row(("multiply", "x", 1), "x", "biuf", "-0.0 * 1 is -0.0; true and true"),
     Row(("divide", "x", 1), "x", "f"),
@@ -36,6 +41,8 @@ ROWS = (
     Row(("power", "x", 2), ("square", "x"), "iuf", "up to rounding"),
     Row(("power", "x", 3), ("multiply", ("square", "x"), "x"), "iuf", "up to rounding"),
     Row(("power", "x", -1), ("divide", 1, "x"), "f", "up to rounding"),
+    Row(("power", "x", 0.5), ("sqrt", "x") if _IS_SQRT else _ROOT, "f", "up to rounding"),
+    Row(("power", "x", -0.5), ("divide", 1, _ROOT), "f", "up to rounding"),
     Row(("reciprocal", "x"), ("divide", 1, "x"), "f"),
     Row(("multiply", "x", "x"), ("square", "x"), "iuf"),
     Row(("multiply", "x", -1), ("negative", "x"), "f"),
