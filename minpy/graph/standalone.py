@@ -204,7 +204,7 @@ class _Compiled:
         return self._computed(way, function, values, arrays)
 
     def _changed(self, key: Any) -> None:
-        """Begin anew with one kind of arguments, as the function refers to something else; after some of these, don't."""
+        """Begin anew with one kind of arguments, as the function refers to something else; but not for ever."""
         self._remade += 1
         if self._remade < _REMADE:
             self._ways.pop(key, None)
