@@ -107,9 +107,7 @@ def test_rules_are_replaced():
         for _ in range(CALLS):
             np.testing.assert_allclose(gradient(exp), factor * np.exp(X), rtol=1e-12)
     exp.def_grad(lambda ans, x: ans)
-    with pytest.raises(
-        mx.MXNetError, match=r"returned float64 \(20, 30\); expected a function of the upstream gradient"
-    ):
+    with pytest.raises(mx.MXNetError, match=r"returned float64 \(20, 30\); expected a function"):
         gradient(exp)
 
 
