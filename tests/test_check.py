@@ -17,6 +17,8 @@ from minpy.core.errors import ArgumentError, CheckError, MutationError, MXNetErr
 from minpy.custom.calling import prop_operator
 from minpy.ops.registry import operator
 
+COMPILES = True
+
 MODE_NAMES = ("recorded ndarray", "recorded NDArray", "by keyword", "HIPS autograd", "bound symbol")
 X = np.array([[0.5, -1.25, 2.0], [1.5, 0.75, -0.6]])
 Y = np.array([[1.5, 0.25, -2.0], [0.7, -1.75, 1.1]])

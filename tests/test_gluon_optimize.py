@@ -453,7 +453,9 @@ def test_several_threads_make_one_graph(asked: cases.Asked) -> None:
     threads = [threading.Thread(target=call) for _ in range(4)]
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
-    assert [one.tolist() for one in answers] == [wanted(asked.x).asnumpy().tolist()] * 4
+    assert len(answers) == 4
+    for one in answers:  # other threads may run native code, which rounds otherwise
+        np.testing.assert_allclose(one, wanted(asked.x).asnumpy(), rtol=1e-6)
     assert net.a.weight.data().asnumpy().tolist() == wanted.a.weight.data().asnumpy().tolist()
 
 
