@@ -704,3 +704,22 @@ def test_answers_are_let_go_when_nothing_reads_them() -> None:
         tracemalloc.stop()
     assert peak < 3.5 * large.nbytes
     np.testing.assert_array_equal(heads[0], large * 2**7)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("turned", [False, True], ids=["as it lies", "transposed"])
+@pytest.mark.parametrize("bias", [False, True], ids=["alone", "added"])
+def test_products_of_one_row(dtype: str, turned: bool, bias: bool) -> None:
+    random = np.random.RandomState(0)
+    row, matrix = random.normal(size=(1, 60)).astype(dtype), random.normal(size=(60, 90)).astype(dtype)
+    added = random.normal(size=(1, 90)).astype(dtype)
+    given = np.ascontiguousarray(matrix.T) if turned else matrix
+    compiled = mx.compile(lambda r, m, a: (r @ (m.T if turned else m)) + (a if bias else 0))
+    for _ in range(4):
+        found = compiled(row, given, added)
+    assert compiled.explain()[0].count("product") == 1
+    np.testing.assert_allclose(found, row @ matrix + (added if bias else 0), rtol=1e-5, atol=1e-5)
+    column = mx.compile(lambda m, c: (m.T @ c).T)  # one row, whose elements lie apart
+    for _ in range(4):
+        found = column(matrix, np.ascontiguousarray(row.T))
+    np.testing.assert_allclose(found, row @ matrix, rtol=1e-5, atol=1e-5)

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from minpy.graph.native.arguments import Argument, offsets, write_check
 from minpy.graph.native.kernels.kernel import Kernel
 from minpy.graph.native.language import Array
-from minpy.graph.native.machine.blas import ROW_MAJOR
+from minpy.graph.native.machine.blas import NO_TRANS, ROW_MAJOR, TRANS
 from minpy.graph.native.memory import Memory, Whereabouts
 from minpy.graph.native.table import ARENA, ARRAY, DESK, NONE, RESTORE, SAVE, SHARE, UNFIT, Table
 from minpy.graph.native.works import CopyRun, GemmRun, Work, is_shared, scratch_step
@@ -195,6 +195,9 @@ class Segment:
                 code.at(pointer, kind, loop.counter, stride) for pointer, stride in zip(pointers, strides, strict=True)
             ]
         first, second, result = pointers
+        if gemm.rows == 1 and not gemm.stack:
+            self._gemv(run, first, second, result)
+            return
         enumerations = [f"i32 {one}" for one in (ROW_MAJOR, gemm.first.turned, gemm.second.turned)]
         sizes = [f"{integer} {one}" for one in (gemm.rows, gemm.columns, gemm.depth)]
         code.do(
@@ -204,6 +207,20 @@ class Segment:
         )
         for loop in reversed(loops):
             code.end(loop)
+
+    def _gemv(self, run: GemmRun, first: str, second: str, result: str) -> None:
+        """Write the product of one row by a matrix: BLAS's product of matrices would pack the matrix first."""
+        gemm, integer = run.gemm, self.integer
+        kind = "double" if gemm.double else "float"
+        function = self._entry("dgemv" if gemm.double else "sgemv")
+        is_turned = gemm.second.turned != NO_TRANS
+        rows, columns = (gemm.columns, gemm.depth) if is_turned else (gemm.depth, gemm.columns)
+        step = gemm.first.leading if gemm.first.turned != NO_TRANS else 1
+        self._code.do(
+            f"call void {function}(i32 {ROW_MAJOR}, i32 {NO_TRANS if is_turned else TRANS}, {integer} {rows}, "
+            f"{integer} {columns}, {kind} 1.0, ptr {second}, {integer} {gemm.second.leading}, ptr {first}, "
+            f"{integer} {step}, {kind} {'1.0' if run.adds else '0.0'}, ptr {result}, {integer} 1)"
+        )
 
 
 def task_text(kernel: Kernel, name: str) -> str:
