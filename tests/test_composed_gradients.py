@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import minpy as mx
+from minpy.graph.tracing.facts import VALUE_BASED
 
 COMPILES = True
 
@@ -67,4 +68,5 @@ def test_no_part_is_called(function: Any) -> None:
         mx.value_and_grad(compiled, (0, 1))(X, W)
     programs = [one for one in compiled.explain() if len(one.parts) == 2]
     assert programs
-    assert programs[0].count("call") == 0, str(programs[0])
+    # Before NumPy 2 the dtype of a sum of two numbers depends on their values, which stays a call.
+    assert programs[0].count("call") <= (2 if VALUE_BASED else 0), str(programs[0])
