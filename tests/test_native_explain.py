@@ -1,10 +1,13 @@
 """What `explain` says of compiled programs: kernels and the operators inside, calls and why, costs, pictures."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import minpy as mx
 from minpy import customop
+from minpy.core.errors import MissingDependencyError
 
 COMPILES = True
 
@@ -67,6 +70,12 @@ def test_as_a_picture(executor):
     assert "cluster_backward" in source
     assert "0 -> 1" in source
     assert "4x3 by 3x8" in source
+
+
+def test_pictures_say_what_they_need(executor, monkeypatch):
+    monkeypatch.setitem(sys.modules, "graphviz", None)
+    with pytest.raises(MissingDependencyError, match=r'install "minpy\[viz\]". print shows the same as text'):
+        executor.explain()[0].picture()
 
 
 def test_of_blocks_and_functions():

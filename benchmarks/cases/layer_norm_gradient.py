@@ -7,21 +7,14 @@ from typing import Any
 import numpy as np
 
 from harness.case import Array, Case, Checked, Step
-from harness.customops import layer_norm, layer_norm_pull, plain_gradients
+from harness.customops import layer_norm, layer_norm_inputs, layer_norm_pull, plain_gradients
 from harness.gradients import bound_gradients, hybrid_gradients, jax_gradients, torch_gradients
 
 ROWS, COLUMNS = 1024, 768
 
 
 def inputs() -> tuple[Array, ...]:
-    random = np.random.RandomState(0)
-    arrays = (
-        random.normal(1, 2, (ROWS, COLUMNS)),
-        random.normal(1, 0.2, COLUMNS),
-        random.normal(0, 1, COLUMNS),
-        random.normal(0, 1, (ROWS, COLUMNS)),
-    )
-    return tuple(array.astype(np.float32) for array in arrays)
+    return layer_norm_inputs(ROWS, COLUMNS)
 
 
 def expected(*arrays: Array) -> tuple[Array, ...]:

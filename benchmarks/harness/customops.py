@@ -42,6 +42,18 @@ def layer_norm(x: Array, gain: Array, shift: Array) -> Array:
     return centred / np.sqrt(np.mean(centred * centred, axis=-1, keepdims=True) + EPSILON) * gain + shift
 
 
+def layer_norm_inputs(rows: int, columns: int) -> tuple[Array, ...]:
+    """The rows, gain and shift of a layer normalization, and the gradient of its answer, in float32."""
+    random = np.random.RandomState(0)
+    arrays = (
+        random.normal(1, 2, (rows, columns)),
+        random.normal(1, 0.2, columns),
+        random.normal(0, 1, columns),
+        random.normal(0, 1, (rows, columns)),
+    )
+    return tuple(array.astype(np.float32) for array in arrays)
+
+
 def layer_norm_pull(ans: Array, x: Array, gain: Array, shift: Array) -> Callable[[Array], tuple[Array, ...]]:
     def pull(g: Array) -> tuple[Array, ...]:
         centred = x - np.mean(x, axis=-1, keepdims=True)
