@@ -109,7 +109,10 @@ def test_two_threads_run_one_symbol_of_gradients() -> None:
     def run(value: float) -> None:
         executor = gradient.bind(mx.cpu(), {"x": nd.full((100, 100), value)})
         first = executor.forward()[0].asnumpy()
-        wrong.extend(turn for turn in range(30) if (executor.forward()[0].asnumpy() != first).any())
+        # The program becomes native on the way, in a call that depends on how the threads meet: rounding may change.
+        wrong.extend(
+            turn for turn in range(30) if not np.allclose(executor.forward()[0].asnumpy(), first, rtol=1e-5, atol=0)
+        )
 
     threads = [threading.Thread(target=run, args=(value,)) for value in (0.1, 0.7)]
     for thread in threads:
