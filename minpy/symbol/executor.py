@@ -322,8 +322,8 @@ class Executor:
         """
         saved = [array._data.copy() for array in self.aux_arrays]
         self.forward(is_train)
-        heads = self._head_gradients(out_grads) if is_train else []
         program = self._program(bool(is_train))
+        heads = self._head_gradients(out_grads) if program.steps.requests else []
         spare = {
             node: numpy.zeros_like(array._data)
             for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)

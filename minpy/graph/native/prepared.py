@@ -109,10 +109,9 @@ class Preparation:
     def block(self, arrays: Sequence[numpy.ndarray], prepare: Callable[..., Any]) -> Any:
         """Return the block for the arrays of a call, filled by `prepare(arrays, block)` if need be; or `UNFIT`."""
         given = [arrays[position] for position in self.positions]
-        for held in self._held:
-            block = held.block  # taken before it is known to be right: nobody fills it again from here on
-            if held.holds(given):
-                return block
+        block = self._found(given)
+        if block is not None:
+            return block
         with lock():
             held = self._taken()
         time = now()
@@ -124,6 +123,14 @@ class Preparation:
         with lock():  # another thread may have made one of the same arrays
             self._held = [*(one for one in self._held if not one.holds(given)), held]
         return block
+
+    def _found(self, given: Sequence[numpy.ndarray]) -> numpy.ndarray | None:
+        """Return the block that was made of some arrays as they are now, if there is one."""
+        for held in self._held:
+            block = held.block  # taken before it is known to be right: nobody fills it again from here on
+            if held.holds(given):
+                return block
+        return None
 
     def _taken(self) -> _Held:
         """Return a block that nobody reads or knows, of those there are if they are spent or too many."""
