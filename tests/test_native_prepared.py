@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
 import warnings
@@ -287,8 +288,96 @@ def test_what_is_made_is_shown():
     assert {"net_conv0_fwd", "net_batchnorm0_fwd", "net_conv1_fwd"} <= made
     weights = sum(one.data().size * 4 for one in net.collect_params(".*conv.*weight").values())
     assert weights <= explanation.prepared < 2 * weights
-    assert f"bytes hold what is made of parameters" in str(explanation)
+    assert "bytes hold what is made of parameters" in str(explanation)
     assert "scale" not in str(explanation)  # of a batch norm, which is in the weights
+
+
+def test_a_block_that_was_read_from_files(times, tmp_path):
+    net, _ = nets()
+    net(batch())
+    net.export(str(tmp_path / "net"))
+    block = gluon.SymbolBlock.imports(
+        str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params")
+    )
+    for _ in range(5):
+        found = block(batch())
+    assert prepares(block)
+    assert times() == 1
+    require_close(found.asnumpy(), net(batch()).asnumpy())
+    block.collect_params()["net_conv0_weight"].set_data(nd.ones((32, 16, 3, 3)))
+    net.body[0].weight.set_data(nd.ones((32, 16, 3, 3)))
+    require_close(block(batch()).asnumpy(), net(batch()).asnumpy())
+
+
+def test_a_copy_has_parameters_of_its_own():
+    net, plain = nets()
+    warm(net, plain, batch())
+    before = net(batch()).asnumpy()
+    other = copy.deepcopy(net)
+    for _ in range(4):
+        require_close(other(batch()).asnumpy(), before)
+    other.body[0].weight.data()[:] = 0.1
+    require_same(net, plain, batch())
+    require_close(net(batch()).asnumpy(), before)
+    assert not np.allclose(other(batch()).asnumpy(), before, rtol=1e-3)
+
+
+def test_what_a_head_shows_of_parameters_is_the_callers():
+    class Turned(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__(prefix="turned_")
+            self.weight = self.params.get("weight", shape=(64, 256), init="ones")
+
+        def hybrid_forward(self, F, x, weight):  # noqa: N803 - Gluon's name
+            double = F.tanh(weight) * 2
+            return F.broadcast_add(x, F.sum(double, axis=0, keepdims=True)), double, F.transpose(double)
+
+    net = Turned()
+    net.initialize()
+    net.hybridize()
+    for _ in range(6):
+        _, double, turned = net(nd.ones((1, 256)))
+        np.testing.assert_allclose(double.asnumpy(), np.tanh(1) * 2, rtol=1e-5)
+        np.testing.assert_allclose(turned.asnumpy(), np.tanh(1) * 2, rtol=1e-5)
+        double[:], turned[:] = 7, 8  # who calls may write into what it gets
+    assert prepares(net)
+
+
+class Seen(mx.operator.CustomOp):
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * 2)
+
+    def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+        self.assign(in_grad[0], req[0], out_grad[0] * 2)
+
+
+@mx.operator.register("seen_by_python")
+class SeenProp(mx.operator.CustomOpProp):
+    def create_operator(self, ctx, shapes, dtypes):
+        return Seen()
+
+
+def test_calls_of_python_see_what_was_made():
+    class Mixed(gluon.HybridBlock):
+        def __init__(self):
+            super().__init__(prefix="mixed_")
+            self.weight = self.params.get("weight", shape=(64, 256), init="ones")
+
+        def hybrid_forward(self, F, x, weight):  # noqa: N803 - Gluon's name
+            made = F.Custom(F.tanh(weight), op_type="seen_by_python")
+            return F.broadcast_add(x, F.sum(made, axis=0, keepdims=True)), F.sort(F.sin(weight), axis=1)
+
+    net = Mixed()
+    net.initialize()
+    net.hybridize()
+    for value in (1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.25):
+        net.weight.data()[:] = value
+        for _ in range(2):
+            total, ordered = net(nd.ones((1, 256)))
+            np.testing.assert_allclose(total.asnumpy(), 1 + 128 * np.tanh(value), rtol=1e-5)
+            np.testing.assert_allclose(ordered.asnumpy(), np.sin(value), rtol=1e-5)
+            ordered[:] = 9
+    assert prepares(net)
 
 
 def test_training_keeps_nothing():
@@ -394,7 +483,7 @@ def test_executors_whose_arrays_are_written_and_exchanged(seed):
         position = random.randint(len(executor.aux_arrays))
         executor.aux_arrays[position] = uniform(executor.aux_arrays[position])
 
-    def copy():
+    def copy_values():
         executor.copy_params_from({name: uniform(one) for name, one in executor.arg_dict.items() if name != "data"})
 
     def train():
@@ -424,7 +513,7 @@ def test_executors_whose_arrays_are_written_and_exchanged(seed):
 
     aliases, history = [], []
     ways = [
-        write, write_statistics, exchange, exchange_statistics, copy, train, gradients_of_prediction, another_batch,
+        write, write_statistics, exchange, exchange_statistics, copy_values, train, gradients_of_prediction, another_batch,
         write, exchange,
     ]  # fmt: skip
     ways += [shared, through_shared_memory, through_shared_memory] if seed % 2 else [profile]

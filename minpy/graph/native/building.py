@@ -49,8 +49,6 @@ class NativeProgram:
         What is made of parameters alone, see `preparing`, runs before the forward part when one of these has changed.
     preparation : Preparation or None
         What that has made.
-    updated : tuple of int
-        Positions of the variables that native code writes to: states.
     translation : Translation
         What became of each node of the graph.
     routine : Routine
@@ -95,7 +93,6 @@ class NativeProgram:
     works_of_segments: dict[str, Work] = field(default_factory=dict)
     prepare: NativePart | None = None
     preparation: Preparation | None = None
-    updated: tuple[int, ...] = ()
     watch: Callable[[str | Node, Callable[..., Any]], Callable[..., Any]] | None = None
 
     @property
@@ -141,7 +138,7 @@ class NativeProgram:
         if self.prepare is not None:
             assert self.preparation is not None
             forward = PreparedForward(self.preparation, self.prepare.made(call_of, memory), forward)
-        return NativeRunner(memory, forward, backward, self.arguments, self.updated)
+        return NativeRunner(memory, forward, backward, self.arguments)
 
     def _memory_of_runner(self) -> RunnerMemory:
         block = aligned(self.memory.nbytes)
@@ -255,13 +252,7 @@ class _Builder:
             forward, backward, translation, routine, works, memory, writer.segments, ir, table, loaded,
             self._arguments(routine), self._read_by_backward(routine, works, memory), self.seconds,
             loaded is not None and loaded.cached, writer.works, prepare, self._preparation(routine, works, memory),
-            self._updated(routine),
         )  # fmt: skip
-
-    def _updated(self, routine: Routine) -> tuple[int, ...]:
-        inputs = routine.parts[self.first].inputs
-        targets = {target for part in routine.parts for target, _ in part.updates}
-        return tuple(position for position, array in enumerate(inputs) if array in targets)
 
     def _optimized(self, routine: Routine, notes: Notes) -> Routine:
         """Return what the passes make of a routine, with a part for what is made of parameters, if that is worth it."""
@@ -395,12 +386,18 @@ class _Builder:
             numbered.append(list(enumerate(part, begin)))
             begin += len(part) + 1
         prepare = writer.prepare(first.inputs, numbered[0]) if self.first else None
-        forward = writer.forward(first.inputs, numbered[self.first], first.outputs[:count], lasting, later)
+        forward = writer.forward(first.inputs, numbered[self.first], first.outputs[:count], lasting, later, self._updated(first))
         if not self.steps.requests:
             return prepare, forward, None
         second = routine.parts[1]
         heads = second.inputs[: len(self.steps.head_gradients)]
         return None, forward, writer.backward(first.inputs, heads, numbered[1], second.outputs)
+
+    @staticmethod
+    def _updated(forward: Part) -> list[int]:
+        """Return the positions of the states that native code writes to."""
+        targets = {target for target, _ in forward.updates}
+        return [position for position, array in enumerate(forward.inputs) if array in targets]
 
     def _compiled(self, segments: list[Segment]) -> tuple[str, Any]:
         if not segments:

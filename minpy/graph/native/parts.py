@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core.array import note_writes
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
 from minpy.graph.native.answers import Settled
@@ -190,6 +191,7 @@ class PartWriter:
         heads: Sequence[Array],
         lasting: Sequence[tuple[Node, int, Sequence[Array]]],
         read_later: Iterable[Array],
+        updated: Sequence[int] = (),
     ) -> NativePart:
         """Return the forward part: a function of the arrays that returns (heads, what backward reads, what lasts);
         or `UNFIT`, before it has done anything. Where something is made of parameters, it is given that block, too.
@@ -204,6 +206,8 @@ class PartWriter:
             Steps whose answers are returned, too; of how many arrays they are tuples, or 0; and what these are here.
         read_later : iterable of Array
             What the backward part reads.
+        updated : sequence of int
+            Positions of the arrays that it writes to: that is logged.
         """
         self._name_inputs(inputs)
         self.names |= {array: f"f{index}" for index, array in enumerate(self.boundary.fresh)}
@@ -217,6 +221,8 @@ class PartWriter:
         returned = self._heads(heads)
         self.kept = list(dict.fromkeys(self.names[one] for one in later if one in self.names and one not in given))
         lasts = "".join(f"{self._lasting(*row)}, " for row in lasting)
+        if updated:
+            self._put(f"{self._constant('note_writes', note_writes)}(arrays, {tuple(updated)})")
         self._put(f"return ({returned}), [{', '.join(self.kept)}], ({lasts})")
         return self._part("forward", parameters, [inputs])
 
