@@ -40,7 +40,7 @@ class Net(gluon.HybridBlock):
             )
             self.mixed = self.params.get("mixed", shape=(8, 8))
 
-    def hybrid_forward(self, F, x, mixed):  # noqa: N803 - Gluon's name
+    def hybrid_forward(self, F, x, mixed):
         return F.broadcast_mul(self.body(x), F.sum(F.tanh(mixed), axis=0, keepdims=True) + 1)
 
 
@@ -50,9 +50,8 @@ def nets(ctx=None):
     net.initialize(mx.init.Xavier(), ctx=ctx)
     for one in net.collect_params().values():
         for array in one.list_data():
-            array[:] = RANDOM.uniform(0.3, 1.2, one.shape) if "var" in one.name or "gamma" in one.name else (
-                RANDOM.normal(size=one.shape) * 0.2
-            )
+            is_positive = "var" in one.name or "gamma" in one.name
+            array[:] = RANDOM.uniform(0.3, 1.2, one.shape) if is_positive else RANDOM.normal(size=one.shape) * 0.2
     plain = Net(prefix="net_", params=net.collect_params())
     net.hybridize()
     return net, plain
@@ -296,9 +295,7 @@ def test_a_block_that_was_read_from_files(times, tmp_path):
     net, _ = nets()
     net(batch())
     net.export(str(tmp_path / "net"))
-    block = gluon.SymbolBlock.imports(
-        str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params")
-    )
+    block = gluon.SymbolBlock.imports(str(tmp_path / "net-symbol.json"), ["data"], str(tmp_path / "net-0000.params"))
     for _ in range(5):
         found = block(batch())
     assert prepares(block)
@@ -328,7 +325,7 @@ def test_what_a_head_shows_of_parameters_is_the_callers():
             super().__init__(prefix="turned_")
             self.weight = self.params.get("weight", shape=(64, 256), init="ones")
 
-        def hybrid_forward(self, F, x, weight):  # noqa: N803 - Gluon's name
+        def hybrid_forward(self, F, x, weight):
             double = F.tanh(weight) * 2
             return F.broadcast_add(x, F.sum(double, axis=0, keepdims=True)), double, F.transpose(double)
 
@@ -363,7 +360,7 @@ def test_calls_of_python_see_what_was_made():
             super().__init__(prefix="mixed_")
             self.weight = self.params.get("weight", shape=(64, 256), init="ones")
 
-        def hybrid_forward(self, F, x, weight):  # noqa: N803 - Gluon's name
+        def hybrid_forward(self, F, x, weight):
             made = F.Custom(F.tanh(weight), op_type="seen_by_python")
             return F.broadcast_add(x, F.sum(made, axis=0, keepdims=True)), F.sort(F.sin(weight), axis=1)
 
@@ -513,8 +510,8 @@ def test_executors_whose_arrays_are_written_and_exchanged(seed):
 
     aliases, history = [], []
     ways = [
-        write, write_statistics, exchange, exchange_statistics, copy_values, train, gradients_of_prediction, another_batch,
-        write, exchange,
+        write, write_statistics, exchange, exchange_statistics, copy_values, train, gradients_of_prediction,
+        another_batch, write, exchange,
     ]  # fmt: skip
     ways += [shared, through_shared_memory, through_shared_memory] if seed % 2 else [profile]
     for _ in range(40):
@@ -638,7 +635,8 @@ def test_a_block_that_is_read_is_not_filled_again():
     arrays[1][0] = 2
     second = preparation.block(arrays, filling)
     assert second is not first
-    assert (first == 1).all() and (second == 2).all()
+    assert (first == 1).all()
+    assert (second == 2).all()
     assert len(preparation) == 1
 
 

@@ -8,8 +8,6 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy
-
 from minpy.graph.ir import Node
 from minpy.graph.memory import Fact
 from minpy.graph.native.arguments import Argument, usual
@@ -386,7 +384,9 @@ class _Builder:
             numbered.append(list(enumerate(part, begin)))
             begin += len(part) + 1
         prepare = writer.prepare(first.inputs, numbered[0]) if self.first else None
-        forward = writer.forward(first.inputs, numbered[self.first], first.outputs[:count], lasting, later, self._updated(first))
+        forward = writer.forward(
+            first.inputs, numbered[self.first], first.outputs[:count], lasting, later, self._updated(first)
+        )
         if not self.steps.requests:
             return prepare, forward, None
         second = routine.parts[1]

@@ -95,7 +95,7 @@ class Explanation:
     memory, unshared : int
         The bytes of memory that a call takes for what lies between, and those of the arrays that share it.
     prepared : int
-        The bytes that what is made of parameters takes, for all calls together, as long as the parameters stay the same.
+        The bytes that what is made of parameters takes, for all calls together, until a parameter changes.
     seconds : dict of str to float
         How long each stage of compiling took.
     is_cached : bool

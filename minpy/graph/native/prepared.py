@@ -1,8 +1,8 @@
 """Blocks of what was made of parameters: filled once, and again when one of these is another array or has changed.
 
 A block belongs to the arrays of which it was made, and is read by any number of calls at a time. It is only filled
-again while nobody reads it. The log of writes tells whether an array has changed; memory that others than arrays of ours
-may write to is never taken for unchanged.
+again while nobody reads it. The log of writes tells whether an array has changed; memory that others than arrays of
+ours may write to is never taken for unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from minpy.graph.locking import lock
 from minpy.graph.native.memory import ALIGNMENT
 from minpy.graph.native.running import UNFIT
 
-__all__ = ["MOST_BLOCKS", "PreparedForward", "Preparation", "aligned"]
+__all__ = ["MOST_BLOCKS", "Preparation", "PreparedForward", "aligned"]
 
 # So many sets of parameters are told apart, such as those of several devices.
 MOST_BLOCKS = 4
@@ -158,9 +158,7 @@ class PreparedForward:
 
     __slots__ = ("_forward", "_preparation", "_prepare")
 
-    def __init__(
-        self, preparation: Preparation, prepare: Callable[..., Any], forward: Callable[..., Any]
-    ) -> None:
+    def __init__(self, preparation: Preparation, prepare: Callable[..., Any], forward: Callable[..., Any]) -> None:
         self._preparation = preparation
         self._prepare = prepare
         self._forward = forward

@@ -6,7 +6,7 @@ instead: that is done once, before. What is added in between is multiplied, too.
 
 from __future__ import annotations
 
-from minpy.graph.native.language import Array, Call, Elementwise, Part, Routine, Step, View, viewed
+from minpy.graph.native.language import Array, Call, Elementwise, Routine, Step, viewed
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, readers, remade
 from minpy.graph.native.preparing import made_of_parameters
 from minpy.graph.native.translating.lowerings.convolving import Convolving
