@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from minpy.graph.native.convolutions.channels_last import block_of_positions, filter_vectors, flat
+from minpy.graph.native.convolutions.channels_winograd import channels_winograd_cycles, covers_channels_winograd
 from minpy.graph.native.convolutions.problem import Problem, forward_axes
 from minpy.graph.native.convolutions.registers import Processor, batch_lanes, block_of
 from minpy.graph.native.convolutions.winograd import covers_winograd, winograd_cycles
@@ -96,12 +97,16 @@ def choose(problem: Problem, what: str, processor: Processor, inference: bool = 
         and problem.batch < FEW
         and not (depthwise and problem.filters != problem.channels)
     ):
-        # All of a network lies the same way: products and Winograd's way would have it turned.
+        # All of a network lies the same way: products and ways with the batch last would have it turned.
         if depthwise:
             turned = replace(problem, batch=problem.channels, channels=problem.batch, filters=problem.batch)
             ways["channels depthwise"] = _depthwise(turned, processor)
         else:
             ways["channels"] = _channels(problem, processor)
+            if covers_channels_winograd(problem):
+                for results in (2, 4):
+                    cycles = channels_winograd_cycles(problem, results, processor)
+                    ways[f"channels winograd {results}"] = cycles
     else:
         if depthwise:
             ways["depthwise"] = _depthwise(problem, processor)
