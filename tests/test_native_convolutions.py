@@ -61,7 +61,7 @@ def module(code: Code) -> str:
     """Return the IR of a module with the function `kernel`."""
     nodes = [text.replace("!#", "!") for text in METADATA]
     lines = [f"!{number} = {text}" for number, text in enumerate(nodes)]
-    return "\n".join([f"define void @kernel{code.body.replace('!#', '!')}", *lines])
+    return "\n".join([*code.declares, f"define void @kernel{code.body.replace('!#', '!')}", *lines])
 
 
 def guarded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,8 +1,7 @@
-"""The product of one row by a large matrix: what a dense layer does with one example.
+"""The product of one row by a large matrix that lies transposed: what a dense layer does with one example.
 
 It takes as long as it takes to read the matrix, in as many threads as read it; BLAS's own threads would wait, running,
-for the next product, and take the processor from the helper thread. Along whichever axis of the matrix lies
-contiguously, vectors run.
+for the next product, and take the processor from the helper thread.
 """
 
 from __future__ import annotations
@@ -19,15 +18,12 @@ from minpy.graph.native.memory import Whereabouts
 
 __all__ = ["covers_row", "row_kernel"]
 
-# Rows of a matrix whose sums are taken together, and vectors of each in a step.
-ROWS, VECTORS = 4, 2
-
-# Vectors of columns that are done together: a kibibyte of each row of the matrix.
-COLUMNS = 16
+# Columns of a matrix whose sums are taken together, and vectors of each in a step.
+COLUMNS, VECTORS = 4, 2
 
 
 def covers_row(product: Product, places: Sequence[Whereabouts], result: Whereabouts) -> bool:
-    """Tell whether a product is of one row by a matrix that lies along its rows or columns.
+    """Tell whether a product is of one row by a matrix whose columns lie contiguously, one after the other.
 
     Parameters
     ----------
@@ -44,25 +40,18 @@ def covers_row(product: Product, places: Sequence[Whereabouts], result: Whereabo
         return False
     down, right = places[1].layout.strides[-2:]
     adds = len(places) < 3 or places[2].layout.strides[-1] == 1
-    return adds and (right == 1 <= down or down == 1 <= right)
+    return adds and down == 1 <= right
 
 
 def row_kernel(product: Product, places: Sequence[Whereabouts], result: Whereabouts) -> Kernel:
     """Return the kernel of such a product; see `covers_row`."""
     depth, columns = product.operands[0].shape[-1], product.output.shape[-1]
     itemsize = product.output.dtype.itemsize
-    down, right = places[1].layout.strides[-2:]
     processor = Processor.of(llvm.features())
-    element = "double" if itemsize == 8 else "float"
+    width = VectorsOfBatch.of(depth, processor.lanes(itemsize)).width
+    code = Emitter("double" if itemsize == 8 else "float", width)
     adds = "%p2" if len(places) == 3 else ""
-    target = f"%p{len(places)}"
-    is_turned = down == 1 and (right != 1 or columns == 1)
-    lanes = VectorsOfBatch.of(depth if is_turned else columns, processor.lanes(itemsize))
-    code = Emitter(element, lanes.width)
-    if is_turned:
-        splits = _by_rows(code, depth, columns, right, adds, target)
-    else:
-        splits = _by_columns(code, lanes, depth, columns, down, adds, target)
+    splits = _write(code, depth, columns, places[1].layout.strides[-1], adds, f"%p{len(places)}")
     whereabouts = [*places, result]
     pointers = tuple(
         Pointer(where.owner, where.layout.offset, number == len(places)) for number, where in enumerate(whereabouts)
@@ -73,7 +62,7 @@ def row_kernel(product: Product, places: Sequence[Whereabouts], result: Whereabo
         pointers,
         metadata=METADATA,
         splits=splits,
-        scratch=(len(whereabouts) + ROWS) * processor.vector_bytes,
+        scratch=COLUMNS * processor.vector_bytes,
         flops=2 * depth * columns,
         bytes_moved=sizes * itemsize,
         is_written=True,
@@ -81,9 +70,9 @@ def row_kernel(product: Product, places: Sequence[Whereabouts], result: Whereabo
     )
 
 
-def _by_rows(code: Emitter, depth: int, columns: int, leading: int, adds: str, target: str) -> int:
-    """Write sums of products along rows of the transposed matrix, some rows at a time; the last ones may overlap."""
-    lanes, together = code.lanes, min(ROWS, columns)
+def _write(code: Emitter, depth: int, columns: int, leading: int, adds: str, target: str) -> int:
+    """Write sums of products along some columns at a time, and return how often; the last ones may overlap."""
+    lanes, together = code.lanes, min(COLUMNS, columns)
     vectors = depth // lanes
     several = vectors // VECTORS
     units = -(-columns // together)
@@ -108,10 +97,10 @@ def _by_rows(code: Emitter, depth: int, columns: int, leading: int, adds: str, t
             step(sums, pointer, number * lanes, number % VECTORS)
         if depth % lanes:  # elements that the vector before had are zero
             step(sums, pointer, depth - lanes, 0, lanes - depth % lanes)
-        totals = [
-            code.arithmetic("fadd", sums[row], sums[together + row]) if several or vectors > 1 else sums[row]
-            for row in range(together)
-        ]
+        totals = sums[:together]
+        for number in range(1, min(VECTORS, vectors)):
+            more = sums[number * together : (number + 1) * together]
+            totals = [code.arithmetic("fadd", one, other) for one, other in zip(totals, more, strict=True)]
         added = code.sums(totals)
         for number, value in enumerate(added):
             code.store(value, "%scratch", number * lanes)
@@ -121,26 +110,4 @@ def _by_rows(code: Emitter, depth: int, columns: int, leading: int, adds: str, t
                 before = code.load_element(adds, code.add(first, row))
                 total = code.define(f"fadd {code.element} {before}, {total}")
             code.store_element(total, target, code.add(first, row))
-    return units
-
-
-def _by_columns(
-    code: Emitter, lanes: VectorsOfBatch, depth: int, columns: int, leading: int, adds: str, target: str
-) -> int:
-    """Write sums of rows of the matrix, each times a number, for some vectors of columns at a time."""
-    together = min(COLUMNS, lanes.count)
-    units = -(-lanes.count // together)
-    with code.loop("%begin", "%end") as unit:
-        first = code.smaller(code.multiply(unit.index, together), lanes.count - together)
-        starts = [lanes.start(code, code.add(first, number)) for number in range(together)]
-        with code.loop(0, depth, [code.zero] * together) as k:
-            number = code.broadcast("%p0", k.index)
-            row = code.at("%p1", code.multiply(k.index, leading))
-            k.values = [
-                code.add_product(total, number, code.load(row, start))
-                for total, start in zip(k.values, starts, strict=True)
-            ]
-        for start, total in zip(starts, k.values, strict=True):
-            value = code.arithmetic("fadd", code.load(adds, start), total) if adds else total
-            code.store(value, target, start)
     return units

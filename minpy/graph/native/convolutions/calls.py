@@ -263,6 +263,7 @@ def kernel_of_code(code: Code, arrays: dict[str, Array], name: str, flops: int) 
     return Kernel(
         code.body,
         tuple(pointers),
+        declares=code.declares,
         metadata=METADATA,
         splits=max(1, code.splits),
         scratch=code.scratch,

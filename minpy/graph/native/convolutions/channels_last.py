@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from minpy.graph.native.convolutions.correlation import Code
-from minpy.graph.native.convolutions.emitter import Emitter, Integer
+from minpy.graph.native.convolutions.emitter import PREFETCH, Emitter, Integer
 from minpy.graph.native.convolutions.problem import Axis, Problem, forward_axes
 from minpy.graph.native.convolutions.registers import Processor, VectorsOfBatch
 from minpy.graph.native.convolutions.taps import bounds
 
 __all__ = [
+    "AHEAD",
     "Run",
     "channels_forward",
     "covers_channels",
@@ -38,6 +39,9 @@ PRODUCTS = 96
 
 # Lines of data that a set of the first-level cache is to hold, of the eight or more that it can; its sets and lines.
 WAYS, SETS, LINE = 6, 64, 64
+
+# Bytes that a weight is fetched ahead, where it is larger than the first-level cache.
+AHEAD = 2048
 
 # Channels up to which a loop over them is written without a loop.
 UNROLLED = 4
@@ -205,6 +209,8 @@ class _Writer:
             self.runs = _alike(self.columns.count, self.together)
         self.units = -(-self.lanes.count // self.some)
         self.packed = problem.kernel[0] * problem.kernel[1] * self.channels * self.lanes.width
+        # One that is read along: with several taps, it has been read for the positions before.
+        self.is_fetched = problem.kernel == (1, 1) and self.packed * self.some * problem.itemsize > processor.first_cache
         self.reads = operands_of(problem)
         self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
         whole = problem.groups * self.units * problem.batch
@@ -237,7 +243,7 @@ class _Writer:
                         position = code.add(code.multiply(line, self.columns.count), t)
                         self.finish(sums, code.multiply(position, problem.filters), filters)
         scratch = self.lanes.width * problem.itemsize
-        return Code(code.body(len(self.pointer)), self.reads, ("result",), self.splits, scratch)
+        return Code(code.body(len(self.pointer)), self.reads, ("result",), self.splits, scratch, PREFETCH)
 
     def biases(self, filters: list[Integer]) -> list[str]:
         code = self.code
@@ -294,6 +300,9 @@ class _Writer:
             result = list(values)
             numbers = code.at(along, code.multiply(c, self.lanes.width))
             vectors = [code.load(numbers, v * self.packed) for v in range(self.some)]
+            if self.is_fetched:
+                for v in range(self.some):
+                    code.prefetch(numbers, v * self.packed + AHEAD // self.problem.itemsize)
             base = code.at(across, code.multiply(c, channel))
             for p, (source, further) in sources.items():
                 if p in steps:

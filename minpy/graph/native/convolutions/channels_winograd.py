@@ -14,9 +14,9 @@ from functools import lru_cache
 
 import numpy
 
-from minpy.graph.native.convolutions.channels_last import filter_vectors, operands_of
+from minpy.graph.native.convolutions.channels_last import AHEAD, filter_vectors, operands_of
 from minpy.graph.native.convolutions.correlation import Code
-from minpy.graph.native.convolutions.emitter import Emitter, Integer
+from minpy.graph.native.convolutions.emitter import PREFETCH, Emitter, Integer
 from minpy.graph.native.convolutions.problem import Problem
 from minpy.graph.native.convolutions.registers import Processor, VectorsOfBatch
 from minpy.graph.native.convolutions.toom import data_line, kernel_matrix, result_line
@@ -225,7 +225,7 @@ class _Writer:
             self.write_products(vector)
             with code.loop(0, cut.together) as tile:
                 self.write_results(code.add(first, tile.index), tile.index, vector)
-        return Code(code.body(len(self.pointer)), self.reads, ("result",), cut.blocks * cut.parts, self.scratch)
+        return Code(code.body(len(self.pointer)), self.reads, ("result",), cut.blocks * cut.parts, self.scratch, PREFETCH)
 
     def tile_of(self, number: Integer) -> tuple[Integer, Integer, Integer]:
         """Return (example, row, column) of a tile: those of its first result."""
@@ -315,6 +315,8 @@ class _Writer:
             with code.loop(0, self.problem.channels, [code.zero] * (positions * some)) as channel:
                 numbers = code.at(weight, code.multiply(channel.index, width))
                 vectors = [code.load(numbers, v * packed) for v in range(some)]
+                for v in range(some):
+                    code.prefetch(numbers, v * packed + AHEAD // self.problem.itemsize)
                 source = code.at(data, channel.index)
                 sums = list(channel.values)
                 for p in range(positions):

@@ -25,9 +25,6 @@ PRODUCT = 1.15
 # Cycles to make a vector of columns, or to add one to where it came from.
 COLUMN = 2.5
 
-# Cycles to pack a number of a weight.
-PACKING = 1.5
-
 # Examples below which the channels are last in inference.
 FEW = 16
 
@@ -159,7 +156,7 @@ def _direct(problem: Problem, what: str, processor: Processor) -> float:
 
 
 def _channels(problem: Problem, processor: Processor) -> float:
-    """Return the cycles of the kernels with the channels last, and of packing the weight."""
+    """Return the cycles of the kernels with the channels last; weights are packed once."""
     one = flat(problem)
     rows, columns = forward_axes(one)
     channels = one.channels // one.groups
@@ -167,7 +164,7 @@ def _channels(problem: Problem, processor: Processor) -> float:
     apart = one.channels * one.itemsize
     *_, cycles = block_of_positions(columns, vectors.count, processor, apart)
     taps = sum(rows.ends(t) - rows.begins(t) for t in range(rows.count))
-    return DIRECT * one.batch * one.groups * channels * taps * cycles + PACKING * one.weight_size
+    return DIRECT * one.batch * one.groups * channels * taps * cycles
 
 
 def _depthwise(problem: Problem, processor: Processor) -> float:
