@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import last_write, now, written_since
+from minpy.core.array import last_write, note_writes, now, written_since
 from minpy.core.errors import MutationError, describe
 from minpy.graph.heads import returned
 from minpy.graph.interpreting import Observer, Releasing, interpret, read
@@ -92,9 +92,12 @@ class Frame:
         try:
             if native is not None:
                 self._is_native = True
-                found = native.forward(self._arrays)
+                given = self._arrays
+                found = native.forward(given)
                 if found is NotImplemented:  # arrays do not fit
-                    self._arrays, found = native.fit_forward(self._arrays)
+                    self._arrays, found = native.fit_forward(given)
+                if native.updated:
+                    note_writes(given, native.updated)
                 heads, self._kept, self._lasting = found
             else:
                 self._arrays = as_contiguous(self._arrays, program.steps.states)

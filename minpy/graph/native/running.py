@@ -40,9 +40,11 @@ class NativeRunner:
         Of the arrays, the heads' gradients, where gradients are asked, and what forward has kept.
     arguments : sequence of sequence of Argument
         What arrays, heads' gradients and arrays for gradients have to be.
+    updated : sequence of int
+        Positions of the states among the arrays that native code writes to.
     """
 
-    __slots__ = ("arguments", "backward", "forward", "memory")
+    __slots__ = ("arguments", "backward", "forward", "memory", "updated")
 
     def __init__(
         self,
@@ -50,11 +52,13 @@ class NativeRunner:
         forward: Callable[..., Any],
         backward: Callable[..., Any] | None,
         arguments: Sequence[Sequence[Argument]],
+        updated: Sequence[int] = (),
     ) -> None:
         self.memory = memory
         self.forward = forward
         self.backward = backward
         self.arguments = arguments
+        self.updated = updated
 
     def fit_forward(self, arrays: Sequence[numpy.ndarray]) -> tuple[Sequence[numpy.ndarray], Any]:
         """Return arrays that fit in place of some that do not, and what the forward part gives for them."""
