@@ -351,6 +351,15 @@ def test_kernels_for_aarch64_are_objects_of_that_machine(make: Any) -> None:
     assert found[18:20] == b"\xb7\x00"  # EM_AARCH64
 
 
+@pytest.mark.parametrize("results", [2, 4])
+def test_winograd_for_aarch64_is_an_object_of_that_machine(results: int) -> None:
+    problem = Problem(1, 20, 24, (9, 8), (3, 3), pad=(1, 1), bias=True, scale=True, residual=True, relu=True)
+    for make in (channels_winograd, channels_winograd_weight):
+        found = llvm.emit(module(make(problem, results, Processor(16, 32))), "aarch64-unknown-linux-gnu")
+        assert found[:4] == b"\x7fELF"
+        assert found[18:20] == b"\xb7\x00"  # EM_AARCH64
+
+
 @pytest.mark.parametrize(
     ("features", "expected"),
     [
@@ -484,6 +493,8 @@ LARGE = {
     "kernels of one": Problem(1, 130, 70, (9, 9), (1, 1), residual=True),
     "positions that meet in a set of the cache": Problem(1, 2048, 20, (7, 7), (1, 1)),
     "a stride": Problem(1, 1024, 20, (9, 9), (1, 1), (2, 2)),
+    "kernels of one with few filters, in rows": Problem(1, 24, 16, (18, 18), (1, 1), bias=True, relu=True),
+    "a weight that is fetched ahead": Problem(1, 1100, 40, (5, 5), (1, 1), bias=True),
 }
 
 

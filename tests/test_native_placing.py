@@ -187,6 +187,8 @@ def rounds(symbol: Any, arrays: dict[str, np.ndarray], training: bool, count: in
         (residual, (19, 3, 9, 9), False, ["depthwise_result"]),
         (residual, (1, 3, 9, 9), False, ["pack_weight", "channels_result", "channels_depthwise_result"]),
         (wide, (17, 3, 12, 11), True, ["winograd_weight", "winograd_result", "winograd_data"]),
+        (wide, (1, 3, 12, 11), False, ["pack_weight", "channels_winograd_4_result"]),
+        (wide, (15, 3, 12, 11), False, ["pack_weight", "channels_winograd_4_result"]),
         (one_dimension, (17, 3, 12), True, ["direct_result", "direct_weight"]),
     ],
 )

@@ -43,6 +43,9 @@ WAYS, SETS, LINE = 6, 64, 64
 # Bytes that a weight is fetched ahead, where it is larger than the first-level cache.
 AHEAD = 2048
 
+# Rows into which positions are cut at most.
+MOST_ROWS = 64
+
 # Channels up to which a loop over them is written without a loop.
 UNROLLED = 4
 
@@ -164,10 +167,40 @@ def block_of_positions(axis: Axis, vectors: int, processor: Processor, apart: in
     return best[1], best[2], best[3], best[0]
 
 
-def flat(problem: Problem) -> Problem:
-    """Return a problem with all positions along one row, if a kernel of one allows it."""
-    alone = problem.kernel == problem.stride == (1, 1) and problem.pad == (0, 0)
-    return replace(problem, lengths=(1, problem.lengths[0] * problem.lengths[1])) if alone else problem
+@lru_cache(maxsize=4096)
+def flat(problem: Problem, processor: Processor) -> Problem:
+    """Return a problem whose positions lie along long rows, if a kernel of one allows it.
+
+    Where there are few filters, threads do rows each, so that there are to be several.
+
+    >>> flat(Problem(1, 64, 512, (12, 12), (1, 1)), Processor(64, 32)).lengths
+    (1, 144)
+    >>> flat(Problem(1, 64, 16, (54, 54), (1, 1)), Processor(64, 32)).lengths
+    (54, 54)
+    >>> flat(Problem(1, 64, 16, (12, 12), (3, 3)), Processor(64, 32)).lengths
+    (12, 12)
+    """
+    if not (problem.kernel == problem.stride == (1, 1) and problem.pad == (0, 0)):
+        return problem
+    size = problem.lengths[0] * problem.lengths[1]
+    best: tuple[float, int] | None = None
+    for rows in (number for number in range(1, min(size, MOST_ROWS) + 1) if size % number == 0):
+        one = replace(problem, lengths=(rows, size // rows))
+        count = filter_vectors(one, processor).count
+        apart = problem.channels * problem.itemsize
+        _, some, _, cycles = block_of_positions(forward_axes(one)[1], count, processor, apart)
+        whole = problem.groups * -(-count // some) * problem.batch
+        splits = rows if _is_by_rows(whole, rows) else whole
+        # Of an odd number of parts one thread waits for the last, and of few for the one that was interrupted.
+        found = cycles * rows * (1 + (splits % 2 + 0.1) / splits), rows
+        best = min(best, found) if best else found
+    assert best is not None
+    return replace(problem, lengths=(best[1], size // best[1]))
+
+
+def _is_by_rows(whole: int, rows: int) -> bool:
+    """Tell whether threads do rows, in place of vectors of filters."""
+    return whole < 4 and rows > whole
 
 
 def channels_forward(problem: Problem, processor: Processor, plain: bool = False) -> Code:
@@ -187,7 +220,7 @@ def channels_forward(problem: Problem, processor: Processor, plain: bool = False
 
 class _Writer:
     def __init__(self, problem: Problem, processor: Processor, plain: bool) -> None:
-        self.problem = problem = flat(problem)
+        self.problem = problem = flat(problem, processor)
         self.lanes = filter_vectors(problem, processor)
         self.code = Emitter(problem.element, self.lanes.width)
         self.rows, self.columns = forward_axes(problem)
@@ -214,7 +247,7 @@ class _Writer:
         self.reads = operands_of(problem)
         self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
         whole = problem.groups * self.units * problem.batch
-        self.by_rows = whole < 4 and self.rows.count > whole
+        self.by_rows = _is_by_rows(whole, self.rows.count)
         self.splits = self.rows.count if self.by_rows else whole
 
     def write(self) -> Code:

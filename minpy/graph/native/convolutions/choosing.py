@@ -157,7 +157,7 @@ def _direct(problem: Problem, what: str, processor: Processor) -> float:
 
 def _channels(problem: Problem, processor: Processor) -> float:
     """Return the cycles of the kernels with the channels last; weights are packed once."""
-    one = flat(problem)
+    one = flat(problem, processor)
     rows, columns = forward_axes(one)
     channels = one.channels // one.groups
     vectors = filter_vectors(one, processor)
