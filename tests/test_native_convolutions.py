@@ -567,9 +567,7 @@ def check_channels_winograd(problem: Problem, results: int, processor: Processor
     result = result + arrays.bias[:, None, None] if problem.bias else result
     result = result + arrays.residual if problem.residual else result
     result = np.maximum(result, 0) if problem.relu else result
-    (got,) = run(
-        channels_winograd(problem, results, processor), reads, {"result": channels_last(result, dtype)}, cuts
-    )
+    (got,) = run(channels_winograd(problem, results, processor), reads, {"result": channels_last(result, dtype)}, cuts)
     # A result is a sum of a few times as many terms.
     close(got, channels_last(result, "float64"), problem, 8 * 9 * problem.channels)
 

@@ -145,17 +145,19 @@ def channels_pooling(pooling: Pooling, processor: Processor) -> Code:
                     with code.loop(begin, end, [initial] * together) as i:
                         across = code.at(source, code.multiply(i.index, width * channels))
                         found: dict[int, str] = {}
+                        values: list[list[str]] = [[] for _ in range(together)]
                         for j, positions in enumerate(run.taps):
                             for p in positions:
                                 at = p * axis.step + j
                                 if at not in found:
                                     found[at] = code.load(across, at * channels)
-                                before = i.values[p]
-                                i.values[p] = (
-                                    _larger(code, before, found[at])
-                                    if largest
-                                    else code.arithmetic("fadd", before, found[at])
-                                )
+                                values[p].append(found[at])
+                        for p, those in enumerate(values):
+                            if largest:
+                                i.values[p] = _largest(code, [i.values[p], *those])
+                                continue
+                            for value in those:
+                                i.values[p] = code.arithmetic("fadd", i.values[p], value)
                     place = code.add(code.multiply(unit.index, axis.count), t)
                     place = code.add(code.multiply(place, channels), first)
                     for p, value in enumerate(i.values):
@@ -167,10 +169,18 @@ def channels_pooling(pooling: Pooling, processor: Processor) -> Code:
     return Code(code.body(2), ("data",), ("result",), pooling.batch * rows.count, 0)
 
 
-def _larger(code: Emitter, before: str, value: str) -> str:
-    """Return the larger of two vectors; NaN, where one is."""
-    taken = code.conditions("and", code.test("ugt", value, before), code.test("ord", before, before))
-    return code.where(taken, value, before)
+def _largest(code: Emitter, values: list[str]) -> str:
+    """Return the largest of vectors; NaN, where one is."""
+    result = values[0]
+    for value in values[1:]:
+        result = code.where(code.test("ogt", value, result), value, result)
+    # Two at a time are asked whether one of them is NaN.
+    pairs = [values[number : number + 2] for number in range(0, len(values), 2)]
+    unordered = [code.test("uno", one[0], one[-1]) for one in pairs]
+    found = unordered[0]
+    for other in unordered[1:]:
+        found = code.conditions("or", found, other)
+    return code.where(found, code.number(float("nan")), result)
 
 
 def _size(code: Emitter, pooling: Pooling, number: int, t: Integer) -> Integer:

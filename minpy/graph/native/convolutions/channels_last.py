@@ -243,7 +243,9 @@ class _Writer:
         self.units = -(-self.lanes.count // self.some)
         self.packed = problem.kernel[0] * problem.kernel[1] * self.channels * self.lanes.width
         # One that is read along: with several taps, it has been read for the positions before.
-        self.is_fetched = problem.kernel == (1, 1) and self.packed * self.some * problem.itemsize > processor.first_cache
+        self.is_fetched = (
+            problem.kernel == (1, 1) and self.packed * self.some * problem.itemsize > processor.first_cache
+        )
         self.reads = operands_of(problem)
         self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
         whole = problem.groups * self.units * problem.batch

@@ -213,7 +213,7 @@ class _Writer:
         self.scratch = (self.products + self.side**2 * self.product_apart) * problem.itemsize
 
     def write(self) -> Code:
-        code, cut, problem = self.code, self.cut, self.problem
+        code, cut = self.code, self.cut
         with code.loop(0, self.nowhere // code.lanes) as one:
             code.store(code.zero, "%scratch", code.multiply(one.index, code.lanes))
         with code.loop("%begin", "%end") as unit:
@@ -225,7 +225,9 @@ class _Writer:
             self.write_products(vector)
             with code.loop(0, cut.together) as tile:
                 self.write_results(code.add(first, tile.index), tile.index, vector)
-        return Code(code.body(len(self.pointer)), self.reads, ("result",), cut.blocks * cut.parts, self.scratch, PREFETCH)
+        return Code(
+            code.body(len(self.pointer)), self.reads, ("result",), cut.blocks * cut.parts, self.scratch, PREFETCH
+        )
 
     def tile_of(self, number: Integer) -> tuple[Integer, Integer, Integer]:
         """Return (example, row, column) of a tile: those of its first result."""

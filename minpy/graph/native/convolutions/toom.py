@@ -1,9 +1,9 @@
 """Short convolutions by fewer products: the transforms of Toom and Cook, and of Winograd, as lines of IR.
 
-A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks" (2016): m results of three taps take n = m + 2
-products. Data are seen as coefficients of a polynomial that is multiplied at n points, zero, some pairs ±p and infinity;
-for n by n data that is done along both axes. For four results the pairs are ±3/4 and ±3/2, whose factors floats hold
-exactly: errors are about twice those of the plain sum, where ±1 and ±2 give five times as large ones.
+A. Lavin and S. Gray, "Fast Algorithms for Convolutional Neural Networks" (2016): m results of three taps take
+n = m + 2 products. Data are seen as coefficients of a polynomial that is multiplied at n points: zero, some pairs ±p,
+and infinity; for n by n data that is done along both axes. For four results the pairs are ±3/4 and ±3/2, whose factors
+floats hold exactly: errors are about twice those of the plain sum, where ±1 and ±2 give five times as large ones.
 """
 
 from __future__ import annotations
