@@ -120,10 +120,10 @@ class Body:
             others, length, full, rest = geometry.inner, self.tile, 1, 0
         else:
             others, available = geometry.inner[:-1], lane.length if lane is not None else 1
-            length = max(1, min(self.strips.length(_weight(phase), available), available))
+            length = self.strips.length(_weight(phase), available)
             full, rest = divmod(available, length)
-        lanes = self._lanes(phase, length, full * math.prod(dim.length for dim in others))
-        blocks = self._blocks(others, full) if any(one.blocked for one in lanes) else None
+        lanes = self._lanes(phase, length, max(full, 1) * math.prod(dim.length for dim in others))
+        blocks = self._blocks(others, max(full, 1)) if any(one.blocked for one in lanes) else None
 
         def flush() -> None:
             for one in lanes:
@@ -148,9 +148,11 @@ class Body:
                 strips(0, full * length)
             elif full:
                 strip(length)
-            if rest:
-                with self.cursor.inside(lane, str(full * length), self._lane):
-                    strip(rest)
+            start = full * length
+            for count in self.strips.parts(rest, bool(phase.columns)):
+                with self.cursor.inside(lane, str(start), self._lane):
+                    strip(count)
+                start += count
 
         self._loops(others, whole, blocks, flush)
         if blocks is not None:
