@@ -14,6 +14,7 @@ from minpy.graph.native.kernels.columns import Columns
 from minpy.graph.native.kernels.cursor import Cursor
 from minpy.graph.native.kernels.geometry import Access, Dim, Geometry, is_of_rows
 from minpy.graph.native.kernels.phases import Phase, weight
+from minpy.graph.native.kernels.prefetching import Prefetching
 from minpy.graph.native.kernels.reductions import is_summed
 from minpy.graph.native.kernels.strips import Lane, Strips
 from minpy.graph.native.kernels.writing import Writer, literal, memory_type, value_type
@@ -63,6 +64,7 @@ class Body:
         self.finished: set[Array] = set()
         self.kept = self._keep(reserve)
         self.columns = Columns(writer, cursor, nest, geometry, reserve, strips, self.tile)
+        self.prefetching = Prefetching(writer, cursor, geometry, phases)
 
     def _keep(self, reserve: Callable[[int, numpy.dtype], str]) -> dict[Array, Access]:
         """Lay out the rows of scratch memory for values that later phases read."""
@@ -136,6 +138,7 @@ class Body:
         def strips(start: int | str, end: int | str) -> None:
             around = self.w.loop(start, end, length)
             with around as first, self.cursor.inside(lane, first, self._lane):
+                self.prefetching.write(phase, length)
                 strip(length)
 
         def whole() -> None:
