@@ -151,11 +151,11 @@ class Body:
                 strips(0, full * length)
             elif full:
                 strip(length)
-            start = full * length
+            place = full * length
             for count in self.strips.parts(rest, bool(phase.columns)):
-                with self.cursor.inside(lane, str(start), self._lane):
+                with self.cursor.inside(lane, str(place), self._lane):
                     strip(count)
-                start += count
+                place += count
 
         self._loops(others, whole, blocks, flush)
         if blocks is not None:
