@@ -1,7 +1,7 @@
 """Numbers beside the stand-ins of a trace: which calls MXNet's operators with numbers answer as NumPy does.
 
-MXNet's operators hold a number as a float, which takes the dtype of the array. NumPy's scalars have dtypes of their own,
-a Python number may change the kind (`np.where(mask, 1.5, 0)`), and integers above 2**53 are no floats. Such calls are
+MXNet's operators hold a number as a float, which takes the dtype of the array. NumPy's scalars have their own dtypes, a
+Python number may change the kind (`np.where(mask, 1.5, 0)`), and integers above 2**53 are no floats. Such calls are
 recorded as NumPy's functions, with the numbers as they are.
 """
 

@@ -16,7 +16,7 @@ from minpy.graph.native.memory import ALIGNMENT, Uses, Whereabouts, owner_of, wh
 from minpy.graph.native.products import Gemm, blas_matrix, gemm_of, is_row_major, is_small, small_kernel
 from minpy.graph.native.row_products import covers_row, row_kernel
 
-__all__ = ["CopyRun", "GemmRun", "Run", "Work", "copied", "is_shared", "scratch_step", "work_of"]
+__all__ = ["CopyRun", "GemmRun", "Run", "Work", "copied", "is_long", "is_shared", "scratch_step", "seconds", "work_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,12 @@ def seconds(run: Run) -> float:
 
 def is_shared(kernel: Kernel) -> bool:
     """Tell whether a kernel takes long enough to be cut in two for the helper thread, and can be."""
-    return kernel.splits > 1 and seconds(kernel) >= _WORTH_SHARING
+    return kernel.splits > 1 and is_long(seconds(kernel))
+
+
+def is_long(duration: float) -> bool:
+    """Tell whether what takes so many seconds in one thread is worth waking the helper thread."""
+    return duration >= _WORTH_SHARING
 
 
 def scratch_step(kernel: Kernel) -> int:
