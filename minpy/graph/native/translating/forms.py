@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from minpy.graph.native.gathering.calls import form_of_gathering
 from minpy.graph.native.language import Call, NativeForm
 
 __all__ = ["FORMS", "form_of"]
 
 # Each returns the form of a call; None if it has none for such calls.
-FORMS: list[Callable[[Call], NativeForm | None]] = []
+FORMS: list[Callable[[Call], NativeForm | None]] = [form_of_gathering]
 
 
 def form_of(call: Call) -> NativeForm | None:

@@ -6,9 +6,8 @@ __all__ = ["CALLED"]
 
 _REASONS = {
     "it takes or places elements by arrays of indices": (
-        "take Embedding gather_nd scatter_nd _scatter_set_nd _scatter_nd _scatter_rows _gather_rows _pair_rows "
-        "_take_places _put_places _pick_flat _place_flat _contrib_index_copy _contrib_count_sketch "
-        "_linalg_extractdiag _linalg_makediag _linalg_extracttrian _linalg_maketrian BilinearSampler "
+        "_scatter_set_nd _scatter_nd _scatter_weighted _gather_rows _pair_rows "
+        "_pick_flat _place_flat _contrib_index_copy _contrib_count_sketch BilinearSampler "
         "SpatialTransformer _contrib_DeformableConvolution _contrib_ModulatedDeformableConvolution "
         "_contrib_DeformablePSROIPooling _contrib_PSROIPooling _contrib_ROIAlign _contrib_RROIAlign ROIPooling"
     ),
