@@ -12,7 +12,6 @@ _REASONS = {
         "_contrib_DeformablePSROIPooling _contrib_PSROIPooling _contrib_ROIAlign _contrib_RROIAlign ROIPooling"
     ),
     "it sorts": "sort argsort topk _shuffle",
-    "each element depends on those before it": "cumsum",
     "it draws random numbers": (
         "sample_multinomial _random_randint _sample_unique_zipfian _image_random_brightness _image_random_contrast "
         "_image_random_saturation _image_random_hue _image_random_color_jitter _image_random_lighting "
