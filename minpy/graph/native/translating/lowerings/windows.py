@@ -1,13 +1,15 @@
 """Pooling: what lies at one offset of all windows is a strided view, and so a step for each offset computes them all.
 
-Where windows overlap, the gradient of a maximum has no such form, and is a call.
+The gradient of a maximum goes to the first of the largest elements: where windows overlap, an element's is the sum over
+the windows in which it is that one, of which there are the same number for all elements a stride apart.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -24,6 +26,10 @@ Ints = tuple[int, ...]
 
 # Windows of more elements than this are reduced along one axis after the other.
 _LARGE = 16
+# Gradients of maxima take a few steps for each element of a window: of larger windows that overlap they are calls.
+_MOST = 49
+# In place of the number of an element in a window.
+_NOWHERE = 255
 # Windows of more steps than this along one axis are reduced, in place of a step for each.
 _LONG = 8
 
@@ -107,11 +113,11 @@ def _spread(operators: Any, data: Array, *, lengths: Ints, kernel: Ints, stride:
     return data
 
 
-def _padded_window(emitter: Emitter, data: Array, axis: int, start: int, length: int) -> Array:
-    """Return the elements from `start` on, which may be before the first; zeros where there are none."""
+def _padded_window(emitter: Emitter, data: Array, axis: int, start: int, length: int, fill: Any = 0) -> Array:
+    """Return the elements from `start` on, which may be before the first; zeros, or `fill`, where there are none."""
     if start >= 0:
         data, start = emitter.view(data, slice_along(axis, min(start, data.shape[axis]), None)), 0
-    return _padded(emitter, data, axis, -start, length, 0)
+    return _padded(emitter, data, axis, -start, length, fill)
 
 
 # -- maxima ------------------------------------------------------------------------------------------------------------
@@ -126,7 +132,10 @@ def _lowest(dtype: numpy.dtype) -> Any:
 def _window_max(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Array:
     if covers(data.shape[2:], kernel, pad, counts):
         return emitter.reduce("max", data, range(2, len(data.shape)))
-    lowest = _lowest(data.dtype)
+    # Windows begin with the lowest number where some begin in the padding; else with their first element.
+    positions, _ = next(overlaps(data.shape[2:], kernel, stride, pad, counts))
+    begins_inside = positions[2:] == tuple(slice(0, count) for count in counts)
+    lowest = -numpy.inf if begins_inside and data.dtype.kind == "f" else _lowest(data.dtype)
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
         data = _padded(emitter, data, axis, p, (count - 1) * s + k, lowest)
     if math.prod(kernel) > _LARGE:
@@ -153,14 +162,25 @@ def _place(
         is_it = emitter.elementwise("equal", where, numbers)
         each = emitter.reshape(gradient, (*gradient.shape[:2], 1))
         return emitter.reshape(emitter.elementwise("where", is_it, each, constant(0, gradient.dtype)), data.shape)
-    if any(s < k for s, k in zip(stride, kernel, strict=True)):
-        raise NotLowered("its windows overlap")
+    counts = largest.shape[2:]
+    window = (kernel, stride, pad, counts)
+    offsets = list(overlaps(data.shape[2:], *window))
+    if all(s >= k for s, k in zip(stride, kernel, strict=True)):
+        whole = tuple(slice(0, count) for count in counts)
+        if all(positions[2:] == whole for positions, _ in offsets):
+            return _placed_apart(emitter, gradient, data, largest, [elements for _, elements in offsets])
+    if len(offsets) > _MOST:
+        raise NotLowered("its windows overlap, and are large")
+    return _placed_among(emitter, gradient, data, largest, window)
+
+
+def _placed_apart(
+    emitter: Emitter, gradient: Array, data: Array, largest: Array, offsets: Sequence[tuple[slice, ...]]
+) -> Array:
+    """Return the gradient of maxima of windows that do not overlap, nor reach into the padding."""
     free: Array | None = None
     parts, places = [], []
-    counts = largest.shape[2:]
-    for positions, elements in overlaps(data.shape[2:], kernel, stride, pad, counts):
-        if positions[2:] != tuple(slice(0, count) for count in counts):
-            raise NotLowered("its windows reach into the padding")
+    for elements in offsets:
         part = emitter.view(data, _taking(elements))
         found = emitter.elementwise("equal", part, largest)
         if free is not None:
@@ -171,6 +191,79 @@ def _place(
         places.append(_taking(elements))
     covered = sum(part.size for part in parts) == data.size
     return emitter.assembly(parts, data.shape, places, fill=None if covered else 0)
+
+
+class _Residue(NamedTuple):
+    """Elements a stride apart along an axis: the first one, their number, and what lies where in which window.
+
+    `windows` has for each offset that they have in windows the number of the window in which the first of them has it:
+    those of the others follow. It may be that of no window.
+    """
+
+    first: int
+    count: int
+    windows: list[tuple[int, int]]
+
+
+def _residues(length: int, kernel: int, stride: int, pad: int) -> list[_Residue]:
+    found = []
+    for residue in range(stride):
+        first = (residue - pad) % stride
+        count = len(range(first, length, stride))
+        windows = [(offset, (first + pad - offset) // stride) for offset in range(residue, kernel, stride)]
+        if count and windows:
+            found.append(_Residue(first, count, windows))
+    return found
+
+
+def _placed_among(
+    emitter: Emitter, gradient: Array, data: Array, largest: Array, window: tuple[Ints, Ints, Ints, Ints]
+) -> Array:
+    """Return the gradient of maxima of windows that overlap."""
+    kernel, stride, pad, counts = window
+    if data.dtype.kind != "f":
+        raise NotLowered("maxima of whole numbers have no gradient")
+    where = _first_largest(emitter, data, largest, window)
+    along = [_residues(*one) for one in zip(data.shape[2:], kernel, stride, pad, strict=True)]
+    for axis, residues in enumerate(along, 2):
+        # All windows that are asked for, of which some are none: nothing comes from there.
+        start = min(number for one in residues for _, number in one.windows)
+        end = max(number + one.count for one in residues for _, number in one.windows)
+        gradient = _padded_window(emitter, gradient, axis, start, end - start)
+        where = _padded_window(emitter, where, axis, start, end - start, _NOWHERE)
+        for one in residues:
+            one.windows[:] = [(offset, number - start) for offset, number in one.windows]
+    parts, places = [], []
+    for residues in itertools.product(*along):
+        total = constant(0, gradient.dtype)
+        for met in itertools.product(*(one.windows for one in residues)):
+            taken = (slice(number, number + one.count) for (_, number), one in zip(met, residues, strict=True))
+            key = (slice(None), slice(None), *taken)
+            number = int(numpy.ravel_multi_index([offset for offset, _ in met], kernel))
+            is_it = emitter.elementwise("equal", emitter.view(where, _taking(key)), constant(number, where.dtype))
+            part = emitter.view(gradient, _taking(key))
+            part = emitter.elementwise("multiply", part, emitter.cast(is_it, gradient.dtype))
+            total = emitter.elementwise("add", total, part)
+        parts.append(total)
+        steps = (slice(one.first, None, s) for one, s in zip(residues, stride, strict=True))
+        places.append(_taking((slice(None), slice(None), *steps)))
+    covered = sum(part.size for part in parts) == data.size
+    return emitter.assembly(parts, data.shape, places, fill=None if covered else 0)
+
+
+def _first_largest(
+    emitter: Emitter, data: Array, largest: Array, window: tuple[Ints, Ints, Ints, Ints]
+) -> Array:
+    """Return for each window the number of the first element that is the largest; `_NOWHERE`, if there is NaN."""
+    kernel, stride, pad, counts = window
+    for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
+        data = _padded(emitter, data, axis, p, (count - 1) * s + k, numpy.nan)  # equal to nothing
+    found = constant(_NOWHERE, numpy.uint8)
+    offsets = list(overlaps(data.shape[2:], kernel, stride, (0,) * len(kernel), counts))
+    for number, (_, elements) in reversed(list(enumerate(offsets))):
+        is_it = emitter.elementwise("equal", emitter.view(data, _taking(elements)), largest)
+        found = emitter.elementwise("where", is_it, constant(number, numpy.uint8), found)
+    return found
 
 
 # -- Pooling -----------------------------------------------------------------------------------------------------------
