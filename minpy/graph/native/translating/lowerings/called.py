@@ -31,7 +31,7 @@ _REASONS = {
         "_contrib_MultiBoxDetection _contrib_MultiProposal _contrib_Proposal _contrib_hawkesll _histogram "
         "_contrib_boolean_mask _mp_adamw_update"
     ),
-    "its windows have a kernel of their own": "col2im _tied_place _tied_pick _image_resize",
+    "its windows have a kernel of their own": "col2im _tied_pick _image_resize",
 }
 
 # By name of an operator.
