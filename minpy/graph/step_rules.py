@@ -149,7 +149,7 @@ def _item(answer: Any, g: Any, array: Any, index: Any) -> Any:
 def _take_along_axis(answer: Any, g: Any, arr: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None or np.ndim(arr) != np.ndim(indices):
         return None
-    grid: list[Any] = list(np.ogrid[tuple(slice(length) for length in np.shape(indices))])
+    grid: list[Any] = list(np.ogrid[tuple(slice(length) for length in np.shape(arr))])
     grid[axis] = indices
     return [_placed(arr, tuple(grid), g), None]
 

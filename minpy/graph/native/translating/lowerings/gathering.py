@@ -135,9 +135,7 @@ def _places_along(emitter: Emitter, shape: Sequence[int], positions: Array, axis
 
 
 @lowers_operator("Embedding")
-def _embedding(
-    operators: Any, data: Array, weight: Array, *, input_dim: int, output_dim: int, **unused: Any
-) -> Any:
+def _embedding(operators: Any, data: Array, weight: Array, *, input_dim: int, output_dim: int, **unused: Any) -> Any:
     if weight.shape != (input_dim, output_dim):
         raise NotLowered("the weight has another shape than it says")
     emitter: Emitter = operators.emitter
@@ -172,9 +170,12 @@ def _along(emitter: Emitter, arr: Array, indices: Any, axis: int | None = -1) ->
     if axis is None:
         arr, axis = emitter.reshape(arr, (-1,)), 0
     axis %= len(arr.shape)
-    rest = [length for one, length in enumerate(arr.shape) if one != axis]
-    if rest != [length for one, length in enumerate(indices.shape) if one != axis]:
-        raise NotLowered("it takes elements by an array that is broadcast")
+    if len(arr.shape) != len(indices.shape):
+        raise NotLowered("it takes elements by an array of other axes")
+    shape = (*arr.shape[:axis], indices.shape[axis], *arr.shape[axis + 1 :])
+    if any(ours not in (1, length) for ours, length in zip(indices.shape, shape, strict=True)):
+        raise NotLowered("it takes elements of an array that is broadcast")
+    indices = emitter.broadcast(indices, shape)
     return taken_by(emitter, arr, looked_at(emitter, (arr.shape[axis],), (indices,)), axis)
 
 

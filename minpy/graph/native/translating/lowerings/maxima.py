@@ -167,9 +167,7 @@ def _tied(
     return _placed_among(emitter, gradient, (largest, numpy.nan), data.shape[2:], window, chosen)
 
 
-def _first_largest(
-    emitter: Emitter, data: Array, largest: Array, window: tuple[Ints, Ints, Ints, Ints]
-) -> Array:
+def _first_largest(emitter: Emitter, data: Array, largest: Array, window: tuple[Ints, Ints, Ints, Ints]) -> Array:
     """Return for each window the number of the first element that is the largest; `_NOWHERE`, if there is NaN."""
     kernel, stride, pad, counts = window
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
