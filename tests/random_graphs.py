@@ -441,7 +441,7 @@ _ONE = [
     "sym.repeat({0}, repeats=2, axis=1)", "sym.cumsum({0}, axis=1)", "sym.sort({0}, axis=1)", "sym.erf({0})",
     "sym.take({0}, sym.arange(start=-1, stop=4), axis=0, mode='wrap')", "sym.take({0}, sym.arange(3), axis=1)",
     "sym.pick({0}, sym.sum({0} * 0, axis=1), axis=1, keepdims=True)", "sym.SequenceReverse({0})",
-    "sym.gather_nd({0}, sym.reshape(sym.arange(2), shape=(1, 2)))",
+    "sym.gather_nd({0}, sym.reshape(sym.arange(start=-1, stop=1), shape=(1, 2)))",
     "sym.reshape(sym.Pooling(sym.reshape({0}, shape=(1, 1, -1, 2)), kernel=(2, 2), pad=(1, 1)), shape=(-1, 3))",
     "sym.LayerNorm({0}, sym.var('g{n}'), sym.var('b{n}'))",
 ]  # fmt: skip

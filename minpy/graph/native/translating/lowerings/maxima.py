@@ -42,7 +42,8 @@ def _place(
     counts = largest.shape[2:]
     window = (kernel, stride, pad, counts)
     offsets = list(overlaps(data.shape[2:], *window))
-    if all(s >= k for s, k in zip(stride, kernel, strict=True)):
+    apart = all(s >= k for s, k in zip(stride, kernel, strict=True))
+    if apart:
         whole = tuple(slice(0, count) for count in counts)
         if all(positions[2:] == whole for positions, _ in offsets):
             return _placed_apart(emitter, gradient, data, largest, [elements for _, elements in offsets])
@@ -55,7 +56,7 @@ def _place(
         return emitter.elementwise("equal", part, constant(number, numpy.uint8))
 
     first = _first_largest(emitter, data, largest, window)
-    return _placed_among(emitter, gradient, (first, _NOWHERE), data.shape[2:], window, chosen)
+    return _placed_among(emitter, gradient, (first, _NOWHERE), data.shape[2:], window, chosen, None if apart else 0.0)
 
 
 def _placed_apart(
@@ -107,6 +108,7 @@ def _placed_among(
     lengths: Ints,
     window: tuple[Ints, Ints, Ints, Ints],
     chosen: Callable[[Array, int, tuple[slice, ...]], Array],
+    zero: float | None = 0.0,
 ) -> Array:
     """Return the gradient of maxima of windows that overlap.
 
@@ -121,6 +123,8 @@ def _placed_among(
     chosen : callable
         `chosen(part, number, elements)` returns which elements are maxima of the windows of `part`, in each of which
         they have a number; `elements` is their key.
+    zero : float or None
+        What sums begin with, which tells -0.0 from 0.0; None: with the first gradient.
     """
     kernel, stride, pad, _ = window
     marks, mark = compared
@@ -138,14 +142,15 @@ def _placed_among(
     parts, places = [], []
     for residues in itertools.product(*along):
         elements = (*whole, *(slice(one.first, None, s) for one, s in zip(residues, stride, strict=True)))
-        total = constant(0, gradient.dtype)
+        total = None if zero is None else constant(zero, gradient.dtype)
         for met in itertools.product(*(one.windows for one in residues)):
             taken = (slice(number, number + one.count) for (_, number), one in zip(met, residues, strict=True))
             key = taking((*whole, *taken))
             number = int(numpy.ravel_multi_index([offset for offset, _ in met], kernel))
             is_it = emitter.cast(chosen(emitter.view(marks, key), number, elements), gradient.dtype)
             part = emitter.elementwise("multiply", emitter.view(gradient, key), is_it)
-            total = emitter.elementwise("add", total, part)
+            total = part if total is None else emitter.elementwise("add", total, part)
+        assert total is not None
         parts.append(total)
         places.append(taking(elements))
     covered = sum(part.size for part in parts) == int(numpy.prod(shape))
@@ -157,8 +162,14 @@ def _tied(
     operators: Any, gradient: Array, data: Array, largest: Array, *, kernel: Ints, stride: Ints, pad: Ints
 ) -> Array:
     emitter: Emitter = operators.emitter
-    if int(numpy.prod(kernel)) > _MOST or data.dtype.kind != "f":
-        raise NotLowered("its windows are large")
+    if data.dtype.kind != "f":
+        raise NotLowered("maxima of whole numbers have no gradient")
+    if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
+        is_it = emitter.cast(emitter.elementwise("equal", data, largest), gradient.dtype)
+        found = emitter.elementwise("multiply", gradient, is_it)
+        return emitter.elementwise("add", constant(0, gradient.dtype), found)
+    if int(numpy.prod(kernel)) > _MOST:
+        raise NotLowered("its windows overlap, and are large")
 
     def chosen(part: Array, number: int, elements: tuple[slice, ...]) -> Array:
         return emitter.elementwise("equal", emitter.view(data, taking(elements)), part)
