@@ -145,6 +145,17 @@ def _item(answer: Any, g: Any, array: Any, index: Any) -> Any:
     return [_placed(array, index, g), *(None for _ in leaves_of(index))]
 
 
+@_rule(np.take)
+def _take(answer: Any, g: Any, a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+    if mode != "raise":
+        return None
+    places = np.asarray(indices) if isinstance(indices, (list, tuple, int)) else indices
+    if axis is None:
+        flat = _placed(np.reshape(a, (-1,)), (places,), g)
+        return [np.reshape(flat, np.shape(a)), None]
+    return [_placed(a, (*(slice(None),) * (axis % np.ndim(a)), places), g), None]
+
+
 @_rule(np.take_along_axis)
 def _take_along_axis(answer: Any, g: Any, arr: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None or np.ndim(arr) != np.ndim(indices):
