@@ -326,7 +326,7 @@ class _Writer:
         if what == "gather":
             return self.filled(choose.choice(GATHERS.split()), "a", "i")
         if what == "scan":
-            return self.filled(choose.choice(SCANS.split()), "f")  # those of small integers have another dtype in symbols
+            return self.filled(choose.choice(SCANS.split()), "f")
         if what == "product":
             return self.filled(choose.choice(PRODUCTS.split()), "p", "p")
         return self.filled(choose.choice(COMPOSED), "f")

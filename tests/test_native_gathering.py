@@ -1,4 +1,4 @@
-"""Elements taken and placed by arrays of positions: natively they are those that NumPy takes, and errors stay errors."""
+"""Elements taken and placed by arrays of positions: natively they are NumPy's, and errors stay errors."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ from minpy.graph.tracing.storing import item_of
 
 __all__ = ["has_step_rule", "step_gradients"]
 
-# By function: `rule(answer, gradient, *arguments, **keywords)` returns the gradients of the arrays among the arguments,
-# in their order, None for those without one; or None, for arguments of which it knows nothing.
+# By function: `rule(answer, gradient, *arguments, **keywords)` returns the gradients of the first arguments, of arrays
+# and numbers in lists each, in their order; None for those without one. Or None, for a call of which it knows nothing.
 _RULES: dict[Any, Callable[..., Any]] = {}
 
 
@@ -55,11 +55,12 @@ def step_gradients(operator: Step, answer: Any, arrays: Sequence[Any], gradient:
     )
     if found is None:
         return None
-    slots = [leaf.index for leaf in leaves_of((operator.arguments, operator.keywords)) if isinstance(leaf, Slot)]
+    leaves = [leaf for leaf in leaves_of((operator.arguments, operator.keywords)) if not isinstance(leaf, str)]
     result: list[Any] = [None] * len(arrays)
-    for slot, part in zip(slots, found, strict=False):
-        known = result[slot]
-        result[slot] = part if known is None else known + part
+    for leaf, part in zip(leaves, found, strict=False):
+        if isinstance(leaf, Slot) and part is not None:
+            known = result[leaf.index]
+            result[leaf.index] = part if known is None else known + part
     return result
 
 
@@ -251,8 +252,7 @@ def _select(answer: Any, g: Any, condlist: Any, choicelist: Any, default: Any = 
         rest = missing if rest is None else np.logical_and(rest, missing)
         found.append((choice, np.where(chosen, g, zero)))
     found.append((default, np.where(rest, g, zero)))
-    values = [sum_to(part, np.shape(one)) for one, part in found if np.shape(one) or not isinstance(one, (int, float))]
-    return [None] * len(list(condlist)) + values
+    return [None] * len(condlist) + [sum_to(part, np.shape(one)) for one, part in found]
 
 
 @_rule(np.sum)

@@ -1,4 +1,4 @@
 """Elements taken and placed by arrays of positions: calls of the step language with kernels of their own.
 
-Positions are whole numbers in range: what a program is given is clipped, wrapped or checked before, by steps of its own.
+Positions are whole numbers in range: what a program is given is clipped, wrapped or checked by steps before.
 """

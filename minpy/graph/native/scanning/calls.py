@@ -68,7 +68,8 @@ def form_of_scan(call: Call) -> NativeForm | None:
 
 
 def _kernel(function: str, values: Array, result: Array) -> Kernel:
-    assert values.is_contiguous and result.is_contiguous
+    assert values.is_contiguous
+    assert result.is_contiguous
     before, length, after = result.shape
     kind = memory_type(result.dtype)
     instruction = ("f" if result.dtype.kind == "f" else "") + _INSTRUCTIONS[function]

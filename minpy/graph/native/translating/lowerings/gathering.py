@@ -242,7 +242,7 @@ def _put_along(operators: Any, data: Array, indices: Array, *, axis: int, length
 
 @dataclass(frozen=True)
 class _Coordinates:
-    """Makes of coordinates which elements of the first axes, counted together, they are; or raises what operators do."""
+    """Makes places along the first axes, counted together, of coordinates; or raises what operators do."""
 
     name: str = field(compare=False)
     shape: tuple[int, ...]

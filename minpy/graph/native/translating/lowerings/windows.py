@@ -1,4 +1,4 @@
-"""Pooling: what lies at one offset of all windows is a strided view, and so a step for each offset computes them all."""
+"""Pooling: what lies at one offset of all windows is a strided view, and a step for each offset computes them all."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def window_sum(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: I
 
 @lowers_operator("_window_sum")
 def _sums(operators: Any, data: Array, *, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Array:
-    return _window_sum(operators.emitter, data, kernel, stride, pad, counts)
+    return window_sum(operators.emitter, data, kernel, stride, pad, counts)
 
 
 @lowers_operator("_window_spread")
