@@ -25,7 +25,6 @@ CASES: dict[str, Callable[..., Any]] = {
     "hstack": lambda x, y, t: np.hstack([x * 2, y]),
     "dstack": lambda x, y, t: np.dstack([x * 2, y]),
     "column_stack": lambda x, y, t: np.column_stack([x[:, 0], y * 2]),
-    "append to a number": lambda x, y, t: np.append(1.0, x * 2),
     "concatenate with a constant": lambda x, y, t: np.concatenate([np.ones((1, 6)), x * 2, np.zeros((2, 6))]),
     "outer with a constant": lambda x, y, t: np.outer(np.arange(3.0), x[0] * 2),
     "einsum with a constant": lambda x, y, t: np.einsum("ij,jk->ik", np.ones((2, 4)), x * 2),
