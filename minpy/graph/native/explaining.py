@@ -94,6 +94,8 @@ class Explanation:
         Empty, if it is not native code.
     memory, unshared : int
         The bytes of memory that a call takes for what lies between, and those of the arrays that share it.
+    kept : int
+        The bytes among them that the forward part keeps for the backward part.
     seconds : dict of str to float
         How long each stage of compiling took.
     is_cached : bool
@@ -106,6 +108,7 @@ class Explanation:
     parts: tuple[ExplainedPart, ...] = ()
     memory: int = 0
     unshared: int = 0
+    kept: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     is_cached: bool = False
 
@@ -120,7 +123,8 @@ class Explanation:
         counts = ", ".join(_counted(self.count(kind), kind) for kind in kinds if self.count(kind))
         stages = ", ".join(f"{stage} {seconds * 1e3:.1f}" for stage, seconds in self.seconds.items())
         lines = [f"{self.title}: native code, {counts}", *map(str, self.parts)]
-        lines.append(f"memory: {_amount(self.memory)} bytes hold {_amount(self.unshared)} bytes of arrays")
+        kept = f", {_amount(self.kept)} are kept from forward to backward" if len(self.parts) > 1 else ""
+        lines.append(f"memory: {_amount(self.memory)} bytes hold {_amount(self.unshared)} bytes of arrays{kept}")
         cached = ", the code from the cache" if self.is_cached else ""
         lines.append(f"made in {sum(self.seconds.values()) * 1e3:.1f} ms ({stages}){cached}")
         return "\n".join(lines)
@@ -193,9 +197,11 @@ def explained(program: Program) -> Explanation:
         for part, works in zip(native.routine.parts, native.works, strict=True)
     ]
     memory = native.memory
+    kept = memory.kept_bytes(len(native.works[0])) if len(native.works) > 1 else 0
     return Explanation(
-        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, dict(native.seconds), native.is_cached
-    )
+        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, kept, dict(native.seconds),
+        native.is_cached,
+    )  # fmt: skip
 
 
 def _why_python(program: Program) -> str:
