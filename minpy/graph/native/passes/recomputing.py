@@ -118,12 +118,12 @@ class _Recomputing:
             if root in kept or root in self.inputs:
                 leaves |= {root}
                 continue
-            cone = self._cone(root, kept)
-            if cone is None:
-                if root.size >= LEAST_KEPT or root not in self.own:
-                    return None
+            if root.size < LEAST_KEPT and root in self.own:  # keeping a small array costs nothing
                 leaves |= {root}
                 continue
+            cone = self._cone(root, kept)
+            if cone is None:
+                return None
             steps, leaves = steps | cone[0], leaves | cone[1]
             if len(steps) > MOST_STEPS:
                 return None
