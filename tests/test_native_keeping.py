@@ -63,7 +63,8 @@ def test_random_routines_compute_the_same_and_keep_no_more(mood, monkeypatch):
 
 def norm_and_product(rows=512, columns=512):
     """A normalized, rectified array that a product reads, and backward's product for the other factor."""
-    x, gamma, w = (Array(shape, FLOAT, name=name) for name, shape in (("x", (rows, columns)), ("gamma", (columns,)), ("w", (columns, 4))))  # fmt: skip
+    shapes = {"x": (rows, columns), "gamma": (columns,), "w": (columns, 4)}
+    x, gamma, w = (Array(shape, FLOAT, name=name) for name, shape in shapes.items())
     total = Reduce.of("sum", x, (1,))
     centred = Elementwise.of("subtract", x, total)
     scaled = Elementwise.of("multiply", centred, gamma)

@@ -1,7 +1,7 @@
 """Free memory of C's allocator, given back to the system.
 
-Large arrays that are freed leave holes between what is still in use. glibc keeps those, to give them out again, and what
-is made in one piece, such as the memory of a native program, does not fit in: the process would hold both. Other
+Large arrays that are freed leave holes between what is still in use. glibc keeps those, to give them out again, and
+what is made in one piece, such as the memory of a native program, does not fit in: the process would hold both. Other
 allocators give back by themselves, or have no function for it.
 """
 
