@@ -33,6 +33,7 @@ from minpy.graph.steps import Steps
 
 if TYPE_CHECKING:
     from minpy.graph.native.building import NativeProgram
+    from minpy.graph.native.recalling import RecalledProgram
     from minpy.graph.native.running import NativeRunner
 
 __all__ = ["Program", "Runner"]
@@ -155,7 +156,7 @@ class Program:
         self.steps = steps
         self.compiles = compiles
         self.fast_math = fast_math
-        self.native: NativeProgram | None = None
+        self.native: NativeProgram | RecalledProgram | None = None
         self.rounds = 0
         self.python_reason = ""  # why it stays one of Python's
         self._building: int | None = None  # the process in which a thread makes it native code
@@ -222,7 +223,7 @@ class Program:
         runner.buffers = []
         return native
 
-    def _built(self) -> NativeProgram | None:
+    def _built(self) -> NativeProgram | RecalledProgram | None:
         """Return the program as native code, if it can be made, and no other thread is about it."""
         with lock():
             if self.native is not None or not self.compiles or self._building == os.getpid():
@@ -231,13 +232,14 @@ class Program:
                 return None
             self._building = os.getpid()
         try:
-            from minpy.graph.native.building import build
             from minpy.graph.native.machine import llvm
 
             if not llvm.available():
                 self.python_reason = "llvmlite is not installed: pip install 'minpy[compile]'"
             else:
-                native = build(self.steps, self.facts, fast_math=self.fast_math)
+                from minpy.graph.native.recalling import native_program
+
+                native = native_program(self.steps, self.facts, fast_math=self.fast_math)
                 if native.segments:
                     self.native = native
                 else:

@@ -183,9 +183,9 @@ def explained(program: Program) -> Explanation:
     names = ", ".join(dict.fromkeys(head.node.name for head in steps.written))
     shapes = "with gradients" if steps.requests else "without gradients"
     title = f"{names} ({'training' if steps.training else 'prediction'}, {shapes})"
-    native = program.native
-    if native is None:
+    if program.native is None:
         return Explanation(title, False, _why_python(program))
+    found, native = program.native, program.native.planned()
     givers: dict[object, int] = {}
     count = itertools.count()
     parts = [
@@ -194,7 +194,7 @@ def explained(program: Program) -> Explanation:
     ]
     memory = native.memory
     return Explanation(
-        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, dict(native.seconds), native.is_cached
+        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, dict(found.seconds), found.is_cached
     )
 
 
