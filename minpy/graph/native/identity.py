@@ -19,13 +19,22 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from minpy.graph.native.arguments import offsets
-from minpy.graph.native.language import Array, Call, Origin, Part, Step
+from minpy.graph.native.language import (
+    Array,
+    Assembly,
+    Call,
+    Elementwise,
+    Origin,
+    Part,
+    Product,
+    Reduce,
+    Step,
+    View,
+)  # fmt: skip
 from minpy.graph.native.machine import blas, llvm, threads
 from minpy.graph.steps import is_trusted
 
 if TYPE_CHECKING:
-    from types import FunctionType
-
     from minpy.graph.native.translating import Translation
     from minpy.graph.steps import Steps
 
@@ -150,7 +159,7 @@ class _Writer:
             arguments = tuple(map(self._argument, step.arguments))
             about = (_function(step.function, node is not None), arguments, of, step.reason, _told(step.form))
         else:
-            about = tuple(_told(getattr(step, name)) for name in _own_fields(type(step)))
+            about = tuple(_told(getattr(step, name)) for name in _OWN[type(step)])
         return type(step).__name__, operands, outputs, about, step.origin.nodes
 
     def _argument(self, argument: Any) -> Any:
@@ -159,22 +168,23 @@ class _Writer:
         return ("array", self._array(argument)) if isinstance(argument, Array) else ("value", _told(argument))
 
 
-@cache
-def _own_fields(kind: type[Step]) -> tuple[str, ...]:
-    """Return what steps of a kind have beside operands, outputs and origin."""
-    common = {one.name for one in dataclasses.fields(Step)}
-    return tuple(one.name for one in dataclasses.fields(kind) if one.name not in common)
+_COMMON = {one.name for one in dataclasses.fields(Step)}
+# What steps of each kind have beside operands, outputs and origin.
+_OWN: dict[type[Step], tuple[str, ...]] = {
+    kind: tuple(one.name for one in dataclasses.fields(kind) if one.name not in _COMMON)
+    for kind in (Elementwise, Reduce, View, Assembly, Product)
+}
 
 
 def _told(value: Any) -> Hashable:
     """Return a value written out, as tuples of plain objects whose `repr` says all."""
     kind = type(value)
     if kind in _PLAIN:
-        return value  # type: ignore[no-any-return]
+        return value
     if kind is tuple or kind is list:
         return (kind.__name__, *map(_told, value))
     if isinstance(value, numpy.dtype):
-        return ("dtype", value.str, value.descr if value.names else None)  # type: ignore[return-value]
+        return ("dtype", value.str, value.descr if value.names else None)
     if isinstance(value, numpy.generic) or kind is numpy.ndarray:
         if value.dtype.hasobject:
             raise _Unknown

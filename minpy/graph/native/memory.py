@@ -17,6 +17,7 @@ from minpy.graph.native.running import ALIGNMENT
 
 __all__ = ["ALIGNMENT", "Block", "Memory", "Uses", "Whereabouts", "offsets", "owner_of", "whereabouts"]
 
+
 class Block(NamedTuple):
     """Bytes that are needed from one work to another, both included."""
 

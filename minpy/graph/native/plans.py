@@ -1,8 +1,9 @@
 """What a program became, kept on disk beside its machine code: source of its parts, tables, memory.
 
-A plan is JSON, in a file of `machine.store`, and as well guarded as machine code is. What a plan refers to is a segment of the code, a call of the
-translated program by its number, a constant with its bytes, or one of a few functions; a program that has anything else
-is not kept. It holds for one translated program alone (`identity`), which is there when it is read.
+A plan is JSON, in a file of `machine.store`, and as well guarded as machine code is. What it refers to is a segment of
+the code, a call of the translated program by its number, a constant with its bytes, or one of a few functions; a
+program that has anything else is not kept. It holds for one translated program alone (`identity`), which is there when
+it is read.
 """
 
 from __future__ import annotations
@@ -196,7 +197,11 @@ class _Reader:
     def plan(self, record: dict[str, Any]) -> Plan:
         table = Table()
         for kind, *rest in record["slots"]:
-            table.slot({"name": str, "dtype": numpy.dtype, "array": _constant_of}[kind](*rest))
+            if kind == "array":
+                value = _array_of(*rest)
+                table.slot(Array(value.shape, value.dtype, value=value))
+            else:
+                table.slot(_dtype(rest[0]) if kind == "dtype" else str(rest[0]))
         arguments = tuple(
             tuple(Argument(name, tuple(shape), _dtype(dtype), written) for name, shape, dtype, written in row)
             for row in record["arguments"]
@@ -249,8 +254,3 @@ def _dtype(text: str) -> numpy.dtype:
 def _array_of(dtype: str, shape: list[int], content: str) -> numpy.ndarray:
     """Return an array of its bytes, which nobody else has."""
     return numpy.frombuffer(base64.b64decode(content), dtype).reshape(shape).copy()
-
-
-def _constant_of(*rest: Any) -> Array:
-    value = _array_of(*rest)
-    return Array(value.shape, value.dtype, value=value)

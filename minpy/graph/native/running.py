@@ -60,9 +60,7 @@ class RunnerMemory:
         others = {SHARE: helper.share, DESK: helper.desk} if helper is not None else {}
         addresses = table.filled(block.ctypes.data, blas.find(), others)
         owners = (loaded, block, table)
-        return cls(
-            block, {name: builtins.builtin(loaded.address(name), name, addresses, *owners) for name in names}
-        )
+        return cls(block, {name: builtins.builtin(loaded.address(name), name, addresses, *owners) for name in names})
 
 
 class NativeRunner:

@@ -15,12 +15,12 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from minpy.ops.inference.partial_shapes import Shapes, is_known
+from minpy.ops.inference.partial_shapes import PartialShape, is_known
 from minpy.ops.kernels import winograd
 from minpy.ops.registry import operator
 
@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 Ints = tuple[int, ...]
+Shapes = Sequence[PartialShape]
 
 # Bytes of columns that are made at a time, in a buffer that each thread keeps: fresh memory costs more than filling it.
 BLOCK = 4 << 20

@@ -89,11 +89,11 @@ def _protect() -> Callable[[int, int, int], int] | None:
         return None
     kinds = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
     made: Any = ctypes.CFUNCTYPE(ctypes.c_int, *kinds)(ctypes.cast(function, ctypes.c_void_p).value or 0)
-    return made  # type: ignore[no-any-return]
+    return made
 
 
 class _Linker:
-    """Lays an object out: what is only read first, then, on pages of its own, code, and words and jumps to elsewhere."""
+    """Lays an object out: what is only read, then, on pages of its own, code, and words and jumps to elsewhere."""
 
     def __init__(self, file: elf.ObjectFile) -> None:
         self.file = file

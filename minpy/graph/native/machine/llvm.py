@@ -1,10 +1,10 @@
 """LLVM IR made into machine code by llvmlite, the extra `minpy[compile]`: for this processor, or for another.
 
 What is compiled goes through the cache of objects (`store`) and is put into memory by `linking`, or by LLVM's JIT where
-that does not know how, so that code fresh from the compiler and code from a file take the same way into the process;
-what comes from a file needs no LLVM, which takes longer to load than the rest. The same object may be loaded by several processes and
-called by several threads at once: IR that has variables of its own is refused, and so is IR that calls functions by
-name, which would be those of whatever library the process has loaded; it takes addresses from tables instead.
+that does not know how: code fresh from the compiler and code from a file take the same way into the process. What comes
+from a file needs no LLVM, which takes longer to load than all the rest. The same object may be loaded by several
+processes and called by several threads at once: IR that has variables of its own is refused, and so is IR that calls
+functions by name, which would be those of whatever library the process has loaded; it takes addresses from tables.
 
 llvmlite from 0.45 on: LLVM 20 is the first of its versions that knows pointers without types (`ptr`) throughout.
 """
