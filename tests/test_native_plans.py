@@ -447,7 +447,7 @@ def test_functions_that_cannot_be_told(function: Any) -> None:
         identity_module._Writer().routine([Part("forward", [data], [found.step], [found])])
 
 
-# -- files ---------------------------------------------------------------------------------------------------------------
+# -- files -----------------------------------------------------------------------------------------------------------
 
 
 DAMAGES: dict[str, Callable[[bytes], bytes]] = {

@@ -76,7 +76,7 @@ def identity(steps: Steps, translation: Translation, options: Mapping[str, Any])
     return hashlib.sha256(repr(told).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# -- what is the same for all programs of a process --------------------------------------------------------------------
+# -- what is the same for all programs of a process ------------------------------------------------------------------
 
 
 def _surroundings() -> tuple[Any, ...]:
@@ -119,7 +119,7 @@ def _asked(steps: Steps, translation: Translation) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-# -- the routine -------------------------------------------------------------------------------------------------------
+# -- the routine -----------------------------------------------------------------------------------------------------
 
 
 class _Writer:
