@@ -36,7 +36,7 @@ COMPILES = True
 x, y, w = sym.var("x"), sym.var("y"), sym.var("w")
 A = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
 B = np.linspace(2, 3, 12, dtype=np.float32).reshape(3, 4)
-IMAGE = np.random.RandomState(0).normal(size=(2, 3, 8, 8)).astype(np.float32)
+IMAGE = np.random.RandomState(0).normal(scale=0.1, size=(2, 3, 8, 8)).astype(np.float32)
 KERNEL = np.random.RandomState(1).normal(scale=0.1, size=(4, 3, 3, 3)).astype(np.float32)
 
 

@@ -78,18 +78,15 @@ class RecalledProgram:
         return NativeRunner(memory, self.forward.made(call_of, memory), backward, plan.arguments)
 
 
-def native_program(
-    steps: Steps, facts: Mapping[Node, Fact], *, fast_math: bool = False
-) -> NativeProgram | RecalledProgram:
+def native_program(steps: Steps, facts: Mapping[Node, Fact], **options: Any) -> NativeProgram | RecalledProgram:
     """Return a program as native code, by the plan that was kept of it if there is one.
 
-    Parameters and errors are those of `building.build`.
+    Parameters and errors are those of `building.build`; all options are part of what a plan is found by.
     """
     with _without_collecting():
         began = time.perf_counter()
         translation = translate(steps, facts)
         translated = time.perf_counter()
-        options = {"fast_math": fast_math}
         key = identity(steps, translation, options)
 
         def plan_anew() -> NativeProgram:
