@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
+from minpy.core.array import note_writes
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
 from minpy.graph.native.arguments import Argument, usual
@@ -41,6 +42,7 @@ _OBJECTS: dict[str, Any] = {
     "empty": numpy.empty,
     "matmul": numpy.matmul,
     "ndarray": numpy.ndarray,
+    "note_writes": note_writes,
 }
 _NAMES = {id(value): name for name, value in _OBJECTS.items()}
 
@@ -61,8 +63,10 @@ class Plan(NamedTuple):
         What is given: see `NativeProgram`.
     reads : frozenset of Node
         The variables that the backward part reads.
-    parts : tuple of NativePart
-        Forward, and backward if there is one.
+    parts : dict of str to NativePart
+        Forward; and prepare and backward, if there are such.
+    preparation : tuple of (tuple of int, int) or None
+        Of which arrays something is made that is kept from call to call, and how many bytes that has.
     """
 
     code: str
@@ -71,7 +75,8 @@ class Plan(NamedTuple):
     nbytes: int
     arguments: tuple[tuple[Argument, ...], ...]
     reads: frozenset[Node]
-    parts: tuple[NativePart, ...]
+    parts: dict[str, NativePart]
+    preparation: tuple[tuple[int, ...], int] | None
 
 
 class _Unkeepable(Exception):
@@ -121,7 +126,7 @@ class _Writer:
     def record(self, program: NativeProgram, steps: Steps) -> dict[str, Any]:
         if program.loaded is None:
             raise _Unkeepable
-        parts = [part for part in (program.forward, program.backward) if part is not None]
+        made = program.preparation
         return {
             "code": program.loaded.key,
             "segments": [one.name for one in program.segments],
@@ -131,7 +136,8 @@ class _Writer:
                 [[one.name, one.shape, one.dtype.str, one.written] for one in row] for row in program.arguments
             ],
             "reads": [position for position, node in enumerate(steps.variables) if node in program.reads],
-            "parts": [self._part(part) for part in parts],
+            "parts": [self._part(part) for part in program.parts],
+            "preparation": None if made is None else [made.positions, made.size],
         }
 
     def _slot(self, key: Any) -> Any:
@@ -207,8 +213,13 @@ class _Reader:
             for row in record["arguments"]
         )
         reads = frozenset(self.steps.variables[position] for position in record["reads"])
-        parts = tuple(self._part(*part) for part in record["parts"])
-        return Plan(record["code"], tuple(record["segments"]), table, record["nbytes"], arguments, reads, parts)
+        parts = {part.name: part for part in (self._part(*part) for part in record["parts"])}
+        made = record["preparation"]
+        if "forward" not in parts or ("prepare" in parts) != (made is not None):
+            raise ValueError("a plan lacks a part.")
+        preparation = None if made is None else (tuple(made[0]), int(made[1]))
+        names = tuple(record["segments"])
+        return Plan(record["code"], names, table, record["nbytes"], arguments, reads, parts, preparation)
 
     def _part(self, name: str, constants: list[Any], lines: list[Any]) -> NativePart:
         body = [(line, None if number is None else self._node(number), note) for line, number, note in lines]

@@ -18,6 +18,7 @@ from minpy.graph.memory import Fact
 from minpy.graph.native import plans
 from minpy.graph.native.identity import identity
 from minpy.graph.native.machine import llvm
+from minpy.graph.native.prepared import Preparation, PreparedForward
 from minpy.graph.native.running import NativeRunner, RunnerMemory
 from minpy.graph.native.source import NativePart
 from minpy.graph.native.translating import Translation, translate
@@ -36,6 +37,8 @@ class RecalledProgram:
 
     Attributes
     ----------
+    prepare : NativePart or None
+    preparation : Preparation or None
     forward : NativePart
     backward : NativePart or None
     segments : tuple of str
@@ -47,8 +50,10 @@ class RecalledProgram:
     is_cached = True
 
     def __init__(self, plan: plans.Plan, loaded: llvm.Loaded, plan_anew: Callable[[], NativeProgram]) -> None:
-        self.forward: NativePart = plan.parts[0]
-        self.backward: NativePart | None = plan.parts[1] if len(plan.parts) > 1 else None
+        self.prepare: NativePart | None = plan.parts.get("prepare")
+        self.forward: NativePart = plan.parts["forward"]
+        self.backward: NativePart | None = plan.parts.get("backward")
+        self.preparation = None if plan.preparation is None else Preparation(*plan.preparation)
         self.segments = plan.segments
         self.seconds: dict[str, float] = {}
         self._plan = plan
@@ -61,6 +66,11 @@ class RecalledProgram:
         if self._planned is None:
             self._planned = self._plan_anew()
         return self._planned
+
+    @property
+    def parts(self) -> list[NativePart]:
+        """The parts that there are, in the order in which they run."""
+        return [part for part in (self.prepare, self.forward, self.backward) if part is not None]
 
     def text(self) -> str:
         """Return the source of both parts, and what memory they take."""
@@ -75,7 +85,11 @@ class RecalledProgram:
         plan = self._plan
         memory = RunnerMemory.made(plan.nbytes, plan.table, self._loaded, plan.segments)
         backward = self.backward.made(call_of, memory) if self.backward is not None else None
-        return NativeRunner(memory, self.forward.made(call_of, memory), backward, plan.arguments)
+        forward = self.forward.made(call_of, memory)
+        if self.prepare is not None:
+            assert self.preparation is not None
+            forward = PreparedForward(self.preparation, self.prepare.made(call_of, memory), forward)
+        return NativeRunner(memory, forward, backward, plan.arguments)
 
 
 def native_program(steps: Steps, facts: Mapping[Node, Fact], **options: Any) -> NativeProgram | RecalledProgram:

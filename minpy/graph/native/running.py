@@ -20,13 +20,25 @@ if TYPE_CHECKING:
     from minpy.graph.native.machine.llvm import Loaded
     from minpy.graph.native.table import Table
 
-__all__ = ["ALIGNMENT", "UNFIT", "NativeRunner", "RunnerMemory"]
+__all__ = ["ALIGNMENT", "UNFIT", "NativeRunner", "RunnerMemory", "aligned"]
 
 # Of the block of memory, and of each array in it, in bytes.
 ALIGNMENT = 64
 
 # What parts return where arrays do not fit.
 UNFIT = NotImplemented
+
+
+def aligned(size: int) -> numpy.ndarray:
+    """Return new memory of at least one byte that begins at a multiple of `ALIGNMENT`.
+
+    >>> aligned(100).shape
+    (100,)
+    """
+    size = max(size, 1)
+    whole = numpy.empty(size + ALIGNMENT, numpy.uint8)
+    start = -whole.ctypes.data % ALIGNMENT
+    return whole[start : start + size]
 
 
 class RunnerMemory:
@@ -51,9 +63,7 @@ class RunnerMemory:
         names : iterable of str
             How they are called there.
         """
-        whole = numpy.empty(max(nbytes, 1) + ALIGNMENT, numpy.uint8)
-        start = -whole.ctypes.data % ALIGNMENT
-        block = whole[start : start + max(nbytes, 1)]
+        block = aligned(nbytes)
         if loaded is None:
             return cls(block, {})
         helper = threads.find()
