@@ -608,7 +608,7 @@ LINKS = sys.platform.startswith("linux") and os.uname().machine == "x86_64"
 def test_it_is_made_by_one_function() -> None:
     case, _ = run(sym.exp(x * y, name="e"), [A, B])
     [program] = case.compiled._programs.values()
-    found = native_program(program.steps, program.facts)
+    found = native_program(program.steps, program.facts, fast_math=False, parameters=())
     assert isinstance(found, RecalledProgram)
     assert found.planned() is found.planned()
     assert found.planned().planned() is found.planned()
