@@ -193,9 +193,9 @@ def explained(program: Program) -> Explanation:
     names = ", ".join(dict.fromkeys(head.node.name for head in steps.written))
     shapes = "with gradients" if steps.requests else "without gradients"
     title = f"{names} ({'training' if steps.training else 'prediction'}, {shapes})"
-    native = program.native
-    if native is None:
+    if program.native is None:
         return Explanation(title, False, _why_python(program))
+    found, native = program.native, program.native.planned()
     givers: dict[object, int] = {}
     count = itertools.count()
     parts = [
@@ -206,8 +206,8 @@ def explained(program: Program) -> Explanation:
     goes_back = native.routine.parts[-1].name == "backward"
     kept = memory.kept_bytes(len(native.works[0])) if goes_back else 0
     return Explanation(
-        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, kept, dict(native.seconds),
-        native.is_cached, memory.prepared_bytes,
+        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, kept, dict(found.seconds),
+        found.is_cached, memory.prepared_bytes,
     )  # fmt: skip
 
 
