@@ -11,7 +11,7 @@ import random
 import threading
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy
@@ -22,6 +22,7 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
+from minpy.gluon.block.direct import Directs
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.graph.native.enabling import CompileWarning, disabled
 from minpy.symbol import Symbol
@@ -89,6 +90,7 @@ class CompiledFunction:
         self._first = (function.__self__,) if isinstance(function, types.MethodType) else ()
         self._body = _Body(function.__func__ if isinstance(function, types.MethodType) else function)
         self._body.hybridize(fast_math=fast_math)
+        self._directs = Directs(self._body)
         self._refusal: str | None = None
 
     def __repr__(self) -> str:
@@ -107,6 +109,12 @@ class CompiledFunction:
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Return what the function returns, for arrays in any nest of tuples, lists and dicts."""
+        if not keywords:
+            found = self._directs.find(arguments, ())
+            if found is not None:
+                answer = _tried(found[0].forward, found[1])
+                if answer is not None:
+                    return answer
         if self._refusal is not None or (TRACES and tracing.trace is not None):
             return self._function(*arguments, **keywords)
         given = leaves_of((arguments, keywords))
@@ -116,20 +124,35 @@ class CompiledFunction:
         if not arrays or any(isinstance(leaf, Symbol) for leaf in given):
             return self._function(*arguments, **keywords)
         plain = not any(isinstance(leaf, Array) for leaf in arrays)
-        if plain:
+        given_as = arguments, keywords
+        # Where both kinds meet, as in derivatives, one graph is to serve all.
+        if plain or all(type(leaf) in (FRONT_ENDS["numpy"], numpy.ndarray) for leaf in arrays):
             arguments, keywords = map_tree(_wrapped, (arguments, keywords))
         try:
             answer = self._body(*self._first, *arguments, **keywords)
         except Exception as error:
-            if plain:
-                arguments, keywords = map_tree(_unwrapped, (arguments, keywords))
+            arguments, keywords = given_as
             if isinstance(error, NotTraceableError):
                 self._refuse(str(error))
                 return self._function(*arguments, **keywords)
             answer = self._function(*arguments, **keywords)  # its own error says more
             self._refuse(f"{type(error).__name__}: {error}")
             return answer
-        return map_tree(_unwrapped, answer) if plain else answer
+        if not plain:
+            return answer
+        if not keywords and not self._first:
+            self._directs.note(tuple(map(_raw, arguments)), ())
+        return map_tree(_unwrapped, answer)
+
+    def gradients_at_once(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> Any:
+        """Return (result, gradients of its sum) for NumPy's arrays, if native code for them is known; else None."""
+        found = self._directs.find(arguments, argnums)
+        return None if found is None else _tried(found[0].gradients, found[1])
+
+    def note_gradients(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> None:
+        """Look for native code for arguments with which the function has been differentiated."""
+        if self._refusal is None and not self._first:
+            self._directs.note(arguments, argnums)
 
     def explain(self) -> Explanations:
         """Return what became of the function: which of its operators are which kernel, what stayed a call, and why.
@@ -154,12 +177,25 @@ class CompiledFunction:
             if self._refusal is not None:
                 return
             self._refusal = reason
+            self._directs = Directs(self._body)
         name = getattr(self._function, "__qualname__", "the function")
         warnings.warn(
             f"minpy.compile: {name} is called as it is written, because it cannot become a graph: {reason}",
             CompileWarning,
             stacklevel=4,
         )
+
+
+def _tried(function: Callable[[Any], Any], arrays: Any) -> Any:
+    """Return what a function answers; None if it fails: the long way will tell why."""
+    try:
+        return function(arrays)
+    except Exception:
+        return None
+
+
+def _raw(leaf: Any) -> Any:
+    return leaf._data if isinstance(leaf, Array) else leaf
 
 
 def _wrapped(leaf: Any, _: Any) -> Any:
