@@ -196,6 +196,8 @@ class Directs:
             if sum(needed) != len(wanted):
                 return None
         program = graph.operator.plan(raws, needed).program
+        if program.steps.states:  # which calls move, and that is noted
+            return None
         if program.native is None:
             return NotImplemented if program.compiles else None
         if wanted and not all(argument.dtype.kind == "f" for argument in program.native.arguments[1]):
