@@ -7,7 +7,6 @@ of a hybridized block. It stays differentiable: on the tape a call is one node.
 from __future__ import annotations
 
 import functools
-import random
 import threading
 import types
 import warnings
@@ -35,6 +34,10 @@ __all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled"]
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+# Other classes, np.matrix and masked arrays among them, have operators and functions of their own.
+_ALIKE = (numpy.ndarray, numpy.memmap)
+
+
 class _Body(HybridBlock):
     """The block that a function is, so that it is traced, guarded and called as blocks are."""
 
@@ -46,30 +49,7 @@ class _Body(HybridBlock):
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         """Return what the function returns."""
-        if not TRACES or tracing.trace is None:
-            return self.function(*arguments, **keywords)
-        before = _generators()
-        answer = self.function(*arguments, **keywords)
-        if not _same_generators(before, _generators()):
-            # They are drawn again, when it is called as it is written.
-            numpy.random.set_state(before[0])
-            random.setstate(before[1])
-            raise NotTraceableError(
-                "it draws with numpy.random or random, and a graph would hold the numbers that were drawn once. Draw "
-                "with minpy.np.random, or take the numbers as an argument."
-            )
-        return answer
-
-
-def _generators() -> tuple[Any, Any]:
-    """Return the states of the random numbers that NumPy and Python draw."""
-    return numpy.random.get_state(), random.getstate()
-
-
-def _same_generators(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
-    (kind, key, *rest), python = one
-    (kind_now, key_now, *rest_now), python_now = other
-    return (kind, rest, python) == (kind_now, rest_now, python_now) and numpy.array_equal(key, key_now)
+        return self.function(*arguments, **keywords)
 
 
 class CompiledFunction:
@@ -122,6 +102,8 @@ class CompiledFunction:
         if any(map(isbox, given)):
             return hips.through_boxes(self, arguments, keywords)
         if not arrays or any(isinstance(leaf, Symbol) for leaf in given):
+            return self._function(*arguments, **keywords)
+        if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _ALIKE for leaf in arrays):
             return self._function(*arguments, **keywords)
         plain = not any(isinstance(leaf, Array) for leaf in arrays)
         given_as = arguments, keywords
@@ -231,7 +213,8 @@ def compile(function: Any = None, *, fast_math: bool = False) -> Any:
     ----------
     function : callable, optional
         Takes arrays, in any nest of tuples, lists and dicts, and plain values, by position or keyword; returns a nest
-        of arrays: of the kind that came in. Left out, a decorator is returned. The derivatives that `grad`,
+        of arrays: of the kind that came in. (Called on other subclasses of `numpy.ndarray` than `memmap`, such as
+        masked arrays, it runs as it is written.) Left out, a decorator is returned. The derivatives that `grad`,
         `value_and_grad` and their kin return may be given, too.
     fast_math : bool
         Whether native code may contract `a * b + c` into one rounding, which is faster, and differs in the last bit

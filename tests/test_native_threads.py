@@ -154,11 +154,13 @@ def test_one_executor_crashes_nothing():
             executor.forward(is_train=True, x=given)
             values = executor.outputs[0].asnumpy()
             assert values.shape == (4,)
-            assert (values >= min(known) * 0.999).all() and (values <= max(known) * 1.001).all()
+            assert (values >= min(known) * 0.999).all()
+            assert (values <= max(known) * 1.001).all()
             try:
                 executor.backward(mx.nd.ones((4,)))
             except mx.MXNetError as error:  # another thread is between forward and backward, or has changed x
-                assert "forward" in str(error)
+                if "forward" not in str(error):
+                    raise
 
         return once
 

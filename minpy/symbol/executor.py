@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
@@ -55,8 +55,8 @@ class Executor:
     array([2., 4.], dtype=float32)
     """
 
-    # That of the latest forward. A call takes it out of the instance's dict, in one step, so that no other thread's call
-    # uses it meanwhile.
+    # That of the latest forward. A call takes it out of the instance's dict, in one step, so that no other thread's
+    # call uses it meanwhile.
     _frame: Frame | None = None
 
     def __init__(
@@ -95,6 +95,7 @@ class Executor:
         self._shapes, self._dtypes = known
         # The raw arrays that have been looked at; and gradients that share memory, see `Shared`.
         self._known: list[numpy.ndarray] = []
+        self._moved: list[tuple[Node, numpy.ndarray]] = []  # those not yet compared with gradients
         self._known_gradients: list[tuple[int, numpy.ndarray]] | None = None
         self._gradients: dict[Node, numpy.ndarray] = {}
         self._written: list[Memory] = []
@@ -412,11 +413,13 @@ class Executor:
         for node, raw in zip(nodes, raws, strict=True):
             value = Value(node)
             self._require_kind(f"the array of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
+        known = {id(raw) for raw in self._known}
+        self._moved += [(node, raw) for node, raw in zip(nodes, raws, strict=True) if id(raw) not in known]
         self._known = list(raws)
 
     def _buffers(self) -> dict[Node, numpy.ndarray]:
         """Return the raw arrays into which gradients are asked."""
-        if self._has_other_gradients():
+        if self._moved or self._has_other_gradients():
             rows = [
                 (position, node, array._data)
                 for position, (node, array) in enumerate(zip(self._argument_nodes, self.grad_arrays, strict=True))
@@ -425,6 +428,12 @@ class Executor:
             for _, node, raw in rows:
                 value = Value(node)
                 self._require_kind(f"the gradient of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
+            nodes = [*self._argument_nodes, *self._state_nodes]
+            known = {id(raw) for raw in self._gradients.values()}
+            others = [(node, raw) for _, node, raw in rows if id(raw) not in known]
+            self._require_apart([*zip(nodes, self._known, strict=True)], others)
+            self._require_apart(self._moved, [(node, raw) for _, node, raw in rows])
+            self._moved = []
             self._gradients = {node: raw for _, node, raw in rows}
             self._known_gradients = [(position, raw) for position, _, raw in rows]
             self._shared = Shared.of(self._gradients, self._asked)
@@ -449,6 +458,19 @@ class Executor:
             return known is None or True in [arrays[position]._data is not raw for position, raw in known]  # type: ignore[union-attr]
         except (AttributeError, IndexError):  # None, or nothing, is there
             return True
+
+    def _require_apart(
+        self, arrays: Iterable[tuple[Node, numpy.ndarray]], gradients: Collection[tuple[Node, numpy.ndarray]]
+    ) -> None:
+        """Refuse gradients in the memory of arrays that backward still reads, as `bind` does."""
+        for node, raw in arrays:
+            for of, gradient in gradients:
+                if _share(raw, gradient):
+                    raise ArgumentError(
+                        f"{self!r}: the gradient of {of.name!r} shares memory with the array of {node.name!r} now, "
+                        "which backward still reads. Give the gradient an array of its own, such as "
+                        "mx.nd.zeros(shape)."
+                    )
 
     def _require_kind(self, what: str, raw: numpy.ndarray, shape: Any, dtype: Any) -> None:
         if raw.shape != shape:
@@ -534,11 +556,17 @@ class Executor:
 def _apart(head: numpy.ndarray, buffers: Iterable[numpy.ndarray]) -> numpy.ndarray:
     """Return a head gradient, copied if it shares memory with an array that is written to."""
     for buffer in buffers:
-        # Two arrays that each have allocated their memory do not share it.
-        alone = head.base is None and buffer.base is None and head is not buffer
-        if not alone and numpy.may_share_memory(head, buffer):
+        if _share(head, buffer):
             return head.copy()
     return head
+
+
+def _share(one: numpy.ndarray, other: numpy.ndarray) -> bool:
+    """Tell whether two arrays may share memory."""
+    # Two that each have allocated their memory do not.
+    if one.base is None and other.base is None:
+        return one is other
+    return numpy.may_share_memory(one, other)
 
 
 def _copy(value: Any, target: NDArray, what: str) -> None:
