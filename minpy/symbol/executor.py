@@ -95,7 +95,7 @@ class Executor:
         self._shapes, self._dtypes = known
         # The raw arrays that have been looked at; and gradients that share memory, see `Shared`.
         self._known: list[numpy.ndarray] = []
-        self._moved: list[tuple[Node, numpy.ndarray]] = []  # those not yet compared with gradients
+        self._moved: dict[Node, numpy.ndarray] = {}  # those not yet compared with gradients
         self._known_gradients: list[tuple[int, numpy.ndarray]] | None = None
         self._gradients: dict[Node, numpy.ndarray] = {}
         self._written: list[Memory] = []
@@ -208,17 +208,17 @@ class Executor:
             )
         try:
             heads = self._head_gradients(out_grads)
-            buffers = self._buffers() if self._asked else {}
+            if not self._asked:
+                self._frame = frame
+                return
+            buffers = self._buffers()
+            if out_grads is not None:  # what is given may be one of the gradients themselves
+                heads = self._apart(heads, buffers)
+            if not frame.program.steps.requests:
+                frame.differentiate(self._with_gradients(frame.program))
         except BaseException:
             self._frame = frame
             raise
-        if not buffers:
-            self._frame = frame
-            return
-        if out_grads is not None:  # what is given may be one of the gradients themselves
-            heads = self._apart(heads, buffers)
-        if not frame.program.steps.requests:
-            frame.differentiate(self._with_gradients(frame.program))
         frame.backward(heads, buffers)  # if it fails, part of the gradients may have been added
         self._frame = frame
         if self._shared is not None:
@@ -414,7 +414,8 @@ class Executor:
             value = Value(node)
             self._require_kind(f"the array of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
         known = {id(raw) for raw in self._known}
-        self._moved += [(node, raw) for node, raw in zip(nodes, raws, strict=True) if id(raw) not in known]
+        if self._asked:
+            self._moved |= {node: raw for node, raw in zip(nodes, raws, strict=True) if id(raw) not in known}
         self._known = list(raws)
 
     def _buffers(self) -> dict[Node, numpy.ndarray]:
@@ -432,8 +433,8 @@ class Executor:
             known = {id(raw) for raw in self._gradients.values()}
             others = [(node, raw) for _, node, raw in rows if id(raw) not in known]
             self._require_apart([*zip(nodes, self._known, strict=True)], others)
-            self._require_apart(self._moved, [(node, raw) for _, node, raw in rows])
-            self._moved = []
+            self._require_apart(self._moved.items(), [(node, raw) for _, node, raw in rows])
+            self._moved = {}
             self._gradients = {node: raw for _, node, raw in rows}
             self._known_gradients = [(position, raw) for position, _, raw in rows]
             self._shared = Shared.of(self._gradients, self._asked)

@@ -129,6 +129,7 @@ class Directs:
         # None stands for what has none.
         self._known: dict[Any, Direct | None] = {}
         self._latest: dict[Any, Direct] = {}
+        self._guards: Guards | None = None  # those that the ways were found with
 
     def find(self, arguments: Sequence[Any], wanted: tuple[int, ...]) -> tuple[Direct, list[numpy.ndarray]] | None:
         """Return the way for such arguments, and the arrays to go it with; None if there is none.
@@ -161,6 +162,8 @@ class Directs:
         """Find the way for arguments with which the function has just been called the long way, if there is one."""
         if not arguments or set(map(type, arguments)) != {numpy.ndarray} or not is_enabled():
             return
+        if self._guards is not self._body._guards:  # what the graphs were is forgotten
+            self._known, self._latest, self._guards = {}, {}, self._body._guards
         key = _key(arguments, wanted)
         if self._known.get(key, self) is None:
             return

@@ -155,10 +155,15 @@ class _Reached:
         elif type(value) in (list, tuple, dict):
             for one in [*(value.values() if type(value) is dict else value)][:_MOST]:
                 self.look_at(one, depth + 1)
-        elif type(value).__module__ not in ("builtins", "numpy") and isinstance(getattr(value, "__dict__", None), dict):
+        elif not _is_ours(type(value).__module__) and isinstance(getattr(value, "__dict__", None), dict):
             self._seen.add(id(value))
             for one in [*vars(value).values()][:_MOST]:
                 self.look_at(one, depth + 1)
+
+
+def _is_ours(module: str) -> bool:
+    """Tell whether a class is of those that hold no generators of users'."""
+    return module.partition(".")[0] in (_OWN, "builtins", "numpy")
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
