@@ -63,6 +63,8 @@ class Draws:
         for holder in holders:
             for value in [*vars(holder).values()]:
                 reached.look_at(value, 1)
+        # Where the clock may be asked: elsewhere it may be what runs when garbage is collected.
+        self._spaces = reached.spaces
         self._before = [(one, _state(one)) for one in reached.generators.values()]
         self._global = numpy.random.get_state(), random.getstate()
         self._profiles = calls
@@ -103,7 +105,7 @@ class Draws:
             self._note(f"draws with a {type(holder).__name__} of random numbers", True)
         elif function.__name__ in ("urandom", "getrandom"):
             self._note("draws random numbers of the system, or makes a generator that is seeded with them", True)
-        elif function in _CLOCKS or _is_of_dates(holder, function):
+        elif id(frame.f_globals) in self._spaces and (function in _CLOCKS or _is_of_dates(holder, function)):
             self._note(f"asks for the time, with {function.__name__}()", False)
 
 
@@ -121,6 +123,7 @@ class _Reached:
 
     def __init__(self) -> None:
         self.generators: dict[int, Any] = {}
+        self.spaces: set[int] = set()  # the ids of the functions' globals
         self._seen: set[int] = set()
 
     def follow(self, function: Any, depth: int = 0) -> None:
@@ -132,6 +135,7 @@ class _Reached:
         space = function.__globals__
         if str(space.get("__name__", "")).partition(".")[0] == _OWN:
             return
+        self.spaces.add(id(space))
         for name in _names(function.__code__):
             if name in space:
                 self.look_at(space[name], depth + 1)
