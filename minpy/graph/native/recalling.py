@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from minpy.graph.ir import Node
 from minpy.graph.memory import Fact
 from minpy.graph.native import plans
+from minpy.graph.native.arguments import Argument
 from minpy.graph.native.identity import identity
 from minpy.graph.native.machine import llvm
 from minpy.graph.native.prepared import Preparation, PreparedForward
@@ -66,6 +67,11 @@ class RecalledProgram:
         if self._planned is None:
             self._planned = self._plan_anew()
         return self._planned
+
+    @property
+    def arguments(self) -> tuple[tuple[Argument, ...], ...]:
+        """What the parts require of the arrays that they are given; see `NativeProgram`."""
+        return self._plan.arguments
 
     @property
     def parts(self) -> list[NativePart]:
