@@ -94,6 +94,8 @@ class Explanation:
         Empty, if it is not native code.
     memory, unshared : int
         The bytes of memory that a call takes for what lies between, and those of the arrays that share it.
+    prepared : int
+        The bytes that what is made of parameters takes, for all calls together, until a parameter changes.
     seconds : dict of str to float
         How long each stage of compiling took.
     is_cached : bool
@@ -108,6 +110,7 @@ class Explanation:
     unshared: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     is_cached: bool = False
+    prepared: int = 0
 
     def count(self, kind: str) -> int:
         """Return how many items are of a kind."""
@@ -121,6 +124,8 @@ class Explanation:
         stages = ", ".join(f"{stage} {seconds * 1e3:.1f}" for stage, seconds in self.seconds.items())
         lines = [f"{self.title}: native code, {counts}", *map(str, self.parts)]
         lines.append(f"memory: {_amount(self.memory)} bytes hold {_amount(self.unshared)} bytes of arrays")
+        if self.prepared:
+            lines.append(f"and {_amount(self.prepared)} bytes hold what is made of parameters")
         cached = ", the code from the cache" if self.is_cached else ""
         lines.append(f"made in {sum(self.seconds.values()) * 1e3:.1f} ms ({stages}){cached}")
         return "\n".join(lines)
@@ -194,8 +199,9 @@ def explained(program: Program) -> Explanation:
     ]
     memory = native.memory
     return Explanation(
-        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, dict(native.seconds), native.is_cached
-    )
+        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, dict(native.seconds), native.is_cached,
+        memory.prepared_bytes,
+    )  # fmt: skip
 
 
 def _why_python(program: Program) -> str:

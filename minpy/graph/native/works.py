@@ -14,6 +14,7 @@ from minpy.graph.native.kernels.kernel import Kernel
 from minpy.graph.native.language import Array, Assembly, Call, Elementwise, Layout, Product, constant, contiguous
 from minpy.graph.native.memory import ALIGNMENT, Uses, Whereabouts, owner_of, whereabouts
 from minpy.graph.native.products import Gemm, blas_matrix, gemm_of, is_row_major, is_small, small_kernel
+from minpy.graph.native.row_products import covers_row, row_kernel
 
 __all__ = ["CopyRun", "GemmRun", "Run", "Work", "copied", "is_shared", "scratch_step", "work_of"]
 
@@ -203,6 +204,9 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     if is_small(item) or not item.operands[0].shape[-1]:
         kernel = small_kernel(item, where, result)
         return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel]), in_place))
+    if covers_row(item, where, result):
+        kernel = row_kernel(item, where, result)
+        return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel])))
     if not has_blas:
         return Work(item, (), Uses(item.operands, item.outputs), is_native=False)
     runs: list[Run] = []

@@ -201,6 +201,7 @@ class Update(Operator):
         for index in self.changed:
             note_write(raws[index])
         if out is not None:
+            note_write(result)  # once more: others may have read the old values in between
             return out
         return result if like is None else like._like(result)
 
@@ -226,11 +227,8 @@ class Update(Operator):
             if raw.dtype is not dtype:
                 one_step = False
         node = weight._node
-        if node is None or (type(node) is Leaf and not state.recording):
-            note_writes(raws, self.moved)
-        else:
+        if node is not None and (type(node) is not Leaf or state.recording):
             result = self.receiver(weight, result)
-            note_writes(raws, self.changed)
         try:
             if one_step:
                 work: Any = self.nothing if shape else None
@@ -241,6 +239,8 @@ class Update(Operator):
                 self.apply(result, raws, {**self.defaults, **attributes})
         except Exception as error:
             raise self._explained(error, raws, attributes) from error
+        finally:  # not before: others may read the old values until then
+            note_writes(raws, self.moved)
 
     def run(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Write the new weight into `out` and move the states, with words for what goes wrong."""
