@@ -11,6 +11,7 @@ from compiling import ROUNDS, both_kinds_of_program
 
 import minpy as mx
 from minpy.graph.step_rules import has_step_rule, step_gradients
+from minpy.graph.tracing.facts import VALUE_BASED
 from minpy.graph.tracing.steps import Slot, make_step
 
 COMPILES = True
@@ -84,7 +85,7 @@ def test_gradients_of_compositions_are_steps(name: str, native: bool) -> None:
         found = gradient(*arrays)
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
-    if native:
+    if native and not VALUE_BASED:  # some stay calls where values decide about dtypes
         items = [item for part in gradient.explain()[0].parts for item in part.items]
         assert not [item.what for item in items if item.kind == "call" and "gradient" in item.what]
 

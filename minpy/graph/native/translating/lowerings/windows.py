@@ -29,6 +29,7 @@ _LONG = 8
 
 
 def taking(key: tuple[slice, ...]) -> Callable[[numpy.ndarray], numpy.ndarray]:
+    """Return what takes a part of an array by a key."""
     return lambda values: values[key]
 
 
@@ -62,6 +63,7 @@ def _along(emitter: Emitter, function: str, data: Array, axis: int, kernel: int,
 
 
 def window_sum(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Array:
+    """Return the sums of windows, along one axis after the other."""
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
         if count == 1 and p == 0 and k >= data.shape[axis]:
             data = emitter.reduce("sum", data, (axis,))
