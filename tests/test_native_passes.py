@@ -68,6 +68,7 @@ def test_random_routines(seed: int, mood: str) -> None:
 @pytest.mark.parametrize("seed", range(100, 130))
 def test_random_routines_for_which_all_is_worth_while(seed: int, mood: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recomputing, "LEAST_KEPT", 1)
+    monkeypatch.setattr(recomputing, "LEAST_FREED", 1)
     monkeypatch.setattr(slicing, "LEAST_SLICE", 1)
     monkeypatch.setattr(products, "LEAST_PRODUCTS", 2)
     monkeypatch.setattr(batching, "LEAST_PRODUCTS", 2)

@@ -40,6 +40,8 @@ __all__ = ["Program", "Runner"]
 
 # More runners than this do not wait for calls to come: each holds the buffers of a call.
 _MOST_IDLE = 64
+# Bytes of answers from which the memory that Python's rounds leave is worth giving back to the system.
+_LARGE = 16 << 20
 # After so many rounds, forward and backward if there is one, a program becomes native code.
 _ROUNDS = 2
 
@@ -129,6 +131,11 @@ class Runner:
             self._nodes[node] = known
         return known
 
+    def let_go(self) -> None:
+        """Free the buffers, and the functions that compute in them: they are made again if they are needed."""
+        self.forward = self.backward = None
+        self.buffers = []
+
     def allocate(self, plan: Plan) -> None:
         """Make the buffers that a plan asks for, and that are not there yet."""
         self.buffers += [numpy.empty(max(size, 1), numpy.uint8) for size in plan.buffers[len(self.buffers) :]]
@@ -216,7 +223,7 @@ class Program:
             return native if is_enabled() else None
         if self.rounds < _ROUNDS or not self.compiles or not is_enabled():
             return None
-        program = self.native or self._built()
+        program = self.native or self._built(runner)
         if program is None:
             return None
         try:
@@ -224,12 +231,15 @@ class Program:
         except Exception as error:
             self._stay_python(error)
             return None
-        runner.forward = runner.backward = None  # with the buffers, which nothing else needs
-        runner.buffers = []
+        runner.let_go()
         return native
 
-    def _built(self) -> NativeProgram | RecalledProgram | None:
-        """Return the program as native code, if it can be made, and no other thread is about it."""
+    def _built(self, runner: Runner) -> NativeProgram | RecalledProgram | None:
+        """Return the program as native code, if it can be made, and no other thread is about it.
+
+        What the runner, and those that nobody uses, have computed in is freed before: then the memory of native code
+        takes the place of Python's, rather than being there beside it.
+        """
         with lock():
             if self.native is not None or not self.compiles or self._building == os.getpid():
                 return self.native
@@ -237,13 +247,16 @@ class Program:
                 return None
             self._building = os.getpid()
         try:
-            from minpy.graph.native.machine import llvm
+            from minpy.graph.native.machine import heap, llvm
 
             if not llvm.available():
                 self.python_reason = "llvmlite is not installed: pip install 'minpy[compile]'"
             else:
                 from minpy.graph.native.recalling import native_program
 
+                self._let_go(runner)
+                if self.plan is not None and self.plan.unshared_bytes >= _LARGE:
+                    heap.give_back()
                 native = native_program(
                     self.steps, self.facts, fast_math=self.fast_math, parameters=tuple(sorted(self.parameters))
                 )
@@ -257,6 +270,18 @@ class Program:
         finally:
             self._building = None
         return self.native
+
+    def _let_go(self, runner: Runner) -> None:
+        """Free the memory in which a runner has computed, and those that nobody uses."""
+        idle = []
+        while self._idle:
+            try:
+                idle.append(self._idle.pop())
+            except IndexError:  # another thread has taken it
+                break
+        for one in (runner, *idle):
+            one.let_go()
+        self._idle.extend(idle)
 
     def _stay_python(self, error: Exception) -> None:
         """Warn that there will be no native code, and why."""

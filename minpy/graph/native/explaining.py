@@ -94,6 +94,8 @@ class Explanation:
         Empty, if it is not native code.
     memory, unshared : int
         The bytes of memory that a call takes for what lies between, and those of the arrays that share it.
+    kept : int
+        The bytes among them that the forward part keeps for the backward part.
     prepared : int
         The bytes that what is made of parameters takes, for all calls together, until a parameter changes.
     seconds : dict of str to float
@@ -108,6 +110,7 @@ class Explanation:
     parts: tuple[ExplainedPart, ...] = ()
     memory: int = 0
     unshared: int = 0
+    kept: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     is_cached: bool = False
     prepared: int = 0
@@ -123,7 +126,9 @@ class Explanation:
         counts = ", ".join(_counted(self.count(kind), kind) for kind in kinds if self.count(kind))
         stages = ", ".join(f"{stage} {seconds * 1e3:.1f}" for stage, seconds in self.seconds.items())
         lines = [f"{self.title}: native code, {counts}", *map(str, self.parts)]
-        lines.append(f"memory: {_amount(self.memory)} bytes hold {_amount(self.unshared)} bytes of arrays")
+        goes_back = any(part.name == "backward" for part in self.parts)
+        kept = f", {_amount(self.kept)} are kept from forward to backward" if goes_back else ""
+        lines.append(f"memory: {_amount(self.memory)} bytes hold {_amount(self.unshared)} bytes of arrays{kept}")
         if self.prepared:
             lines.append(f"and {_amount(self.prepared)} bytes hold what is made of parameters")
         cached = ", the code from the cache" if self.is_cached else ""
@@ -198,9 +203,11 @@ def explained(program: Program) -> Explanation:
         for part, works in zip(native.routine.parts, native.works, strict=True)
     ]
     memory = native.memory
+    goes_back = native.routine.parts[-1].name == "backward"
+    kept = memory.kept_bytes(len(native.works[0])) if goes_back else 0
     return Explanation(
-        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, dict(found.seconds), found.is_cached,
-        memory.prepared_bytes,
+        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, kept, dict(found.seconds),
+        found.is_cached, memory.prepared_bytes,
     )  # fmt: skip
 
 

@@ -133,6 +133,8 @@ class Memory:
         The size of that block.
     nbytes : int
         The size of the block.
+    least_bytes : int
+        The most bytes that are needed at once: no block could be smaller.
     unshared_bytes : int
         What it would be without sharing.
     """
@@ -177,6 +179,7 @@ class Memory:
         blocks = [Block(owner.nbytes, first, last) for owner, (first, last) in whole.items()]
         blocks += [Block(size, number, number) for number, size in scratch.items()]
         found, self.nbytes = offsets(blocks)
+        self.least_bytes = _least_bytes(blocks, len(works) + 1)
         self.offsets = dict(zip(whole, found, strict=False))
         self.scratch = dict(zip(scratch, found[len(whole) :], strict=True))
         for heir, owner in self.heirs.items():
@@ -197,6 +200,17 @@ class Memory:
             self.heirs[heir] = first
             whole[first] = (whole[first][0], whole.pop(heir)[1])
 
+    def kept_bytes(self, number: int) -> int:
+        """Return how many bytes are needed both up to some work and later: those that a part keeps for another one.
+
+        Parameters
+        ----------
+        number : int
+            Of the work.
+        """
+        inside = {owner: span for owner, span in self.spans.items() if owner in self.offsets}
+        return sum(owner.nbytes for owner, (first, last) in inside.items() if first <= number < last)
+
     def owner(self, array: Array) -> Array:
         """Return in whose memory an array lies."""
         return owner_of(array, self.places)
@@ -204,6 +218,16 @@ class Memory:
     def whereabouts(self, array: Array) -> Whereabouts:
         """Return in whose memory an array lies, and how."""
         return whereabouts(array, self.places)
+
+
+def _least_bytes(blocks: Sequence[Block], times: int) -> int:
+    """Return the most bytes that blocks need at once."""
+    change = numpy.zeros(times + 1, numpy.int64)
+    for size, first, last in blocks:
+        whole = -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
+        change[first] += whole
+        change[last + 1] -= whole
+    return int(change.cumsum().max())
 
 
 def owner_of(array: Array, places: Mapping[Array, Place]) -> Array:

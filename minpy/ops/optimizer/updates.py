@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from minpy.ops.registry import OPERATORS, find_operator
 __all__ = ["MultiUpdate", "Update", "arithmetic_dtype", "clipped", "numbers_for", "rescaled"]
 
 _BLOCK = 1 << 18  # elements; of smaller blocks the calls cost more than the caches save
+_LARGE = 1 << 16  # elements; of fewer, NumPy's passes are not much slower than one loop
 _SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
 
 
@@ -125,6 +126,9 @@ class Update(Operator):
     public : bool
         Whether it is an operator of its own, or only what another is made of.
     """
+
+    # `natively(update, raws, attributes)` makes a step of a large weight in place, and tells whether it could.
+    natively: ClassVar[Callable[[Any, Sequence[Any], dict[str, Any]], bool] | None] = None
 
     def __init__(
         self,
@@ -219,7 +223,7 @@ class Update(Operator):
             return
         result = raws[0]
         shape, dtype = result.shape, result.dtype
-        one_step = self.is_one_step and (dtype is _SINGLE or dtype is _DOUBLE) and result.size <= _BLOCK
+        one_step = self.is_one_step and (dtype is _SINGLE or dtype is _DOUBLE) and result.size < _LARGE
         for raw in raws:
             if raw.shape != shape:
                 self.require_fit(raws)
@@ -299,6 +303,9 @@ class Update(Operator):
 
     def apply(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Run `step` on the arrays, with what it needs in one dtype, block by block where they are large."""
+        natively = Update.natively
+        if natively is not None and out.size >= _LARGE and out is raws[0] and natively(self, raws, attributes):
+            return
         for name, place in self.places.items():
             attributes[name] = raws[place].item()
         arrays: Sequence[Any] = raws if self.is_plain else [raws[index] for index in self.blocked]

@@ -103,7 +103,8 @@ class Growing:
             return None
         larger, smaller = (first, second) if first.size >= second.size else (second, first)
         # What the smaller one gives can be values of the larger one's rows, if it has rows.
-        both = Growing(larger.shape, larger.inner or None if larger.size > smaller.size else larger.required)
+        required = larger.required if larger.required is not None else smaller.required
+        both = Growing(larger.shape, larger.inner or None if larger.size > smaller.size else required)
         return both if all(map(both.join, (*first.steps, *second.steps))) else None
 
     def nest(self) -> Nest:

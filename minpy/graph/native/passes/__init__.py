@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minpy.graph.native.convolutions import placing
+from minpy.graph.native.convolutions import placing, pools
 from minpy.graph.native.language import Array, Routine, Step
 from minpy.graph.native.passes import (
     algebra,
@@ -111,6 +111,12 @@ PASSES: tuple[Pass, ...] = (
         "what follows convolutions: while sums are in registers",
         placing.fused_into_registers,
         among=("call",),
+    ),
+    Pass(
+        "maxima",
+        "maxima of windows in inference, channels last: by a kernel, without padding",
+        run=pools.pooled,
+        among=("maximum",),
     ),
     Pass(
         "copied once",

@@ -27,7 +27,7 @@ from minpy.graph.native.language import (
 )
 from minpy.graph.native.layouts import reviewed
 
-__all__ = ["Notes", "Rewriter", "Rule", "multiplied_as_it_lies", "readers", "remade", "without_dead_steps"]
+__all__ = ["Notes", "Rewriter", "Rule", "key_of", "multiplied_as_it_lies", "readers", "remade", "without_dead_steps"]
 
 # How often rules take each other's results, at most.
 DEPTH = 40
@@ -253,7 +253,7 @@ class Rewriter:
 
     def _shared(self, step: Step) -> tuple[Array, ...]:
         """Return what a step like this gives that is there already, or add it."""
-        key = _key(step)
+        key = key_of(step)
         if key is not None:
             if not _is_shared_by_parts(step):
                 key = (self.number, key)
@@ -288,7 +288,7 @@ def _is_shared_by_parts(step: Step) -> bool:
     return isinstance(step, View | Product | Reduce)
 
 
-def _key(step: Step) -> Any:
+def key_of(step: Step) -> Any:
     """Return what equal steps have in common; None for steps of which each is to be done."""
     operands = tuple(_operand_key(operand) for operand in step.operands)
     if isinstance(step, Elementwise):
