@@ -214,6 +214,8 @@ def _function(function: Any, is_of_node: bool) -> Hashable:
         return (_named(type(function)), *(_told(getattr(function, one.name)) for one in dataclasses.fields(function)))
     if is_of_node:
         return ("of the node", type(function).__name__)
+    if isinstance(function, numpy.ufunc) and getattr(numpy, function.__name__, None) is function:
+        return ("ufunc", function.__name__)
     return ("function", _named(function))
 
 
