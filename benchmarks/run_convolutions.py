@@ -93,7 +93,7 @@ def compiled(function: Convolution, arrays: list[np.ndarray]) -> tuple[Callable[
     call = output.step
     assert isinstance(call, Call)
     kernels = ConvolutionForm(function).kernels(call)
-    text, names = module_text(kernels, internal=False)
+    text, names = module_text(kernels, linkage="")
     begun = time.perf_counter()
     loaded = llvm.compile(text)
     seconds = time.perf_counter() - begun

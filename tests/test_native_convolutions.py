@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("llvmlite")
 
+from minpy.graph.native.convolutions.calls import Packing
 from minpy.graph.native.convolutions.channel_windows import Pooling, channels_depthwise, channels_pooling
 from minpy.graph.native.convolutions.channels_last import (
     channels_forward,
@@ -21,6 +22,11 @@ from minpy.graph.native.convolutions.channels_last import (
     filter_vectors,
     pack_weight,
     packed_shape,
+)
+from minpy.graph.native.convolutions.channels_winograd import (
+    channels_winograd,
+    channels_winograd_weight,
+    covers_channels_winograd,
 )
 from minpy.graph.native.convolutions.correlation import Code
 from minpy.graph.native.convolutions.data_gradient import data_gradient
@@ -55,7 +61,7 @@ def module(code: Code) -> str:
     """Return the IR of a module with the function `kernel`."""
     nodes = [text.replace("!#", "!") for text in METADATA]
     lines = [f"!{number} = {text}" for number, text in enumerate(nodes)]
-    return "\n".join([f"define void @kernel{code.body.replace('!#', '!')}", *lines])
+    return "\n".join([*code.declares, f"define void @kernel{code.body.replace('!#', '!')}", *lines])
 
 
 def guarded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -345,6 +351,15 @@ def test_kernels_for_aarch64_are_objects_of_that_machine(make: Any) -> None:
     assert found[18:20] == b"\xb7\x00"  # EM_AARCH64
 
 
+@pytest.mark.parametrize("results", [2, 4])
+def test_winograd_for_aarch64_is_an_object_of_that_machine(results: int) -> None:
+    problem = Problem(1, 20, 24, (9, 8), (3, 3), pad=(1, 1), bias=True, scale=True, residual=True, relu=True)
+    for make in (channels_winograd, channels_winograd_weight):
+        found = llvm.emit(module(make(problem, results, Processor(16, 32))), "aarch64-unknown-linux-gnu")
+        assert found[:4] == b"\x7fELF"
+        assert found[18:20] == b"\xb7\x00"  # EM_AARCH64
+
+
 @pytest.mark.parametrize(
     ("features", "expected"),
     [
@@ -478,6 +493,8 @@ LARGE = {
     "kernels of one": Problem(1, 130, 70, (9, 9), (1, 1), residual=True),
     "positions that meet in a set of the cache": Problem(1, 2048, 20, (7, 7), (1, 1)),
     "a stride": Problem(1, 1024, 20, (9, 9), (1, 1), (2, 2)),
+    "kernels of one with few filters, in rows": Problem(1, 24, 16, (18, 18), (1, 1), bias=True, relu=True),
+    "a weight that is fetched ahead": Problem(1, 1100, 40, (5, 5), (1, 1), bias=True),
 }
 
 
@@ -512,3 +529,96 @@ def test_pooling_with_channels_last(
     result = channels_last(expected, "float32")
     (got,) = run(channels_pooling(what, processor), {"data": channels_last(data, "float32")}, {"result": result})
     np.testing.assert_allclose(got, result, rtol=1e-6, atol=1e-6)
+
+
+# -- Winograd, channels last -------------------------------------------------------------------------------------------
+
+
+@st.composite
+def channels_winograd_problems(draw: st.DrawFn) -> Problem:
+    channels, filters = draw(st.integers(16, 50)), draw(st.integers(16, 70))
+    pad = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    lengths = tuple(draw(st.integers(max(1, 3 - 2 * p), 19)) for p in pad)
+    flags = {name: draw(st.booleans()) for name in ("bias", "residual", "relu", "scale")}
+    dtype, batch = draw(st.sampled_from(["float32", "float64"])), draw(st.integers(1, 3))
+    return Problem(batch, channels, filters, lengths, (3, 3), pad=pad, dtype=dtype, **flags)
+
+
+def check_channels_winograd(problem: Problem, results: int, processor: Processor, cuts: int) -> None:
+    arrays, dtype = Arrays(problem), problem.dtype
+    function = Packing(problem, f"channels winograd {results}", processor)
+    weight = arrays.weight.astype(dtype)
+    code = channels_winograd_weight(problem, results, processor)
+    expected = function(weight)
+    assert expected.shape == function.shape
+    (packed,) = run(code, {"weight": weight}, {"packed": expected}, cuts)
+    unit = float(np.finfo(dtype).eps)
+    np.testing.assert_allclose(packed, expected, rtol=0, atol=8 * unit * np.abs(expected).max())
+    np.testing.assert_allclose(function.unpacked(expected), weight, rtol=0, atol=50 * unit * np.abs(weight).max())
+    reads = {
+        "data": channels_last(arrays.data, dtype),
+        "weight": packed,
+        "scale": arrays.bias[::-1].astype(dtype),
+        "bias": arrays.bias.astype(dtype),
+        "residual": channels_last(arrays.residual, dtype),
+    }
+    result = columns.convolve.forward(arrays.data, arrays.weight, **window(problem))
+    result = result * arrays.bias[::-1, None, None] if problem.scale else result
+    result = result + arrays.bias[:, None, None] if problem.bias else result
+    result = result + arrays.residual if problem.residual else result
+    result = np.maximum(result, 0) if problem.relu else result
+    (got,) = run(channels_winograd(problem, results, processor), reads, {"result": channels_last(result, dtype)}, cuts)
+    # A result is a sum of a few times as many terms.
+    close(got, channels_last(result, "float64"), problem, 8 * 9 * problem.channels)
+
+
+@few
+@given(channels_winograd_problems(), st.sampled_from([2, 4]), st.sampled_from(PROCESSORS), st.integers(1, 3))
+def test_winograd_with_channels_last(problem: Problem, results: int, processor: Processor, cuts: int) -> None:
+    check_channels_winograd(problem, results, processor, cuts)
+
+
+@pytest.mark.parametrize("results", [2, 4])
+@pytest.mark.parametrize("length", [7, 14, 28])
+def test_errors_of_winograd_are_those_of_a_sum(results: int, length: int) -> None:
+    """Of many channels, as in networks, errors stay within three times those of the direct kernel, or close to them."""
+    problem = Problem(1, 256, 32, (length, length), (3, 3), pad=(1, 1))
+    processor, arrays = PROCESSORS[0], Arrays(problem)
+    arrays.data = np.maximum(arrays.data, 0)
+    exact = channels_last(arrays.result(), "float64")
+    weight = arrays.weight.astype(np.float32)
+    errors = []
+    for kind, generate in (
+        ("channels", channels_forward),
+        (f"channels winograd {results}", lambda one, two: channels_winograd(one, results, two)),
+    ):
+        packed = np.ascontiguousarray(Packing(problem, kind, processor)(weight))
+        reads = {"data": channels_last(arrays.data, "float32"), "weight": packed}
+        (got,) = run(generate(problem, processor), reads, {"result": exact.astype(np.float32)})
+        errors.append(np.abs(got - exact).max() / np.abs(exact).max())
+    assert errors[1] < max(3 * errors[0], 3e-6), errors
+
+
+def test_a_number_that_is_none_stays_in_its_tile() -> None:
+    problem = Problem(1, 16, 16, (16, 16), (3, 3), pad=(1, 1))
+    arrays = Arrays(problem)
+    arrays.data[0, 3, 5, 9] = np.nan
+    weight = np.ascontiguousarray(Packing(problem, "channels winograd 4", PROCESSORS[0])(arrays.weight.astype("f")))
+    reads = {"data": channels_last(arrays.data, "float32"), "weight": weight}
+    like = np.empty((1, 16, 16, 16), np.float32)
+    (got,) = run(channels_winograd(problem, 4, PROCESSORS[0]), reads, {"result": like})
+    expected = np.zeros((16, 16), bool)
+    expected[4:8, 8:12] = True  # rows 3 to 8 of the data are read for the results of rows 4 to 7
+    np.testing.assert_array_equal(np.isnan(got[0]).all(-1), expected)
+    np.testing.assert_array_equal(np.isnan(got[0]).any(-1), expected)
+
+
+@pytest.mark.parametrize(
+    "more",
+    [{"stride": (2, 1)}, {"dilate": (1, 2)}, {"groups": 2}, {"kernel": (3, 2)}, {"channels": 8}, {"pool": True}],
+    ids=str,
+)
+def test_what_winograd_with_channels_last_does_not_cover(more: dict[str, Any]) -> None:
+    given = {"batch": 1, "channels": 32, "filters": 32, "lengths": (8, 8), "kernel": (3, 3), "pad": (1, 1)}
+    assert covers_channels_winograd(Problem(**given))
+    assert not covers_channels_winograd(Problem(**{**given, **more}))

@@ -11,6 +11,7 @@ pytest.importorskip("llvmlite")
 
 from translated import assert_close, outcome, translated_program
 
+import minpy as mx
 from minpy import sym
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
@@ -18,8 +19,8 @@ from minpy.graph.native.convolutions.calls import Convolution, Packing
 from minpy.graph.native.convolutions.choosing import choose
 from minpy.graph.native.convolutions.problem import Problem
 from minpy.graph.native.convolutions.registers import Processor
-from minpy.graph.native.enabling import disabled
-from minpy.graph.native.language import Call, Elementwise
+from minpy.graph.native.enabling import disabled, is_enabled
+from minpy.graph.native.language import Assembly, Call, Elementwise
 from minpy.graph.native.passes import Notes, optimized
 from minpy.graph.native.verifying import verify
 
@@ -122,7 +123,8 @@ def test_inference_of_few_lies_with_the_channels_last(batch: int) -> None:
     assert sum(one.problem.relu for one in found) == 4  # all but the projection
     elementwise = [step.output for step in routine.steps if isinstance(step, Elementwise)]
     large = [array for array in elementwise if len(array.shape) == 4 and array.size > 24 * batch]
-    assert len(large) == 1, str(routine)  # pictures turned; all else is done in registers
+    # Pictures are turned, and the projection, of every second position, has its own copied; all else is in registers.
+    assert [array.shape for array in large] == [(batch, 9, 9, 3), (batch, 5, 5, 20)], str(routine)
 
 
 @pytest.mark.parametrize(("network", "shape"), [(residual, (18, 3, 9, 9)), (one_dimension, (17, 3, 12))])
@@ -186,6 +188,8 @@ def rounds(symbol: Any, arrays: dict[str, np.ndarray], training: bool, count: in
         (residual, (19, 3, 9, 9), False, ["depthwise_result"]),
         (residual, (1, 3, 9, 9), False, ["pack_weight", "channels_result", "channels_depthwise_result"]),
         (wide, (17, 3, 12, 11), True, ["winograd_weight", "winograd_result", "winograd_data"]),
+        (wide, (1, 3, 12, 11), False, ["pack_weight", "channels_winograd_4_result"]),
+        (wide, (15, 3, 12, 11), False, ["pack_weight", "channels_winograd_4_result"]),
         (one_dimension, (17, 3, 12), True, ["direct_result", "direct_weight"]),
     ],
 )
@@ -211,7 +215,9 @@ CHOICES = [
     (Problem(32, 256, 512, (8, 8), (1, 1)), "result", False, "direct"),
     (Problem(32, 512, 3, (8, 8), (1, 1)), "result", False, "product"),
     (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1)), "result", False, "columns"),
-    (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1)), "result", True, "channels"),
+    (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1)), "result", True, "channels winograd 4"),
+    (Problem(1, 512, 512, (7, 7), (3, 3), pad=(1, 1)), "result", True, "channels winograd 2"),
+    (Problem(1, 64, 64, (32, 32), (3, 3), (2, 2), pad=(1, 1)), "result", True, "channels"),
     (Problem(1, 64, 64, (32, 32), (3, 3), pad=(1, 1), groups=64), "result", True, "channels depthwise"),
 ]
 
@@ -223,3 +229,49 @@ def test_choices(problem: Problem, what: str, inference: bool, expected: str) ->
     assert plan.cycles == tuple(sorted(plan.cycles, key=lambda way: way[1]))
     assert str(plan).startswith(f"{what} of {problem.batch} x {problem.channels} x ")
     assert all(f"    {kind}: " in str(plan) for kind, _ in plan.cycles)
+
+
+# -- maxima of windows -------------------------------------------------------------------------------------------------
+
+WINDOWS = {
+    "padded": {"kernel": (3, 3), "stride": (2, 2), "pad": (1, 1)},
+    "full": {"kernel": (3, 3), "stride": (2, 2), "pooling_convention": "full"},
+    "2 x 2": {"kernel": (2, 2), "stride": (2, 2)},
+    "overlapping": {"kernel": (3, 2), "stride": (1, 1), "pad": (0, 1)},
+}
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_maxima_of_windows_are_kernels_without_padding(name: str, batch: int) -> None:
+    def network(data: Any) -> Any:
+        data = sym.Convolution(data, kernel=(1, 1), num_filter=20)
+        data = sym.Pooling(data, pool_type="max", **WINDOWS[name])
+        return sym.Convolution(data, kernel=(2, 2), num_filter=8)
+
+    routine, notes = optimized_network(network, (batch, 3, 11, 12), False)
+    assert notes.counts["maxima of windows: by a kernel"] == 1
+    assert not any(isinstance(step, Assembly) for step in routine.steps), str(routine)
+    assert not any(isinstance(step, Elementwise) and step.function == "maximum" for step in routine.steps)
+    routine, notes = optimized_network(network, (batch, 3, 11, 12), True)
+    assert notes.counts["maxima of windows: by a kernel"] == 0  # gradients read the views
+
+
+def test_special_numbers_in_maxima_of_windows() -> None:
+    """A NaN reaches the windows that it is in, and an infinity is the largest there, as without kernels."""
+    data = sym.Convolution(sym.Variable("data"), kernel=(1, 1), num_filter=16, no_bias=True, name="one")
+    data = sym.Pooling(data, kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type="max")
+    values = np.random.RandomState(0).normal(size=(1, 1, 9, 9)).astype("f")
+    values[0, 0, 2, 3], values[0, 0, 7, 1], values[0, 0, 0, 8] = np.nan, np.inf, -np.inf
+    arrays = {"data": mx.nd.array(values), "one_weight": mx.nd.ones((16, 1, 1, 1))}
+
+    def results() -> list[np.ndarray]:
+        executor = data.bind(mx.cpu(), arrays, grad_req="null")
+        found = [executor.forward(is_train=False)[0].asnumpy() for _ in range(4)]
+        assert is_enabled() == (executor.explain()[0].is_native)
+        return found
+
+    with disabled():
+        expected = results()[0]
+    for found in results():
+        np.testing.assert_array_equal(found, expected)

@@ -19,7 +19,7 @@ from autograd.tracer import isbox, trace_primitives_map
 
 from minpy.bridge.compositions import COMPOSITIONS
 from minpy.bridge.hips import call_through_autograd, no_gradient, register_array, wrap_result
-from minpy.core.array import Array, memory_of, note_write
+from minpy.core.array import Array, memory_of, note_external, note_write
 from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.state import state
 from minpy.differentiation.trees import leaves_of, map_tree
@@ -152,7 +152,7 @@ class NumPyProtocols(Array):
             )
         data = self._data if dtype is None else self._data.astype(dtype, copy=False)
         if copy is False:
-            memory_of(data).external = True
+            note_external(data)
             return data
         return data.copy()
 

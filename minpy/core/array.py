@@ -25,8 +25,10 @@ __all__ = [
     "as_raw",
     "create",
     "last_write",
+    "may_have_changed",
     "memory_of",
     "new_array",
+    "note_external",
     "note_part",
     "note_write",
     "note_writes",
@@ -274,6 +276,15 @@ def note_part(data: numpy.ndarray) -> None:
         del parts[: _PARTS // 2 + 1]
 
 
+def note_external(data: numpy.ndarray) -> Memory:
+    """Log that others than arrays of ours can look at the memory behind `data` from now on, and may write there."""
+    global _last_write
+    memory = memory_of(data)
+    memory.external = True
+    _last_write = now()  # so that nobody thinks that nothing has happened
+    return memory
+
+
 def last_write() -> int:
     """Return the time of the latest in-place change of any array; 0 if there was none."""
     return _last_write
@@ -294,3 +305,9 @@ def written_since(data: Any, time: int) -> bool:
         if numpy.may_share_memory(numpy.asarray(extent), data, max_work=_WORK):  # type: ignore[arg-type]
             return True
     return False
+
+
+def may_have_changed(data: Any, time: int) -> bool:
+    """Tell whether the memory behind `data` has been changed in place after `time`, or may have been unseen."""
+    memory = _memories.get(id(data if data.base is None else _owner(data)))
+    return memory is not None and (memory.external or memory.written > time or written_since(data, time))

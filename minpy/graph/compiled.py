@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from minpy.core.errors import UnknownShapeError
@@ -50,6 +50,8 @@ class Compiled:
     ----------
     fast_math : bool
         Whether native code may contract products and sums.
+    parameters : collection of Node
+        The variables whose arrays seldom change, and only where it is noted: native code keeps what is made of them.
     heads : list of Value
     order : list of Node
         The nodes of the graph, each after its inputs.
@@ -63,6 +65,7 @@ class Compiled:
         self.heads = list(heads)
         self.compiles = compiles
         self.fast_math = False
+        self.parameters: Collection[Node] = ()
         self._keeping: dict[Node, Any] | None = {} if keeps_states else None
         self.keeping: Keeping | None = None
         self.order = topological(self.heads)
@@ -138,7 +141,13 @@ class Compiled:
             self._keeping,
         )
         return self._remembered(
-            key, Program(steps.differentiated(requests) if requests else steps, self.compiles, self.fast_math)
+            key,
+            Program(
+                steps.differentiated(requests) if requests else steps,
+                self.compiles,
+                self.fast_math,
+                [position for position, node in enumerate(self.variables) if node in self.parameters],
+            ),
         )
 
     def explain(self) -> Explanations:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy
@@ -152,16 +152,21 @@ class Program:
         Whether it may become native code.
     fast_math : bool
         Whether native code may contract a product and the sum that it goes into.
+    parameters : collection of int
+        Positions of variables that are parameters: native code of inference keeps what is made of them.
     native : NativeProgram or None
         What it has become.
     rounds : int
         How often it has run, forward and, if it has a backward part, backward.
     """
 
-    def __init__(self, steps: Steps, compiles: bool = True, fast_math: bool = False) -> None:
+    def __init__(
+        self, steps: Steps, compiles: bool = True, fast_math: bool = False, parameters: Collection[int] = ()
+    ) -> None:
         self.steps = steps
         self.compiles = compiles
         self.fast_math = fast_math
+        self.parameters = parameters
         self.native: NativeProgram | None = None
         self.rounds = 0
         self.python_reason = ""  # why it stays one of Python's
@@ -250,7 +255,7 @@ class Program:
                 self._let_go(runner)
                 if self.plan is not None and self.plan.unshared_bytes >= _LARGE:
                     heap.give_back()
-                native = build(self.steps, self.facts, fast_math=self.fast_math)
+                native = build(self.steps, self.facts, fast_math=self.fast_math, parameters=self.parameters)
                 if native.segments:
                     self.native = native
                 else:
@@ -337,7 +342,7 @@ class Program:
     def located(self, error: Exception) -> Exception:
         """Return the error to raise for one of a compiled part: with the node where it happened, if that is known."""
         native = self.native
-        for part in (self._forward, self._backward, *((native.forward, native.backward) if native is not None else ())):
+        for part in (self._forward, self._backward, *(native.parts if native is not None else ())):
             node = part.step_of(error) if part is not None else None
             if node is not None:
                 return located(place_of(node), error)

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from minpy.custom.calling import Custom
+from minpy.graph.native import updating as _updating
 from minpy.namespaces import listing, missing
 from minpy.ndarray import _internal as _internal
 from minpy.ndarray import contrib, image, linalg, op, random, sparse
@@ -37,6 +38,8 @@ from minpy.ops.registry import OPERATORS as _OPERATORS
 
 globals().update(random.FUNCTIONS)
 globals().update({name: operator for name, operator in _OPERATORS.items() if name not in globals()})
+
+_updating.install()
 
 __all__ = [
     "Custom",

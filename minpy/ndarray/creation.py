@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.context import CPU, Context, current_context, resolve_context
-from minpy.core.array import Array, create, memory_of, new_array
+from minpy.core.array import Array, create, new_array, note_external
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import filled, numeric_array
@@ -484,9 +484,7 @@ def from_numpy(ndarray: numpy.ndarray, zero_copy: bool = True, array_cls: Any = 
     shared = _writable_view(ndarray)
     ndarray.flags.writeable = False
     made: NDArray = place(array_cls, shared, resolve_context(None))
-    memory = memory_of(shared)
-    memory.external = True
-    memory.add(made)
+    note_external(shared).add(made)
     return made
 
 

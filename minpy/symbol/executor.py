@@ -16,6 +16,7 @@ from minpy.graph.frame import Frame, start
 from minpy.graph.interpreting import Observer
 from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.native.enabling import is_enabled
+from minpy.graph.parameters import layer_parameters
 from minpy.graph.program import Program
 from minpy.graph.timing import profile
 from minpy.ndarray.creation import array as make_array
@@ -72,6 +73,7 @@ class Executor:
         self.aux_arrays = list(states)
         self._requests = list(requests)
         self._compiled = compiled = Compiled(symbol.values, keeps_states=True)
+        compiled.parameters = layer_parameters(compiled.order)
         self._argument_nodes, self._state_nodes = compiled.arguments, compiled.states
         self._names = [node.name for node in compiled.arguments]
         self._state_names = [node.name for node in compiled.states]
@@ -320,8 +322,8 @@ class Executor:
         """
         saved = [array._data.copy() for array in self.aux_arrays]
         self.forward(is_train)
-        heads = self._head_gradients(out_grads) if is_train else []
         program = self._program(bool(is_train))
+        heads = self._head_gradients(out_grads) if program.steps.requests else []
         spare = {
             node: numpy.zeros_like(array._data)
             for node, array in zip(self._argument_nodes, self.grad_arrays, strict=True)
@@ -336,6 +338,7 @@ class Executor:
             runs = [profile(program, self._raws(), heads, spare) for _ in range(repeat)]
         for array, before in zip(self.aux_arrays, saved, strict=True):
             numpy.copyto(array._data, before)
+            note_write(array._data)
         self._frame = None
         return Profile(runs)
 

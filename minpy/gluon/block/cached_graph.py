@@ -72,6 +72,8 @@ class CachedGraph:
                     "belongs to as a child."
                 )
             self.sources.append(source)
+        pairs = zip(self.compiled.variables, self.sources, strict=True)
+        self.compiled.parameters = {node for node, source in pairs if isinstance(source, Parameter)}
         self.parameters = [source for source in self.sources if isinstance(source, Parameter)]
         self.rebuild = rebuild
         self.has_no_program = False  # whether shapes in it depend on values

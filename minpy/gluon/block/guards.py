@@ -1,15 +1,17 @@
 """What a trace of a block holds for: attributes of blocks, and the globals and closures that they refer to.
 
 Numbers, strings and functions become part of a graph; arrays do so by reference, and what is computed of them by value.
-Where one of them is another than before, or was changed, the block is traced again.
+Where one of them is another than before, or was changed, the block is traced again. Writes into arrays of NumPy are
+noted nowhere: these are compared with copies. Of objects and modules, the members that functions name are compared.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy
@@ -30,6 +32,9 @@ _BY_IDENTITY: tuple[Any, ...] = (
     functools.partial,
 )
 _DEEPEST, _LONGEST, _MOST_FUNCTIONS = 4, 64, 100
+_FEW_BYTES = 1 << 16
+# The methods that are called without being named.
+_CALLED = frozenset(["__call__", "forward", "hybrid_forward"])
 _LIBRARIES = frozenset([*sys.stdlib_module_names, "numpy", "scipy", "minpy"]) - {"__main__"}
 
 
@@ -87,6 +92,34 @@ def _arrays_in(value: Any, depth: int = 0) -> Iterator[Any]:
             yield from _arrays_in(one, depth + 1)
 
 
+def _numpy_in(value: Any, depth: int = 0) -> Iterator[numpy.ndarray]:
+    if isinstance(value, numpy.ndarray):
+        yield value
+    elif type(value) in (tuple, list, dict) and depth <= _DEEPEST and len(value) <= _LONGEST:
+        for one in value.values() if type(value) is dict else value:
+            yield from _numpy_in(one, depth + 1)
+
+
+class _Contents:
+    """An array of NumPy, and what was in it."""
+
+    def __init__(self, array: numpy.ndarray) -> None:
+        self._array = array
+        self._kept = array.copy()
+        self._is_plain = array.dtype.kind in "biufcSU" and array.flags.c_contiguous
+        self._bytes = array.tobytes() if self._is_plain and array.nbytes <= _FEW_BYTES else None
+
+    def hold(self) -> bool:
+        array, kept = self._array, self._kept
+        if array.shape != kept.shape or array.dtype != kept.dtype:
+            return False
+        if self._bytes is not None:
+            return array.tobytes() == self._bytes
+        if self._is_plain and array.flags.c_contiguous:
+            return bool((array.reshape(-1).view(numpy.uint8) == kept.reshape(-1).view(numpy.uint8)).all())
+        return array.tobytes() == kept.tobytes() if array.dtype.kind in "biufcSU" else bool((array == kept).all())
+
+
 class Guards:
     """What some blocks, and functions that they call, referred to before one of them was traced.
 
@@ -104,22 +137,36 @@ class Guards:
         # Lists and dicts, which can be changed without a block's knowing it.
         self._containers: list[tuple[Any, Any]] = []
         self._arrays: list[Any] = []
+        self._contents: dict[int, _Contents] = {}
+        self._members: set[int] = set()
+        self._owners: list[Any] = []
         self._rows = [[block, _latest(block), self._attributes(block)] for block in blocks]
-        self._names: list[tuple[dict[str, Any], str, Any]] = []
+        self._names: list[tuple[Mapping[str, Any], str, Any]] = []
         self._cells: list[tuple[types.CellType, Any]] = []
         seen: set[int] = set()
         for block, *_ in self._rows:
             self._note_values(block)
             called = [value for value in vars(block).values() if isinstance(value, types.FunctionType)]
-            for function in (*_functions_of(type(block)), *called):
+            functions = [*_functions_of(type(block)), *called]
+            names = {name for function in functions for name in _names_in(function.__code__)}
+            for function in functions:
                 self._note_function(function, seen)
+            for name, value in vars(block).items():
+                if name not in internal and name not in block._not_compared:
+                    self._note_members(value, names, seen)
 
     def _note_values(self, block: Any) -> None:
         for name, value in vars(block).items():
             if name not in self._internal and name not in block._not_compared:
-                self._arrays += _arrays_in(value)
+                self._note_arrays(value)
                 if type(value) in (list, dict) and len(value) <= _LONGEST:
                     self._containers.append((value, _kept(value)))
+
+    def _note_arrays(self, value: Any) -> None:
+        self._arrays += _arrays_in(value)
+        for array in _numpy_in(value):
+            if id(array) not in self._contents:
+                self._contents[id(array)] = _Contents(array)
 
     def _note_function(self, function: types.FunctionType, seen: set[int]) -> None:
         """Note the globals and closures of a function, and of functions that it calls by name."""
@@ -129,14 +176,8 @@ class Guards:
         if str(space.get("__name__", "")).partition(".")[0] in _LIBRARIES:
             return
         seen.add(id(function))
-        called: list[Any] = []
-        for name in _names_in(function.__code__):
-            if name in space and not name.startswith("__"):
-                kept = _kept(space[name])
-                if kept is not _OTHER:
-                    self._names.append((space, name, kept))
-                    self._arrays += _arrays_in(space[name])
-                    called.append(kept)
+        names = _names_in(function.__code__)
+        found = [self._note(space, name) for name in names if name in space and not name.startswith("__")]
         for cell in function.__closure__ or ():
             try:
                 value = cell.cell_contents
@@ -145,11 +186,45 @@ class Guards:
             kept = _kept(value)
             if kept is not _OTHER:
                 self._cells.append((cell, kept))
-                self._arrays += _arrays_in(value)
-                called.append(kept)
-        for one in called:
+                self._note_arrays(value)
+            found.append(value)
+        for one in found:
             if isinstance(one, types.FunctionType):
                 self._note_function(one, seen)
+            else:
+                self._note_members(one, names, seen)
+
+    def _note(self, space: Mapping[str, Any], name: str) -> Any:
+        """Note what a name means in some namespace, and return that."""
+        value = space[name]
+        kept = _kept(value)
+        if kept is not _OTHER:
+            self._names.append((space, name, kept))
+            self._note_arrays(value)
+        return value
+
+    def _note_members(self, owner: Any, names: set[str], seen: set[int], depth: int = 0) -> None:
+        """Note those members of an object or a module that a function may name."""
+        if id(owner) in self._members or depth > _DEEPEST or not _has_members(owner):
+            return
+        self._members.add(id(owner))
+        self._owners.append(owner)  # so that nothing else gets its id
+        spaces = [vars(owner), *(vars(one) for one in type(owner).__mro__ if _is_of_user(one.__module__))]
+        names, done = names | _CALLED, set[str]()
+        # What its methods name is read of the object, too.
+        while waiting := {name for name in names - done if any(name in space for space in spaces)}:
+            done |= waiting
+            for space, name in itertools.product(spaces, waiting):
+                if name not in space:
+                    self._names.append((space, name, None))
+                    continue
+                value = self._note(space, name)
+                value = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
+                if isinstance(value, types.FunctionType):
+                    self._note_function(value, seen)
+                    names = names | _names_in(value.__code__)
+                else:
+                    self._note_members(value, names, seen, depth + 1)
 
     def _attributes(self, block: Any) -> dict[str, Any]:
         skipped = self._internal | block._not_compared
@@ -171,6 +246,9 @@ class Guards:
                 return False
         for value, kept in self._containers:
             if not _same(value, kept):
+                return False
+        for contents in self._contents.values():
+            if not contents.hold():
                 return False
         if self._arrays and last_write() > self._time:
             if any(written_since(array._data, self._time) for array in self._arrays):
@@ -199,6 +277,19 @@ def _holds(cell: types.CellType, kept: Any) -> bool:
         return _same(cell.cell_contents, kept)
     except ValueError:  # deleted since
         return False
+
+
+def _is_of_user(module: Any) -> bool:
+    return str(module).partition(".")[0] not in _LIBRARIES and module != "builtins"
+
+
+def _has_members(value: Any) -> bool:
+    """Tell whether a value is an object with attributes of its own, or a module of a user's."""
+    if isinstance(value, types.ModuleType):
+        return _is_of_user(value.__name__)
+    if isinstance(value, type) or type(value).__module__.partition(".")[0] in ("numpy", "scipy", "minpy"):
+        return False
+    return hasattr(value, "__dict__")
 
 
 def _latest(block: Any) -> tuple[Any, ...]:

@@ -21,6 +21,7 @@ from minpy.core.array import Array, now, raw_of
 from minpy.core.errors import ArgumentError, NotTraceableError
 from minpy.core.nodes import Leaf
 from minpy.core.state import TRACES, leaving, tracing
+from minpy.gluon.block.numbers import METHODS, need_numpy
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.inference import infer_dtypes, infer_shapes
@@ -29,6 +30,7 @@ from minpy.ops.inference.partial_shapes import is_known
 from minpy.ops.inference.reshaping import resolve_shape
 from minpy.ops.registry import OPERATORS
 from minpy.symbol import Symbol
+from minpy.symbol.numpy.arrays import generic
 
 __all__ = ["Trace", "Traced"]
 
@@ -207,7 +209,7 @@ class Trace:
             return value.symbol
         if isinstance(value, Array):
             return self.capture(value).symbol
-        if isinstance(value, numpy.ndarray) and value.ndim:
+        if isinstance(value, numpy.ndarray) and (value.ndim or self.of_function):
             return self.capture(value).symbol
         if type(value) in (list, tuple):
             return type(value)(map(self.unwrapped, value))
@@ -232,6 +234,10 @@ class Trace:
         """Return what a function of symbols answers, for stand-ins and arrays."""
         positional = [self.unwrapped(value) for value in arguments]
         return self.wrapped(function(*positional, **self.unwrapped(dict(keywords))), np)
+
+    def call_of_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """Return what a function of NumPy answers, recorded as that, with numbers as they are."""
+        return self.call(lambda *given, **rest: generic(name, given, rest), arguments, keywords, True)
 
 
 def _kind(one: Symbol, in_numpy: bool) -> Symbol:
@@ -351,6 +357,8 @@ class Traced:
             found = vars(found).get(part)
             if found is None:
                 raise self._untraced(f"np.{name}")
+        if need_numpy(name, arguments, keywords):
+            return self.trace.call_of_numpy(name, arguments, keywords)
         answer = self.trace.call(found, arguments, keywords, True)
         return self._sharing(answer, name)
 
@@ -494,6 +502,8 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Traced, Any], Any]:
         if other is None or isinstance(other, str):
             return NotImplemented
         trace = self.trace
+        if isinstance(other, numpy.ndarray) and not other.ndim and self._in_numpy:
+            other = trace.capture(other)
         if isinstance(other, (Traced, Array, numpy.ndarray)) and not (
             isinstance(other, numpy.ndarray) and not other.ndim
         ):
@@ -505,6 +515,9 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Traced, Any], Any]:
             return trace.call(
                 lambda left, right: getattr(left.as_np_ndarray(), plain)(right.as_np_ndarray()), pair, {}, True
             )
+        pair = (other, self) if reflected else (self, other)
+        if self._in_numpy and name in METHODS and need_numpy(METHODS[name], pair, {}):
+            return trace.call_of_numpy(METHODS[name], pair, {})
         if isinstance(other, (numpy.generic, numpy.ndarray)):
             other = other.item()
         return trace.call(lambda one: getattr(one, method)(other), (self,), {}, self._in_numpy)

@@ -38,8 +38,8 @@ class Settled:
         self.dtype = dtype
         self.block = block
 
-    def __call__(self, answer: Any) -> numpy.ndarray:
-        """Return the answer, or a copy of it.
+    def __call__(self, answer: Any, prepared: numpy.ndarray | None = None) -> numpy.ndarray:
+        """Return the answer, or a copy of it, if it lies in the block, or in what was made of parameters.
 
         Raises
         ------
@@ -59,6 +59,7 @@ class Settled:
             not (flags.c_contiguous and flags.aligned)
             or array.dtype is not self.dtype
             or numpy.may_share_memory(array, self.block)
+            or (prepared is not None and numpy.may_share_memory(array, prepared))
         ):
             copied = numpy.empty(self.shape, self.dtype)
             numpy.copyto(copied, array)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core.array import note_write
 from minpy.core.errors import DTypeError, LibraryError, ShapeError, describe
 from minpy.graph.native.machine.builtins import data_offset
 from minpy.graph.native.writing import Writer
@@ -207,5 +208,6 @@ def fitted(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[n
     def finish() -> None:
         for target, values in back:
             numpy.copyto(target, values)
+            note_write(target)
 
     return found, finish

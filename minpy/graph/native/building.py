@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-import numpy
 
 from minpy.graph.ir import Node
 from minpy.graph.memory import Fact
@@ -21,9 +19,11 @@ from minpy.graph.native.kernels.module import declaration, module_text
 from minpy.graph.native.kernels.printing import kernel_of
 from minpy.graph.native.language import Array, Call, Part, Routine
 from minpy.graph.native.machine import blas, builtins, llvm, threads
-from minpy.graph.native.memory import ALIGNMENT, Memory, Uses, owner_of
+from minpy.graph.native.memory import Memory, Uses, owner_of
 from minpy.graph.native.parts import NativePart, PartWriter
 from minpy.graph.native.passes import Notes, optimized
+from minpy.graph.native.prepared import Preparation, PreparedForward, aligned
+from minpy.graph.native.preparing import PREPARED, SMALLEST, prepared
 from minpy.graph.native.running import NativeRunner, RunnerMemory
 from minpy.graph.native.segments import Segment, task_text
 from minpy.graph.native.table import DESK, SHARE, Table
@@ -43,6 +43,10 @@ class NativeProgram:
     forward : NativePart
     backward : NativePart or None
         None, if no gradients are asked for.
+    prepare : NativePart or None
+        What is made of parameters alone, see `preparing`, runs before the forward part when one of these has changed.
+    preparation : Preparation or None
+        What that has made.
     translation : Translation
         What became of each node of the graph.
     routine : Routine
@@ -85,18 +89,28 @@ class NativeProgram:
     seconds: dict[str, float] = field(default_factory=dict)
     is_cached: bool = False
     works_of_segments: dict[str, Work] = field(default_factory=dict)
+    prepare: NativePart | None = None
+    preparation: Preparation | None = None
     watch: Callable[[str | Node, Callable[..., Any]], Callable[..., Any]] | None = None
 
+    @property
+    def parts(self) -> list[NativePart]:
+        """The parts that there are, in the order in which they run."""
+        return [part for part in (self.prepare, self.forward, self.backward) if part is not None]
+
     def text(self) -> str:
-        """Return the source of both parts, and what memory they take."""
-        parts = [part.described() for part in (self.forward, self.backward) if part is not None]
+        """Return the source of all parts, and what memory they take."""
+        parts = [part.described() for part in self.parts]
         count = sum(len(part) for part in self.works)
         return "\n".join(
             [
                 *parts,
                 (
                     f"# {len(self.translation.report)} steps as {count} of native code and calls; "
-                    f"{self.memory.nbytes} bytes of memory hold {self.memory.unshared_bytes} bytes of answers."
+                    f"{self.memory.nbytes} bytes of memory hold {self.memory.unshared_bytes} bytes of answers, and "
+                    f"{self.memory.prepared_bytes} bytes what is made of parameters."
+                    if self.memory.prepared
+                    else f"{self.memory.nbytes} bytes of memory hold {self.memory.unshared_bytes} bytes of answers."
                 ),
             ]
         )
@@ -118,12 +132,14 @@ class NativeProgram:
             unwatched, call_of = call_of, lambda node: watch(node, unwatched(node))
         memory = self._memory_of_runner()
         backward = self.backward.made(call_of, memory) if self.backward is not None else None
-        return NativeRunner(memory, self.forward.made(call_of, memory), backward, self.arguments)
+        forward = self.forward.made(call_of, memory)
+        if self.prepare is not None:
+            assert self.preparation is not None
+            forward = PreparedForward(self.preparation, self.prepare.made(call_of, memory), forward)
+        return NativeRunner(memory, forward, backward, self.arguments)
 
     def _memory_of_runner(self) -> RunnerMemory:
-        whole = numpy.empty(max(self.memory.nbytes, 1) + ALIGNMENT, numpy.uint8)
-        start = -whole.ctypes.data % ALIGNMENT
-        block = whole[start : start + max(self.memory.nbytes, 1)]
+        block = aligned(self.memory.nbytes)
         helper = threads.find() if self.loaded is not None else None
         others = {SHARE: helper.share, DESK: helper.desk} if helper is not None else {}
         table = self.table.filled(block.ctypes.data, blas.find(), others)
@@ -136,7 +152,14 @@ class NativeProgram:
         return RunnerMemory(block, segments)
 
 
-def build(steps: Steps, facts: Mapping[Node, Fact], *, fast_math: bool = False, apart: bool = False) -> NativeProgram:
+def build(
+    steps: Steps,
+    facts: Mapping[Node, Fact],
+    *,
+    fast_math: bool = False,
+    apart: bool = False,
+    parameters: Collection[int] = (),
+) -> NativeProgram:
     """Return a program as native code.
 
     Parameters
@@ -148,6 +171,9 @@ def build(steps: Steps, facts: Mapping[Node, Fact], *, fast_math: bool = False, 
         Whether a product and the sum that it goes into may be rounded once.
     apart : bool
         Whether each kernel is a function of its own for Python, which can be timed; slower.
+    parameters : collection of int
+        Positions of variables that seldom change from call to call: what is made of them alone is kept, if there are
+        no gradients.
 
     Raises
     ------
@@ -158,17 +184,26 @@ def build(steps: Steps, facts: Mapping[Node, Fact], *, fast_math: bool = False, 
     BuildError
         If LLVM refuses what is generated.
     """
-    return _Builder(steps, facts, fast_math, apart).build()
+    return _Builder(steps, facts, fast_math, apart, parameters).build()
 
 
 class _Builder:
-    def __init__(self, steps: Steps, facts: Mapping[Node, Fact], fast_math: bool, apart: bool) -> None:
+    def __init__(
+        self,
+        steps: Steps,
+        facts: Mapping[Node, Fact],
+        fast_math: bool,
+        apart: bool,
+        parameters: Collection[int] = (),
+    ) -> None:
         self.steps = steps
+        self.parameters = parameters
         self.fast_math = fast_math
         self.apart = apart
         self.facts = facts
         self.seconds: dict[str, float] = {}
         self.boundary = Boundary()
+        self.first = 0  # the number of the forward part
 
     def build(self) -> NativeProgram:
         # Planning makes many small things, hardly any of them garbage: looking for it would take a third of the time.
@@ -184,7 +219,8 @@ class _Builder:
         translation = self._timed("translating", lambda: translate(self.steps, self.facts))
         routine = self._bound(translation.routine)
         notes = Notes()
-        routine = self._timed("passes", lambda: optimized(routine, self.fast_math, notes))
+        routine = self._timed("passes", lambda: self._optimized(routine, notes))
+        self.first = int(routine.parts[0].name == PREPARED)
         schedules = self._timed("fusing", lambda: scheduled(routine))
         blas_found = blas.find()
         printed: dict[Nest, Kernel] = {}
@@ -208,22 +244,49 @@ class _Builder:
         table = Table()
         integer = blas_found.integer if blas_found is not None else "i64"
         writer = PartWriter(self.boundary, memory, table, integer, threads.count(), self.apart)
-        forward, backward = self._timed("parts", lambda: self._parts(writer, routine, works, translation))
+        prepare, forward, backward = self._timed("parts", lambda: self._parts(writer, routine, works, translation))
         ir, loaded = self._compiled(writer.segments)
         return NativeProgram(
             forward, backward, translation, routine, works, memory, writer.segments, ir, table, loaded,
             self._arguments(routine), self._read_by_backward(routine, works, memory), self.seconds,
-            loaded is not None and loaded.cached, writer.works,
+            loaded is not None and loaded.cached, writer.works, prepare, self._preparation(routine, works, memory),
         )  # fmt: skip
 
+    def _optimized(self, routine: Routine, notes: Notes) -> Routine:
+        """Return what the passes make of a routine, with a part for what is made of parameters, if that is worth it."""
+        if self.steps.requests:
+            return optimized(routine, self.fast_math, notes)
+        (forward,) = routine.parts
+        states = {forward.inputs[position] for position in self.steps.states}
+        written = {target for target, _ in forward.updates}
+        for step in forward.steps:
+            if isinstance(step, Call) and step.node is not None:  # it may change its states itself
+                written.update(operand.root for operand in step.operands if operand.root in states)
+        chosen = [forward.inputs[position] for position in sorted(self.parameters)]
+        chosen = [array for array in chosen if array not in written]
+        if sum(array.nbytes for array in chosen) < SMALLEST:
+            return optimized(routine, self.fast_math, notes)
+        for array in chosen:
+            array.is_parameter = True
+        return prepared(optimized(routine, self.fast_math, notes))
+
+    def _preparation(self, routine: Routine, works: list[list[Work]], memory: Memory) -> Preparation | None:
+        if not self.first:
+            return None
+        read = {memory.owner(array) for work in works[0] for array in work.uses.reads}
+        inputs = routine.parts[1].inputs
+        positions = [position for position, array in enumerate(inputs) if array in read]
+        return Preparation(positions, memory.prepared_bytes)
+
     def _arguments(self, routine: Routine) -> tuple[tuple[Argument, ...], ...]:
-        groups = [routine.parts[0].inputs]
-        if len(routine.parts) > 1:
-            groups += [routine.parts[1].inputs[: len(self.steps.head_gradients)], self.boundary.targets]
+        forward, *rest = routine.parts[self.first :]
+        groups = [forward.inputs]
+        for backward in rest:
+            groups += [backward.inputs[: len(self.steps.head_gradients)], self.boundary.targets]
         return tuple(tuple(self.boundary.arguments[array] for array in group) for group in groups)
 
     def _read_by_backward(self, routine: Routine, works: list[list[Work]], memory: Memory) -> set[Node]:
-        if len(works) == 1:
+        if not self.steps.requests:
             return set()
         uses = [work.uses for work in works[1]]
         owners = {memory.owner(array) for one in uses for array in (*one.reads, *one.writes)}
@@ -285,9 +348,9 @@ class _Builder:
             {owner_of(array, places) for work in part if not _is_python(work) for array in work.uses.writes}
             for part in works
         ]
-        heads = routine.parts[0].outputs
-        boundary.settle_heads(heads[: len(self.steps.heads)], places, native[0])
-        if len(works) > 1:
+        heads = routine.parts[self.first].outputs
+        boundary.settle_heads(heads[: len(self.steps.heads)], places, native[self.first])
+        if self.steps.requests:
             boundary.settle_gradients(routine.parts[1].outputs, places, native[1])
         elsewhere = {*boundary.arguments, *boundary.fresh, *boundary.direct}
         for work in (work for part in works for work in part):
@@ -297,32 +360,44 @@ class _Builder:
         for part, found in zip(routine.parts, works, strict=True):
             uses += [work.uses for work in found]
             uses.append(Uses([array for array in part.outputs if not array.is_constant], ()))  # copied at the end
-        return Memory(uses, places, elsewhere, (), boundary.wanted)
+        kept = dict.fromkeys(array.root for array in routine.parts[0].outputs) if self.first else ()
+        return Memory(uses, places, elsewhere, (), boundary.wanted, kept)
 
     # -- source and code ---------------------------------------------------------------------------------------------
 
     def _parts(
         self, writer: PartWriter, routine: Routine, works: list[list[Work]], translation: Translation
-    ) -> tuple[NativePart, NativePart | None]:
-        first = routine.parts[0]
+    ) -> tuple[NativePart | None, NativePart, NativePart | None]:
+        first = routine.parts[self.first]
         count = len(self.steps.heads)
         lasting, position = [], count
         for node, width in translation.lasting:
             lasting.append((node, width, first.outputs[position : position + max(width, 1)]))
             position += max(width, 1)
         later: list[Array] = []
-        if len(works) > 1:
+        if self.steps.requests:
             for work in works[1]:
                 later += [*work.uses.reads, *work.uses.writes]
             later += routine.parts[1].outputs
-        numbered = list(enumerate(works[0]))
-        forward = writer.forward(first.inputs, numbered, first.outputs[:count], lasting, later)
-        if len(works) == 1:
-            return forward, None
+        numbered, begin = [], 0
+        for part in works:
+            numbered.append(list(enumerate(part, begin)))
+            begin += len(part) + 1
+        prepare = writer.prepare(first.inputs, numbered[0]) if self.first else None
+        forward = writer.forward(
+            first.inputs, numbered[self.first], first.outputs[:count], lasting, later, self._updated(first)
+        )
+        if not self.steps.requests:
+            return prepare, forward, None
         second = routine.parts[1]
-        numbered = list(enumerate(works[1], len(works[0]) + 1))
         heads = second.inputs[: len(self.steps.head_gradients)]
-        return forward, writer.backward(first.inputs, heads, numbered, second.outputs)
+        return None, forward, writer.backward(first.inputs, heads, numbered[1], second.outputs)
+
+    @staticmethod
+    def _updated(forward: Part) -> list[int]:
+        """Return the positions of the states that native code writes to."""
+        targets = {target for target, _ in forward.updates}
+        return [position for position, array in enumerate(forward.inputs) if array in targets]
 
     def _compiled(self, segments: list[Segment]) -> tuple[str, Any]:
         if not segments:

@@ -96,6 +96,8 @@ class Explanation:
         The bytes of memory that a call takes for what lies between, and those of the arrays that share it.
     kept : int
         The bytes among them that the forward part keeps for the backward part.
+    prepared : int
+        The bytes that what is made of parameters takes, for all calls together, until a parameter changes.
     seconds : dict of str to float
         How long each stage of compiling took.
     is_cached : bool
@@ -111,6 +113,7 @@ class Explanation:
     kept: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     is_cached: bool = False
+    prepared: int = 0
 
     def count(self, kind: str) -> int:
         """Return how many items are of a kind."""
@@ -123,8 +126,10 @@ class Explanation:
         counts = ", ".join(_counted(self.count(kind), kind) for kind in kinds if self.count(kind))
         stages = ", ".join(f"{stage} {seconds * 1e3:.1f}" for stage, seconds in self.seconds.items())
         lines = [f"{self.title}: native code, {counts}", *map(str, self.parts)]
-        kept = f", {_amount(self.kept)} are kept from forward to backward" if len(self.parts) > 1 else ""
+        kept = f", {_amount(self.kept)} are kept from forward to backward" if self.kept else ""
         lines.append(f"memory: {_amount(self.memory)} bytes hold {_amount(self.unshared)} bytes of arrays{kept}")
+        if self.prepared:
+            lines.append(f"and {_amount(self.prepared)} bytes hold what is made of parameters")
         cached = ", the code from the cache" if self.is_cached else ""
         lines.append(f"made in {sum(self.seconds.values()) * 1e3:.1f} ms ({stages}){cached}")
         return "\n".join(lines)
@@ -197,10 +202,12 @@ def explained(program: Program) -> Explanation:
         for part, works in zip(native.routine.parts, native.works, strict=True)
     ]
     memory = native.memory
-    kept = memory.kept_bytes(len(native.works[0])) if len(native.works) > 1 else 0
+    kept = 0
+    if native.backward is not None:  # each part before it ends with what copies its outputs
+        kept = memory.kept_bytes(sum(len(works) + 1 for works in native.works[:-1]) - 1)
     return Explanation(
         title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, kept, dict(native.seconds),
-        native.is_cached,
+        native.is_cached, memory.prepared_bytes,
     )  # fmt: skip
 
 

@@ -108,6 +108,8 @@ class Array(_Referenced):
         Of constants.
     name : str
         Of inputs: what messages call it.
+    is_parameter : bool
+        Of inputs: whether it is one whose values seldom change from call to call, see `preparing`.
     """
 
     shape: tuple[int, ...]
@@ -116,6 +118,7 @@ class Array(_Referenced):
     index: int = 0
     value: numpy.ndarray | None = None
     name: str = ""
+    is_parameter: bool = field(default=False, repr=False)
 
     @property
     def is_constant(self) -> bool:

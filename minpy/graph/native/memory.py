@@ -114,6 +114,9 @@ class Memory:
         What is needed until the end, whoever reads it.
     wanted : mapping of Array to Array, optional
         Owners that are to lie where others do that are elsewhere, if what gives them can compute them in place.
+    prepared : iterable of Array
+        Owners whose values outlive the call: they have a block of their own, where each has a place that nothing else
+        takes.
 
     Attributes
     ----------
@@ -125,6 +128,10 @@ class Memory:
         From which work to which each owner is needed.
     heirs : dict of Array to Array
         Owners that lie where another did, which is not needed any more; or those that are wanted there, elsewhere.
+    prepared : dict of Array to int
+        Where in the block of what outlives the call its owners lie, in bytes.
+    prepared_bytes : int
+        The size of that block.
     nbytes : int
         The size of the block.
     least_bytes : int
@@ -140,15 +147,21 @@ class Memory:
         elsewhere: Collection[Array],
         lasting: Iterable[Array] = (),
         wanted: Mapping[Array, Array] | None = None,
+        prepared: Iterable[Array] = (),
     ) -> None:
         self.places = places
+        self.prepared: dict[Array, int] = {}
+        self.prepared_bytes = 0
+        for owner in prepared:
+            self.prepared[owner] = self.prepared_bytes
+            self.prepared_bytes += -(-owner.nbytes // ALIGNMENT) * ALIGNMENT
         self.spans: dict[Array, tuple[int, int]] = {}
         self.heirs: dict[Array, Array] = {}
         scratch = {number: work.scratch for number, work in enumerate(works) if work.scratch}
         for number, work in enumerate(works):
             for array in (*work.reads, *work.writes, *work.spare):
                 owner = self.owner(array)
-                if owner not in elsewhere and not owner.is_constant:
+                if owner not in elsewhere and owner not in self.prepared and not owner.is_constant:
                     self.spans[owner] = (self.spans.get(owner, (number, number))[0], number)
         for array in lasting:
             owner = self.owner(array)

@@ -1,8 +1,8 @@
 """The parts of a program as functions of Python: segments of native code, and calls of Python's functions between them.
 
-Arrays lie in the block of memory of the runner, in new arrays (heads), in the arrays that gradients are asked into, or
-they are what a call has answered. Python's functions get arrays laid into the block, users' operators copies of these,
-as they may keep what they see.
+Arrays lie in the block of memory of the runner, in the block of what was made of parameters (see `prepared`), in new
+arrays (heads), in the arrays that gradients are asked into, or they are what a call has answered. Python's functions
+get arrays laid into the blocks, users' operators copies of these, as they may keep what they see.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core.array import note_writes
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
 from minpy.graph.native.answers import Settled
@@ -162,8 +163,26 @@ class PartWriter:
         self._calls = 0
         self._lasts: set[Node] = set()
         self._laid: dict[_Laid, str] = {}
+        # What stands for the block of what was made of parameters, if there is any.
+        self.prepared: Array | None = None
+        if memory.prepared:
+            self.prepared = Array((memory.prepared_bytes,), numpy.dtype("uint8"), name="prepared")
+            self.names[self.prepared] = "prepared"
 
     # -- parts -------------------------------------------------------------------------------------------------------
+
+    def prepare(self, inputs: Sequence[Array], numbered: Sequence[tuple[int, Work]]) -> NativePart:
+        """Return the part that fills the block of what is made of parameters: a function of the arrays and the block.
+
+        It returns None, or `UNFIT` as `forward` does.
+        """
+        self._name_inputs(inputs)
+        self._begin("prepare", ["arrays", "prepared"], [inputs])
+        self._works(numbered, ())
+        return self._part("prepare", ["arrays", "prepared"], [inputs])
+
+    def _name_inputs(self, inputs: Sequence[Array]) -> None:
+        self.names |= {array: f"a{index}" for index, array in enumerate(inputs)}
 
     def forward(
         self,
@@ -172,9 +191,10 @@ class PartWriter:
         heads: Sequence[Array],
         lasting: Sequence[tuple[Node, int, Sequence[Array]]],
         read_later: Iterable[Array],
+        updated: Sequence[int] = (),
     ) -> NativePart:
         """Return the forward part: a function of the arrays that returns (heads, what backward reads, what lasts);
-        or `UNFIT`, before it has done anything.
+        or `UNFIT`, before it has done anything. Where something is made of parameters, it is given that block, too.
 
         Parameters
         ----------
@@ -186,10 +206,13 @@ class PartWriter:
             Steps whose answers are returned, too; of how many arrays they are tuples, or 0; and what these are here.
         read_later : iterable of Array
             What the backward part reads.
+        updated : sequence of int
+            Positions of the arrays that it writes to: that is logged.
         """
-        self.names |= {array: f"a{index}" for index, array in enumerate(inputs)}
+        self._name_inputs(inputs)
         self.names |= {array: f"f{index}" for index, array in enumerate(self.boundary.fresh)}
-        self._begin("forward", ["arrays"], [inputs])
+        parameters = ["arrays"] if self.prepared is None else ["arrays", "prepared"]
+        self._begin("forward", parameters, [inputs])
         given = set(self.boundary.arguments)
         later = [self.memory.owner(array) for array in read_later]
         ends = [array for _, _, arrays in lasting for array in arrays]
@@ -198,8 +221,10 @@ class PartWriter:
         returned = self._heads(heads)
         self.kept = list(dict.fromkeys(self.names[one] for one in later if one in self.names and one not in given))
         lasts = "".join(f"{self._lasting(*row)}, " for row in lasting)
+        if updated:
+            self._put(f"{self._constant('note_writes', note_writes)}(arrays, {tuple(updated)})")
         self._put(f"return ({returned}), [{', '.join(self.kept)}], ({lasts})")
-        return self._part("forward", ["arrays"], [inputs])
+        return self._part("forward", parameters, [inputs])
 
     def backward(
         self,
@@ -311,7 +336,7 @@ class PartWriter:
         """Let go of new arrays that nothing reads after a work."""
         for owner in [owner for owner, end in ends.items() if end <= number]:
             del ends[owner]
-            if owner not in self.boundary.arguments and owner in self.names:
+            if owner not in self.boundary.arguments and owner is not self.prepared and owner in self.names:
                 self._put(f"{self.names[owner]} = None")
 
     def _owner(self, array: Array) -> Array:
@@ -324,7 +349,15 @@ class PartWriter:
         """Return the owners that a work needs and that are neither in the block nor constants."""
         uses = work.uses
         owners = dict.fromkeys(map(self._owner, (*uses.reads, *uses.writes, *uses.spare)))
-        return [owner for owner in owners if owner not in self.memory.offsets and not owner.is_constant]
+        outside = [owner for owner in owners if owner not in self.memory.offsets and not owner.is_constant]
+        return [*dict.fromkeys(map(self._holder, outside))]
+
+    def _holder(self, owner: Array) -> Array:
+        """Return what native code is given for an owner that has no place in the runner's block."""
+        if owner in self.memory.prepared:
+            assert self.prepared is not None
+            return self.prepared
+        return owner
 
     def _segment(self, run: Sequence[tuple[int, Work]], given: Mapping[Array, None]) -> None:
         """Write the call of a segment; the first one of a part looks at everything that is given."""
@@ -337,7 +370,7 @@ class PartWriter:
             self._make(owner)
         segment = Segment(
             f"segment{len(self.segments)}", run, self.memory, list(outside), looked_at, self.table, self.integer,
-            self.threads, self.boundary.direct,
+            self.threads, self.boundary.direct, self.prepared,
         )  # fmt: skip
         self.segments.append(segment)
         if run:
@@ -389,6 +422,8 @@ class PartWriter:
         raw = f"r{number}"
         lasts = call.function is None and call.node in self._lasts
         found = f"{function}({arguments})"
+        # What Python gives may lie in what it was given.
+        block = ", prepared" if any(self._owner(one) in self.memory.prepared for one in call.operands) else ""
         if lasts or len(call.outputs) != 1:
             self._put(f"{raw} = {found}", call.node, what)
             found = raw
@@ -396,7 +431,7 @@ class PartWriter:
             answer = found if len(call.outputs) == 1 else f"{raw}[{output.index}]"
             self.names[output] = name = f"v{number}_{output.index}"
             settle = self._constant(f"s{number}_{output.index}", _Answer(what, output.shape, usual(output.dtype)))
-            self._put(f"{name} = {settle}({answer})", call.node, "" if answer.startswith(raw) else what)
+            self._put(f"{name} = {settle}({answer}{block})", call.node, "" if answer.startswith(raw) else what)
         if not lasts and len(call.outputs) != 1:
             self._put(f"{raw} = None")
 
@@ -406,8 +441,9 @@ class PartWriter:
             return f"({''.join(f'{self._argument(one, foreign)}, ' for one in argument)})"
         if not isinstance(argument, Array):
             return self._constant(f"k{len(self.constants)}", argument)
-        expression = self._expression(argument)
-        return f"{expression}.copy()" if foreign and self._owner(argument) in self.memory.offsets else expression
+        expression, owner = self._expression(argument), self._owner(argument)
+        is_ours = owner in self.memory.offsets or owner in self.memory.prepared
+        return f"{expression}.copy()" if foreign and is_ours else expression
 
     # -- arrays ------------------------------------------------------------------------------------------------------
 
@@ -429,6 +465,10 @@ class PartWriter:
             if laid_at not in self._laid:
                 self._laid[laid_at] = self._constant(f"b{len(self._laid)}", laid_at)
             return self._laid[laid_at]
+        if owner in self.memory.prepared:
+            offset += self.memory.prepared[owner]
+            dtype = self._constant(f"dtype_{array.dtype.name}", usual(array.dtype))
+            return f"{self._constant('ndarray', numpy.ndarray)}({array.shape}, {dtype}, prepared, {offset}, {strides})"
         name = self.names[owner]
         shape = self.boundary.fresh.get(owner, owner.shape)
         if array.shape == shape and where == Whereabouts(where.owner, Layout(0, contiguous(array.shape))):

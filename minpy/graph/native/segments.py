@@ -48,6 +48,8 @@ class Segment:
         In how many threads a kernel may run: 1 or 2.
     direct : mapping of Array to Array, optional
         Owners that lie in others, which are given.
+    prepared : Array, optional
+        What stands for the block of what outlives the call, among the arguments.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class Segment:
         integer: str = "i64",
         threads: int = 1,
         direct: Mapping[Array, Array] | None = None,
+        prepared: Array | None = None,
     ) -> None:
         self.name = name
         self.numbered = numbered
@@ -71,6 +74,7 @@ class Segment:
         self.integer = integer
         self.threads = threads
         self.direct = {**memory.heirs, **(direct or {})}
+        self.prepared = prepared
         self.seconds = sum(work.seconds for _, work in numbered)
         self._entries: dict[Hashable, str] = {}
         self._pointers: dict[tuple[Array, int], str] = {}
@@ -138,6 +142,9 @@ class Segment:
         owner, offset = where.owner, where.layout.offset * where.owner.dtype.itemsize
         if owner in self.memory.offsets:
             return self._entry(ARENA), self.memory.offsets[owner] + offset
+        if owner in self.memory.prepared:
+            assert self.prepared is not None
+            return self._bases[self.prepared], self.memory.prepared[owner] + offset
         owner = self.direct.get(owner, owner)
         if owner in self._bases:
             return self._bases[owner], offset

@@ -68,12 +68,14 @@ class _Timed:
     def __init__(self, program: Program) -> None:
         self.times: list[NativeTiming] = []
         self.part = "forward"
-        native = build(program.steps, program.facts, fast_math=program.fast_math, apart=True)
+        native = build(
+            program.steps, program.facts, fast_math=program.fast_math, apart=True, parameters=program.parameters
+        )
         self._works: dict[str | Node, Work] = dict(native.works_of_segments.items())
         calls = [work for part in native.works for work in part if isinstance(work.item, Call)]
         self._works.update((work.item.node, work) for work in calls if work.item.node is not None)  # type: ignore[union-attr]
         native.watch = self._watched
-        self.program = Program(program.steps, True, program.fast_math)
+        self.program = Program(program.steps, True, program.fast_math, program.parameters)
         self.program.emitter = program.emitter
         self.program.rounds = program.rounds
         self.program.native = native

@@ -14,8 +14,9 @@ from minpy.graph.native.kernels.kernel import Kernel
 from minpy.graph.native.language import Array, Assembly, Call, Elementwise, Layout, Product, constant, contiguous
 from minpy.graph.native.memory import ALIGNMENT, Uses, Whereabouts, owner_of, whereabouts
 from minpy.graph.native.products import Gemm, blas_matrix, gemm_of, is_row_major, is_small, small_kernel
+from minpy.graph.native.row_products import covers_row, row_kernel
 
-__all__ = ["CopyRun", "GemmRun", "Run", "Work", "copied", "is_shared", "scratch_step", "work_of"]
+__all__ = ["CopyRun", "GemmRun", "Run", "Work", "copied", "is_long", "is_shared", "scratch_step", "seconds", "work_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,12 @@ def seconds(run: Run) -> float:
 
 def is_shared(kernel: Kernel) -> bool:
     """Tell whether a kernel takes long enough to be cut in two for the helper thread, and can be."""
-    return kernel.splits > 1 and seconds(kernel) >= _WORTH_SHARING
+    return kernel.splits > 1 and is_long(seconds(kernel))
+
+
+def is_long(duration: float) -> bool:
+    """Tell whether what takes so many seconds in one thread is worth waking the helper thread."""
+    return duration >= _WORTH_SHARING
 
 
 def scratch_step(kernel: Kernel) -> int:
@@ -203,6 +209,9 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     if is_small(item) or not item.operands[0].shape[-1]:
         kernel = small_kernel(item, where, result)
         return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel]), in_place))
+    if covers_row(item, where, result):
+        kernel = row_kernel(item, where, result)
+        return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel])))
     if not has_blas:
         return Work(item, (), Uses(item.operands, item.outputs), is_native=False)
     runs: list[Run] = []

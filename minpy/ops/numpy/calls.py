@@ -23,6 +23,10 @@ __all__ = ["FUNCTIONS_BY_NAME", "PREFIX", "call_text", "functions_of"]
 
 PREFIX = "minpy:np."
 _NAMES = {"inf": float("inf"), "nan": float("nan")}
+_TYPED = {
+    np.dtype(kind).name: np.dtype(kind).type
+    for kind in "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split()  # noqa: SIM905
+}
 
 # They read or write files, look at types and settings, take or return what is no array, or make arrays of numbers only.
 _NO_OPERATORS = frozenset(
@@ -85,11 +89,13 @@ def call_text(name: str, arguments: Sequence[Any], keywords: dict[str, Any], is_
     """
     inputs: list[Any] = []
 
-    def text(value: Any) -> str:
+    def text(value: Any, is_typed: bool = False) -> str:
         if is_input(value):
             inputs.append(value)
             return f"x{len(inputs) - 1}"
         if isinstance(value, np.generic):
+            if is_typed and value.dtype.name in _TYPED:
+                return f"{value.dtype.name}({text(value.item())})"
             value = value.item()
         if isinstance(value, (list, tuple)):
             inner = ", ".join(map(text, value))
@@ -107,8 +113,9 @@ def call_text(name: str, arguments: Sequence[Any], keywords: dict[str, Any], is_
             "Make an array an input: mx.sym.var(name).as_np_ndarray()."
         )
 
-    parts = [text(value) for value in arguments]
-    parts += [f"{key}={text(value)}" for key, value in keywords.items()]
+    # A scalar of NumPy's has a say in the answer's dtype.
+    parts = [text(value, True) for value in arguments]
+    parts += [f"{key}={text(value, isinstance(value, np.inexact))}" for key, value in keywords.items()]
     return ", ".join(parts), inputs
 
 
@@ -127,7 +134,9 @@ def _filled(expression: ast.expr, inputs: Sequence[Any]) -> Any:
         parts = [_filled(part, inputs) for part in expression.elts]
         return parts if isinstance(expression, ast.List) else tuple(parts)
     if isinstance(expression, ast.Call):
-        return slice(*(_filled(part, inputs) for part in expression.args))
+        parts = [_filled(part, inputs) for part in expression.args]
+        assert isinstance(expression.func, ast.Name)
+        return _TYPED[expression.func.id](*parts) if expression.func.id in _TYPED else slice(*parts)
     if isinstance(expression, ast.UnaryOp) and isinstance(expression.operand, ast.Name):
         return -_NAMES[expression.operand.id]
     return ast.literal_eval(expression)

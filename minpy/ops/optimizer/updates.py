@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from minpy.ops.registry import OPERATORS, find_operator
 __all__ = ["MultiUpdate", "Update", "arithmetic_dtype", "clipped", "numbers_for", "rescaled"]
 
 _BLOCK = 1 << 18  # elements; of smaller blocks the calls cost more than the caches save
+_LARGE = 1 << 16  # elements; of fewer, NumPy's passes are not much slower than one loop
 _SINGLE, _DOUBLE = np.dtype("float32"), np.dtype("float64")
 
 
@@ -126,6 +127,9 @@ class Update(Operator):
         Whether it is an operator of its own, or only what another is made of.
     """
 
+    # `natively(update, raws, attributes)` makes a step of a large weight in place, and tells whether it could.
+    natively: ClassVar[Callable[[Any, Sequence[Any], dict[str, Any]], bool] | None] = None
+
     def __init__(
         self,
         definition: Callable[..., Any],
@@ -201,6 +205,7 @@ class Update(Operator):
         for index in self.changed:
             note_write(raws[index])
         if out is not None:
+            note_write(result)  # once more: others may have read the old values in between
             return out
         return result if like is None else like._like(result)
 
@@ -218,7 +223,7 @@ class Update(Operator):
             return
         result = raws[0]
         shape, dtype = result.shape, result.dtype
-        one_step = self.is_one_step and (dtype is _SINGLE or dtype is _DOUBLE) and result.size <= _BLOCK
+        one_step = self.is_one_step and (dtype is _SINGLE or dtype is _DOUBLE) and result.size < _LARGE
         for raw in raws:
             if raw.shape != shape:
                 self.require_fit(raws)
@@ -226,11 +231,8 @@ class Update(Operator):
             if raw.dtype is not dtype:
                 one_step = False
         node = weight._node
-        if node is None or (type(node) is Leaf and not state.recording):
-            note_writes(raws, self.moved)
-        else:
+        if node is not None and (type(node) is not Leaf or state.recording):
             result = self.receiver(weight, result)
-            note_writes(raws, self.changed)
         try:
             if one_step:
                 work: Any = self.nothing if shape else None
@@ -241,6 +243,8 @@ class Update(Operator):
                 self.apply(result, raws, {**self.defaults, **attributes})
         except Exception as error:
             raise self._explained(error, raws, attributes) from error
+        finally:  # not before: others may read the old values until then
+            note_writes(raws, self.moved)
 
     def run(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Write the new weight into `out` and move the states, with words for what goes wrong."""
@@ -299,6 +303,9 @@ class Update(Operator):
 
     def apply(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Run `step` on the arrays, with what it needs in one dtype, block by block where they are large."""
+        natively = Update.natively
+        if natively is not None and out.size >= _LARGE and out is raws[0] and natively(self, raws, attributes):
+            return
         for name, place in self.places.items():
             attributes[name] = raws[place].item()
         arrays: Sequence[Any] = raws if self.is_plain else [raws[index] for index in self.blocked]

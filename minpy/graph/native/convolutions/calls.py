@@ -10,6 +10,13 @@ import numpy
 
 from minpy.graph.native.convolutions.channel_windows import channels_depthwise
 from minpy.graph.native.convolutions.channels_last import channels_forward, operands_of, pack_weight, packed_shape
+from minpy.graph.native.convolutions.channels_winograd import (
+    channels_winograd,
+    channels_winograd_weight,
+    kernels_of,
+    transformed,
+    winograd_shape,
+)
 from minpy.graph.native.convolutions.correlation import Code
 from minpy.graph.native.convolutions.data_gradient import data_gradient
 from minpy.graph.native.convolutions.depthwise import (
@@ -38,6 +45,8 @@ GENERATORS: dict[tuple[str, str], Any] = {
     ("depthwise", "weight"): depthwise_weight_gradient,
     ("channels", "result"): channels_forward,
     ("channels depthwise", "result"): channels_depthwise,
+    ("channels winograd 2", "result"): lambda problem, processor: channels_winograd(problem, 2, processor),
+    ("channels winograd 4", "result"): lambda problem, processor: channels_winograd(problem, 4, processor),
 }
 
 
@@ -51,8 +60,9 @@ class Convolution:
         'result': of (data, weight, and scale, bias and residual where there are some); 'data': of (gradient, weight);
         'weight': of (data, gradient).
     problem : Problem
-    kind : {'direct', 'depthwise', 'winograd', 'channels', 'channels depthwise'}
-        The last two have the channels last, the others the batch.
+    kind : {'direct', 'depthwise', 'winograd', 'channels', 'channels depthwise', 'channels winograd 2', \
+'channels winograd 4'}
+        The last four have the channels last, the others the batch; of Winograd's, tiles are so many results long.
     processor : Processor
         For which weights are packed.
     """
@@ -168,7 +178,14 @@ class Packing:
         """The shape of a packed weight."""
         if self.kind == "channels depthwise":
             return (*self.problem.kernel, self.problem.channels)
+        if self.results:
+            return winograd_shape(self.problem, self.results, self.processor)
         return packed_shape(self.problem, self.processor)
+
+    @property
+    def results(self) -> int:
+        """How many results a tile of Winograd's way is long; 0 of other ways."""
+        return int(self.kind.rpartition(" ")[2]) if "winograd" in self.kind else 0
 
     def _starts(self) -> list[int]:
         filters = self.problem.filters // self.problem.groups
@@ -178,6 +195,8 @@ class Packing:
     def __call__(self, weight: Any) -> Any:
         if self.kind == "channels depthwise":
             return weight[:, 0].transpose(1, 2, 0)
+        if self.results:
+            return transformed(weight, self.results, self._starts(), self.shape[-1])
         groups = weight.reshape(self.problem.groups, -1, *weight.shape[1:])
         width = self.shape[-1]
         return numpy.array([
@@ -190,6 +209,8 @@ class Packing:
         shape = (one.filters, one.channels // one.groups, *one.kernel)
         if self.kind == "channels depthwise":
             return given.transpose(2, 0, 1).reshape(shape)
+        if self.results:
+            return kernels_of(given, self.results, self._starts())
         result = numpy.empty((one.groups, one.filters // one.groups, *shape[1:]), given.dtype)
         starts = self._starts()
         for number, vectors in enumerate(given):
@@ -206,7 +227,11 @@ class PackingForm:
 
     def kernels(self, call: Call) -> Sequence[Kernel]:
         """Return the kernel."""
-        code = pack_weight(self.function.problem, self.function.processor)
+        one = self.function
+        if one.results:
+            code = channels_winograd_weight(one.problem, one.results, one.processor)
+        else:
+            code = pack_weight(one.problem, one.processor)
         arrays = {"weight": call.operands[0], "packed": call.output}
         return (kernel_of_code(code, arrays, "pack_weight", 4 * call.output.size),)
 
@@ -238,6 +263,7 @@ def kernel_of_code(code: Code, arrays: dict[str, Array], name: str, flops: int) 
     return Kernel(
         code.body,
         tuple(pointers),
+        declares=code.declares,
         metadata=METADATA,
         splits=max(1, code.splits),
         scratch=code.scratch,

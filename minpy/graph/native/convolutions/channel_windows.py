@@ -78,43 +78,42 @@ def channels_depthwise(problem: Problem, processor: Processor) -> Code:
     reads = operands_of(problem)
     pointer = {name: f"%p{number}" for number, name in enumerate((*reads, "result"))}
     together = _together(axis)
-    # The rows of one vector of channels fit into the first-level cache where those of all may not.
+    # Neighbouring vectors of channels lie side by side: one vector all over the picture would read a number here and
+    # there, in the same few sets of the caches.
     with code.loop("%begin", "%end") as unit:
-        example, vector = code.quotient(unit.index, lanes.count), code.remainder(unit.index, lanes.count)
-        first = lanes.start(code, vector)
-        data = code.at(pointer["data"], code.multiply(example, problem.lengths[0] * width * channels), first)
-        bias = code.load(pointer["bias"], first) if problem.bias else code.zero
-        scale = code.load(pointer["scale"], first) if problem.scale else ""
-        weight = code.at(pointer["weight"], first)
-        with code.loop(0, rows.count) as row:
-            top = code.add(code.multiply(row.index, rows.step), rows.offset)
-            begin, end = bounds(code, (rows,), 0, row.index, top)
-            line = code.at(data, code.multiply(top, width * channels))
-            for run in runs_of(axis, together):
-                with each_run(code, run) as t:
-                    left = code.add(code.multiply(t, axis.step), axis.offset)
-                    source = code.at(line, code.multiply(left, channels))
-                    with code.loop(begin, end, [code.zero if scale else bias] * together) as i:
-                        across = code.at(source, code.multiply(i.index, rows.reach * width * channels))
-                        numbers = code.at(weight, code.multiply(i.index, problem.kernel[1] * channels))
-                        found: dict[int, str] = {}
-                        for j, positions in enumerate(run.taps):
-                            number = code.load(numbers, j * channels) if positions else ""
-                            for p in positions:
-                                at = p * axis.step + j * axis.reach
-                                if at not in found:
-                                    found[at] = code.load(across, at * channels)
-                                i.values[p] = code.add_product(i.values[p], found[at], number)
-                    place = code.add(code.multiply(example, rows.count), row.index)
-                    place = code.add(code.multiply(place, axis.count), t)
-                    place = code.add(code.multiply(place, channels), first)
-                    for p, value in enumerate(i.values):
-                        at_p = code.add(place, p * channels)
-                        value = code.add_product(bias, value, scale) if scale else value
-                        if problem.residual:
-                            value = code.arithmetic("fadd", value, code.load(pointer["residual"], at_p))
-                        code.store(code.relu(value) if problem.relu else value, pointer["result"], at_p)
-    return Code(code.body(len(pointer)), reads, ("result",), problem.batch * lanes.count, 0)
+        example, row = code.quotient(unit.index, rows.count), code.remainder(unit.index, rows.count)
+        image = code.at(pointer["data"], code.multiply(example, problem.lengths[0] * width * channels))
+        top = code.add(code.multiply(row, rows.step), rows.offset)
+        begin, end = bounds(code, (rows,), 0, row, top)
+        line = code.at(image, code.multiply(top, width * channels))
+        for run in runs_of(axis, together):
+            with each_run(code, run) as t, code.loop(0, lanes.count) as vector:
+                first = lanes.start(code, vector.index)
+                bias = code.load(pointer["bias"], first) if problem.bias else code.zero
+                scale = code.load(pointer["scale"], first) if problem.scale else ""
+                weight = code.at(pointer["weight"], first)
+                left = code.add(code.multiply(t, axis.step), axis.offset)
+                source = code.at(line, code.multiply(left, channels), first)
+                with code.loop(begin, end, [code.zero if scale else bias] * together) as i:
+                    across = code.at(source, code.multiply(i.index, rows.reach * width * channels))
+                    numbers = code.at(weight, code.multiply(i.index, problem.kernel[1] * channels))
+                    found: dict[int, str] = {}
+                    for j, positions in enumerate(run.taps):
+                        number = code.load(numbers, j * channels) if positions else ""
+                        for p in positions:
+                            at = p * axis.step + j * axis.reach
+                            if at not in found:
+                                found[at] = code.load(across, at * channels)
+                            i.values[p] = code.add_product(i.values[p], found[at], number)
+                place = code.add(code.multiply(unit.index, axis.count), t)
+                place = code.add(code.multiply(place, channels), first)
+                for p, value in enumerate(i.values):
+                    at_p = code.add(place, p * channels)
+                    value = code.add_product(bias, value, scale) if scale else value
+                    if problem.residual:
+                        value = code.arithmetic("fadd", value, code.load(pointer["residual"], at_p))
+                    code.store(code.relu(value) if problem.relu else value, pointer["result"], at_p)
+    return Code(code.body(len(pointer)), reads, ("result",), problem.batch * rows.count, 0)
 
 
 def channels_pooling(pooling: Pooling, processor: Processor) -> Code:
@@ -146,17 +145,19 @@ def channels_pooling(pooling: Pooling, processor: Processor) -> Code:
                     with code.loop(begin, end, [initial] * together) as i:
                         across = code.at(source, code.multiply(i.index, width * channels))
                         found: dict[int, str] = {}
+                        values: list[list[str]] = [[] for _ in range(together)]
                         for j, positions in enumerate(run.taps):
                             for p in positions:
                                 at = p * axis.step + j
                                 if at not in found:
                                     found[at] = code.load(across, at * channels)
-                                before = i.values[p]
-                                i.values[p] = (
-                                    _larger(code, before, found[at])
-                                    if largest
-                                    else code.arithmetic("fadd", before, found[at])
-                                )
+                                values[p].append(found[at])
+                        for p, those in enumerate(values):
+                            if largest:
+                                i.values[p] = _largest(code, [i.values[p], *those])
+                                continue
+                            for value in those:
+                                i.values[p] = code.arithmetic("fadd", i.values[p], value)
                     place = code.add(code.multiply(unit.index, axis.count), t)
                     place = code.add(code.multiply(place, channels), first)
                     for p, value in enumerate(i.values):
@@ -168,10 +169,18 @@ def channels_pooling(pooling: Pooling, processor: Processor) -> Code:
     return Code(code.body(2), ("data",), ("result",), pooling.batch * rows.count, 0)
 
 
-def _larger(code: Emitter, before: str, value: str) -> str:
-    """Return the larger of two vectors; NaN, where one is."""
-    taken = code.conditions("and", code.test("ugt", value, before), code.test("ord", before, before))
-    return code.where(taken, value, before)
+def _largest(code: Emitter, values: list[str]) -> str:
+    """Return the largest of vectors; NaN, where one is."""
+    result = values[0]
+    for value in values[1:]:
+        result = code.where(code.test("ogt", value, result), value, result)
+    # Two at a time are asked whether one of them is NaN.
+    pairs = [values[number : number + 2] for number in range(0, len(values), 2)]
+    unordered = [code.test("uno", one[0], one[-1]) for one in pairs]
+    found = unordered[0]
+    for other in unordered[1:]:
+        found = code.conditions("or", found, other)
+    return code.where(found, code.number(float("nan")), result)
 
 
 def _size(code: Emitter, pooling: Pooling, number: int, t: Integer) -> Integer:

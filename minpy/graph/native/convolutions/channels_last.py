@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from minpy.graph.native.convolutions.correlation import Code
-from minpy.graph.native.convolutions.emitter import Emitter, Integer
+from minpy.graph.native.convolutions.emitter import PREFETCH, Emitter, Integer
 from minpy.graph.native.convolutions.problem import Axis, Problem, forward_axes
 from minpy.graph.native.convolutions.registers import Processor, VectorsOfBatch
 from minpy.graph.native.convolutions.taps import bounds
 
 __all__ = [
+    "AHEAD",
     "Run",
     "channels_forward",
     "covers_channels",
@@ -38,6 +39,12 @@ PRODUCTS = 96
 
 # Lines of data that a set of the first-level cache is to hold, of the eight or more that it can; its sets and lines.
 WAYS, SETS, LINE = 6, 64, 64
+
+# Bytes that a weight is fetched ahead, where it is larger than the first-level cache.
+AHEAD = 2048
+
+# Rows into which positions are cut at most.
+MOST_ROWS = 64
 
 # Channels up to which a loop over them is written without a loop.
 UNROLLED = 4
@@ -160,10 +167,40 @@ def block_of_positions(axis: Axis, vectors: int, processor: Processor, apart: in
     return best[1], best[2], best[3], best[0]
 
 
-def flat(problem: Problem) -> Problem:
-    """Return a problem with all positions along one row, if a kernel of one allows it."""
-    alone = problem.kernel == problem.stride == (1, 1) and problem.pad == (0, 0)
-    return replace(problem, lengths=(1, problem.lengths[0] * problem.lengths[1])) if alone else problem
+@lru_cache(maxsize=4096)
+def flat(problem: Problem, processor: Processor) -> Problem:
+    """Return a problem whose positions lie along long rows, if a kernel of one allows it.
+
+    Where there are few filters, threads do rows each, so that there are to be several.
+
+    >>> flat(Problem(1, 64, 512, (12, 12), (1, 1)), Processor(64, 32)).lengths
+    (1, 144)
+    >>> flat(Problem(1, 64, 16, (54, 54), (1, 1)), Processor(64, 32)).lengths
+    (54, 54)
+    >>> flat(Problem(1, 64, 16, (12, 12), (3, 3)), Processor(64, 32)).lengths
+    (12, 12)
+    """
+    if not (problem.kernel == problem.stride == (1, 1) and problem.pad == (0, 0)):
+        return problem
+    size = problem.lengths[0] * problem.lengths[1]
+    best: tuple[float, int] | None = None
+    for rows in (number for number in range(1, min(size, MOST_ROWS) + 1) if size % number == 0):
+        one = replace(problem, lengths=(rows, size // rows))
+        count = filter_vectors(one, processor).count
+        apart = problem.channels * problem.itemsize
+        _, some, _, cycles = block_of_positions(forward_axes(one)[1], count, processor, apart)
+        whole = problem.groups * -(-count // some) * problem.batch
+        splits = rows if _is_by_rows(whole, rows) else whole
+        # Of an odd number of parts one thread waits for the last, and of few for the one that was interrupted.
+        found = cycles * rows * (1 + (splits % 2 + 0.1) / splits), rows
+        best = min(best, found) if best else found
+    assert best is not None
+    return replace(problem, lengths=(best[1], size // best[1]))
+
+
+def _is_by_rows(whole: int, rows: int) -> bool:
+    """Tell whether threads do rows, in place of vectors of filters."""
+    return whole < 4 and rows > whole
 
 
 def channels_forward(problem: Problem, processor: Processor, plain: bool = False) -> Code:
@@ -183,7 +220,7 @@ def channels_forward(problem: Problem, processor: Processor, plain: bool = False
 
 class _Writer:
     def __init__(self, problem: Problem, processor: Processor, plain: bool) -> None:
-        self.problem = problem = flat(problem)
+        self.problem = problem = flat(problem, processor)
         self.lanes = filter_vectors(problem, processor)
         self.code = Emitter(problem.element, self.lanes.width)
         self.rows, self.columns = forward_axes(problem)
@@ -205,10 +242,14 @@ class _Writer:
             self.runs = _alike(self.columns.count, self.together)
         self.units = -(-self.lanes.count // self.some)
         self.packed = problem.kernel[0] * problem.kernel[1] * self.channels * self.lanes.width
+        # One that is read along: with several taps, it has been read for the positions before.
+        self.is_fetched = (
+            problem.kernel == (1, 1) and self.packed * self.some * problem.itemsize > processor.first_cache
+        )
         self.reads = operands_of(problem)
         self.pointer = {name: f"%p{number}" for number, name in enumerate((*self.reads, "result"))}
         whole = problem.groups * self.units * problem.batch
-        self.by_rows = whole < 4 and self.rows.count > whole
+        self.by_rows = _is_by_rows(whole, self.rows.count)
         self.splits = self.rows.count if self.by_rows else whole
 
     def write(self) -> Code:
@@ -237,7 +278,7 @@ class _Writer:
                         position = code.add(code.multiply(line, self.columns.count), t)
                         self.finish(sums, code.multiply(position, problem.filters), filters)
         scratch = self.lanes.width * problem.itemsize
-        return Code(code.body(len(self.pointer)), self.reads, ("result",), self.splits, scratch)
+        return Code(code.body(len(self.pointer)), self.reads, ("result",), self.splits, scratch, PREFETCH)
 
     def biases(self, filters: list[Integer]) -> list[str]:
         code = self.code
@@ -294,6 +335,9 @@ class _Writer:
             result = list(values)
             numbers = code.at(along, code.multiply(c, self.lanes.width))
             vectors = [code.load(numbers, v * self.packed) for v in range(self.some)]
+            if self.is_fetched:
+                for v in range(self.some):
+                    code.prefetch(numbers, v * self.packed + AHEAD // self.problem.itemsize)
             base = code.at(across, code.multiply(c, channel))
             for p, (source, further) in sources.items():
                 if p in steps:

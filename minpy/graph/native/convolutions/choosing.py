@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from minpy.graph.native.convolutions.channels_last import block_of_positions, filter_vectors, flat
+from minpy.graph.native.convolutions.channels_winograd import channels_winograd_cycles, covers_channels_winograd
 from minpy.graph.native.convolutions.problem import Problem, forward_axes
 from minpy.graph.native.convolutions.registers import Processor, batch_lanes, block_of
 from minpy.graph.native.convolutions.winograd import covers_winograd, winograd_cycles
@@ -23,9 +24,6 @@ PRODUCT = 1.15
 
 # Cycles to make a vector of columns, or to add one to where it came from.
 COLUMN = 2.5
-
-# Cycles to pack a number of a weight.
-PACKING = 1.5
 
 # Examples below which the channels are last in inference.
 FEW = 16
@@ -96,12 +94,16 @@ def choose(problem: Problem, what: str, processor: Processor, inference: bool = 
         and problem.batch < FEW
         and not (depthwise and problem.filters != problem.channels)
     ):
-        # All of a network lies the same way: products and Winograd's way would have it turned.
+        # All of a network lies the same way: products and ways with the batch last would have it turned.
         if depthwise:
             turned = replace(problem, batch=problem.channels, channels=problem.batch, filters=problem.batch)
             ways["channels depthwise"] = _depthwise(turned, processor)
         else:
             ways["channels"] = _channels(problem, processor)
+            if covers_channels_winograd(problem):
+                for results in (2, 4):
+                    cycles = channels_winograd_cycles(problem, results, processor)
+                    ways[f"channels winograd {results}"] = cycles
     else:
         if depthwise:
             ways["depthwise"] = _depthwise(problem, processor)
@@ -154,15 +156,15 @@ def _direct(problem: Problem, what: str, processor: Processor) -> float:
 
 
 def _channels(problem: Problem, processor: Processor) -> float:
-    """Return the cycles of the kernels with the channels last, and of packing the weight."""
-    one = flat(problem)
+    """Return the cycles of the kernels with the channels last; weights are packed once."""
+    one = flat(problem, processor)
     rows, columns = forward_axes(one)
     channels = one.channels // one.groups
     vectors = filter_vectors(one, processor)
     apart = one.channels * one.itemsize
     *_, cycles = block_of_positions(columns, vectors.count, processor, apart)
     taps = sum(rows.ends(t) - rows.begins(t) for t in range(rows.count))
-    return DIRECT * one.batch * one.groups * channels * taps * cycles + PACKING * one.weight_size
+    return DIRECT * one.batch * one.groups * channels * taps * cycles
 
 
 def _depthwise(problem: Problem, processor: Processor) -> float:

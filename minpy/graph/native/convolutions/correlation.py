@@ -32,6 +32,7 @@ class Code:
     reads, writes : tuple of str
         What the pointers are to: first those that are read, then those that are written.
     splits, scratch : int
+    declares : frozenset of str
         As `Kernel` has them.
     """
 
@@ -40,6 +41,7 @@ class Code:
     writes: tuple[str, ...]
     splits: int
     scratch: int
+    declares: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-__all__ = ["METADATA", "Emitter", "Integer", "Loop"]
+__all__ = ["METADATA", "PREFETCH", "Emitter", "Integer", "Loop"]
 
 Integer = int | str
 
 # Loops are written as they are to run: what would be unrolled already is.
 METADATA = ('distinct !{!#0, !{!"llvm.loop.unroll.disable"}, !{!"llvm.loop.vectorize.enable", i1 false}}',)
+
+# What functions that call `prefetch` declare.
+PREFETCH = frozenset(["declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"])
 
 # Products and sums may be rounded once, together, as those of a BLAS are.
 CONTRACT = "contract"
@@ -213,6 +216,10 @@ class Emitter:
     def store_element(self, value: str, pointer: str, distance: Integer = 0) -> None:
         """Write one element."""
         self.emit(f"store {self.element} {value}, ptr {self.at(pointer, distance)}, align {self.bytes}")
+
+    def prefetch(self, pointer: str, distance: Integer) -> None:
+        """Have what lies some elements further on fetched into the first-level cache, if there is such memory."""
+        self.emit(f"call void @llvm.prefetch.p0(ptr {self.at(pointer, distance)}, i32 0, i32 3, i32 1)")
 
     def copy(self, target: str, source: str, count: int) -> None:
         """Copy `count` elements, at least a vector's: the last vector may overlap the one before."""

@@ -14,6 +14,7 @@ from minpy.graph.native.kernels.columns import Columns
 from minpy.graph.native.kernels.cursor import Cursor
 from minpy.graph.native.kernels.geometry import Access, Dim, Geometry, is_of_rows
 from minpy.graph.native.kernels.phases import Phase, weight
+from minpy.graph.native.kernels.prefetching import Prefetching
 from minpy.graph.native.kernels.reductions import is_summed
 from minpy.graph.native.kernels.strips import Lane, Strips
 from minpy.graph.native.kernels.writing import Writer, literal, memory_type, value_type
@@ -63,6 +64,7 @@ class Body:
         self.finished: set[Array] = set()
         self.kept = self._keep(reserve)
         self.columns = Columns(writer, cursor, nest, geometry, reserve, strips, self.tile)
+        self.prefetching = Prefetching(writer, cursor, geometry, phases)
 
     def _keep(self, reserve: Callable[[int, numpy.dtype], str]) -> dict[Array, Access]:
         """Lay out the rows of scratch memory for values that later phases read."""
@@ -120,10 +122,10 @@ class Body:
             others, length, full, rest = geometry.inner, self.tile, 1, 0
         else:
             others, available = geometry.inner[:-1], lane.length if lane is not None else 1
-            length = max(1, min(self.strips.length(_weight(phase), available), available))
+            length = self.strips.length(_weight(phase), available)
             full, rest = divmod(available, length)
-        lanes = self._lanes(phase, length, full * math.prod(dim.length for dim in others))
-        blocks = self._blocks(others, full) if any(one.blocked for one in lanes) else None
+        lanes = self._lanes(phase, length, max(full, 1) * math.prod(dim.length for dim in others))
+        blocks = self._blocks(others, max(full, 1)) if any(one.blocked for one in lanes) else None
 
         def flush() -> None:
             for one in lanes:
@@ -136,6 +138,7 @@ class Body:
         def strips(start: int | str, end: int | str) -> None:
             around = self.w.loop(start, end, length)
             with around as first, self.cursor.inside(lane, first, self._lane):
+                self.prefetching.write(phase, length)
                 strip(length)
 
         def whole() -> None:
@@ -148,9 +151,11 @@ class Body:
                 strips(0, full * length)
             elif full:
                 strip(length)
-            if rest:
-                with self.cursor.inside(lane, str(full * length), self._lane):
-                    strip(rest)
+            place = full * length
+            for count in self.strips.parts(rest, bool(phase.columns)):
+                with self.cursor.inside(lane, str(place), self._lane):
+                    strip(count)
+                place += count
 
         self._loops(others, whole, blocks, flush)
         if blocks is not None:

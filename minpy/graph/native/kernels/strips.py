@@ -52,6 +52,20 @@ class Strips:
             return -(-length // self.piece) * self.piece
         return 1 << (length - 1).bit_length()
 
+    def parts(self, rest: int, whole: bool) -> list[int]:
+        """Return the lengths of the strips that do what remains of a lane: whole vectors first, then what is no vector.
+
+        Parameters
+        ----------
+        rest : int
+        whole : bool
+            Whether all lanes of each must have elements: adding to memory only where they do would gather and scatter.
+        """
+        few = rest % self.piece
+        found = [rest - few] if rest > few else []
+        powers = [1 << bit for bit in reversed(range(few.bit_length())) if few >> bit & 1]
+        return found + (powers if whole or len(powers) <= 2 else [few])
+
     def hint(self, length: int | None) -> str:
         """Return metadata for a loop whose iterations are independent, so many of them, if it is known.
 

@@ -11,9 +11,19 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from minpy.graph.native.convolutions import placing
+from minpy.graph.native.convolutions import placing, pools
 from minpy.graph.native.language import Array, Routine, Step
-from minpy.graph.native.passes import algebra, batching, constants, moving, products, recomputing, reductions, slicing
+from minpy.graph.native.passes import (
+    algebra,
+    batching,
+    constants,
+    folding,
+    moving,
+    products,
+    recomputing,
+    reductions,
+    slicing,
+)
 from minpy.graph.native.passes.patterns import Row
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, Rule
 from minpy.graph.native.verifying import verify
@@ -73,6 +83,12 @@ def _transposed(routine: Routine, notes: Notes) -> Routine:
 
 
 PASSES: tuple[Pass, ...] = (
+    Pass(
+        "folded",
+        "convolutions whose channels are multiplied by parameters: in their weights",
+        run=folding.folded,
+        among=("call",),
+    ),
     Pass("constants", "steps of constants; constants of one value, which are numbers", constants.rewrite),
     Pass("algebra", "functions of elements that are the same", algebra.rewrite, rows=algebra.ROWS),
     Pass("reductions", "along axes of length 1, of what is broadcast, of reductions", reductions.rewrite),
@@ -95,6 +111,12 @@ PASSES: tuple[Pass, ...] = (
         "what follows convolutions: while sums are in registers",
         placing.fused_into_registers,
         among=("call",),
+    ),
+    Pass(
+        "maxima",
+        "maxima of windows in inference, channels last: by a kernel, without padding",
+        run=pools.pooled,
+        among=("maximum",),
     ),
     Pass(
         "copied once",
@@ -169,7 +191,7 @@ def optimized(routine: Routine, fast_math: bool = False, notes: Notes | None = N
             continue
         if rules:
             given = [two.rule for two in rules if two.rule is not None]
-            if fast_math and rules[0] is PASSES[0]:
+            if fast_math and rules[0].rule is constants.rewrite:
                 given.append(algebra.divided_fast)
             routine = Rewriter(routine, _either(*given), notes).rebuilt()
             if checked:
@@ -201,6 +223,7 @@ def describe() -> str:
     Examples
     --------
     >>> print(describe())  # doctest: +ELLIPSIS
+    folded: convolutions whose channels are multiplied by parameters: in their weights
     constants: steps of constants; constants of one value, which are numbers
     algebra: functions of elements that are the same
         multiply(x, 1) -> x  (biuf)  -0.0 * 1 is -0.0; true and true

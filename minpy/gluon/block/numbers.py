@@ -1,0 +1,93 @@
+"""Numbers beside the stand-ins of a trace: which calls MXNet's operators with numbers answer as NumPy does.
+
+MXNet's operators hold a number as a float, which takes the dtype of the array. NumPy's scalars have their own dtypes, a
+Python number may change the kind (`np.where(mask, 1.5, 0)`), and integers above 2**53 are no floats. Such calls are
+recorded as NumPy's functions, with the numbers as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.errors import NotTraceableError
+
+__all__ = ["METHODS", "need_numpy"]
+
+# The functions that operators of Python are.
+METHODS = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "true_divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "pow": "power",
+    "eq": "equal",
+    "ne": "not_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "left_shift",
+    "rshift": "right_shift",
+}
+# Their answer has the dtype of these arguments together, by position and by keyword.
+_CHOOSING: dict[str, tuple[slice, tuple[str, ...]]] = {
+    "where": (slice(1, 3), ("x", "y")),
+    "clip": (slice(0, 3), ("a", "a_min", "a_max", "min", "max")),
+}
+
+
+# Integers between these are floats, too.
+_EXACT = 2**53
+
+
+def need_numpy(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    """Tell whether a call has numbers with which only the function of NumPy itself gives NumPy's answer.
+
+    Parameters
+    ----------
+    name : str
+        Of a function of NumPy.
+    operands : sequence of object
+        Its positional arguments: stand-ins, arrays and numbers.
+    keywords : mapping of str to object
+        Its other arguments.
+
+    Examples
+    --------
+    >>> array = numpy.ones(3, 'float32')
+    >>> [need_numpy('multiply', [array, number], {}) for number in (0.5, numpy.float64(0.5))]
+    [False, True]
+    """
+    positions, names = _CHOOSING.get(name, (slice(None), ()))
+    if not names and not isinstance(vars(numpy).get(name), numpy.ufunc):
+        return False
+    given = [*operands[positions], *(keywords[key] for key in names if key in keywords)]
+    numbers = [one for one in given if isinstance(one, (bool, int, float, complex, numpy.generic))]
+    if any(isinstance(one, (int, numpy.integer)) and abs(int(one)) > _EXACT for one in numbers):
+        return True
+    typed = [one for one in numbers if isinstance(one, numpy.generic)]
+    has_bool = any(isinstance(one, (bool, numpy.bool_)) for one in numbers)
+    if not typed and not has_bool and (not names or not numbers):
+        return False
+    try:
+        dtypes = [
+            numpy.dtype(one.dtype)
+            for one in given
+            if not isinstance(one, numpy.generic) and hasattr(type(one), "dtype")
+        ]
+    except NotTraceableError:  # it is not known yet, and MXNet's operators ask for none
+        return False
+    if not dtypes or any(one.dtype not in dtypes for one in typed) or (has_bool and numpy.dtype(bool) in dtypes):
+        return True
+    try:
+        return bool(names) and numpy.result_type(*dtypes, *numbers) != numpy.result_type(*dtypes)
+    except OverflowError:  # the dtype does not hold the number: the error is NumPy's
+        return True

@@ -1,0 +1,261 @@
+"""Updates of weights as one native loop, in place: what their steps do in several passes of NumPy's.
+
+The definition of an update is traced once for all lengths: the loop is made for one that no array has, and is run as
+far as an array reaches, in whole units; NumPy does what is left. The rate, which schedules change, is read from memory;
+all other numbers are part of the code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy
+
+from minpy.graph.native.enabling import is_enabled
+from minpy.ops.optimizer.updates import Update
+
+__all__ = ["install", "run"]
+
+# Calls with the same numbers before a loop is made: what is trained for a few steps only is not worth it.
+_CALLS = 16
+# Kinds of calls that are counted for one update: where its numbers change with every step, it stays NumPy's.
+_MOST_KINDS = 64
+# The length that loops are made for, in elements.
+_LENGTH = 1 << 40
+# Pieces that two threads take in turn.
+_PIECES = 8
+
+
+def install() -> None:
+    """Let updates of large weights run natively, once they have been called often enough."""
+    Update.natively = staticmethod(run)
+
+
+class _Kind:
+    """What is known of one update with some numbers: how often it was called, and what has become of it."""
+
+    __slots__ = ("calls", "loop", "settled")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.loop: _Loop | None = None
+        self.settled = False
+
+
+_kinds: dict[Update, dict[Any, _Kind]] = {}
+_making = threading.Lock()
+
+
+def run(update: Update, raws: Sequence[numpy.ndarray], attributes: dict[str, Any]) -> bool:
+    """Make a step of a weight natively, in place, and tell whether that was done; if not, nothing has been.
+
+    Parameters
+    ----------
+    update : Update
+    raws : sequence of numpy.ndarray
+        What the update takes: the weight, its gradient, and the states.
+    attributes : dict
+        All of its numbers.
+
+    Examples
+    --------
+    >>> from minpy.ops.optimizer.sgd import sgd_update
+    >>> run(sgd_update, [numpy.ones(4), numpy.ones(4)], {"lr": 0.5, "wd": 0.0})  # not the first time
+    False
+    """
+    weight = raws[0]
+    dtype = weight.dtype
+    if not (update.is_one_step and dtype.char in "fd" and dtype.isnative and is_enabled()):
+        return False
+    try:
+        key = (dtype, *[item for item in sorted(attributes.items()) if item[0] != "lr"])
+        kinds = _kinds.setdefault(update, {})
+        kind = kinds.get(key)
+        if kind is None:
+            if len(kinds) >= _MOST_KINDS:
+                return False
+            kind = kinds.setdefault(key, _Kind())
+    except TypeError:  # some of them cannot be compared
+        return False
+    if not kind.settled:
+        kind.calls += 1
+        # Without waiting: in a forked child there may be nobody to wait for.
+        if kind.calls < _CALLS or not _making.acquire(blocking=False):
+            return False
+        try:
+            if not kind.settled:
+                kind.loop = _made(update, dtype, attributes)
+                kind.settled = True
+        finally:
+            _making.release()
+    loop = kind.loop
+    if loop is None or not _fit(update, raws):
+        return False
+    flat = [raw.reshape(-1) for raw in raws]
+    done = loop(flat, attributes.get("lr", 0.0))
+    if done < weight.size:
+        rest = [raw[done:] for raw in flat]
+        update.apply(rest[0], rest, attributes)
+    return True
+
+
+def _fit(update: Update, raws: Sequence[numpy.ndarray]) -> bool:
+    """Tell whether arrays can be taken as they lie: each by itself, whole, and those that change writeable."""
+    shape, dtype = raws[0].shape, raws[0].dtype
+    for position, raw in enumerate(raws):
+        flags = raw.flags
+        if (
+            raw.shape != shape
+            or raw.dtype != dtype
+            or not (flags.c_contiguous and flags.aligned and (flags.writeable or position not in update.moved))
+        ):
+            return False
+    return not any(numpy.may_share_memory(one, other) for one, other in combinations(raws, 2))
+
+
+# -- making loops ------------------------------------------------------------------------------------------------------
+
+
+class _Loop:
+    """The loop of an update.
+
+    Parameters
+    ----------
+    loaded : Loaded
+        What is compiled: `void run(ptr block, i64 units, ptr share, ptr desk)`.
+    order : sequence of int
+        Which argument each pointer of the block is to: -1 for the rate.
+    unit : int
+        Elements in a unit.
+    seconds : float
+        About how long a unit takes.
+    """
+
+    def __init__(self, loaded: Any, order: Sequence[int], unit: int, seconds: float) -> None:
+        self.loaded = loaded
+        self.order = order
+        self.unit = unit
+        self.seconds = seconds
+        word = ctypes.c_void_p
+        prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, word, word)  # it lets go of Python's lock
+        self._function = prototype(loaded.address("run"))
+        self._block = ctypes.c_void_p * (len(order) + 1)
+
+    def __call__(self, arrays: Sequence[numpy.ndarray], rate: float) -> int:
+        """Run it over whole units of arrays, and return how many elements these have."""
+        from minpy.graph.native.machine import threads
+        from minpy.graph.native.works import is_long
+
+        number = numpy.array(rate, arrays[0].dtype)
+        block = self._block(*[(number if index < 0 else arrays[index]).ctypes.data for index in self.order], None)
+        units = arrays[0].size // self.unit
+        helper = threads.find() if is_long(units * self.seconds) else None
+        share, desk = (helper.share, helper.desk) if helper is not None else (None, None)
+        self._function(ctypes.addressof(block), units, share, desk)
+        return units * self.unit
+
+
+def _made(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> _Loop | None:
+    """Return the loop of an update with some numbers; None where there is none."""
+    from minpy.graph.native.machine import llvm
+
+    if not llvm.available():
+        return None
+    from minpy.core.errors import MXNetError
+    from minpy.graph.native.translating.refusals import NotLowered
+
+    try:
+        return _compiled(update, dtype, attributes)
+    except (MXNetError, NotLowered, NotImplementedError):  # it stays NumPy's, as it is without llvmlite
+        return None
+
+
+def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> _Loop | None:
+    from minpy.graph.native.fusing.grouping import scheduled
+    from minpy.graph.native.fusing.nest import Nest, Place
+    from minpy.graph.native.kernels.module import module_text
+    from minpy.graph.native.kernels.printing import kernel_of
+    from minpy.graph.native.language import Array, Elementwise, Layout, Part, Routine
+    from minpy.graph.native.machine import llvm
+    from minpy.graph.native.passes import optimized
+    from minpy.graph.native.segments import task_text
+    from minpy.graph.native.translating.emitter import Emitter
+    from minpy.graph.native.translating.operators import Operators
+    from minpy.graph.native.works import seconds
+
+    names = update.signature.inputs
+    arrays = [Array((_LENGTH,), dtype, name=name) for name in names]
+    rate = Array((), dtype, name="lr")
+    emitter = Emitter()
+    results = Operators(emitter).defined(_stepped(update, attributes), rate, *arrays)
+    routine = optimized(Routine([Part("update", [rate, *arrays], emitter.steps, list(results))]))
+    targets = [arrays[index] for index in update.moved]
+    outputs = routine.parts[0].outputs
+    (schedule,) = scheduled(routine)
+    if len(schedule.items) != 1:
+        return None
+    (nest,) = schedule.items
+    if not isinstance(nest, Nest) or set(outputs) != set(nest.stored) or len(set(outputs)) != len(targets):
+        return None
+    if not all(isinstance(step, Elementwise) for step in nest.steps):  # of all lengths alike are these only
+        return None
+    nest.stored = {output: Place(target, Layout(0, (1,))) for output, target in zip(outputs, targets, strict=True)}
+    kernel = kernel_of(nest)
+    if kernel.scratch or kernel.splits == 1:
+        return None
+    order = [-1 if pointer.array is rate else arrays.index(pointer.array) for pointer in kernel.pointers]
+    body, names_of = module_text([kernel])
+    name = names_of[kernel]
+    loaded = llvm.compile(body + task_text(kernel, name) + _RUN.format(task=f"{name}_task", pieces=_PIECES))
+    return _Loop(loaded, order, _LENGTH // kernel.splits, seconds(kernel) / kernel.splits)
+
+
+_RUN = """
+define void @run(ptr %block, i64 %units, ptr %share, ptr %desk) {{
+%alone = icmp eq ptr %share, null
+br i1 %alone, label %one, label %two
+one:
+call void @{task}(ptr %block, i64 0, i64 %units, i64 0)
+ret void
+two:
+call void %share(ptr %desk, ptr @{task}, ptr %block, i64 0, i64 %units, i64 {pieces})
+ret void
+}}
+"""
+
+
+def _stepped(update: Update, attributes: dict[str, Any]) -> Callable[..., Any]:
+    """Return the function that gives what an update writes: the new weight, and the states after it."""
+    fixed: dict[str, Any] = {name: value for name, value in attributes.items() if name != "lr"}
+    if not fixed.get("wd", 1):
+        fixed["wd"] = _NoDecay()
+    has_rate = "lr" in attributes
+
+    def stepped(rate: Any, weight: Any, gradient: Any, *states: Any) -> Any:
+        moving = [state.copy() for state in states]
+        new = update.definition(weight, gradient, *moving, **fixed, **({"lr": rate} if has_rate else {}))
+        return (new, *[moving[index - 2] for index in update.changed])
+
+    return stepped
+
+
+class _NoDecay:
+    """A weight decay of 0, of which steps compute nothing: 0 · weight would be NaN of an infinite weight."""
+
+    __array_ufunc__ = None  # arrays leave sums and products with it to it
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __mul__(self, other: Any) -> _NoDecay:
+        return self
+
+    def __radd__(self, other: Any) -> Any:
+        return other
+
+    __rmul__ = __mul__
+    __add__ = __radd__
