@@ -7,11 +7,10 @@ of a hybridized block. It stays differentiable: on the tape a call is one node.
 from __future__ import annotations
 
 import functools
-import random
 import threading
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy
@@ -22,6 +21,7 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
+from minpy.gluon.block.direct import Directs
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.graph.native.enabling import CompileWarning, disabled
 from minpy.symbol import Symbol
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 __all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+# Other classes, np.matrix and masked arrays among them, have operators and functions of their own.
+_ALIKE = (numpy.ndarray, numpy.memmap)
 
 
 class _Body(HybridBlock):
@@ -45,30 +49,7 @@ class _Body(HybridBlock):
 
     def forward(self, *arguments: Any, **keywords: Any) -> Any:
         """Return what the function returns."""
-        if not TRACES or tracing.trace is None:
-            return self.function(*arguments, **keywords)
-        before = _generators()
-        answer = self.function(*arguments, **keywords)
-        if not _same_generators(before, _generators()):
-            # They are drawn again, when it is called as it is written.
-            numpy.random.set_state(before[0])
-            random.setstate(before[1])
-            raise NotTraceableError(
-                "it draws with numpy.random or random, and a graph would hold the numbers that were drawn once. Draw "
-                "with minpy.np.random, or take the numbers as an argument."
-            )
-        return answer
-
-
-def _generators() -> tuple[Any, Any]:
-    """Return the states of the random numbers that NumPy and Python draw."""
-    return numpy.random.get_state(), random.getstate()
-
-
-def _same_generators(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
-    (kind, key, *rest), python = one
-    (kind_now, key_now, *rest_now), python_now = other
-    return (kind, rest, python) == (kind_now, rest_now, python_now) and numpy.array_equal(key, key_now)
+        return self.function(*arguments, **keywords)
 
 
 class CompiledFunction:
@@ -89,6 +70,7 @@ class CompiledFunction:
         self._first = (function.__self__,) if isinstance(function, types.MethodType) else ()
         self._body = _Body(function.__func__ if isinstance(function, types.MethodType) else function)
         self._body.hybridize(fast_math=fast_math)
+        self._directs = Directs(self._body)
         self._refusal: str | None = None
 
     def __repr__(self) -> str:
@@ -107,6 +89,12 @@ class CompiledFunction:
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Return what the function returns, for arrays in any nest of tuples, lists and dicts."""
+        if not keywords:
+            found = self._directs.find(arguments, ())
+            if found is not None:
+                answer = _tried(found[0].forward, found[1])
+                if answer is not None:
+                    return answer
         if self._refusal is not None or (TRACES and tracing.trace is not None):
             return self._function(*arguments, **keywords)
         given = leaves_of((arguments, keywords))
@@ -115,21 +103,38 @@ class CompiledFunction:
             return hips.through_boxes(self, arguments, keywords)
         if not arrays or any(isinstance(leaf, Symbol) for leaf in given):
             return self._function(*arguments, **keywords)
+        if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _ALIKE for leaf in arrays):
+            return self._function(*arguments, **keywords)
         plain = not any(isinstance(leaf, Array) for leaf in arrays)
-        if plain:
+        given_as = arguments, keywords
+        # Where both kinds meet, as in derivatives, one graph is to serve all.
+        if plain or all(type(leaf) in (FRONT_ENDS["numpy"], numpy.ndarray) for leaf in arrays):
             arguments, keywords = map_tree(_wrapped, (arguments, keywords))
         try:
             answer = self._body(*self._first, *arguments, **keywords)
         except Exception as error:
-            if plain:
-                arguments, keywords = map_tree(_unwrapped, (arguments, keywords))
+            arguments, keywords = given_as
             if isinstance(error, NotTraceableError):
                 self._refuse(str(error))
                 return self._function(*arguments, **keywords)
             answer = self._function(*arguments, **keywords)  # its own error says more
             self._refuse(f"{type(error).__name__}: {error}")
             return answer
-        return map_tree(_unwrapped, answer) if plain else answer
+        if not plain:
+            return answer
+        if not keywords and not self._first:
+            self._directs.note(tuple(map(_raw, arguments)), ())
+        return map_tree(_unwrapped, answer)
+
+    def gradients_at_once(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> Any:
+        """Return (result, gradients of its sum) for NumPy's arrays, if native code for them is known; else None."""
+        found = self._directs.find(arguments, argnums)
+        return None if found is None else _tried(found[0].gradients, found[1])
+
+    def note_gradients(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> None:
+        """Look for native code for arguments with which the function has been differentiated."""
+        if self._refusal is None and not self._first:
+            self._directs.note(arguments, argnums)
 
     def explain(self) -> Explanations:
         """Return what became of the function: which of its operators are which kernel, what stayed a call, and why.
@@ -154,12 +159,25 @@ class CompiledFunction:
             if self._refusal is not None:
                 return
             self._refusal = reason
+            self._directs = Directs(self._body)
         name = getattr(self._function, "__qualname__", "the function")
         warnings.warn(
             f"minpy.compile: {name} is called as it is written, because it cannot become a graph: {reason}",
             CompileWarning,
             stacklevel=4,
         )
+
+
+def _tried(function: Callable[[Any], Any], arrays: Any) -> Any:
+    """Return what a function answers; None if it fails: the long way will tell why."""
+    try:
+        return function(arrays)
+    except Exception:
+        return None
+
+
+def _raw(leaf: Any) -> Any:
+    return leaf._data if isinstance(leaf, Array) else leaf
 
 
 def _wrapped(leaf: Any, _: Any) -> Any:
@@ -195,7 +213,8 @@ def compile(function: Any = None, *, fast_math: bool = False) -> Any:
     ----------
     function : callable, optional
         Takes arrays, in any nest of tuples, lists and dicts, and plain values, by position or keyword; returns a nest
-        of arrays: of the kind that came in. Left out, a decorator is returned. The derivatives that `grad`,
+        of arrays: of the kind that came in. (Called on other subclasses of `numpy.ndarray` than `memmap`, such as
+        masked arrays, it runs as it is written.) Left out, a decorator is returned. The derivatives that `grad`,
         `value_and_grad` and their kin return may be given, too.
     fast_math : bool
         Whether native code may contract `a * b + c` into one rounding, which is faster, and differs in the last bit

@@ -79,7 +79,7 @@ def grad(function: Function, argnum: Argnum = 0) -> Function:
     def gradient(call: Call) -> Any:
         return call.gradients(call.one_number())
 
-    return _derivative(function, argnum, "grad", gradient)
+    return _derivative(function, argnum, "grad", gradient, lambda _, gradients: gradients)
 
 
 def value_and_grad(function: Function, argnum: Argnum = 0) -> Function:
@@ -98,7 +98,7 @@ def value_and_grad(function: Function, argnum: Argnum = 0) -> Function:
         gradients = call.gradients(call.one_number())
         return call.result(), gradients
 
-    return _derivative(function, argnum, "value_and_grad", both)
+    return _derivative(function, argnum, "value_and_grad", both, lambda value, gradients: (value, gradients))
 
 
 def grad_and_loss(function: Function, argnum: Argnum = 0) -> Function:
@@ -117,7 +117,7 @@ def grad_and_loss(function: Function, argnum: Argnum = 0) -> Function:
         gradients = call.gradients(call.one_number())
         return gradients, call.result()
 
-    return _derivative(function, argnum, "grad_and_loss", both)
+    return _derivative(function, argnum, "grad_and_loss", both, lambda value, gradients: (gradients, value))
 
 
 def elementwise_grad(function: Function, argnum: Argnum = 0) -> Function:
@@ -137,7 +137,7 @@ def elementwise_grad(function: Function, argnum: Argnum = 0) -> Function:
     def gradient(call: Call) -> Any:
         return call.gradients([ones_like(output) for output in call.real_outputs()])
 
-    return _derivative(function, argnum, "elementwise_grad", gradient)
+    return _derivative(function, argnum, "elementwise_grad", gradient, lambda _, gradients: gradients)
 
 
 def jacobian(function: Function, argnum: Argnum = 0) -> Function:
@@ -311,8 +311,17 @@ def jvp(function: Function, primals: Sequence[Any], tangents: Sequence[Any], **k
 # -- how it is done ----------------------------------------------------------------------------------------------------
 
 
-def _derivative(function: Function, argnum: Argnum, what: str, finish: Callable[[Call], Any]) -> Function:
-    """Return a function that runs `function` under the tape, and gives the run to `finish`."""
+def _derivative(
+    function: Function,
+    argnum: Argnum,
+    what: str,
+    finish: Callable[[Call], Any],
+    of_sum: Callable[[Any, Any], Any] | None = None,
+) -> Function:
+    """Return a function that runs `function` under the tape, and gives the run to `finish`.
+
+    `of_sum` makes the same of the result and the gradients of its sum, which functions that are compiled know at once.
+    """
     if not callable(function):
         raise ArgumentError(
             f"{what}: the first argument is the function to differentiate, got {describe(function)}. Write "
@@ -333,10 +342,33 @@ def _derivative(function: Function, argnum: Argnum, what: str, finish: Callable[
             return hips.through_boxes(run, arguments, keywords)
         return run(*arguments, **keywords)
 
+    at_once = getattr(function, "gradients_at_once", None)
+    if at_once is not None and of_sum is not None and min(argnums) >= 0 and len(set(argnums)) == len(argnums):
+        derivative = _compiled_derivative(function, argnums, single, derivative, of_sum)
     _name(derivative, what, function)
     # The same derivative of what `change` makes of the function.
-    derivative.with_function = lambda change: _derivative(change(function), argnum, what, finish)  # type: ignore[attr-defined]
+    derivative.with_function = lambda change: _derivative(change(function), argnum, what, finish, of_sum)  # type: ignore[attr-defined]
     return derivative
+
+
+def _compiled_derivative(
+    function: Any, argnums: tuple[int, ...], single: bool, derivative: Function, of_sum: Callable[[Any, Any], Any]
+) -> Function:
+    """Return a derivative of a compiled function, which asks that first; see `CompiledFunction.gradients_at_once`."""
+    at_once, note = function.gradients_at_once, function.note_gradients
+
+    def at_once_or_not(*arguments: Any, **keywords: Any) -> Any:
+        if keywords:
+            return derivative(*arguments, **keywords)
+        found = at_once(arguments, argnums)
+        if found is not None:
+            value, gradients = found
+            return of_sum(value, gradients[0] if single else tuple(gradients))
+        answer = derivative(*arguments)
+        note(arguments, argnums)
+        return answer
+
+    return at_once_or_not
 
 
 def _name(derivative: Any, what: str, function: Function) -> None:

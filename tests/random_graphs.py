@@ -145,7 +145,7 @@ def _function(source: str, numpy: Any) -> Any:
 
 _INEXACT_NAMES = (
     "exp expm1 log log1p log2 tanh sin cos arctan sinh cosh arcsinh cbrt exp2 log10 arctan2 hypot logaddexp power sum "
-    "mean prod var std matmul dot inner tensordot einsum outer average trace linalg"
+    "mean prod var std matmul dot inner tensordot einsum outer average trace linalg cumsum cumprod"
 )
 INEXACT = set(_INEXACT_NAMES.split())
 # What warns of arrays without elements.
@@ -197,7 +197,25 @@ ASSEMBLIES = (
     "np.pad({0},1,constant_values=2) np.append({0},1) np.zeros_like({0}) np.diag(np.ravel({0})[:4]) "
     "np.full_like({0},3) np.pad({0},((1,1),)*{0}.ndim,mode='reflect') np.concatenate([{0}[...,1:],{0}[...,:1]],axis=-1)"
 )
-STORES = ("{n}[0]=1", "{n}[...,0]=0", "{n}[1:]={n}[:1]", "{n}[...,::2]*=2", "{n}+=1", "{n}[{n}=={n}]=1")
+GATHERS = (
+    "np.take({0},{1}) np.take({0},{1},axis=0,mode='clip') np.take({0},{1},axis=-1,mode='wrap') {0}[{1}] {0}[...,{1}] "
+    "{0}[{1},{1}] {0}[{1}%len({0})] {0}[...,{1}%{0}.shape[-1],:] {0}[{1}%2,0] {0}[{1}%2,:,{1}%2] {0}[1:][{1}%2] "
+    "np.take_along_axis({0},{1}%{0}.shape[-1],-1) {0}[[0,-1]] {0}[:,[1,0,1]] {0}[np.array([[0,1],[1,0]])] "
+    "{0}.T[{1}%2] {0}[None,{1}%2]"
+)
+SCANS = "np.cumsum({0},axis=-1) np.cumsum({0}) np.cumsum({0},axis=0) np.cumprod({0},axis=-1)"
+STORES = (
+    "{n}[[0,-1]]=2",
+    "{n}[...,[0,0]]=3",
+    "np.add.at({n},[0,0],1)",
+    "{n}[np.array([[0],[1]]),[0,1]]=1",
+    "{n}[0]=1",
+    "{n}[...,0]=0",
+    "{n}[1:]={n}[:1]",
+    "{n}[...,::2]*=2",
+    "{n}+=1",
+    "{n}[{n}=={n}]=1",
+)
 PRODUCTS = (
     "np.matmul({0},{1}) np.dot({0},{1}) np.inner({0},{1}) np.tensordot({0},{1},1) np.outer({0},{1}) "
     "np.einsum('ij,jk->ik',{0},{1}) np.einsum('ij,ij->i',{0},{1}) np.einsum('ij->j',{0}) np.einsum('ii->i',{0}) "
@@ -277,7 +295,7 @@ class _Writer:
         """Return an expression, and the values in it."""
         choose = self.choose
         what = choose.choice(["unary"] * 6 + ["binary"] * 6 + ["select", "reduce", "reduce", "reduce", "view", "view"]
-                             + ["view", "assemble", "product", "product", "compose"])  # fmt: skip
+                             + ["view", "assemble", "product", "product", "compose", "gather", "scan"])  # fmt: skip
         if what == "unary":
             kind = choose.choice(list(UNARY))
             return self.filled(choose.choice(UNARY[kind].split()), kind)
@@ -305,6 +323,10 @@ class _Writer:
             return self.filled(choose.choice(VIEWS.split()), "a")
         if what == "assemble":
             return self.filled(choose.choice(ASSEMBLIES.split()), "a")
+        if what == "gather":
+            return self.filled(choose.choice(GATHERS.split()), "a", "i")
+        if what == "scan":
+            return self.filled(choose.choice(SCANS.split()), "f")
         if what == "product":
             return self.filled(choose.choice(PRODUCTS.split()), "p", "p")
         return self.filled(choose.choice(COMPOSED), "f")
@@ -417,6 +439,10 @@ _ONE = [
     "sym.LeakyReLU({0}, act_type='gelu')", "sym.BlockGrad({0}) * {0}", "sym.norm({0}, axis=1, keepdims=True)",
     "sym.FullyConnected({0}, num_hidden=4, flatten=True)", "sym.softsign({0})", "sym.hard_sigmoid({0})",
     "sym.repeat({0}, repeats=2, axis=1)", "sym.cumsum({0}, axis=1)", "sym.sort({0}, axis=1)", "sym.erf({0})",
+    "sym.take({0}, sym.arange(start=-1, stop=4), axis=0, mode='wrap')", "sym.take({0}, sym.arange(3), axis=1)",
+    "sym.pick({0}, sym.sum({0} * 0, axis=1), axis=1, keepdims=True)", "sym.SequenceReverse({0})",
+    "sym.gather_nd({0}, sym.reshape(sym.arange(start=-1, stop=1), shape=(1, 2)))",
+    "sym.reshape(sym.Pooling(sym.reshape({0}, shape=(1, 1, -1, 2)), kernel=(2, 2), pad=(1, 1)), shape=(-1, 3))",
     "sym.LayerNorm({0}, sym.var('g{n}'), sym.var('b{n}'))",
 ]  # fmt: skip
 _TWO = [

@@ -1,7 +1,13 @@
 """`minpy.compile` of functions: what they compute and refer to, their derivatives, and what cannot be a graph."""
 
+import datetime
+import operator
+import os
 import pickle
+import random
 import threading
+import time
+from time import perf_counter
 
 import autograd
 import numpy as np
@@ -263,10 +269,10 @@ def test_products_and_sums_are_rounded_twice_unless_fast_math_is_asked_for():
 
 
 def test_what_fails_as_a_graph_alone_is_called_as_it_is_written():
-    compiled = mx.compile(lambda x: ~(x > 0))
-    with pytest.warns(CompileWarning, match=r"cannot become a graph: TypeError: bad operand type for unary ~"):
-        np.testing.assert_array_equal(compiled(X), X <= 0)
-    np.testing.assert_array_equal(compiled(X), X <= 0)
+    compiled = mx.compile(lambda x: x.nonzero()[0])
+    with pytest.warns(CompileWarning, match=r"cannot become a graph: ArgumentError: infer_type: node 'nonzero"):
+        np.testing.assert_array_equal(compiled(X), X.nonzero()[0])
+    np.testing.assert_array_equal(compiled(X), X.nonzero()[0])
 
 
 def test_numbers_that_numpy_draws_are_drawn_at_each_call():
@@ -292,3 +298,126 @@ def test_attributes_of_the_instance_of_a_method_are_seen():
         model.factor = factor
         for _ in range(4):
             np.testing.assert_array_equal(compiled(X), X * factor)
+
+
+GENERATOR, LEGACY, PYTHONS = np.random.default_rng(0), np.random.RandomState(0), random.Random(0)
+HOLDER = type("Holder", (), {})()
+HOLDER.generators = [np.random.default_rng(1)]
+DRAWS = {
+    "generator": (lambda x: x + GENERATOR.normal(size=x.shape), "a Generator of random numbers"),
+    "number of a generator": (lambda x: x * GENERATOR.random(), "a Generator of random numbers"),
+    "generator of an object": (lambda x: x + HOLDER.generators[0].random(), "a Generator of random numbers"),
+    "legacy": (lambda x: x + LEGACY.normal(size=x.shape), "a RandomState of random numbers"),
+    "Python's": (lambda x: x + PYTHONS.gauss(0, 1), "a Random of random numbers"),
+    "Python's own": (lambda x: x + random.random(), "random"),
+    "NumPy's own": (lambda x: x + np.random.normal(), "numpy.random or random"),
+    "new": (lambda x: x + np.random.default_rng().normal(size=3), "a generator that is seeded"),
+    "the system's": (lambda x: x + os.urandom(4)[0] + 256 * os.urandom(4)[0], "random numbers of the system"),
+    "time": (lambda x: x + time.time() % 1, r"asks for the time, with time\(\)"),
+    "time by its name": (lambda x: x + perf_counter(), r"asks for the time, with perf_counter\(\)"),
+    "date": (lambda x: x + datetime.datetime.now().microsecond, r"asks for the time, with now\(\)"),
+}
+
+
+@pytest.mark.parametrize("what", DRAWS)
+def test_what_differs_from_call_to_call_is_not_frozen(what):
+    function, message = DRAWS[what]
+    compiled = mx.compile(function)
+    with pytest.warns(CompileWarning, match=rf"called as it is written.*{message}.*or take the numbers as an argument"):
+        found = [compiled(X) for _ in range(6)]
+    assert len({one.tobytes() for one in found}) > 1
+
+
+def test_generators_go_on_as_if_nothing_had_been_compiled():
+    draws = np.random.default_rng(3)
+    compiled = mx.compile(lambda x: x + draws.normal(size=x.shape))
+    with pytest.warns(CompileWarning, match="a Generator of random numbers"):
+        found = [compiled(X) for _ in range(4)]
+    again = np.random.default_rng(3)
+    for one in found:
+        np.testing.assert_array_equal(one, X + again.normal(size=X.shape))
+
+
+def test_blocks_that_draw_warn():
+    draws = np.random.default_rng(0)
+
+    class Drawing(mx.gluon.HybridBlock):
+        def forward(self, x):
+            return x + draws.normal()
+
+    block = Drawing()
+    block.hybridize()
+    with pytest.warns(
+        UserWarning, match=r"its forward draws with a Generator of random numbers: every call uses.*mx.np"
+    ):
+        block(mx.np.array(X))
+    block(mx.np.array(X))  # without a further warning, which would be an error
+
+
+def test_counters_that_a_function_moves_are_seen():
+    count = [0]
+
+    def counting(x):
+        count[0] += 1
+        return x + count[0]
+
+    compiled = mx.compile(counting)
+    for number in range(1, 6):
+        np.testing.assert_array_equal(compiled(X), X + number)
+
+
+OPERATORS = {
+    "~ bools": lambda x: ~(x > 2), "~": lambda x: ~x, "<<": lambda x: x << 2, ">>": lambda x: x >> 1,
+    "r<<": lambda x: 1 << x, "r>>": lambda x: 64 >> x, "&": lambda x: x & 3, "r&": lambda x: 3 & x,
+    "|": lambda x: x | 1, "r|": lambda x: 1 | x, "^": lambda x: x ^ 1, "r^": lambda x: 1 ^ x,
+    "divmod": lambda x: divmod(x, 2), "rdivmod": lambda x: divmod(7, x), "-": lambda x: -x, "+": lambda x: +x,
+    "abs": abs, "//": lambda x: x // 2, "r//": lambda x: 7 // x, "%": lambda x: x % 2, "r%": lambda x: 7 % x,
+    "x <<= 1": lambda x: operator.ilshift(x * 1, 1), "x >>= 1": lambda x: operator.irshift(x * 1, 1),
+    "x &= 3": lambda x: operator.iand(x * 1, 3), "x |= 1": lambda x: operator.ior(x * 1, 1),
+    "x ^= 1": lambda x: operator.ixor(x * 1, 1), "x += 1": lambda x: operator.iadd(x * 1, 1),
+    "mT": lambda x: x.T.mT if hasattr(x, "mT") else x, "sizes": lambda x: x + x.nbytes + x.itemsize + x.size + x.ndim,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", OPERATORS)
+def test_operators_of_arrays(which):
+    function, x = OPERATORS[which], np.arange(1, 7).reshape(2, 3)
+    expected, compiled = function(x), mx.compile(function)
+    if which == "mT":
+        expected = x
+    for _ in range(4):
+        found = compiled(x)
+        for one, other in zip(
+            *(part if isinstance(part, tuple) else (part,) for part in (found, expected)), strict=True
+        ):
+            assert one.dtype == other.dtype
+            np.testing.assert_array_equal(one, other)
+    assert compiled.reason is None
+
+
+def with_a_store(x):
+    y = x * 1
+    y[1:] = 0
+    return y
+
+
+CHANGES = {
+    "store": (with_a_store, r"stores into a part of an array \(`x\[1:\] = 0`\).*Make a new array: np.where\("),
+    "argument": (lambda x: operator.iadd(x, 1), r"changes an argument in place.*x = x \+ 1 instead of x \+= 1"),
+    "view": (lambda x: operator.ilshift((x * 1)[1:], 1), r"of which there are views.*x = x \+ 1 instead of"),
+    "sort": (lambda x: (x.sort(), x)[1], r"in place, with sort\(\), which a graph cannot.*x = np.sort\(x\)"),
+    "fill": (lambda x: (x.fill(2), x)[1], r"in place, with fill\(\), which a graph cannot.*np.full_like\(x, value\)"),
+    "put": (lambda x: (x.put(0, 2), x)[1], r"in place, with put\(\), which a graph cannot.*np.where"),
+    "flat": (lambda x: x + x.flat[1], r"calls \.flat of an array, for which graphs have no operator"),
+    "view as bytes": (lambda x: x.view(np.uint8), r"calls \.view of an array, for which graphs have no operator"),
+}
+
+
+@pytest.mark.parametrize("which", CHANGES)
+def test_changes_in_place_and_what_graphs_do_not_have_say_what_to_do(which):
+    function, message = CHANGES[which]
+    compiled = mx.compile(function)
+    with pytest.warns(CompileWarning, match=rf"called as it is written.*{message}"):
+        np.testing.assert_array_equal(compiled(np.array([3, 1, 2])), function(np.array([3, 1, 2])))
+    for _ in range(3):
+        np.testing.assert_array_equal(compiled(np.array([3, 1, 2])), function(np.array([3, 1, 2])))

@@ -4,7 +4,9 @@ import ctypes
 import gc
 import importlib
 import os
+import platform
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -16,11 +18,13 @@ import numpy as np
 import pytest
 
 from minpy.core.errors import BuildError, KeyMissingError, MissingDependencyError
-from minpy.graph.native.machine import elf, llvm
+from minpy.graph.native.machine import elf, llvm, processor
 from minpy.graph.native.machine.store import Store, digest
 
 pytest.importorskip("llvmlite")
 
+# Where objects are put into memory without LLVM.
+LINKS = sys.platform.startswith("linux") and platform.machine() == "x86_64"
 posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 
 # p1[i] = p0[i] * 1.5 + 1
@@ -80,6 +84,13 @@ def kernels(monkeypatch, tmp_path):
     return tmp_path / "kernels"
 
 
+@pytest.fixture(params=["linked", "jit"])
+def linker(request, monkeypatch):
+    """Who puts code into memory: this package, or LLVM."""
+    if request.param == "jit":
+        monkeypatch.setattr(llvm, "linked", lambda content, names: None)
+
+
 def in_child(work):
     """Run something in a forked process, and return its exit status: 0 where it returned True."""
     with warnings.catch_warnings():
@@ -99,14 +110,14 @@ def status_of(child):
 
 
 class TestCompiling:
-    def test_it_computes(self):
+    def test_it_computes(self, linker):
         loaded = llvm.compile(scale())
         assert np.array_equal(run_scale(loaded), np.arange(100, dtype=np.float32) * np.float32(1.5) + 1)
         assert loaded.names == ("scale",)
         assert not loaded.cached
         assert loaded.seconds > 0
 
-    def test_intrinsics_and_constants(self):
+    def test_intrinsics_and_constants(self, linker):
         loaded = llvm.compile(COPY)
         assert set(loaded.names) == {"copy", "digit", "rest"}
         x, y = np.arange(50.0), np.zeros(50)
@@ -124,7 +135,7 @@ class TestCompiling:
         assert llvm.compile(scale()) is loaded
         assert llvm.compile(scale(2.5)) is not loaded
 
-    def test_what_nobody_refers_to_is_unloaded(self):
+    def test_what_nobody_refers_to_is_unloaded(self, linker):
         loaded = llvm.compile(scale())
         gone = weakref.ref(loaded)
         del loaded
@@ -217,7 +228,7 @@ class TestCompiling:
         llvm._optimise(host.binding, host.machine, module)
         assert "zmm" in host.machine.emit_assembly(module)
 
-    def test_what_is_loaded_stays_when_the_interpreter_ends(self):
+    def test_what_is_loaded_stays_when_the_interpreter_ends(self, linker):
         loaded, address = llvm.compile(scale()), llvm.compile(scale()).address("scale")
         host = llvm._host()
         host.leave()
@@ -296,7 +307,7 @@ class TestCache:
         """Unload all, so that the next one comes from the cache."""
         gc.collect()
 
-    def test_what_was_compiled_is_found(self, kernels):
+    def test_what_was_compiled_is_found(self, kernels, linker):
         first = llvm.compile(scale())
         (path,) = self.objects(kernels)
         expected = run_scale(first)
@@ -334,7 +345,7 @@ class TestCache:
         if damage != "folder":
             assert path.read_bytes()[:100] == whole[:100]
 
-    def test_an_object_that_llvm_cannot_load_is_compiled_again(self, kernels):
+    def test_an_object_that_llvm_cannot_load_is_compiled_again(self, kernels, linker):
         llvm.compile(scale())
         key = digest(llvm._host().toolchain, scale())
         assert Store().keep(key, b"no object", ["scale"])
@@ -346,14 +357,11 @@ class TestCache:
     @pytest.mark.parametrize("what", ["cpu", "features", "triple"])
     def test_of_another_machine(self, kernels, monkeypatch, what):
         llvm.compile(scale())
-        key = llvm._host().toolchain
-        other = llvm._Host.__new__(llvm._Host)
-        other.binding, other.triple, other.cpu, other.features = (
-            getattr(llvm._host(), name) for name in ("binding", "triple", "cpu", "features")
-        )
-        assert other.identity() == key
-        setattr(other, what, f"{getattr(other, what)}x")
-        assert other.identity() != key
+        target = llvm._host().target
+        assert llvm.toolchain() == target.toolchain
+        assert target._replace(cpu=target.cpu).toolchain == target.toolchain
+        assert target._replace(**{what: f"{getattr(target, what)}x"}).toolchain != target.toolchain
+        assert target._replace(versions=(*target.versions, "1")).toolchain != target.toolchain
 
     def test_a_folder_that_cannot_be_written(self, monkeypatch, tmp_path):
         (tmp_path / "file").write_text("")
@@ -365,7 +373,7 @@ class TestCache:
             del loaded
             self.forget()
 
-    def test_many_loads_do_not_fill_the_memory(self, kernels):
+    def test_many_loads_do_not_fill_the_memory(self, kernels, linker):
         if not os.path.exists("/proc/self/statm"):
             pytest.skip("without /proc")
 
@@ -381,10 +389,54 @@ class TestCache:
         assert llvm.compile(scale()).cached
 
     def test_more_than_one_jit_holds(self, monkeypatch):
+        monkeypatch.setattr(llvm, "linked", lambda content, names: None)
         monkeypatch.setattr(llvm, "_LIBRARIES", 3)
         loaded = [llvm.compile(scale(number)) for number in range(1, 12)]
         for number, one in enumerate(loaded, start=1):
             assert run_scale(one)[1] == number + 1
+
+
+SCRIPT = """
+import ctypes, sys
+from minpy.graph.native.machine import llvm
+loaded = llvm.compile(IR)
+assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(loaded.address("twice"))(21) == 42
+print(loaded.cached, "llvmlite.binding" in sys.modules)
+"""
+TWICE = "define i64 @twice(i64 %n) {\n %m = shl i64 %n, 1\n ret i64 %m\n}"
+
+
+@pytest.mark.skipif(processor.identity() is None, reason="a system that does not say which processor it has")
+class TestWithoutLoadingLlvm:
+    def run(self, before=""):
+        script = before + SCRIPT.replace("IR", repr(TWICE))
+        done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+        return done.stdout.split()
+
+    def test_what_is_cached_needs_none(self, kernels):
+        assert self.run() == ["False", "True"]
+        assert self.run() == (["True", "False"] if LINKS else ["True", "True"])
+
+    def test_another_processor_asks_it_anew(self, kernels):
+        self.run()
+        other = "from minpy.graph.native.machine import processor\nprocessor.identity = lambda: 'another'\n"
+        assert self.run(other)[1] == "True"
+        assert len(list(kernels.glob("*.processor"))) == 2
+
+    def test_a_system_that_does_not_say(self, kernels):
+        silent = "from minpy.graph.native.machine import processor\nprocessor.identity = lambda: None\n"
+        assert self.run(silent) == ["False", "True"]
+        assert self.run(silent) == ["True", "True"]
+        assert not list(kernels.glob("*.processor"))
+
+    @pytest.mark.parametrize("damage", ["cut", "flipped"])
+    def test_a_record_that_is_damaged_is_written_anew(self, kernels, damage):
+        self.run()
+        (path,) = kernels.glob("*.processor")
+        whole = path.read_bytes()
+        path.write_bytes(whole[:-9] if damage == "cut" else whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:])
+        assert self.run() == ["True", "True"]
+        assert path.read_bytes() == whole
 
 
 class TestThreadsAndProcesses:
@@ -405,7 +457,7 @@ class TestThreadsAndProcesses:
         assert [run_scale(one)[1] for one in got[0]] == [2, 3, 4]
 
     @posix
-    def test_a_child_runs_and_compiles(self):
+    def test_a_child_runs_and_compiles(self, linker):
         loaded = llvm.compile(scale())
 
         def work():
@@ -449,7 +501,8 @@ class TestThreadsAndProcesses:
         assert [status_of(child) for child in children] == [0, 0, 0]
         os.close(read)
         os.close(write)
-        assert len(list(kernels.iterdir())) == 4  # nothing temporary is left
+        kinds = sorted(path.suffix for path in kernels.iterdir())
+        assert kinds == [".object"] * 4 + [".processor"]  # nothing temporary is left
         assert all(llvm.compile(scale(number)).cached for number in (4, 5, 6))
 
     @posix

@@ -12,6 +12,7 @@ pytest.importorskip("llvmlite")
 from many import each
 from translated import call_graph, check, head_gradients
 
+import minpy as mx
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
 from minpy.graph.native.fusing.grouping import scheduled
@@ -153,3 +154,23 @@ def test_inputs_of_two_dtypes_are_called() -> None:
     assert {step.reason for step in found.routine.steps if isinstance(step, Call)} == {
         "its inputs differ in their dtypes"
     }
+
+
+@pytest.mark.parametrize(("p", "training", "kept"), [(0.0, True, 0), (0.5, False, 0), (0.5, True, 1), ("0.0", True, 0)])
+def test_answers_are_kept_where_numbers_are_drawn(p: Any, training: bool, kept: int) -> None:
+    data, weights, state = (mx.sym.var(name) for name in ("data", "weights", "state"))
+    symbol = mx.sym.RNN(data, weights, state, state_size=3, num_layers=2, mode="rnn_tanh", p=p)
+    executor = symbol.simple_bind(mx.cpu(), data=(4, 2, 5))
+    random = np.random.RandomState(0)
+    for array in executor.arg_arrays:
+        array[:] = random.normal(size=array.shape)
+    heads = mx.nd.array(random.normal(size=executor.outputs[0].shape))
+    for _ in range(4):
+        executor.forward(is_train=training)
+        executor.backward(heads)
+        first = [array.asnumpy() for array in executor.grad_arrays]
+        executor.backward(heads)  # of the same draws
+        for array, before in zip(executor.grad_arrays, first, strict=True):
+            np.testing.assert_allclose(array.asnumpy(), before, rtol=1e-5, atol=1e-6)
+    [program] = {id(one): one for one in executor._programs.values()}.values()
+    assert len(program.steps.lasting) == kept

@@ -37,8 +37,8 @@ def described(row: Row, found: Translation) -> str:
     parts = []
     reasons: dict[str, None] = {}
     for part in found.routine.parts:
-        calls = [step for step in part.steps if isinstance(step, Call)]
-        others = [step for step in part.steps if not isinstance(step, (Call, View, Assembly))]
+        calls = [step for step in part.steps if isinstance(step, Call) and step.form is None]
+        others = [step for step in part.steps if step not in calls and not isinstance(step, (View, Assembly))]
         parts.append(f"{part.name} {'native' if not calls else 'partly' if others else 'called'}")
         reasons.update(dict.fromkeys(step.reason for step in calls))
     return f"{row.id}: {', '.join(parts)}" + "".join(f" # {reason}" for reason in reasons)

@@ -116,7 +116,9 @@ def with_mxnet(*arrays: Array) -> Checked:
 
 
 def torch_step(compiled: bool, images: Array, label: Array, *arrays: Array) -> Checked:
-    return torch_training(torch_lenet(), images, label, arrays, compiled=compiled)
+    # In the layouts that Inductor chooses, the gradients of this network's convolutions are zeros (PyTorch 2.13.0).
+    options = {"layout_optimization": False}
+    return torch_training(torch_lenet(), images, label, arrays, compiled=compiled, options=options)
 
 
 @case.implementation("torch")

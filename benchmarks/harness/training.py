@@ -40,9 +40,18 @@ def gluon_training(
 
 
 def torch_training(
-    net: Any, images: Array, label: Array, arrays: Any, rate: float = RATE, compiled: bool = False
+    net: Any,
+    images: Array,
+    label: Array,
+    arrays: Any,
+    rate: float = RATE,
+    compiled: bool = False,
+    options: dict[str, Any] | None = None,
 ) -> Checked:
-    """The step in PyTorch, of a `Module` whose parameters come in the same order; `compiled`: by `torch.compile`."""
+    """The step in PyTorch, of a `Module` whose parameters come in the same order.
+
+    `compiled`: by `torch.compile`, with these `options`.
+    """
     import torch
 
     images, label = torch.tensor(images), torch.tensor(label)
@@ -53,7 +62,7 @@ def torch_training(
     optimizer = torch.optim.SGD(parameters, lr=rate, momentum=MOMENTUM)
     loss_of = torch.nn.CrossEntropyLoss()
     if compiled:
-        net = torch.compile(net)
+        net = torch.compile(net, options=options)
 
     def step():
         optimizer.zero_grad()

@@ -32,6 +32,7 @@ __all__ = [
     "note_part",
     "note_write",
     "note_writes",
+    "note_written",
     "now",
     "raw_of",
     "register_front_end",
@@ -205,7 +206,8 @@ def memory_of(data: numpy.ndarray) -> Memory:
     memory = _memories.get(key)
     if memory is None:
         # The callback is C, where no interrupt can be raised: Python would swallow it.
-        _memories[key] = memory = Memory(weakref.ref(owner, partial(_memories.pop, key)))
+        # One for all threads that come at once.
+        memory = _memories.setdefault(key, Memory(weakref.ref(owner, partial(_memories.pop, key))))
     return memory
 
 
@@ -261,6 +263,14 @@ def note_writes(arrays: Sequence[numpy.ndarray], places: Sequence[int]) -> None:
         memory = _memories.get(id(data if data.base is None else _owner(data)))
         if memory is None:
             memory = memory_of(data)
+        memory.written = time
+
+
+def note_written(memories: Iterable[Memory]) -> None:
+    """Log that some memories, which somebody keeps alive, have been changed in place: `note_write`, without looking."""
+    global _last_write
+    _last_write = time = now()
+    for memory in memories:
         memory.written = time
 
 

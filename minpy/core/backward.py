@@ -42,7 +42,7 @@ def head_gradient(head: Array, given: Any) -> numpy.ndarray:
             f"head gradient of shape {value.shape} for a head of shape {data.shape}: they must be equal. "
             "Leave it out to start with ones."
         )
-    return value.astype(data.dtype, copy=False)
+    return value if value.dtype is data.dtype else value.astype(data.dtype, copy=False)
 
 
 def require_recorded(head: Array, what: str = "backward") -> Any:

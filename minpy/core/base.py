@@ -130,6 +130,8 @@ class BaseOperator:
     inside: Any = None
     # Whether two calls with the same inputs may differ.
     random: bool = False
+    # Of random ones: which calls draw, by their attributes; None: all.
+    draws: Callable[[dict[str, Any]], bool] | None = None
     # Whether two calls with the same inputs may be made one in a graph, as far as they do not differ.
     mergeable: bool = True
     # `rule(*input_shapes, **attributes)`: the output's shape, where all input shapes are known.

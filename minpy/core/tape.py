@@ -63,6 +63,8 @@ def gradients(
         When the walk comes to a gradient that is not defined, or to a rule that returns what cannot be its argument's
         gradient. The graph is then kept, and no array has been written.
     """
+    if targets is None and not create_graph and len(heads) == 1 and _is_alone(heads[0], since):
+        return _walk_alone(heads[0], head_gradients[0], retain_graph)
     order = reachable(heads, since)
     wanted: set[Any] | None = None
     if targets is not None:
@@ -98,6 +100,38 @@ def gradients(
             if node.parents:
                 node.parents = node.arguments = node.answer = None
                 node.freed = time
+    return found
+
+
+def _is_alone(node: Any, since: int) -> bool:
+    """Tell whether a node stands on nothing but leaves, and nothing has been changed in place since it was recorded."""
+    if node.operator is None or node.parents is None or since or node.sequence <= last_write():
+        return False
+    # A list, which costs less here than a generator.
+    return not [parent for parent in node.parents if parent is not None and type(parent) is not Leaf]
+
+
+def _walk_alone(node: Node, gradient: Any, retain_graph: bool) -> dict[Any, Any]:
+    """Take a raw gradient back through the only node of a graph, as `gradients` does through many."""
+    pending: dict[Any, Any] = {}
+    zeros: set[Any] = set()
+    recording, state.recording = state.recording, False
+    try:
+        if node.operator.direct:
+            _walk_direct(node, node.operator, gradient, pending, zeros)
+        else:
+            _walk_general(node, gradient, pending, zeros)
+    finally:
+        state.recording = recording
+    if zeros:
+        for leaf in zeros.difference(pending):
+            pending[leaf] = numpy.zeros(leaf.shape, leaf.dtype)
+    found = pending
+    if len(pending) > 1:  # latest first, as `reachable` has them
+        found = {leaf: pending.pop(leaf) for leaf in sorted(pending, key=_by_sequence, reverse=True)}
+    if not retain_graph and node.parents:
+        node.parents = node.arguments = node.answer = None  # type: ignore[assignment]
+        node.freed = now()
     return found
 
 

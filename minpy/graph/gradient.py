@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -15,11 +15,12 @@ from minpy.core.operator import Operator
 from minpy.core.tape import conform
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value, topological
 from minpy.graph.lowering import Builder
+from minpy.graph.step_rules import has_step_rule, step_gradients
 from minpy.graph.tracing.captures import Captures
 from minpy.graph.tracing.forwards import definition_of, given_value, is_customop
 from minpy.graph.tracing.noting import constant
 from minpy.graph.tracing.recorder import Notes, Recorder
-from minpy.graph.tracing.rules import RuleCall, has_kernel, trace_rule
+from minpy.graph.tracing.rules import RuleCall, conformed_gradient, has_kernel, trace_rule
 from minpy.graph.tracing.standin import StandIn
 from minpy.graph.tracing.tracer import run_traced
 from minpy.graph.tracing.untraceable import Untraceable
@@ -206,6 +207,30 @@ def differentiate(
     return {node: pending[Value(node)] for node in leading if node.operator is None and Value(node) in pending}
 
 
+def _is_known(operator: Any, index: int) -> bool:
+    """Tell whether there is a rule for a step that has none of its own: as a function, or as another operator."""
+    known = FUNCTIONS.get(operator.forward)
+    return has_step_rule(operator) or (isinstance(known, Operator) and known.has_rule(index))
+
+
+def _step_gradients(recorder: Recorder, call: RuleCall, needed: Sequence[int]) -> dict[int, StandIn]:
+    """Return the gradients of a step that is no operator, by the positions of its inputs.
+
+    Raises
+    ------
+    Untraceable
+    """
+    parts = run_traced(recorder, step_gradients, call.operator, call.answer, call.arguments, call.gradient)
+    if parts is None:
+        raise recorder.refuse(f"there is no rule for such a call of {call.operator.__name__}")
+    first = call.answer[0] if isinstance(call.answer, tuple) else call.answer
+    return {index: conformed_gradient(recorder, parts[index], first, call.arguments[index]) for index in needed}
+
+
+class _NoRuleError(Exception):
+    """A step of a composition has a rule, but not for what it is called with."""
+
+
 class _Walk:
     """The gradients of nodes as new nodes: traced where the rule allows it, else calls of the rule."""
 
@@ -262,6 +287,8 @@ class _Walk:
                     called.append(index)
                 else:
                     found.update(traced)
+        if called and not node.operator.has_rule(called[0]):
+            raise _NoRuleError
         result = list(found.items())
         # One rule for several arguments runs once; separate rules run as separate nodes, each freeing what it read.
         together = [called] if not node.operator.direct else [[index] for index in called]
@@ -300,27 +327,47 @@ class _Walk:
         for made, part in zip(recorder.nodes, parts, strict=True):
             if any(value.node in leading for value in part.inputs):
                 leading.add(made)
-                if len(part.output_names()) > 1 or not all(
-                    part.operator.has_rule(index) for index, value in enumerate(part.inputs) if value.node in leading
+                if not all(
+                    part.operator.has_rule(index) or _is_known(part.operator, index)
+                    for index, value in enumerate(part.inputs)
+                    if value.node in leading
                 ):
                     return None
             for one in (made, part):
                 self.know(Value(one), *recorder.facts[made])
+        for value, fact in recorder.outputs.items():
+            self.know(value, *fact)
+        try:
+            pending = self.back_through(recorder.nodes, parts, leading, answers, upstream)
+        except _NoRuleError:
+            return None
+        return [(index, pending[node.inputs[index]]) for index in wanted.values() if node.inputs[index] in pending]
+
+    def back_through(
+        self,
+        nodes: Sequence[Node],
+        parts: Sequence[Node],
+        leading: Collection[Node],
+        answers: Sequence[Any],
+        upstream: dict[int, Value],
+    ) -> dict[Value, Value]:
+        """Return the gradients of what steps read, given those of their answers: by the parts that have rules."""
         pending: dict[Value, Value] = {}
         for index, gradient in upstream.items():
             self.add(pending, answers[index].value, gradient)
-        for made, part in zip(reversed(recorder.nodes), reversed(parts), strict=True):
-            if Value(made) not in pending or made not in leading:
+        for made, part in zip(reversed(nodes), reversed(parts), strict=True):
+            values = [Value(made, index) for index in range(len(made.output_names()))]
+            reached = {index: pending.pop(value) for index, value in enumerate(values) if value in pending}
+            if not reached or made not in leading:
                 continue
-            gradient = pending.pop(Value(made))
             rows = [
                 index
                 for index, value in enumerate(part.inputs)
                 if value.node in leading and self.dtypes[value].kind in "fc" and not part.operator.is_zero(index)
             ]
-            for index, found_part in self.pull_back(part, rows, {0: gradient}):
+            for index, found_part in self.pull_back(part, rows, reached):
                 self.add(pending, part.inputs[index], found_part)
-        return [(index, pending[node.inputs[index]]) for index in wanted.values() if node.inputs[index] in pending]
+        return pending
 
     def with_rules(self, node: Node, shape: Sequence[int]) -> Node:
         """Return a node of the operator that is the same function of NumPy's, where the node's own has no rules."""
@@ -344,7 +391,11 @@ class _Walk:
         attempt = None if self.captures is None else self.captures.attempt()
         try:
             call = self.rule_call(recorder, node, upstream)
-            found = trace_rule(recorder, attempt, call, index, needed)
+            if has_step_rule(operator):
+                found = _step_gradients(recorder, call, needed)
+            else:
+                known = operator if operator.has_rule(index) else FUNCTIONS.get(operator.forward, operator)
+                found = trace_rule(recorder, attempt, call._replace(operator=known), index, needed)
         except Untraceable as refusal:
             self.refusal = refusal.with_traceback(None)
             return None

@@ -33,6 +33,7 @@ from minpy.graph.steps import Steps
 
 if TYPE_CHECKING:
     from minpy.graph.native.building import NativeProgram
+    from minpy.graph.native.recalling import RecalledProgram
     from minpy.graph.native.running import NativeRunner
 
 __all__ = ["Program", "Runner"]
@@ -167,7 +168,7 @@ class Program:
         self.compiles = compiles
         self.fast_math = fast_math
         self.parameters = parameters
-        self.native: NativeProgram | None = None
+        self.native: NativeProgram | RecalledProgram | None = None
         self.rounds = 0
         self.python_reason = ""  # why it stays one of Python's
         self._building: int | None = None  # the process in which a thread makes it native code
@@ -233,7 +234,7 @@ class Program:
         runner.let_go()
         return native
 
-    def _built(self, runner: Runner) -> NativeProgram | None:
+    def _built(self, runner: Runner) -> NativeProgram | RecalledProgram | None:
         """Return the program as native code, if it can be made, and no other thread is about it.
 
         What the runner, and those that nobody uses, have computed in is freed before: then the memory of native code
@@ -246,15 +247,18 @@ class Program:
                 return None
             self._building = os.getpid()
         try:
-            from minpy.graph.native.building import build
             from minpy.graph.native.machine import llvm
 
             if not llvm.available():
                 self.python_reason = "llvmlite is not installed: pip install 'minpy[compile]'"
             else:
+                from minpy.graph.native.recalling import native_program
+
                 self._let_go(runner)
                 self._give_back()
-                native = build(self.steps, self.facts, fast_math=self.fast_math, parameters=self.parameters)
+                native = native_program(
+                    self.steps, self.facts, fast_math=self.fast_math, parameters=tuple(sorted(self.parameters))
+                )
                 if native.segments:
                     self.native = native
                 else:

@@ -74,7 +74,10 @@ class GraphOperator(BaseOperator):
         if state.recording:
             return replayed_gradients(frame, self._variables, arguments[:-1], upstream, needed)
         variables, requests = self._variables, frame.program.steps.requests
-        buffers = {variables[index]: numpy.empty(arguments[index].shape, arguments[index].dtype) for index in needed}
+        buffers = {}
+        for index in needed:
+            like = arguments[index]
+            buffers[variables[index]] = numpy.empty(like.shape, like.dtype)
         if len(buffers) != len(requests):  # what was asked for when the call was recorded, and is not now
             for index, node in enumerate(variables):
                 if node in requests and node not in buffers:
@@ -117,8 +120,10 @@ class GraphOperator(BaseOperator):
         raws = [value._data for value in inputs]
         needed: tuple[bool, ...] | None = None
         if state.recording:
-            parents = [value._node for value in inputs[: self._count]]
-            needed = tuple([parent is not None for parent in parents])
+            parents: list[Any] = [value._node for value in inputs]
+            if len(raws) != self._count:
+                parents[self._count :] = [None] * (len(raws) - self._count)
+            needed = tuple([parent is not None for parent in parents[: self._count]])
             if True not in needed:
                 needed = None
         plan = self.plan(raws, needed)
@@ -126,14 +131,15 @@ class GraphOperator(BaseOperator):
         if keeping is not None:
             kept = keeping.take((bool(state.recording), [(raw.shape, raw.dtype) for raw in raws]))
         heads, frame = start(plan.program, raws, kept=kept)
-        if needed is None:
-            return [like._like(head if type(head) is numpy.ndarray else numpy.asarray(head)) for head in heads]
         answers = [head if type(head) is numpy.ndarray else numpy.asarray(head) for head in heads]
+        if needed is None:
+            return [like._like(answer) for answer in answers]
         floating = [answer.dtype.kind in "fc" for answer in answers]
         if True not in floating:
             return [like._like(answer) for answer in answers]
         arguments: list[Any] = [*raws[: self._count], *[None] * (len(raws) - self._count), frame]
-        node = record_node(self, arguments, None, {}, [*parents, *[None] * (len(raws) - self._count + 1)])
+        parents.append(None)
+        node = record_node(self, arguments, None, {}, parents)
         if len(answers) == 1:
             node.shape, node.dtype = answers[0].shape, answers[0].dtype
             return [like._like(answers[0], node)]

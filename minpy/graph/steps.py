@@ -89,7 +89,7 @@ class Steps:
         self.last_uses = found
         changed = {value.node for node in self.forward for value in node.auxiliary_inputs()}
         self.states = {position for position, node in enumerate(self.variables) if node in changed}
-        lasting = [node for node in self.forward if node.operator.random or not is_trusted(node)]
+        lasting = [node for node in self.forward if _draws(node) or not is_trusted(node)]
         self.lasting = dict.fromkeys(lasting if self.repeatable else ())
 
     @property
@@ -241,6 +241,12 @@ def lowered(
         known_shapes,
         known_dtypes,
     )
+
+
+def _draws(node: Node) -> bool:
+    """Tell whether a step may give something else when it runs again, as it draws random numbers."""
+    operator = node.operator
+    return bool(operator.random) and (operator.draws is None or operator.draws(node.attributes))
 
 
 def is_trusted(node: Node) -> bool:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from minpy.context import Context
-from minpy.core.array import as_raw, note_write, note_writes
+from minpy.core.array import Memory, as_raw, memory_of, note_write, note_written
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.compiled import Compiled, Known, infer_from_arrays, require_everything
 from minpy.graph.frame import Frame, start
@@ -56,6 +56,10 @@ class Executor:
     array([2., 4.], dtype=float32)
     """
 
+    # That of the latest forward. A call takes it out of the instance's dict, in one step, so that no other thread's
+    # call uses it meanwhile.
+    _frame: Frame | None = None
+
     def __init__(
         self,
         symbol: Symbol,
@@ -83,7 +87,6 @@ class Executor:
             if request != "null" and array is not None
         }
         self._programs: dict[bool, Program] = {}
-        self._frame: Frame | None = None
         self._monitor: Callable[..., None] | None = None
         self._monitor_all = False
         if known is None:
@@ -94,8 +97,11 @@ class Executor:
         self._shapes, self._dtypes = known
         # The raw arrays that have been looked at; and gradients that share memory, see `Shared`.
         self._known: list[numpy.ndarray] = []
+        self._moved: dict[Node, numpy.ndarray] = {}  # those not yet compared with gradients
         self._known_gradients: list[tuple[int, numpy.ndarray]] | None = None
         self._gradients: dict[Node, numpy.ndarray] = {}
+        self._written: list[Memory] = []
+        self._head_apart: numpy.ndarray | None = None  # one that shares no memory with the gradients
         self._shared: Shared | None = None
         self._ones: dict[int, numpy.ndarray] = {}
         self.outputs: list[NDArray] = [
@@ -160,12 +166,18 @@ class Executor:
         program = self._programs.get(is_train)
         if program is None or program.steps.refers:
             program = self._program(bool(is_train))
-        self._frame = None  # so that its memory may serve this call
-        heads, frame = start(program, self._raws(), self._observer() if self._monitor is not None else None)
-        for output, head in zip(self.outputs, heads, strict=True):
+        raws = self._raws()
+        frame: Frame | None = self.__dict__.pop("_frame", None)  # its memory may serve this call
+        if frame is not None and self._monitor is None and frame.serves(program):
+            heads = frame.call_again(raws)
+        else:
+            del frame
+            heads, frame = start(program, raws, self._observer() if self._monitor is not None else None)
+        outputs = self.outputs
+        for output, head in zip(outputs, heads, strict=True):
             output._data = head if type(head) is numpy.ndarray else numpy.asarray(head)
         self._frame = frame
-        return self.outputs
+        return outputs
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """Compute the gradients of the outputs with respect to the arguments, into `grad_arrays`.
@@ -190,26 +202,30 @@ class Executor:
         MutationError
             If an array that the gradients depend on was changed after `forward`.
         """
-        frame = self._frame
+        frame: Frame | None = self.__dict__.pop("_frame", None)
         if frame is None:
             raise MXNetError(
                 "Executor.backward: call forward(is_train=True) first: what it computes are the gradients of the "
                 "latest forward, unless that, or an earlier backward of it, failed."
             )
-        heads = self._head_gradients(out_grads)
-        if not self._asked:
-            return
-        buffers = self._buffers()
-        if out_grads is not None:  # what is given may be one of the gradients themselves
-            heads = [_apart(head, buffers.values()) for head in heads]
-        if not frame.program.steps.requests:
-            frame.differentiate(self._with_gradients(frame.program))
-        self._frame = None  # if it fails, part of the gradients may have been added
-        frame.backward(heads, buffers)
+        try:
+            heads = self._head_gradients(out_grads)
+            if not self._asked:
+                self._frame = frame
+                return
+            buffers = self._buffers()
+            if out_grads is not None:  # what is given may be one of the gradients themselves
+                heads = self._apart(heads, buffers)
+            if not frame.program.steps.requests:
+                frame.differentiate(self._with_gradients(frame.program))
+        except BaseException:
+            self._frame = frame
+            raise
+        frame.backward(heads, buffers)  # if it fails, part of the gradients may have been added
         self._frame = frame
         if self._shared is not None:
             self._shared.finish()
-        note_writes([*buffers.values()], range(len(buffers)))
+        note_written(self._written)
 
     def copy_params_from(
         self,
@@ -400,11 +416,14 @@ class Executor:
         for node, raw in zip(nodes, raws, strict=True):
             value = Value(node)
             self._require_kind(f"the array of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
+        known = {id(raw) for raw in self._known}
+        if self._asked:
+            self._moved |= {node: raw for node, raw in zip(nodes, raws, strict=True) if id(raw) not in known}
         self._known = list(raws)
 
     def _buffers(self) -> dict[Node, numpy.ndarray]:
         """Return the raw arrays into which gradients are asked."""
-        if self._has_other_gradients():
+        if self._moved or self._has_other_gradients():
             rows = [
                 (position, node, array._data)
                 for position, (node, array) in enumerate(zip(self._argument_nodes, self.grad_arrays, strict=True))
@@ -413,10 +432,27 @@ class Executor:
             for _, node, raw in rows:
                 value = Value(node)
                 self._require_kind(f"the gradient of {node.name!r}", raw, self._shapes[value], self._dtypes[value])
+            nodes = [*self._argument_nodes, *self._state_nodes]
+            known = {id(raw) for raw in self._gradients.values()}
+            others = [(node, raw) for _, node, raw in rows if id(raw) not in known]
+            self._require_apart([*zip(nodes, self._known, strict=True)], others)
+            self._require_apart(self._moved.items(), [(node, raw) for _, node, raw in rows])
+            self._moved = {}
             self._gradients = {node: raw for _, node, raw in rows}
             self._known_gradients = [(position, raw) for position, _, raw in rows]
             self._shared = Shared.of(self._gradients, self._asked)
+            self._written = [memory_of(raw) for raw in self._gradients.values()]
+            self._head_apart = None
         return self._gradients if self._shared is None else self._shared.buffers()
+
+    def _apart(self, heads: list[numpy.ndarray], buffers: Mapping[Node, numpy.ndarray]) -> list[numpy.ndarray]:
+        """Return head gradients, those copied that share memory with an array that is written to."""
+        if len(heads) == 1 and heads[0] is self._head_apart and buffers is self._gradients:
+            return heads
+        apart = [_apart(head, buffers.values()) for head in heads]
+        if len(heads) == 1 and apart[0] is heads[0] and buffers is self._gradients:
+            self._head_apart = heads[0]
+        return apart
 
     def _has_other_gradients(self) -> bool:
         """Tell whether others have been put into `grad_arrays` than those that have been looked at."""
@@ -426,6 +462,19 @@ class Executor:
             return known is None or True in [arrays[position]._data is not raw for position, raw in known]  # type: ignore[union-attr]
         except (AttributeError, IndexError):  # None, or nothing, is there
             return True
+
+    def _require_apart(
+        self, arrays: Iterable[tuple[Node, numpy.ndarray]], gradients: Collection[tuple[Node, numpy.ndarray]]
+    ) -> None:
+        """Refuse gradients in the memory of arrays that backward still reads, as `bind` does."""
+        for node, raw in arrays:
+            for of, gradient in gradients:
+                if _share(raw, gradient):
+                    raise ArgumentError(
+                        f"{self!r}: the gradient of {of.name!r} shares memory with the array of {node.name!r} now, "
+                        "which backward still reads. Give the gradient an array of its own, such as "
+                        "mx.nd.zeros(shape)."
+                    )
 
     def _require_kind(self, what: str, raw: numpy.ndarray, shape: Any, dtype: Any) -> None:
         if raw.shape != shape:
@@ -511,11 +560,17 @@ class Executor:
 def _apart(head: numpy.ndarray, buffers: Iterable[numpy.ndarray]) -> numpy.ndarray:
     """Return a head gradient, copied if it shares memory with an array that is written to."""
     for buffer in buffers:
-        # Two arrays that each have allocated their memory do not share it.
-        alone = head.base is None and buffer.base is None and head is not buffer
-        if not alone and numpy.may_share_memory(head, buffer):
+        if _share(head, buffer):
             return head.copy()
     return head
+
+
+def _share(one: numpy.ndarray, other: numpy.ndarray) -> bool:
+    """Tell whether two arrays may share memory."""
+    # Two that each have allocated their memory do not.
+    if one.base is None and other.base is None:
+        return one is other
+    return numpy.may_share_memory(one, other)
 
 
 def _copy(value: Any, target: NDArray, what: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
@@ -28,6 +28,7 @@ from minpy.core.state import TRACES, Scope, questions, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.draws import Draws
 from minpy.gluon.block.guards import CHANGES, Guards
 from minpy.gluon.block.modes import AsWritten, Modes
 from minpy.gluon.block.nesting import _flatten, _regroup
@@ -415,10 +416,12 @@ class HybridBlock(Block):
         before = questions.training, questions.recording
         questions.training = questions.recording = False
         recording = 1 if state.recording == 1 else 2
+        draws = Draws(self._functions_traced(blocks.values()), blocks.values(), self._is_function)
         try:
-            with Scope(recording, int(state.training)), Modes(self.name):  # type: ignore[arg-type]
+            with Scope(recording, int(state.training)), Modes(self.name), draws:  # type: ignore[arg-type]
                 graph = self._trace_forward(leaves, form) if self._is_written_as_forward else self._trace(leaves, form)
             _restore(attributes, self.name)
+            self._heed(draws)
             asked = questions.training, questions.recording
         except BaseException:
             _restore(attributes, None)
@@ -441,6 +444,32 @@ class HybridBlock(Block):
             self._in_format = form
             self._show(graph)
         return graph
+
+    @staticmethod
+    def _functions_traced(blocks: Iterable[Block]) -> Iterator[Callable[..., Any]]:
+        """Return what users have written of some blocks."""
+        for block in blocks:
+            yield type(block).forward
+            if isinstance(block, HybridBlock):
+                yield type(block).hybrid_forward
+
+    def _heed(self, draws: Draws) -> None:
+        """Warn that a trace holds numbers that were drawn once; of a function that is compiled it is an error."""
+        if not draws.found:
+            return
+        if self._is_function:
+            draws.undo()
+            raise NotTraceableError(
+                f"it {draws.found}, and a graph would hold what that gave once. Draw with minpy.np.random, or take the "
+                "numbers as an argument."
+            )
+        if draws.is_random:
+            warnings.warn(
+                f"{self.name} is hybridized, and its forward {draws.found}: every call uses the numbers that were "
+                "drawn when it was traced. Draw with mx.np.random (F.random in hybrid_forward), give the numbers as an "
+                "argument, or leave the block that does it unhybridized: call hybridize(False) on it.",
+                stacklevel=6,
+            )
 
     def _prepare(self, graph: CachedGraph) -> None:
         if {("static_alloc", True), ("static_shape", True)} <= {*self._flags}:

@@ -285,6 +285,16 @@ class Traced:
         return int(numpy.prod(self.shape))
 
     @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return numpy.dtype(self.dtype).itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
     def context(self) -> Any:
         """The device that it will be on."""
         return self.trace.context
@@ -301,6 +311,11 @@ class Traced:
         """The array with its axes in reverse order."""
         return self.transpose()
 
+    @property
+    def mT(self) -> Any:
+        """The array with its last two axes exchanged."""
+        return self.swapaxes(-1, -2)
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of an array without axes")
@@ -310,6 +325,9 @@ class Traced:
         return (self[position] for position in range(len(self)))
 
     # -- what asks for values --------------------------------------------------------------------------------------
+
+    def _refuse_change(self, what: str, remedy: str) -> NoReturn:
+        raise self.trace.refusal(f"changes an array in place, with {what}, which a graph cannot.", remedy)
 
     def _asked(self, what: str) -> NoReturn:
         raise self.trace.refusal(
@@ -334,8 +352,21 @@ class Traced:
 
     def __setitem__(self, key: Any, value: Any) -> None:
         raise self.trace.refusal(
-            "stores into a part of an array, which a graph cannot.", "Make a new array (np.where, np.concatenate)"
+            "stores into a part of an array (`x[1:] = 0`), which a graph cannot.",
+            "Make a new array: np.where(np.arange(len(x)) < 1, x, 0), np.concatenate([x[:1], ...])",
         )
+
+    def _replaced(self, answer: Any) -> Any:
+        """Let the value be another from here on: what operators in place do to arrays that nobody else sees."""
+        if answer is NotImplemented:
+            return answer
+        if self._role or self._may_share:
+            what = self._role or "an array of which there are views"
+            raise self.trace.refusal(
+                f"changes {what} in place, which a graph cannot.", "Make a new array: x = x + 1 instead of x += 1"
+            )
+        self.symbol = answer.symbol
+        return self
 
     # -- NumPy's protocols -----------------------------------------------------------------------------------------
 
@@ -385,6 +416,8 @@ class Traced:
                 if name in ("asnumpy", "asscalar", "item", "tolist", "wait_to_read"):
                     self._asked(f"calls {name}()")
                 raise self._untraced(f".{name}")
+            if self.trace.of_function and name in _CHANGING:  # our arrays' `sort` returns a new one
+                self._refuse_change(f"{name}()", _CHANGING[name])
             method = getattr(type(self.symbol), name, None)
             if not self._in_numpy and name in OPERATORS:
                 operator = OPERATORS[name]
@@ -394,6 +427,8 @@ class Traced:
                 return lambda *arguments, **keywords: self._sharing(
                     trace.call(method, (self, *arguments), keywords, np), name
                 )
+            if self._in_numpy and hasattr(numpy.ndarray, name):
+                raise self._untraced(f".{name}")
         raise AttributeError(f"{self!r} has no attribute {name!r}")
 
     def __getitem__(self, key: Any) -> Any:
@@ -472,6 +507,17 @@ _VIEWS = frozenset(
     ]
 )
 _VIEWS_OF_MXNET = frozenset(["getitem", "reshape"])
+# Methods of NumPy's arrays that change them, and what to write instead.
+_CHANGING = {
+    "fill": "Make a new array: np.full_like(x, value)",
+    "itemset": "Make a new array (np.where)",
+    "partition": "Make a new array: np.partition(x, k)",
+    "put": "Make a new array (np.where)",
+    "resize": "Make a new array: np.resize(x, shape)",
+    "setfield": "Make a new array (np.where)",
+    "setflags": "Leave it out: what a graph computes is new",
+    "sort": "Make a new array: x = np.sort(x)",
+}
 _OF_ARRAYS = frozenset(
     "asnumpy asscalar attach_grad backward copyto drop_grad grad item tolist tostype wait_to_read".split()  # noqa: SIM905
 )
@@ -528,14 +574,8 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Traced, Any], Any]:
 def _in_place(name: str) -> Callable[[Traced, Any], Traced]:
     compute = _binary(name)
 
-    def change(self: Traced, other: Any) -> Traced:
-        if self._role or self._may_share:
-            what = self._role or "an array of which there are views"
-            raise self.trace.refusal(
-                f"changes {what} in place, which a graph cannot.", "Make a new array: x = x + 1 instead of x += 1"
-            )
-        self.symbol = compute(self, other).symbol
-        return self
+    def change(self: Traced, other: Any) -> Any:
+        return self._replaced(compute(self, other))
 
     return change
 
@@ -544,15 +584,55 @@ def _unary(name: str) -> Callable[[Traced], Any]:
     return lambda self: self.trace.call(lambda one: getattr(one, name)(), (self,), {}, self._in_numpy)
 
 
+def _by_ufunc(name: str, reflected: bool = False) -> Callable[[Traced, Any], Any]:
+    """Return an operator that only NumPy's arrays have."""
+
+    def compute(self: Traced, other: Any) -> Any:
+        if not self._in_numpy or other is None or isinstance(other, str):
+            return NotImplemented
+        return self._of_numpy(name, (other, self) if reflected else (self, other), {})
+
+    return compute
+
+
+def _by_ufunc_in_place(name: str) -> Callable[[Traced, Any], Any]:
+    compute = _by_ufunc(name)
+
+    def change(self: Traced, other: Any) -> Any:
+        return self._replaced(compute(self, other))
+
+    return change
+
+
+def _negated(self: Traced) -> Any:
+    if self._in_numpy:  # of integers, it is integers
+        return self._of_numpy("negative", (self,), {})
+    return self.trace.call(lambda one: -one, (self,), {}, False)
+
+
+def _inverted(self: Traced) -> Any:
+    if not self._in_numpy:
+        raise TypeError("bad operand type for unary ~: NDArrays have none. Write mx.nd.logical_not(x).")
+    return self._of_numpy("invert", (self,), {})
+
+
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
     setattr(Traced, f"__{_name}__", _binary(_name))
     setattr(Traced, f"__r{_name}__", _binary(_name, True))
     setattr(Traced, f"__i{_name}__", _in_place(_name))
 for _name in ("eq", "ne", "gt", "ge", "lt", "le", "and", "or", "xor"):
     setattr(Traced, f"__{_name}__", _binary(_name))
-for _name in ("neg", "abs"):
-    setattr(Traced, f"__{_name}__", _unary(f"__{_name}__"))
+for _name, _function in (("and", "bitwise_and"), ("or", "bitwise_or"), ("xor", "bitwise_xor")):
+    setattr(Traced, f"__r{_name}__", _by_ufunc(_function, True))
+for _name, _function in (("lshift", "left_shift"), ("rshift", "right_shift")):
+    setattr(Traced, f"__{_name}__", _by_ufunc(_function))
+    setattr(Traced, f"__r{_name}__", _by_ufunc(_function, True))
+    setattr(Traced, f"__i{_name}__", _by_ufunc_in_place(_function))
+for _name, _method in (("abs", _unary("__abs__")), ("neg", _negated), ("invert", _inverted)):
+    setattr(Traced, f"__{_name}__", _method)
 Traced.__pos__ = lambda self: self  # type: ignore[attr-defined, operator, unused-ignore]
+Traced.__divmod__ = lambda self, other: (self // other, self % other)  # type: ignore[attr-defined, operator, unused-ignore]
+Traced.__rdivmod__ = lambda self, other: (other // self, other % self)  # type: ignore[attr-defined, operator, unused-ignore]
 
 
 def _called(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:

@@ -18,15 +18,16 @@ from minpy.graph.native.kernels.kernel import Kernel
 from minpy.graph.native.kernels.module import declaration, module_text
 from minpy.graph.native.kernels.printing import kernel_of
 from minpy.graph.native.language import Array, Call, Part, Routine
-from minpy.graph.native.machine import blas, builtins, llvm, threads
+from minpy.graph.native.machine import blas, llvm, threads
 from minpy.graph.native.memory import Memory, Uses, owner_of
-from minpy.graph.native.parts import NativePart, PartWriter
+from minpy.graph.native.parts import PartWriter
 from minpy.graph.native.passes import Notes, optimized
-from minpy.graph.native.prepared import Preparation, PreparedForward, aligned
+from minpy.graph.native.prepared import Preparation, PreparedForward
 from minpy.graph.native.preparing import PREPARED, SMALLEST, prepared
 from minpy.graph.native.running import NativeRunner, RunnerMemory
 from minpy.graph.native.segments import Segment, task_text
-from minpy.graph.native.table import DESK, SHARE, Table
+from minpy.graph.native.source import NativePart
+from minpy.graph.native.table import Table
 from minpy.graph.native.translating import Translation, translate
 from minpy.graph.native.works import Work, copied, work_of
 from minpy.graph.steps import Steps
@@ -115,6 +116,10 @@ class NativeProgram:
             ]
         )
 
+    def planned(self) -> NativeProgram:
+        """Return the program with all that is known of it: itself."""
+        return self
+
     def read_by_backward(self) -> set[Node]:
         """Return the variables that the backward part reads."""
         return self.reads
@@ -139,17 +144,11 @@ class NativeProgram:
         return NativeRunner(memory, forward, backward, self.arguments)
 
     def _memory_of_runner(self) -> RunnerMemory:
-        block = aligned(self.memory.nbytes)
-        helper = threads.find() if self.loaded is not None else None
-        others = {SHARE: helper.share, DESK: helper.desk} if helper is not None else {}
-        table = self.table.filled(block.ctypes.data, blas.find(), others)
-        owners = (self.loaded, block, self.table)
-        segments = {
-            one.name: builtins.builtin(self.loaded.address(one.name), one.name, table, *owners) for one in self.segments
-        }
+        names = [one.name for one in self.segments]
+        memory = RunnerMemory.made(self.memory.nbytes, self.table, self.loaded, names)
         if self.watch is not None:
-            segments = {name: self.watch(name, segment) for name, segment in segments.items()}
-        return RunnerMemory(block, segments)
+            memory.segments = {name: self.watch(name, segment) for name, segment in memory.segments.items()}
+        return memory
 
 
 def build(
@@ -158,6 +157,7 @@ def build(
     *,
     fast_math: bool = False,
     apart: bool = False,
+    translation: Translation | None = None,
     parameters: Collection[int] = (),
 ) -> NativeProgram:
     """Return a program as native code.
@@ -171,6 +171,8 @@ def build(
         Whether a product and the sum that it goes into may be rounded once.
     apart : bool
         Whether each kernel is a function of its own for Python, which can be timed; slower.
+    translation : Translation, optional
+        What they are in the step language, if that is known.
     parameters : collection of int
         Positions of variables that seldom change from call to call: what is made of them alone is kept, if there are
         no gradients.
@@ -184,7 +186,7 @@ def build(
     BuildError
         If LLVM refuses what is generated.
     """
-    return _Builder(steps, facts, fast_math, apart, parameters).build()
+    return _Builder(steps, facts, fast_math, apart, parameters, translation).build()
 
 
 class _Builder:
@@ -195,8 +197,10 @@ class _Builder:
         fast_math: bool,
         apart: bool,
         parameters: Collection[int] = (),
+        translation: Translation | None = None,
     ) -> None:
         self.steps = steps
+        self.translation = translation
         self.parameters = parameters
         self.fast_math = fast_math
         self.apart = apart
@@ -216,7 +220,9 @@ class _Builder:
             gc.enable()
 
     def _program(self) -> NativeProgram:
-        translation = self._timed("translating", lambda: translate(self.steps, self.facts))
+        translation = self.translation
+        if translation is None:
+            translation = self._timed("translating", lambda: translate(self.steps, self.facts))
         routine = self._bound(translation.routine)
         notes = Notes()
         routine = self._timed("passes", lambda: self._optimized(routine, notes))

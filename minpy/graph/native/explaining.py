@@ -126,7 +126,8 @@ class Explanation:
         counts = ", ".join(_counted(self.count(kind), kind) for kind in kinds if self.count(kind))
         stages = ", ".join(f"{stage} {seconds * 1e3:.1f}" for stage, seconds in self.seconds.items())
         lines = [f"{self.title}: native code, {counts}", *map(str, self.parts)]
-        kept = f", {_amount(self.kept)} are kept from forward to backward" if self.kept else ""
+        goes_back = any(part.name == "backward" for part in self.parts)
+        kept = f", {_amount(self.kept)} are kept from forward to backward" if goes_back else ""
         lines.append(f"memory: {_amount(self.memory)} bytes hold {_amount(self.unshared)} bytes of arrays{kept}")
         if self.prepared:
             lines.append(f"and {_amount(self.prepared)} bytes hold what is made of parameters")
@@ -192,9 +193,9 @@ def explained(program: Program) -> Explanation:
     names = ", ".join(dict.fromkeys(head.node.name for head in steps.written))
     shapes = "with gradients" if steps.requests else "without gradients"
     title = f"{names} ({'training' if steps.training else 'prediction'}, {shapes})"
-    native = program.native
-    if native is None:
+    if program.native is None:
         return Explanation(title, False, _why_python(program))
+    found, native = program.native, program.native.planned()
     givers: dict[object, int] = {}
     count = itertools.count()
     parts = [
@@ -202,12 +203,13 @@ def explained(program: Program) -> Explanation:
         for part, works in zip(native.routine.parts, native.works, strict=True)
     ]
     memory = native.memory
+    goes_back = native.routine.parts[-1].name == "backward"
     kept = 0
-    if native.backward is not None:  # each part before it ends with what copies its outputs
+    if goes_back:  # each part before it ends with what copies its outputs
         kept = memory.kept_bytes(sum(len(works) + 1 for works in native.works[:-1]) - 1)
     return Explanation(
-        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, kept, dict(native.seconds),
-        native.is_cached, memory.prepared_bytes,
+        title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, kept, dict(found.seconds),
+        found.is_cached, memory.prepared_bytes,
     )  # fmt: skip
 
 

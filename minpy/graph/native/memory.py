@@ -13,10 +13,9 @@ import numpy
 
 from minpy.graph.native.fusing.nest import Place
 from minpy.graph.native.language import Array, Layout, contiguous
+from minpy.graph.native.running import ALIGNMENT
 
 __all__ = ["ALIGNMENT", "Block", "Memory", "Uses", "Whereabouts", "offsets", "owner_of", "whereabouts"]
-
-ALIGNMENT = 64
 
 
 class Block(NamedTuple):

@@ -7,9 +7,7 @@ get arrays laid into the blocks, users' operators copies of these, as they may k
 
 from __future__ import annotations
 
-import traceback
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -17,105 +15,18 @@ import numpy
 from minpy.core.array import note_writes
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
-from minpy.graph.native.answers import Settled
 from minpy.graph.native.arguments import usual
 from minpy.graph.native.boundary import Boundary, is_whole
 from minpy.graph.native.language import Array, Call, Layout, Product, contiguous
 from minpy.graph.native.memory import Memory, Whereabouts
-from minpy.graph.native.running import UNFIT, RunnerMemory
+from minpy.graph.native.running import UNFIT
 from minpy.graph.native.segments import Segment
+from minpy.graph.native.source import Answer, Code, Laid, NativePart, NodeCall
 from minpy.graph.native.table import Table
 from minpy.graph.native.works import Work
 from minpy.graph.steps import is_trusted
 
-__all__ = ["NativePart", "PartWriter"]
-
-
-@dataclass(frozen=True, slots=True)
-class _NodeCall:
-    """Stands for the function of a node, which may be another for each runner."""
-
-    node: Node
-
-
-@dataclass(frozen=True, slots=True)
-class _Laid:
-    """Stands for an array laid into the block of memory of a runner, at an offset in bytes."""
-
-    offset: int
-    shape: tuple[int, ...]
-    dtype: numpy.dtype
-    strides: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Code:
-    """Stands for a segment, which is a function of its own for each runner."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """Stands for what makes answers of a call fit: `Settled`, with the block of memory of a runner."""
-
-    what: str
-    shape: tuple[int, ...]
-    dtype: numpy.dtype
-
-
-class NativePart:
-    """The forward or backward part of a program, native code inside.
-
-    Parameters
-    ----------
-    name : str
-        'forward' or 'backward'.
-    constants : mapping of str to object
-        What its source names.
-    body : list of (str, Node or None, str)
-        Lines, the node whose step a line is, and what is said of it.
-    """
-
-    def __init__(self, name: str, constants: Mapping[str, Any], body: list[tuple[str, Node | None, str]]) -> None:
-        self._file = f"<minpy native program, {name}>"
-        self._constants = dict(constants)
-        lines = [(f"def make({', '.join(constants)}):", None, ""), *body, (f"    return {name}", None, "")]
-        self.source = "\n".join(line for line, _, _ in lines) + "\n"
-        self._nodes = {number: node for number, (_, node, _) in enumerate(lines, 1) if node is not None}
-        self._notes = [note for _, _, note in lines]
-        scope: dict[str, Any] = {}
-        exec(compile(self.source, self._file, "exec"), scope)
-        self._make = scope.pop("make")
-
-    def made(self, call_of: Callable[[Node], Any], memory: RunnerMemory) -> Callable[..., Any]:
-        """Return the function for one runner, with the functions of its steps and its memory."""
-        function: Callable[..., Any] = self._make(*(_made(one, call_of, memory) for one in self._constants.values()))
-        return function
-
-    def step_of(self, error: BaseException) -> Node | None:
-        """Return the node at whose line an error was raised; None if it was raised elsewhere."""
-        for frame, line in traceback.walk_tb(error.__traceback__):
-            if frame.f_code.co_filename == self._file and line in self._nodes:
-                return self._nodes[line]
-        return None
-
-    def described(self) -> str:
-        """Return the source with what each line does."""
-        rows = zip(self.source.splitlines(), self._notes, strict=True)
-        return "\n".join(f"{line:<60} # {note}" if note else line for line, note in rows)
-
-
-def _made(value: Any, call_of: Callable[[Node], Any], memory: RunnerMemory) -> Any:
-    if isinstance(value, _NodeCall):
-        return call_of(value.node)
-    if isinstance(value, _Code):
-        return memory.segments[value.name]
-    if isinstance(value, _Laid):
-        return numpy.ndarray(value.shape, value.dtype, memory.block, value.offset, value.strides)
-    if isinstance(value, _Answer):
-        return Settled(value.what, value.shape, value.dtype, memory.block)
-    return value
+__all__ = ["PartWriter"]
 
 
 class PartWriter:
@@ -162,7 +73,7 @@ class PartWriter:
         self._numbers: dict[Node, int] = {}
         self._calls = 0
         self._lasts: set[Node] = set()
-        self._laid: dict[_Laid, str] = {}
+        self._laid: dict[Laid, str] = {}
         # What stands for the block of what was made of parameters, if there is any.
         self.prepared: Array | None = None
         if memory.prepared:
@@ -375,7 +286,7 @@ class PartWriter:
         self.segments.append(segment)
         if run:
             self.works[segment.name] = run[0][1]
-        name = self._constant(segment.name, _Code(segment.name))
+        name = self._constant(segment.name, Code(segment.name))
         call = f"{name}({', '.join(self.names[owner] for owner in outside)})"
         note = ", ".join(dict.fromkeys(kernel.name for kernel in segment.kernels))
         if looked_at:
@@ -417,7 +328,7 @@ class PartWriter:
             function = self._constant(f"c{number}", call.function)
         else:
             assert call.node is not None
-            function = self._constant(f"c{number}", _NodeCall(call.node))
+            function = self._constant(f"c{number}", NodeCall(call.node))
             self._numbers[call.node] = number
         raw = f"r{number}"
         lasts = call.function is None and call.node in self._lasts
@@ -430,7 +341,7 @@ class PartWriter:
         for output in call.outputs:
             answer = found if len(call.outputs) == 1 else f"{raw}[{output.index}]"
             self.names[output] = name = f"v{number}_{output.index}"
-            settle = self._constant(f"s{number}_{output.index}", _Answer(what, output.shape, usual(output.dtype)))
+            settle = self._constant(f"s{number}_{output.index}", Answer(what, output.shape, usual(output.dtype)))
             self._put(f"{name} = {settle}({answer}{block})", call.node, "" if answer.startswith(raw) else what)
         if not lasts and len(call.outputs) != 1:
             self._put(f"{raw} = None")
@@ -461,7 +372,7 @@ class PartWriter:
             return self._constant(f"k{len(self.constants)}", laid)
         offset = where.layout.offset * itemsize
         if owner in self.memory.offsets:
-            laid_at = _Laid(self.memory.offsets[owner] + offset, array.shape, usual(array.dtype), strides)
+            laid_at = Laid(self.memory.offsets[owner] + offset, array.shape, usual(array.dtype), strides)
             if laid_at not in self._laid:
                 self._laid[laid_at] = self._constant(f"b{len(self._laid)}", laid_at)
             return self._laid[laid_at]

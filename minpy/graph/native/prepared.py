@@ -17,25 +17,12 @@ import numpy
 
 from minpy.core.array import last_write, may_have_changed, now
 from minpy.graph.locking import lock
-from minpy.graph.native.memory import ALIGNMENT
-from minpy.graph.native.running import UNFIT
+from minpy.graph.native.running import UNFIT, aligned
 
-__all__ = ["MOST_BLOCKS", "Preparation", "PreparedForward", "aligned"]
+__all__ = ["MOST_BLOCKS", "Preparation", "PreparedForward"]
 
 # So many sets of parameters are told apart, such as those of several devices.
 MOST_BLOCKS = 4
-
-
-def aligned(size: int) -> numpy.ndarray:
-    """Return new memory of at least one byte that begins at a multiple of `ALIGNMENT`.
-
-    >>> aligned(100).shape
-    (100,)
-    """
-    size = max(size, 1)
-    whole = numpy.empty(size + ALIGNMENT, numpy.uint8)
-    start = -whole.ctypes.data % ALIGNMENT
-    return whole[start : start + size]
 
 
 class _Sources:

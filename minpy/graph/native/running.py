@@ -6,18 +6,39 @@ nothing, and is called again with arrays that do, copies of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
 from minpy.core.errors import MXNetError
 from minpy.graph.native.arguments import Argument, fitted
+from minpy.graph.native.machine import blas, builtins, threads
+from minpy.graph.native.table import DESK, SHARE
 
-__all__ = ["UNFIT", "NativeRunner", "RunnerMemory"]
+if TYPE_CHECKING:
+    from minpy.graph.native.machine.llvm import Loaded
+    from minpy.graph.native.table import Table
+
+__all__ = ["ALIGNMENT", "UNFIT", "NativeRunner", "RunnerMemory", "aligned"]
+
+# Of the block of memory, and of each array in it, in bytes.
+ALIGNMENT = 64
 
 # What parts return where arrays do not fit.
 UNFIT = NotImplemented
+
+
+def aligned(size: int) -> numpy.ndarray:
+    """Return new memory of at least one byte that begins at a multiple of `ALIGNMENT`.
+
+    >>> aligned(100).shape
+    (100,)
+    """
+    size = max(size, 1)
+    whole = numpy.empty(size + ALIGNMENT, numpy.uint8)
+    start = -whole.ctypes.data % ALIGNMENT
+    return whole[start : start + size]
 
 
 class RunnerMemory:
@@ -26,6 +47,30 @@ class RunnerMemory:
     def __init__(self, block: numpy.ndarray, segments: Mapping[str, Callable[..., Any]]) -> None:
         self.block = block
         self.segments = segments
+
+    @classmethod
+    def made(cls, nbytes: int, table: Table, loaded: Loaded | None, names: Iterable[str]) -> RunnerMemory:
+        """Return new memory, and functions that compute in it.
+
+        Parameters
+        ----------
+        nbytes : int
+            The size of the block.
+        table : Table
+            What the functions refer to.
+        loaded : Loaded or None
+            Their code.
+        names : iterable of str
+            How they are called there.
+        """
+        block = aligned(nbytes)
+        if loaded is None:
+            return cls(block, {})
+        helper = threads.find()
+        others = {SHARE: helper.share, DESK: helper.desk} if helper is not None else {}
+        addresses = table.filled(block.ctypes.data, blas.find(), others)
+        owners = (loaded, block, table)
+        return cls(block, {name: builtins.builtin(loaded.address(name), name, addresses, *owners) for name in names})
 
 
 class NativeRunner:

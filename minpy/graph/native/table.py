@@ -40,6 +40,11 @@ class Table:
         """Return the number of an entry: one of this module's names, a dtype, a constant, a function of BLAS."""
         return self._slots.setdefault(key, len(self._slots))
 
+    @property
+    def slots(self) -> list[Any]:
+        """The entries, in the order of their numbers."""
+        return list(self._slots)
+
     def filled(self, arena: int, blas: Blas | None, others: Mapping[str, int]) -> numpy.ndarray:
         """Return the table for one block of memory.
 

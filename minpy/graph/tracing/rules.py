@@ -15,7 +15,7 @@ from minpy.graph.tracing.standin import StandIn
 from minpy.graph.tracing.tracer import conformed, run_traced
 from minpy.graph.tracing.values import Traced
 
-__all__ = ["RuleCall", "has_kernel", "trace_rule"]
+__all__ = ["RuleCall", "conformed_gradient", "has_kernel", "trace_rule"]
 
 
 class RuleCall(NamedTuple):
@@ -88,18 +88,18 @@ def trace_rule(
             shadow.close()
     first = call.answer[0] if isinstance(call.answer, tuple) else call.answer
     if not is_several:
-        return {index: _conformed(recorder, result, first, call.arguments[index])}
+        return {index: conformed_gradient(recorder, result, first, call.arguments[index])}
     indices = tuple(range(len(call.arguments))) if indices is None else indices
     if not isinstance(result, (tuple, list)) or len(result) != len(indices):
         raise recorder.refuse("the rule of def_multiple_grad does not return a tuple of all its gradients")
     found = {}
     for position, part in zip(indices, result, strict=True):
         if position in needed and _rule_of(operator, position)[0] is _rule_of(operator, index)[0]:
-            found[position] = _conformed(recorder, part, first, call.arguments[position])
+            found[position] = conformed_gradient(recorder, part, first, call.arguments[position])
     return found
 
 
-def _conformed(recorder: Recorder, part: Any, answer: Any, like: Any) -> StandIn:
+def conformed_gradient(recorder: Recorder, part: Any, answer: Any, like: Any) -> StandIn:
     """Return a gradient as an argument needs it, as far as is known what that is: not of one that is not kept."""
     if not isinstance(like, (Traced, Shaped)):
         if not isinstance(part, StandIn):

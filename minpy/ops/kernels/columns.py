@@ -15,11 +15,12 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
+from minpy.ops.inference.partial_shapes import PartialShape, is_known
 from minpy.ops.kernels import winograd
 from minpy.ops.registry import operator
 
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 Ints = tuple[int, ...]
+Shapes = Sequence[PartialShape]
 
 # Bytes of columns that are made at a time, in a buffer that each thread keeps: fresh memory costs more than filling it.
 BLOCK = 4 << 20
@@ -224,6 +226,40 @@ def weight_gradient(data: Any, weight: Any, **window: Any) -> Any:
 
 convolve.def_grad(lambda ans, data, weight, **window: data_gradient(data, weight, **window), argnum=0)
 convolve.def_grad(lambda ans, data, weight, **window: weight_gradient(data, weight, **window), argnum=1)
+
+
+# What they give is told, so that nothing is convolved to find that out when rules are traced.
+
+
+@convolve.def_infer_shape
+def _shape_of_convolution(
+    inputs: Shapes, outputs: Shapes, *, stride: Ints, dilate: Ints, pad: Ints, num_group: int
+) -> tuple[Shapes, Shapes]:
+    data, weight = inputs
+    if data is None or weight is None or not (is_known(data) and is_known(weight)):
+        return inputs, outputs
+    positions = output_lengths(data[2:], weight[2:], stride, dilate, pad)
+    return inputs, [(data[0], weight[0], *positions)]
+
+
+@convolve_data.def_infer_shape
+def _shape_of_data(
+    inputs: Shapes, outputs: Shapes, *, lengths: Ints, num_group: int, **window: Any
+) -> tuple[Shapes, Shapes]:
+    gradient, weight = inputs
+    if gradient is None or weight is None or not (is_known(gradient) and is_known(weight)):
+        return inputs, outputs
+    return inputs, [(gradient[0], weight[1] * num_group, *lengths)]
+
+
+@convolve_weight.def_infer_shape
+def _shape_of_weight(
+    inputs: Shapes, outputs: Shapes, *, kernel: Ints, num_group: int, **window: Any
+) -> tuple[Shapes, Shapes]:
+    data, gradient = inputs
+    if data is None or gradient is None or not (is_known(data) and is_known(gradient)):
+        return inputs, outputs
+    return inputs, [(gradient[1], data[1] // num_group, *kernel)]
 
 
 @convolve_data.def_grad(argnum=0)

@@ -59,7 +59,7 @@ def gather_rows(rows: Any, weights: Any, places: Any) -> Any:
     return _gathered(rows, weights, places).astype(dtype, copy=False)
 
 
-@operator(name="_scatter_rows", public=False)
+@operator(name="_scatter_weighted", public=False)
 def scatter_rows(gradient: Any, weights: Any, places: Any, *, count: int) -> Any:
     """Return the transpose of `gather_rows` in its rows, of which there are `count`."""
     dtype, (gradient, weights) = _wide(gradient, weights)

@@ -196,6 +196,9 @@ window_pick.def_grad(
 for _made in (window_place, window_pick):
     _made.def_grad_zero(1)
     _made.def_grad_zero(2)
+# As long as it is not told, tracing finds it out by a run.
+window_place.def_infer_shape(lambda inputs, outputs, **window: (inputs, [inputs[1]]))
+window_pick.def_infer_shape(lambda inputs, outputs, **window: (inputs, [inputs[2]]))
 
 # -- Pooling -----------------------------------------------------------------------------------------------------------
 

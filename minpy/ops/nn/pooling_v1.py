@@ -12,7 +12,7 @@ from minpy.ops.dtypes import require_floats
 from minpy.ops.nn.pooling import overlaps, pooling, window_spread, windows
 from minpy.ops.registry import operator
 
-__all__ = ["pooling_v1"]
+__all__ = ["hold_padding", "pooling_v1"]
 
 
 @operator(name="Pooling_v1")
@@ -85,12 +85,12 @@ def pooling_v1(
     if pool_type == "avg":
         return result / result.dtype.type(math.prod(kernel))
     if any(pad):
-        padded = _hold_padding(data.shape[2:], kernel, stride, pad, counts)
+        padded = hold_padding(data.shape[2:], kernel, stride, pad, counts)
         result = np.where(padded, np.maximum(result, result.dtype.type(0)), result)
     return result
 
 
-def _hold_padding(lengths: Any, kernel: Any, stride: Any, pad: Any, counts: Any) -> np.ndarray:
+def hold_padding(lengths: Any, kernel: Any, stride: Any, pad: Any, counts: Any) -> np.ndarray:
     """Return which windows hold elements of the padding; those that reach beyond data without any do not."""
     padded = np.zeros((), bool)
     for x, k, s, p, count in zip(lengths, kernel, stride, pad, counts, strict=True):

@@ -627,6 +627,14 @@ def _rnn_dtypes(inputs: Any, outputs: Any, *, mode: str) -> Any:
     return [*shared, *rest], outputs
 
 
+def _draws(attributes: dict[str, Any]) -> bool:
+    """Tell whether a call drops outputs."""
+    return float(attributes.get("p") or 0) != 0 and attributes.get("training") is not False
+
+
+rnn.draws = _draws
+
+
 @operator(name="_rnn_param_concat")
 def rnn_param_concat(*data: np.ndarray, dim: int = 1, num_args: int | None = None) -> np.ndarray:
     """Return the parameters of recurrent layers as one vector: arrays joined along an axis, as `concat` does.

@@ -15,7 +15,7 @@ from minpy.ops.inference.rules import derived, with_axes
 from minpy.ops.nn.convolution import deconvolution
 from minpy.ops.registry import operator
 
-__all__ = ["upsampling"]
+__all__ = ["bilinear_window", "upsampling"]
 
 Ints = tuple[int, ...]
 
@@ -53,7 +53,7 @@ def _collected(g: Any, shape: Ints, down: int, across: int) -> Any:
     return sum_over(np.reshape(g, (batch, channels, height, down, width, across)), axis=(3, 5))
 
 
-def _window(shape: PartialShape, scale: int) -> dict[str, Any]:
+def bilinear_window(shape: PartialShape, scale: int) -> dict[str, Any]:
     """Return the attributes of the deconvolution that weights neighbours; there is one filter a channel."""
     channels = shape[1] if shape is not None and len(shape) == 4 else 1
     kernel = 2 * scale - scale % 2
@@ -116,7 +116,7 @@ def upsampling(
         if len(data) != 2:
             raise ArgumentError(f"UpSampling: 'bilinear' takes an image and its weights, got {len(data)} input(s).")
         _factors(shapes[:1], scale)
-        answer: np.ndarray = deconvolution.forward(*data, **_window(shapes[0], scale))
+        answer: np.ndarray = deconvolution.forward(*data, **bilinear_window(shapes[0], scale))
         return answer
     parts = [_repeated(part, *factors) for part, factors in zip(data, _factors(shapes, scale), strict=True)]
     if len(parts) == 1:
@@ -135,7 +135,7 @@ def _upsampling_gradients(
 ) -> Callable[[Any], Any]:
     if sample_type == "bilinear":
         rules: Any = deconvolution.rules[:2]
-        pulled = [rule(ans, *data, **_window(np.shape(data[0]), scale)) for rule in rules]
+        pulled = [rule(ans, *data, **bilinear_window(np.shape(data[0]), scale)) for rule in rules]
         return lambda g: tuple(pull(g) for pull in pulled)
     shapes = [np.shape(part) for part in data]
     factors = _factors(shapes, scale)

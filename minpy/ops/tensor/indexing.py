@@ -32,6 +32,7 @@ __all__ = [
     "batch_take",
     "coordinates",
     "gather_nd",
+    "in_range",
     "index",
     "is_basic",
     "one_hot",
@@ -146,7 +147,7 @@ def truncated(indices: Any) -> Any:
         return indices.astype(np.intp, copy=False)
 
 
-def _in_range(name: str, indices: np.ndarray, length: int, mode: str) -> np.ndarray:
+def in_range(name: str, indices: np.ndarray, length: int, mode: str) -> np.ndarray:
     """Return integer indices with those out of range clipped, wrapped around, or refused."""
     if mode == "clip":
         return np.clip(indices, 0, length - 1)
@@ -198,7 +199,7 @@ def take(
            [1., 2.]], dtype=float32)
     """
     axis = one_axis("take", axis, a.ndim)
-    return a.take(_in_range("take", truncated(indices), a.shape[axis], mode), axis=axis)
+    return a.take(in_range("take", truncated(indices), a.shape[axis], mode), axis=axis)
 
 
 @take.def_grad()
@@ -229,7 +230,7 @@ def _take_shape(a: Any, indices: Any, *, axis: int = 0, **_: Any) -> Any:
 @operator(name="_scatter_rows", public=False)
 def scatter_rows(data: np.ndarray, rows: np.ndarray, *, count: int, mode: str = "clip") -> np.ndarray:
     """Return `count` rows, each the sum of the rows of `data` with its number: the transpose of taking rows."""
-    return add_rows(data, _in_range("take", truncated(rows), count, mode), count)
+    return add_rows(data, in_range("take", truncated(rows), count, mode), count)
 
 
 scatter_rows.def_grad(lambda ans, data, rows, *, mode: lambda g: take(g, rows, mode=mode), 0)
@@ -311,7 +312,7 @@ def _positions(shape: tuple[int, ...], index: np.ndarray, axis: int, mode: str) 
             f"pick: index has shape {index.shape}; expected {shape[:axis] + shape[axis + 1 :]}, the shape of data "
             f"{shape} without axis {axis}."
         )
-    return _in_range("pick", truncated(index), shape[axis], mode).reshape(expected)
+    return in_range("pick", truncated(index), shape[axis], mode).reshape(expected)
 
 
 @pick.def_grad()
@@ -364,7 +365,7 @@ def batch_take(a: np.ndarray, indices: np.ndarray) -> np.ndarray:
     """
     if a.ndim != 2 or indices.shape != a.shape[:1]:
         raise ShapeError(f"batch_take: a {a.shape} and indices {indices.shape}; expected (batch, n) and (batch,).")
-    return a[np.arange(len(a)), _in_range("batch_take", truncated(indices), a.shape[1], "clip")]
+    return a[np.arange(len(a)), in_range("batch_take", truncated(indices), a.shape[1], "clip")]
 
 
 batch_take.def_grad(lambda ans, a, indices: _pick_gradient(ans, a, indices, axis=1, mode="clip"), 0)

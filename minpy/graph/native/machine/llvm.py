@@ -1,9 +1,10 @@
 """LLVM IR made into machine code by llvmlite, the extra `minpy[compile]`: for this processor, or for another.
 
-What is compiled goes through the cache of objects (`store`) and is linked by LLVM's JIT, so that code fresh from the
-compiler and code from a file take the same way into the process. The same object may be loaded by several processes and
-called by several threads at once: IR that has variables of its own is refused, and so is IR that calls functions by
-name, which would be those of whatever library the process has loaded; it takes addresses from tables instead.
+What is compiled goes through the cache of objects (`store`) and is put into memory by `linking`, or by LLVM's JIT where
+that does not know how: code fresh from the compiler and code from a file take the same way into the process. What comes
+from a file needs no LLVM, which takes longer to load than all the rest. The same object may be loaded by several
+processes and called by several threads at once: IR that has variables of its own is refused, and so is IR that calls
+functions by name, which would be those of whatever library the process has loaded; it takes addresses from tables.
 
 llvmlite from 0.45 on: LLVM 20 is the first of its versions that knows pointers without types (`ptr`) throughout.
 """
@@ -11,27 +12,28 @@ llvmlite from 0.45 on: LLVM 20 is the first of its versions that knows pointers 
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import re
 import sys
 import threading
 import time
 import weakref
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from minpy.core.errors import BuildError, KeyMissingError, MissingDependencyError
-from minpy.graph.native.machine import elf
+from minpy.graph.native.machine import elf, processor
+from minpy.graph.native.machine.linking import RUNTIME, Linked, linked
 from minpy.graph.native.machine.store import Store, digest
 from minpy.version import __version__
 
-__all__ = ["Loaded", "available", "compile", "emit", "features", "missing"]
+__all__ = ["Loaded", "available", "compile", "emit", "features", "find", "missing", "toolchain"]
 
 # The oldest llvmlite that does.
 _OLDEST = (0, 45)
 # What keys begin with; another number when the same IR is to be compiled anew.
 _FORMAT = "1"
-# Names that LLVM itself calls: for copies and fills of memory, and for `frem`, whose result is exact everywhere.
-_RUNTIME = frozenset({"memcpy", "memmove", "memset", "fmod", "fmodf"})
 # So many libraries share a JIT: what it keeps of a library that was unloaded goes with the JIT.
 _LIBRARIES = 64
 
@@ -70,16 +72,19 @@ class Loaded:
 
     Attributes
     ----------
-    tracker : llvmlite.binding.ResourceTracker
+    tracker : Linked or llvmlite.binding.ResourceTracker
         What unloads it.
+    key : str
+        By what the cache finds it.
     cached : bool
         Whether it came from the cache.
     seconds : float
         How long compiling took, 0 where it was cached.
     """
 
-    def __init__(self, tracker: Any, addresses: dict[str, int], cached: bool, seconds: float) -> None:
+    def __init__(self, tracker: Any, addresses: dict[str, int], cached: bool, seconds: float, key: str) -> None:
         self.tracker = tracker
+        self.key = key
         self._addresses = addresses
         self.cached = cached
         self.seconds = seconds
@@ -140,6 +145,32 @@ def compile(ir: str, written: str = "", *, fast_math: bool = False) -> Loaded:
     _require()
     with _lock:
         return _host().compile(*((_contracted(one) for one in (ir, written)) if fast_math else (ir, written)))
+
+
+def find(key: str) -> Loaded | None:
+    """Load what an earlier process has compiled, by the `key` that it had there; None if it is not kept any more.
+
+    Raises
+    ------
+    MissingDependencyError
+        If llvmlite is not there, or too old.
+    """
+    _require()
+    with _lock:
+        return _host().found(key)
+
+
+def toolchain() -> str:
+    """Return a digest of all but the IR that decides what becomes of it: processor, versions of LLVM and minpy.
+
+    Raises
+    ------
+    MissingDependencyError
+        If llvmlite is not there, or too old.
+    """
+    _require()
+    with _lock:
+        return _host().toolchain
 
 
 def emit(ir: str, triple: str, cpu: str = "", features: str = "") -> bytes:
@@ -218,7 +249,7 @@ def _object(binding: Any, machine: Any, triple: str, ir: str, written: str = "")
         raise _refused(ir, str(error)) from error
     read = elf.read(content)
     # Other formats prefix names; there they are found, or not, when the object is loaded.
-    undefined = read.undefined - _RUNTIME - {"_GLOBAL_OFFSET_TABLE_"} if read is not None else ()
+    undefined = read.undefined - RUNTIME - {"_GLOBAL_OFFSET_TABLE_"} if read is not None else ()
     if undefined:
         raise BuildError(
             f"native code must call no functions by name, but LLVM makes calls of {', '.join(sorted(undefined))} from "
@@ -297,74 +328,148 @@ def _contracted(ir: str) -> str:
 # -- from an object to addresses -------------------------------------------------------------------------------------
 
 
+class _Target(NamedTuple):
+    """What code is made for, and by what: LLVM's words for the processor, and versions."""
+
+    triple: str
+    cpu: str
+    features: str
+    versions: tuple[str, ...]
+
+    @property
+    def text(self) -> bytes:
+        """All of it, for a file."""
+        return json.dumps([self.triple, self.cpu, self.features, *self.versions]).encode()
+
+    @property
+    def toolchain(self) -> str:
+        """A digest of all but the IR that decides what becomes of it."""
+        return digest(_FORMAT, __version__, self.triple, self.cpu, self.features, *self.versions)
+
+
 class _Host:
-    """LLVM set up for the processor that this process runs on."""
+    """The processor that this process runs on, and LLVM set up for it once something is to be compiled.
+
+    What LLVM says of the processor is kept on disk beside the objects, so that these are found without it.
+    """
 
     def __init__(self) -> None:
-        binding = _binding()
-        binding.initialize_native_target()
-        binding.initialize_native_asmprinter()
-        self.binding = binding
-        self.triple = binding.get_process_triple()
-        self.cpu = binding.get_host_cpu_name()
-        self.features = binding.get_host_cpu_features().flatten()
-        if "+avx512f" in self.features.split(","):
-            self.features += ",-prefer-256-bit"
-        # On Windows LLVM's JIT takes objects of Linux's format only, which llvmlite's own settings lead to.
-        model = {"codemodel": "jitdefault", "jit": True} if os.name == "nt" else {"codemodel": "small", "reloc": "pic"}
-        self.machine = binding.Target.from_triple(self.triple).create_target_machine(
-            cpu=self.cpu, features=self.features, opt=3, **model
-        )
-        self.toolchain = self.identity()
         self._loaded: weakref.WeakValueDictionary[str, Loaded] = weakref.WeakValueDictionary()
         self._jit: Any = None
         self._libraries = 0
+        self._noted: set[str] = set()
+
+    @property
+    def triple(self) -> str:
+        return self.target.triple
+
+    @property
+    def cpu(self) -> str:
+        return self.target.cpu
+
+    @property
+    def features(self) -> str:
+        return self.target.features
+
+    @property
+    def toolchain(self) -> str:
+        return self.target.toolchain
+
+    @cached_property
+    def target(self) -> _Target:
+        return _noted_target() or self._said(self.binding)
+
+    @cached_property
+    def binding(self) -> Any:
+        """llvmlite's binding, set up for this processor."""
+        binding = _binding()
+        binding.initialize_native_target()
+        binding.initialize_native_asmprinter()
+        self.target = self._said(binding)
+        return binding
+
+    @cached_property
+    def machine(self) -> Any:
+        """LLVM's target machine."""
+        # On Windows LLVM's JIT takes objects of Linux's format only, which llvmlite's own settings lead to.
+        model = {"codemodel": "jitdefault", "jit": True} if os.name == "nt" else {"codemodel": "small", "reloc": "pic"}
+        target = self.binding.Target.from_triple(self.triple)
+        return target.create_target_machine(cpu=self.cpu, features=self.features, opt=3, **model)
+
+    @staticmethod
+    def _said(binding: Any) -> _Target:
+        """Return what LLVM says of this processor."""
+        import llvmlite
+
+        features = binding.get_host_cpu_features().flatten()
+        if "+avx512f" in features.split(","):
+            features += ",-prefer-256-bit"
+        versions = (llvmlite.__version__, *map(str, binding.llvm_version_info))
+        return _Target(binding.get_process_triple(), binding.get_host_cpu_name(), features, versions)
 
     def leave(self) -> None:
         """Never unload what is loaded now."""
         for loaded in [*self._loaded.values()]:
-            loaded.tracker.jit.detach()
+            if not isinstance(loaded.tracker, Linked):
+                loaded.tracker.jit.detach()
             loaded.tracker.detach()
         if self._jit is not None:
             self._jit.detach()
             self._jit = None
 
-    def identity(self) -> str:
-        """Return a digest of all but the IR that decides what becomes of it."""
-        import llvmlite
-
-        versions = (llvmlite.__version__, *map(str, self.binding.llvm_version_info))
-        return digest(_FORMAT, __version__, self.triple, self.cpu, self.features, *versions)
+    def key(self, ir: str, written: str) -> str:
+        """Return by what the object of modules is found."""
+        return digest(self.toolchain, ir, *([written] if written else []))
 
     def compile(self, ir: str, written: str) -> Loaded:
-        key = digest(self.toolchain, ir, *([written] if written else []))
-        loaded = self._loaded.get(key)
+        key = self.key(ir, written)
+        loaded = self._loaded.get(key) or self.found(key)
         if loaded is None:
-            loaded = self._loaded[key] = self._found(key) or self._made(key, ir, written)
+            binding = self.binding  # it may know the processor better
+            key = self.key(ir, written)
+            loaded = self._loaded[key] = self._made(binding, key, ir, written)
         return loaded
 
-    def _found(self, key: str) -> Loaded | None:
-        """Return what the cache has, if it can be loaded."""
+    def found(self, key: str) -> Loaded | None:
+        """Return what is loaded, or what the cache has, if it can be loaded."""
+        loaded = self._loaded.get(key)
+        if loaded is not None:
+            return loaded
         found = Store().find(key)
         if found is None:
             return None
         try:
-            return self._load(*found, cached=True, seconds=0.0)
+            loaded = self._loaded[key] = self._load(key, *found, cached=True, seconds=0.0)
         except RuntimeError:  # as if it were not there: it is written anew
             return None
-
-    def _made(self, key: str, ir: str, written: str) -> Loaded:
-        begun = time.perf_counter()
-        content, names = _object(self.binding, self.machine, self.triple, ir, written)
-        seconds = time.perf_counter() - begun
-        try:
-            loaded = self._load(content, names, cached=False, seconds=seconds)
-        except RuntimeError as error:
-            raise BuildError(f"LLVM cannot load the code that it has made: {str(error).strip()}") from error
-        Store().keep(key, content, names)
+        self._note_target()
         return loaded
 
-    def _load(self, content: bytes, names: tuple[str, ...], cached: bool, seconds: float) -> Loaded:
+    def _made(self, binding: Any, key: str, ir: str, written: str) -> Loaded:
+        begun = time.perf_counter()
+        content, names = _object(binding, self.machine, self.triple, ir, written)
+        seconds = time.perf_counter() - begun
+        try:
+            loaded = self._load(key, content, names, cached=False, seconds=seconds)
+        except RuntimeError as error:
+            raise BuildError(f"LLVM cannot load the code that it has made: {str(error).strip()}") from error
+        if Store().keep(key, content, names):
+            self._note_target()
+        return loaded
+
+    def _note_target(self) -> None:
+        """Keep what LLVM has said of the processor beside what was made for it."""
+        store = Store(kind="processor")
+        if store.root not in self._noted:
+            self._noted.add(store.root)
+            key = _target_key()
+            if key is not None and store.find(key) != (self.target.text, ()):
+                store.keep(key, self.target.text, ())
+
+    def _load(self, key: str, content: bytes, names: tuple[str, ...], cached: bool, seconds: float) -> Loaded:
+        code = linked(content, names)
+        if code is not None:
+            return Loaded(code, code.addresses, cached, seconds, key)
         if self._jit is None or self._libraries >= _LIBRARIES:
             self._jit = self.binding.create_lljit_compiler(self.machine, use_jit_link=os.name != "nt")
             self._libraries = 0
@@ -374,7 +479,25 @@ class _Host:
             library.export_symbol(name)
         tracker = library.link(self._jit, f"minpy-{self._libraries}")
         tracker.jit = self._jit  # which is there as long as something in it is
-        return Loaded(tracker, {name: tracker[name] for name in names}, cached, seconds)
+        return Loaded(tracker, {name: tracker[name] for name in names}, cached, seconds, key)
+
+
+def _target_key() -> str | None:
+    """Return by what that is found which LLVM has said of this processor; None, if nothing tells which one it is."""
+    import llvmlite
+
+    known = processor.identity()
+    return None if known is None else digest("processor", _FORMAT, str(llvmlite.__version__), llvmlite.__file__, known)
+
+
+def _noted_target() -> _Target | None:
+    """Return what LLVM has said of this processor in an earlier process."""
+    key = _target_key()
+    found = None if key is None else Store(kind="processor").find(key)
+    if found is None:
+        return None
+    triple, cpu, features, *versions = json.loads(found[0])
+    return _Target(triple, cpu, features, tuple(versions))
 
 
 _lock = threading.RLock()

@@ -23,7 +23,8 @@ __all__ = ["LIMIT", "Entry", "Store", "digest"]
 # How many bytes of objects are kept; those that were not used for longest go first.
 LIMIT = 256 * 2**20
 _MAGIC = b"minpy object 1\n"
-_SUFFIX = ".object"
+# What is kept: machine code, what makes a program of it, what LLVM has said of a processor.
+_KINDS = ("object", "plan", "processor")
 # What was used within these seconds counts as new: its time is not written again.
 _FRESH = 3600.0
 # What a writer has left that was killed goes after these seconds.
@@ -64,9 +65,12 @@ class Store:
         The folder, made when something is to be kept; by default `kernels` in $MINPY_CACHE, or in the user's cache.
     limit : int, optional
         How many bytes are kept.
+    kind : str, optional
+        What is looked for and kept: 'object', 'plan' or 'processor'. All kinds share the limit.
     """
 
-    def __init__(self, root: str | None = None, limit: int = LIMIT) -> None:
+    def __init__(self, root: str | None = None, limit: int = LIMIT, kind: str = "object") -> None:
+        self.kind = kind
         self.root = cache_folder("kernels") if root is None else root
         self.limit = limit
 
@@ -131,7 +135,11 @@ class Store:
 
     def entries(self) -> list[Entry]:
         """Return what is kept, that which was used last at the end."""
-        found = [Entry(path, about.st_size, about.st_mtime) for path, about in self._files() if path.endswith(_SUFFIX)]
+        found = [
+            Entry(path, about.st_size, about.st_mtime)
+            for path, about in self._files()
+            if _is_kept(os.path.basename(path))
+        ]
         return sorted(found, key=lambda entry: (entry.used, entry.path))
 
     def clean(self) -> None:
@@ -162,18 +170,18 @@ class Store:
         for path, about in self._files():
             with contextlib.suppress(FileNotFoundError):  # another process was faster
                 os.unlink(path)
-                if path.endswith(_SUFFIX):
+                if _is_kept(os.path.basename(path)):
                     count, size = count + 1, size + about.st_size
         return count, size
 
     def _path(self, key: str) -> str:
-        return os.path.join(self.root, key[:32] + _SUFFIX)
+        return os.path.join(self.root, f"{key[:32]}.{self.kind}")
 
     def _files(self) -> Iterator[tuple[str, os.stat_result]]:
         """Yield the files that are a store's, objects and what is being written."""
         try:
             with os.scandir(self.root) as found:
-                listed = [entry.path for entry in found if entry.name.startswith("writing-") or _is_object(entry.name)]
+                listed = [entry.path for entry in found if entry.name.startswith("writing-") or _is_kept(entry.name)]
         except OSError:
             return
         for path in listed:
@@ -181,9 +189,9 @@ class Store:
                 yield path, os.stat(path)
 
 
-def _is_object(name: str) -> bool:
-    stem = name.removesuffix(_SUFFIX)
-    return stem != name and len(stem) == 32 and not set(stem) - set("0123456789abcdef")
+def _is_kept(name: str) -> bool:
+    stem, _, kind = name.partition(".")
+    return kind in _KINDS and len(stem) == 32 and not set(stem) - set("0123456789abcdef")
 
 
 def _parsed(content: bytes, key: str) -> tuple[bytes, tuple[str, ...]] | None:

@@ -48,6 +48,7 @@ class Emitter:
         self.steps: list[Step] = []
         self.origin = Origin()
         self._known: set[Step] = set()
+        self._checks: dict[Any, Step] = {}
 
     def mark(self) -> int:
         """Return what `forget` takes to go back to here."""
@@ -274,6 +275,25 @@ class Emitter:
         step.form = form_of(step)
         self._known.add(step)
         self.steps.append(step)
+        return step.outputs
+
+    def check(
+        self,
+        function: Callable[..., Any],
+        arguments: Sequence[Array],
+        facts: Sequence[tuple[Sequence[int], Any]],
+        reason: str,
+    ) -> tuple[Array, ...]:
+        """Return what a Python function gives that looks at arrays, and does nothing else: of the same ones, once.
+
+        Functions are the same if they are equal.
+        """
+        key = (function, *map(id, arguments))
+        step = self._checks.get(key)
+        if step is None or step not in self._known:
+            outputs = self.call(function, tuple(arguments), facts, reason)
+            assert outputs[0].step is not None
+            step = self._checks[key] = outputs[0].step
         return step.outputs
 
 

@@ -11,6 +11,7 @@ from minpy.graph.native.language import Array, constant
 from minpy.graph.native.translating.dtypes import Operand, common_dtype, converted
 from minpy.graph.native.translating.emitter import Emitter, uniform_value
 from minpy.graph.native.translating.lowerings.elementwise import where
+from minpy.graph.native.translating.lowerings.keys import has_arrays, placed_by_arrays
 from minpy.graph.native.translating.lowerings.tables import lowers
 from minpy.graph.native.translating.lowerings.ufuncs import apply
 from minpy.graph.native.translating.refusals import NotLowered
@@ -291,8 +292,8 @@ def stored(emitter: Emitter, array: Array, value: Operand, place: Place) -> Arra
 @lowers(with_item)
 def _with_item(emitter: Emitter, array: Array, index: Any, value: Operand) -> Array:
     parts = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(part, (Array, list, numpy.ndarray)) for part in parts):
-        raise NotLowered("it stores elements by an array of indices")
+    if has_arrays(index):
+        return placed_by_arrays(emitter, array, index, value, False)
     key = (*parts, Ellipsis) if Ellipsis not in parts else parts
     return stored(emitter, array, value, lambda values: values[key])
 

@@ -6,14 +6,12 @@ __all__ = ["CALLED"]
 
 _REASONS = {
     "it takes or places elements by arrays of indices": (
-        "take Embedding gather_nd scatter_nd _scatter_set_nd _scatter_nd _scatter_rows _gather_rows _pair_rows "
-        "_take_places _put_places _pick_flat _place_flat _contrib_index_copy _contrib_count_sketch "
-        "_linalg_extractdiag _linalg_makediag _linalg_extracttrian _linalg_maketrian BilinearSampler "
+        "_scatter_set_nd _scatter_nd _scatter_weighted _gather_rows _pair_rows "
+        "_pick_flat _place_flat _contrib_index_copy _contrib_count_sketch BilinearSampler "
         "SpatialTransformer _contrib_DeformableConvolution _contrib_ModulatedDeformableConvolution "
         "_contrib_DeformablePSROIPooling _contrib_PSROIPooling _contrib_ROIAlign _contrib_RROIAlign ROIPooling"
     ),
     "it sorts": "sort argsort topk _shuffle",
-    "each element depends on those before it": "cumsum",
     "it draws random numbers": (
         "sample_multinomial _random_randint _sample_unique_zipfian _image_random_brightness _image_random_contrast "
         "_image_random_saturation _image_random_hue _image_random_color_jitter _image_random_lighting "
@@ -33,7 +31,7 @@ _REASONS = {
         "_contrib_MultiBoxDetection _contrib_MultiProposal _contrib_Proposal _contrib_hawkesll _histogram "
         "_contrib_boolean_mask _mp_adamw_update"
     ),
-    "its windows have a kernel of their own": "col2im _tied_place _tied_pick _image_resize",
+    "its windows have a kernel of their own": "col2im _tied_pick _image_resize",
 }
 
 # By name of an operator.

@@ -10,16 +10,16 @@ from minpy.graph.native.translating.lowerings.tables import defines
 from minpy.graph.native.translating.refusals import NotLowered
 from minpy.ops.tensor.tiling import margins_of
 
-__all__ = ["one_of_each_row"]
+__all__ = ["LONG_ROW", "one_of_each_row"]
 
 # To take one element of a row, all of them are compared with its number: of longer rows that is not the shortest way.
-_ROW = 2048
+LONG_ROW = 2048
 
 
 def one_of_each_row(data: Any, positions: Any, axis: int) -> Any:
     """Return the elements at positions, which have the data's shape with that axis of length 1."""
     length = data.shape[axis]
-    if length > _ROW:
+    if length > LONG_ROW:
         raise NotLowered("it takes few of many elements")
     numbers = numpy.arange(length).reshape([-1 if one == axis else 1 for one in range(data.ndim)])
     zero = data.dtype.type(0)
@@ -52,7 +52,7 @@ def _batch_take(a: Any, indices: Any, **attributes: Any) -> Any:
 @defines("_put_along")
 def _put_along(data: Any, indices: Any, *, axis: int, length: int) -> Any:
     axis %= data.ndim
-    if data.shape[axis] != 1 or length > _ROW:
+    if data.shape[axis] != 1:
         raise NotLowered("it puts elements by an array of indices")
     numbers = numpy.arange(length).reshape([-1 if one == axis else 1 for one in range(data.ndim)])
     return numpy.where(numbers == indices, data, data.dtype.type(0))

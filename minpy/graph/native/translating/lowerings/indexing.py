@@ -1,4 +1,4 @@
-"""Operators that take and place parts of arrays by keys, without arrays of indices."""
+"""Operators that take and place parts of arrays by keys."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy
 
-from minpy.graph.native.language import Array
+from minpy.graph.native.language import Array, constant
 from minpy.graph.native.translating.lowerings.assembling import stored
+from minpy.graph.native.translating.lowerings.keys import placed_by_arrays
 from minpy.graph.native.translating.lowerings.tables import lowers_operator
 from minpy.graph.native.translating.lowerings.views import at
-from minpy.graph.native.translating.refusals import NotLowered
 from minpy.ops.tensor.indexing import is_basic
 
 __all__: list[str] = []
@@ -18,25 +18,27 @@ __all__: list[str] = []
 
 def _basic(key: Any) -> Any:
     """Return a key that takes an array, and no scalar."""
-    if not is_basic(key):
-        raise NotLowered("it takes elements by an array of indices")
     parts = key if type(key) is tuple else (key,)
     return parts if any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
 
 
 @lowers_operator("_index")
 def _index(operators: Any, data: Array, *, key: Any) -> Array:
-    return at(operators.emitter, data, _basic(key))
+    return at(operators.emitter, data, _basic(key) if is_basic(key) else key)
 
 
 @lowers_operator("_unindex")
 def _unindex(operators: Any, data: Array, *, key: Any, shape: tuple[int, ...]) -> Array:
+    if not is_basic(key):
+        return placed_by_arrays(operators.emitter, constant(numpy.zeros(shape, data.dtype)), key, data, True)
     known = _basic(key)
     return operators.emitter.assembly([data], shape, [lambda values: values[known]], fill=0)
 
 
 @lowers_operator("_assign")
 def _assign(operators: Any, data: Array, value: Any, *, key: Any) -> Array:
+    if not is_basic(key):
+        return placed_by_arrays(operators.emitter, data, key, value, False)
     known = _basic(key)
     return stored(operators.emitter, data, value, lambda values: values[known])
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import Shaped
 from minpy.graph.native.language import Array, constant
+from minpy.graph.native.translating.lowerings.gathering import checked_by_call
 from minpy.graph.native.translating.lowerings.tables import gradient_of, lowers_operator
 from minpy.graph.native.translating.refusals import NotLowered
 from minpy.ops.nn.dropout import dropout_mask, mask_shape
 from minpy.ops.nn.loss import checked_labels
-from minpy.ops.nn.sequence import checked_lengths
 
 __all__: list[str] = []
 
@@ -63,18 +62,9 @@ def _leaky_relu(operators: Any, *operands: Any, act_type: str, training: Any, **
 # -- what is checked by a call, and then computed ----------------------------------------------------------------------
 
 
-def _lengths(name: str, shape: Any, dtype: Any, sequence_length: Any, axis: int) -> numpy.ndarray:
-    """Return checked lengths of sequences, as integers."""
-    lengths = checked_lengths(name, Shaped(shape, dtype), sequence_length, True, axis)
-    assert lengths is not None
-    return lengths
-
-
 def _is_inside(operators: Any, data: Array, sequence_length: Array, axis: int) -> Array:
     """Return, broadcast against the data, which steps lie inside their sequence."""
-    arguments = ("SequenceMask", data.shape, data.dtype, sequence_length, axis)
-    why = "lengths that are longer than the time are refused"
-    (lengths,) = operators.emitter.call(_lengths, arguments, [((data.shape[1 - axis],), numpy.intp)], why)
+    lengths = checked_by_call(operators, "SequenceMask", data, sequence_length, axis)
     return operators.defined(_inside, lengths, time=data.shape[axis], axis=axis, ndim=len(data.shape))
 
 

@@ -16,7 +16,7 @@ from minpy.graph.native.translating.lowerings.tables import lowers
 from minpy.graph.native.translating.lowerings.ufuncs import apply
 from minpy.graph.native.translating.refusals import NotLowered
 
-__all__ = ["axes_of", "finished", "mean", "reduced", "total"]
+__all__ = ["accumulator", "axes_of", "finished", "mean", "reduced", "total"]
 
 
 def axes_of(array: Array, axis: Any) -> tuple[int, ...]:
@@ -40,7 +40,7 @@ def finished(emitter: Emitter, kept: Array, axes: tuple[int, ...], keepdims: boo
     return emitter.reshape(kept, [length for axis, length in enumerate(kept.shape) if axis not in axes])
 
 
-def _accumulator(array: Array, dtype: Any) -> numpy.dtype:
+def accumulator(array: Array, dtype: Any) -> numpy.dtype:
     """Return the dtype in which sums and products are computed."""
     return numpy.dtype(dtype) if dtype is not None else numpy.add.reduce(numpy.zeros(1, array.dtype)).dtype
 
@@ -89,7 +89,7 @@ def total(
     where: Operand = None,
 ) -> Array:
     """Return `numpy.sum`."""
-    array = emitter.cast(a, _accumulator(a, dtype))
+    array = emitter.cast(a, accumulator(a, dtype))
     if array.dtype == bool:
         raise NotLowered("a sum of booleans as booleans is not compiled")
     return reduced(emitter, "sum", array, axis, keepdims, where, initial, 0)
@@ -117,7 +117,7 @@ def _prod(
     initial: Any = None,
     where: Operand = None,
 ) -> Array:
-    array = emitter.cast(a, _accumulator(a, dtype))
+    array = emitter.cast(a, accumulator(a, dtype))
     return reduced(emitter, "prod", array, axis, keepdims, where, initial, 1)
 
 

@@ -8,8 +8,8 @@ import numpy
 
 from minpy.graph.native.language import Array
 from minpy.graph.native.translating.emitter import Emitter
+from minpy.graph.native.translating.lowerings.keys import has_arrays, item_by_arrays
 from minpy.graph.native.translating.lowerings.tables import lowers
-from minpy.graph.native.translating.refusals import NotLowered
 from minpy.graph.tracing.storing import item_of
 
 __all__ = ["at"]
@@ -47,10 +47,10 @@ for _name in ("atleast_1d", "atleast_2d", "atleast_3d"):
 
 @lowers(item_of)
 def at(emitter: Emitter, array: Array, index: Any) -> Array:
-    """Return `array[index]`, without arrays in the index."""
+    """Return `array[index]`."""
     parts = index if isinstance(index, tuple) else (index,)
-    if any(isinstance(part, (Array, list, numpy.ndarray)) for part in parts):
-        raise NotLowered("it takes elements by an array of indices")
+    if has_arrays(index):
+        return item_by_arrays(emitter, array, index)
     key = (*parts, Ellipsis) if Ellipsis not in parts else parts  # an array without axes, and no scalar
     return emitter.view(array, lambda values: values[key])
 

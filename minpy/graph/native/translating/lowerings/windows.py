@@ -1,7 +1,4 @@
-"""Pooling: what lies at one offset of all windows is a strided view, and so a step for each offset computes them all.
-
-Where windows overlap, the gradient of a maximum has no such form, and is a call.
-"""
+"""Pooling: what lies at one offset of all windows is a strided view, and a step for each offset computes them all."""
 
 from __future__ import annotations
 
@@ -16,9 +13,12 @@ from minpy.graph.native.translating.emitter import Emitter
 from minpy.graph.native.translating.lowerings.assembling import slice_along
 from minpy.graph.native.translating.lowerings.tables import lowers_operator
 from minpy.graph.native.translating.refusals import NotLowered
+from minpy.ops import registry
 from minpy.ops.nn.pooling import covers, overlaps, window_sizes, windows
+from minpy.ops.nn.pooling_v1 import hold_padding
+from minpy.ops.nn.upsampling import bilinear_window
 
-__all__: list[str] = []
+__all__ = ["Ints", "padded", "padded_window", "taking"]
 
 Ints = tuple[int, ...]
 
@@ -28,11 +28,11 @@ _LARGE = 16
 _LONG = 8
 
 
-def _taking(key: tuple[slice, ...]) -> Callable[[numpy.ndarray], numpy.ndarray]:
+def taking(key: tuple[slice, ...]) -> Callable[[numpy.ndarray], numpy.ndarray]:
     return lambda values: values[key]
 
 
-def _padded(emitter: Emitter, data: Array, axis: int, before: int, length: int, fill: Any) -> Array:
+def padded(emitter: Emitter, data: Array, axis: int, before: int, length: int, fill: Any) -> Array:
     """Return an array that begins `before` elements earlier on an axis, and has a length; it may be cut."""
     kept = min(data.shape[axis], length - before)
     if before == 0 and kept == length:
@@ -61,19 +61,19 @@ def _along(emitter: Emitter, function: str, data: Array, axis: int, kernel: int,
     return total
 
 
-def _window_sum(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Array:
+def window_sum(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Array:
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
         if count == 1 and p == 0 and k >= data.shape[axis]:
             data = emitter.reduce("sum", data, (axis,))
             continue
-        data = _padded(emitter, data, axis, p, (count - 1) * s + k, 0)
+        data = padded(emitter, data, axis, p, (count - 1) * s + k, 0)
         data = _along(emitter, "sum", data, axis, k, s, count)
     return data
 
 
 @lowers_operator("_window_sum")
 def _sums(operators: Any, data: Array, *, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Array:
-    return _window_sum(operators.emitter, data, kernel, stride, pad, counts)
+    return window_sum(operators.emitter, data, kernel, stride, pad, counts)
 
 
 @lowers_operator("_window_spread")
@@ -95,7 +95,7 @@ def _spread(operators: Any, data: Array, *, lengths: Ints, kernel: Ints, stride:
                 continue
             shift = (first + p - residue) // s  # the number of the window in which the first is at offset `residue`
             reach = len(offsets)
-            room = _padded_window(emitter, data, axis, shift - reach + 1, count + reach - 1)
+            room = padded_window(emitter, data, axis, shift - reach + 1, count + reach - 1)
             parts.append(_along(emitter, "sum", room, axis, reach, 1, count))
             places.append(slice_along(axis, first, None, s))
         covered = sum(part.shape[axis] for part in parts) == length
@@ -107,11 +107,11 @@ def _spread(operators: Any, data: Array, *, lengths: Ints, kernel: Ints, stride:
     return data
 
 
-def _padded_window(emitter: Emitter, data: Array, axis: int, start: int, length: int) -> Array:
-    """Return the elements from `start` on, which may be before the first; zeros where there are none."""
+def padded_window(emitter: Emitter, data: Array, axis: int, start: int, length: int, fill: Any = 0) -> Array:
+    """Return the elements from `start` on, which may be before the first; zeros, or `fill`, where there are none."""
     if start >= 0:
         data, start = emitter.view(data, slice_along(axis, min(start, data.shape[axis]), None)), 0
-    return _padded(emitter, data, axis, -start, length, 0)
+    return padded(emitter, data, axis, -start, length, fill)
 
 
 # -- maxima ------------------------------------------------------------------------------------------------------------
@@ -126,51 +126,22 @@ def _lowest(dtype: numpy.dtype) -> Any:
 def _window_max(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: Ints, counts: Ints) -> Array:
     if covers(data.shape[2:], kernel, pad, counts):
         return emitter.reduce("max", data, range(2, len(data.shape)))
-    lowest = _lowest(data.dtype)
+    # Windows begin with the lowest number where some begin in the padding; else with their first element.
+    positions, _ = next(overlaps(data.shape[2:], kernel, stride, pad, counts))
+    begins_inside = positions[2:] == tuple(slice(0, count) for count in counts)
+    lowest = -numpy.inf if begins_inside and data.dtype.kind == "f" else _lowest(data.dtype)
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
-        data = _padded(emitter, data, axis, p, (count - 1) * s + k, lowest)
+        data = padded(emitter, data, axis, p, (count - 1) * s + k, lowest)
     if math.prod(kernel) > _LARGE:
         for axis, (k, s, count) in enumerate(zip(kernel, stride, counts, strict=True), 2):
             data = _along(emitter, "max", data, axis, k, s, count)
         return data
     total = None
     for _, elements in overlaps(data.shape[2:], kernel, stride, (0,) * len(kernel), counts):
-        part = emitter.view(data, _taking(elements))
+        part = emitter.view(data, taking(elements))
         total = part if total is None else emitter.elementwise("maximum", total, part)
     assert total is not None
     return total
-
-
-@lowers_operator("_window_place")
-def _place(
-    operators: Any, gradient: Array, data: Array, largest: Array, *, kernel: Ints, stride: Ints, pad: Ints
-) -> Array:
-    emitter: Emitter = operators.emitter
-    if covers(data.shape[2:], kernel, pad, largest.shape[2:]):
-        rows = emitter.reshape(data, (*data.shape[:2], -1))
-        where = emitter.reduce("argmax", rows, (2,))
-        numbers = constant(numpy.arange(rows.shape[2]).reshape(1, 1, -1))
-        is_it = emitter.elementwise("equal", where, numbers)
-        each = emitter.reshape(gradient, (*gradient.shape[:2], 1))
-        return emitter.reshape(emitter.elementwise("where", is_it, each, constant(0, gradient.dtype)), data.shape)
-    if any(s < k for s, k in zip(stride, kernel, strict=True)):
-        raise NotLowered("its windows overlap")
-    free: Array | None = None
-    parts, places = [], []
-    counts = largest.shape[2:]
-    for positions, elements in overlaps(data.shape[2:], kernel, stride, pad, counts):
-        if positions[2:] != tuple(slice(0, count) for count in counts):
-            raise NotLowered("its windows reach into the padding")
-        part = emitter.view(data, _taking(elements))
-        found = emitter.elementwise("equal", part, largest)
-        if free is not None:
-            found = emitter.elementwise("logical_and", found, free)
-        rest = emitter.elementwise("logical_not", found)
-        free = rest if free is None else emitter.elementwise("logical_and", free, rest)
-        parts.append(emitter.elementwise("multiply", gradient, emitter.cast(found, gradient.dtype)))
-        places.append(_taking(elements))
-    covered = sum(part.size for part in parts) == data.size
-    return emitter.assembly(parts, data.shape, places, fill=None if covered else 0)
 
 
 # -- Pooling -----------------------------------------------------------------------------------------------------------
@@ -196,7 +167,7 @@ def _pooling(operators: Any, data: Array, **given: Any) -> Array:
             data = emitter.elementwise("square", data)
         elif power != 1:
             data = emitter.elementwise("power", data, constant(power, data.dtype))
-        result = _window_sum(emitter, data, kernel, stride, pad, counts)
+        result = window_sum(emitter, data, kernel, stride, pad, counts)
         if kind == "avg":
             include = given["count_include_pad"] is not False
             sizes = window_sizes(data.shape[2:], kernel, stride, pad, counts, include, data.dtype)
@@ -204,3 +175,32 @@ def _pooling(operators: Any, data: Array, **given: Any) -> Array:
         elif power != 1:
             result = emitter.elementwise("sqrt" if power == 2 else "cbrt", result)
     return emitter.transpose(result, (0, *range(2, ndim), 1)) if channels_last else result
+
+
+@lowers_operator("Pooling_v1")
+def _pooling_v1(operators: Any, data: Array, **given: Any) -> Array:
+    emitter: Emitter = operators.emitter
+    if data.dtype.kind != "f" or len(data.shape) not in (4, 5):
+        raise NotLowered("it refuses such data")
+    names = ("kernel", "global_pool", "pooling_convention", "stride", "pad")
+    window = windows(data.shape, *(given[name] for name in names))
+    kernel, _, pad, _ = window
+    if given["pool_type"] != "max":
+        result = window_sum(emitter, data, *window)
+        if given["pool_type"] == "sum":
+            return result
+        return emitter.elementwise("divide", result, constant(math.prod(kernel), data.dtype))
+    result = _window_max(emitter, data, *window)
+    if not any(pad):
+        return result
+    padded = constant(hold_padding(data.shape[2:], *window))
+    positive = emitter.elementwise("maximum", result, constant(0, data.dtype))
+    return emitter.elementwise("where", padded, positive, result)
+
+
+@lowers_operator("UpSampling")
+def _up_sampling(operators: Any, *data: Array, scale: int, sample_type: str, **unused: Any) -> Any:
+    if sample_type != "bilinear" or len(data) != 2:
+        return NotImplemented
+    window = bilinear_window(data[0].shape, scale)
+    return operators.lower(registry.OPERATORS["Deconvolution"], data, window).value

@@ -1,0 +1,221 @@
+"""Calls of a traced function on NumPy's arrays that go to native code at once, without the tape and without a frame.
+
+Everything that a call may depend on is compared first; where anything is another than when the way was found, the call
+goes the long way, through the block, which finds out what to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import FRONT_ENDS, Array, new_array
+from minpy.core.state import TRACES, state, tracing
+from minpy.core.switches import is_np_array
+from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.guards import Guards
+from minpy.gluon.block.hybrid_block import HybridBlock
+from minpy.graph.native.enabling import is_enabled
+from minpy.graph.program import Program
+from minpy.graph.straight import Straight
+
+__all__ = ["Direct", "Directs"]
+
+_MOST = 32
+
+
+class Direct:
+    """The native code for arrays of some kinds: forward only, or there and back at once.
+
+    Parameters
+    ----------
+    graph : CachedGraph
+    guards : Guards
+        What the graph holds for.
+    program : Program
+        Of the graph, for these arrays and gradients.
+    arrays : sequence of numpy.ndarray
+        Of all variables.
+    count : int
+        The number of arguments.
+    wanted : sequence of int
+        The positions of the arguments whose gradients are asked for.
+    """
+
+    __slots__ = (
+        "_captured", "_graph", "_guards", "_kinds", "_modes", "_sources", "_steps", "_straight", "_types",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        graph: CachedGraph,
+        guards: Guards,
+        program: Program,
+        arrays: Sequence[numpy.ndarray],
+        count: int,
+        wanted: Sequence[int],
+    ) -> None:
+        self._graph = graph
+        self._guards = guards
+        self._steps = program.steps
+        self._modes = _modes()
+        self._types = (numpy.ndarray,) * count
+        self._sources = tuple(graph.sources)
+        self._captured = any(type(source) is not int for source in graph.sources)
+        self._kinds = [(array.shape, array.dtype) for array in arrays]
+        positions = _positions(graph)
+        places = [positions.index(position) for position in wanted]
+        self._straight = Straight(program, [(graph.compiled.variables[place], arrays[place]) for place in places])
+
+    def arrays_of(self, arguments: Sequence[Any], guards: Guards | None) -> list[numpy.ndarray] | None:
+        """Return the arrays of all variables; None where a call has to go the long way.
+
+        Parameters
+        ----------
+        arguments : sequence
+            By position.
+        guards : Guards or None
+            What the block is guarded by now.
+        """
+        if guards is not self._guards or tuple(map(type, arguments)) != self._types:
+            return None
+        if _modes() != self._modes or state.recording or TRACES or tracing.as_written:
+            return None
+        sources = self._sources
+        if self._captured:
+            if any(type(source) is not int and source._node is not None for source in sources):
+                return None
+            raws = [arguments[source] if type(source) is int else source._data for source in sources]
+        else:
+            raws = [arguments[source] for source in sources]
+        for raw, (shape, dtype) in zip(raws, self._kinds, strict=True):
+            if raw.shape != shape or raw.dtype is not dtype:
+                return None
+        steps = self._steps
+        if not guards.hold() or not steps.is_current():
+            return None
+        return [*steps.with_captured(raws)] if steps.refers else raws
+
+    def forward(self, arrays: Sequence[numpy.ndarray]) -> Any:
+        """Return what the function returns, raw; None if there is no native code."""
+        heads = self._straight.forward(arrays)
+        return None if heads is None else self._answer(heads)
+
+    def gradients(self, arrays: Sequence[numpy.ndarray]) -> tuple[Any, list[numpy.ndarray]] | None:
+        """Return (what the function returns, the gradients of its sum); None if there is no native code."""
+        found = self._straight.gradients(arrays)
+        return None if found is None else (self._answer(found[0]), found[1])
+
+    def _answer(self, heads: Sequence[Any]) -> Any:
+        """Return heads as the function returns them: arrays, and scalars for those without axes."""
+        values = [head if head.ndim else head[()] for head in heads]
+        rebuild = self._graph.rebuild
+        return values[0] if rebuild is None else rebuild(values)
+
+
+class Directs:
+    """The direct ways of one function, by the kinds of arrays, and how they are found.
+
+    Parameters
+    ----------
+    body : HybridBlock
+        That the function is.
+    """
+
+    def __init__(self, body: HybridBlock) -> None:
+        self._body = body
+        # None stands for what has none.
+        self._known: dict[Any, Direct | None] = {}
+        self._latest: dict[Any, Direct] = {}
+        self._guards: Guards | None = None  # those that the ways were found with
+
+    def find(self, arguments: Sequence[Any], wanted: tuple[int, ...]) -> tuple[Direct, list[numpy.ndarray]] | None:
+        """Return the way for such arguments, and the arrays to go it with; None if there is none.
+
+        Parameters
+        ----------
+        arguments : sequence
+            By position.
+        wanted : tuple of int
+            The positions of the arguments whose gradients are asked for; none: it is only called.
+        """
+        latest = self._latest.get(wanted)
+        if latest is None:
+            return None
+        arrays = latest.arrays_of(arguments, self._body._guards)
+        if arrays is not None:
+            return latest, arrays
+        if set(map(type, arguments)) != {numpy.ndarray}:
+            return None
+        other = self._known.get(_key(arguments, wanted))
+        if other is None or other is latest:
+            return None
+        arrays = other.arrays_of(arguments, self._body._guards)
+        if arrays is None:
+            return None
+        self._latest[wanted] = other
+        return other, arrays
+
+    def note(self, arguments: Sequence[Any], wanted: tuple[int, ...]) -> None:
+        """Find the way for arguments with which the function has just been called the long way, if there is one."""
+        if not arguments or set(map(type, arguments)) != {numpy.ndarray} or not is_enabled():
+            return
+        if self._guards is not self._body._guards:  # what the graphs were is forgotten
+            self._known, self._latest, self._guards = {}, {}, self._body._guards
+        key = _key(arguments, wanted)
+        if self._known.get(key, self) is None:
+            return
+        found = self._found(arguments, wanted)
+        if found is NotImplemented:  # not yet
+            return
+        while len(self._known) >= _MOST:
+            self._known.pop(next(iter(self._known)), None)
+        self._known[key] = found
+        if found is not None:
+            self._latest[wanted] = found
+
+    def _found(self, arguments: Sequence[Any], wanted: tuple[int, ...]) -> Any:
+        """Return the way; None, if there is none, or NotImplemented, if there may be one later."""
+        body = self._body
+        guards = body._guards
+        leaves = [new_array(FRONT_ENDS["numpy"], argument) for argument in arguments]
+        graph = None if body._asks_for_recording or guards is None else body._graphs.get(body._key(leaves, None))
+        if graph is None or guards is None or not graph.is_settled or graph.compiled.keeping is not None:
+            return None
+        captured = [source for source in graph.sources if type(source) is not int]
+        if not all(isinstance(source, Array) and source._node is None for source in captured):
+            return None
+        positions = _positions(graph)
+        if not all(position in positions for position in wanted):
+            return None
+        if not all(arguments[position].dtype.kind == "f" for position in wanted):
+            return None
+        raws = [leaves[source]._data if type(source) is int else source._data for source in graph.sources]
+        needed = None
+        if wanted:
+            needed = tuple([position in wanted for position in positions[: len(graph.compiled.arguments)]])
+            if sum(needed) != len(wanted):
+                return None
+        program = graph.operator.plan(raws, needed).program
+        if program.steps.states:  # which calls move, and that is noted
+            return None
+        if program.native is None:
+            return NotImplemented if program.compiles else None
+        if wanted and not all(argument.dtype.kind == "f" for argument in program.native.arguments[1]):
+            return None
+        return Direct(graph, guards, program, raws, len(arguments), wanted)
+
+
+def _positions(graph: CachedGraph) -> list[int | None]:
+    """Return the position of the argument that each variable stands for; None for others."""
+    return [source if type(source) is int else None for source in graph.sources]
+
+
+def _modes() -> tuple[Any, ...]:
+    return state.training, is_np_array()
+
+
+def _key(arguments: Sequence[Any], wanted: tuple[int, ...]) -> Any:
+    return wanted, _modes(), tuple([(argument.shape, argument.dtype) for argument in arguments])

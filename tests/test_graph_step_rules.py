@@ -1,0 +1,116 @@
+"""Gradients of compositions of NumPy's functions in graphs: those of their parts, as steps, equal to the tape's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from compiling import ROUNDS, both_kinds_of_program
+
+import minpy as mx
+from minpy.graph.step_rules import has_step_rule, step_gradients
+from minpy.graph.tracing.steps import Slot, make_step
+
+COMPILES = True
+native = both_kinds_of_program()
+
+CASES: dict[str, Callable[..., Any]] = {
+    "concatenate": lambda x, y, t: np.concatenate([x * 2, y * x, y], axis=1),
+    "concatenate, flat": lambda x, y, t: np.concatenate([x * 2, t], axis=None),
+    "stack": lambda x, y, t: np.stack([x * 2, y], axis=1),
+    "stack of one twice": lambda x, y, t: np.stack([x, x], axis=-1) * 2,
+    "vstack": lambda x, y, t: np.vstack([x * 2, y[0]]),
+    "hstack": lambda x, y, t: np.hstack([x * 2, y]),
+    "dstack": lambda x, y, t: np.dstack([x * 2, y]),
+    "column_stack": lambda x, y, t: np.column_stack([x[:, 0], y * 2]),
+    "concatenate with a constant": lambda x, y, t: np.concatenate([np.ones((1, 6)), x * 2, np.zeros((2, 6))]),
+    "outer with a constant": lambda x, y, t: np.outer(np.arange(3.0), x[0] * 2),
+    "einsum with a constant": lambda x, y, t: np.einsum("ij,jk->ik", np.ones((2, 4)), x * 2),
+    "select of a number": lambda x, y, t: np.select([x > 0, y > 0], [1.5, y * x], x),
+    "append": lambda x, y, t: np.append(x * 2, y, axis=0),
+    "pad": lambda x, y, t: np.pad(x * 2, ((1, 2), (0, 1))),
+    "pad, edge": lambda x, y, t: np.pad(x * 2, ((1, 2), (0, 1)), mode="edge"),
+    "pad, reflect": lambda x, y, t: np.pad(x * 2, ((1, 2), (0, 1)), mode="reflect"),
+    "einsum": lambda x, y, t: np.einsum("ij,kj->ik", x * 2, y),
+    "einsum of three": lambda x, y, t: np.einsum("ij,kj,kl->il", x, y, y),
+    "einsum that sums": lambda x, y, t: np.einsum("ij->j", x * 2),
+    "einsum, implicit": lambda x, y, t: np.einsum("ij,jk", x, y.T),
+    "tensordot": lambda x, y, t: np.tensordot(x * 2, t, axes=([1], [2])),
+    "tensordot of two axes": lambda x, y, t: np.tensordot(t * 2, t, axes=([0, 2], [0, 2])),
+    "tensordot, turned": lambda x, y, t: np.tensordot(x @ x.T @ x, x.T, axes=([1, 0], [0, 1])),
+    "inner": lambda x, y, t: np.inner(x * 2, y),
+    "outer": lambda x, y, t: np.outer(x[0], y[1] * 2),
+    "new axes": lambda x, y, t: x[:, None] - x[None, :],
+    "a new axis at the end": lambda x, y, t: x[..., None] * 2,
+    "norm": lambda x, y, t: np.linalg.norm(x * 2),
+    "norm of rows": lambda x, y, t: np.linalg.norm(x * 2, axis=1),
+    "norm, 3": lambda x, y, t: np.linalg.norm(x * 2, ord=3, axis=1),
+    "take": lambda x, y, t: np.take(x * 2, [0, 0, 3], axis=0),
+    "rows": lambda x, y, t: (x * 2)[np.array([0, 0, -1])],
+    "where": lambda x, y, t: np.where(y > 0, x * 2, y * x),
+    "select": lambda x, y, t: np.select([x > 0, y > 0], [x * 2, y * x], 0.0),
+    "split": lambda x, y, t: np.split(x * 2, 2)[1] * np.split(x * 3, 2)[0],
+    "array_split": lambda x, y, t: np.array_split(x * 2, 3, axis=1)[0] * 3,
+    "roll": lambda x, y, t: np.roll(x * 2, 2, axis=1),
+    "cumsum": lambda x, y, t: np.cumsum(x * 2, axis=1),
+    "diff": lambda x, y, t: np.diff(x * 2, n=2, axis=1),
+    "diag": lambda x, y, t: np.diag(x * 2),
+    "diag beside": lambda x, y, t: np.diag(x[0] * 2, k=-1),
+    "diagonal": lambda x, y, t: np.diagonal(t * 2, 1, 2, 0),
+    "triu": lambda x, y, t: np.triu(x * 2, 1),
+    "tril": lambda x, y, t: np.tril(x * 2),
+    "trace": lambda x, y, t: np.trace(x * 2),
+    "rot90": lambda x, y, t: np.rot90(x * 2, 3),
+    "flip": lambda x, y, t: np.flip(x * 2, 1),
+    "tile": lambda x, y, t: np.tile(x * 2, (2, 1)),
+    "repeat": lambda x, y, t: np.repeat(x * 2, 3, axis=1),
+    "nansum": lambda x, y, t: np.nansum(np.where(x > 0, x, np.nan), axis=0),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_of_compositions_are_steps(name: str, native: bool) -> None:
+    draw = np.random.RandomState(2)
+    arrays = [draw.normal(size=shape) for shape in ((4, 6), (4, 6), (3, 5, 6))]
+
+    def total(*values: Any) -> Any:
+        return np.sum(np.sin(CASES[name](*values)))
+
+    expected = mx.grad(total, argnum=[0, 1, 2])(*arrays)
+    gradient = mx.compile(mx.grad(total, argnum=[0, 1, 2]))
+    for _ in range(ROUNDS):
+        found = gradient(*arrays)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)
+    if native:
+        items = [item for part in gradient.explain()[0].parts for item in part.items]
+        assert not [item.what for item in items if item.kind == "call" and "gradient" in item.what]
+
+
+def test_what_is_called_stands_between_steps(native: bool) -> None:
+    """`sort` is called, and its gradient; what stands around it is not."""
+    given = np.random.RandomState(0).normal(size=(3, 3))
+
+    def total(x: Any) -> Any:
+        return np.sum(np.sin(np.einsum("ij,ij->i", x, np.sort(x, axis=1))))
+
+    expected = mx.grad(total)(given)
+    gradient = mx.compile(mx.grad(total))
+    for _ in range(ROUNDS):
+        found = gradient(given)
+    np.testing.assert_allclose(found, expected, rtol=1e-10)
+
+
+def test_rules_of_steps_answer_for_what_they_know() -> None:
+    step = make_step(np.concatenate, ([Slot(0), Slot(1), Slot(0)],), {"axis": 0})
+    assert has_step_rule(step)
+    assert not has_step_rule(make_step(np.sort, (Slot(0),), {}))
+    arrays = [np.ones((1, 2)), np.ones((2, 2))]
+    gradient = np.arange(8.0).reshape(4, 2)
+    first, second = step_gradients(step, np.concatenate([arrays[0], *arrays]), arrays, gradient) or []
+    np.testing.assert_array_equal(first, gradient[:1] + gradient[3:])
+    np.testing.assert_array_equal(second, gradient[1:3])
+    diagonals = make_step(np.einsum, ("ii->i", Slot(0)), {})
+    assert step_gradients(diagonals, np.ones(2), [np.ones((2, 2))], np.ones(2)) is None
