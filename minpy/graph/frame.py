@@ -122,7 +122,7 @@ class Frame:
                 else:
                     heads, self._kept, self._lasting = function(self._arrays)
                 if not program.steps.requests:
-                    program.rounds += 1
+                    program.note_round()
         except Exception as error:
             raise program.located(error)  # noqa: B904 - it has its cause
         self._time = now()
@@ -187,7 +187,7 @@ class Frame:
                 raise program.located(error)  # noqa: B904 - it has its cause
         else:
             self._python_backward(runner, kept, env, as_contiguous(head_gradients), buffers, observer)
-            program.rounds += 1
+            program.note_round()
         if len(steps.gradients) != len(steps.requests):
             for node, request in steps.requests.items():
                 if node not in steps.gradients and request == "write":

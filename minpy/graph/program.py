@@ -247,7 +247,7 @@ class Program:
                 return None
             self._building = os.getpid()
         try:
-            from minpy.graph.native.machine import heap, llvm
+            from minpy.graph.native.machine import llvm
 
             if not llvm.available():
                 self.python_reason = "llvmlite is not installed: pip install 'minpy[compile]'"
@@ -255,8 +255,7 @@ class Program:
                 from minpy.graph.native.recalling import native_program
 
                 self._let_go(runner)
-                if self.plan is not None and self.plan.unshared_bytes >= _LARGE:
-                    heap.give_back()
+                self._give_back()
                 native = native_program(
                     self.steps, self.facts, fast_math=self.fast_math, parameters=tuple(sorted(self.parameters))
                 )
@@ -270,6 +269,19 @@ class Program:
         finally:
             self._building = None
         return self.native
+
+    def note_round(self) -> None:
+        """Count a round in Python; what the last one has freed goes back to the system before others load LLVM."""
+        self.rounds += 1
+        if self.rounds == _ROUNDS and self.compiles:
+            self._give_back()
+
+    def _give_back(self) -> None:
+        """Give free memory back to the system, if there may be much of it."""
+        if self.plan is not None and self.plan.unshared_bytes >= _LARGE:
+            from minpy.graph.native.machine import heap
+
+            heap.give_back()
 
     def _let_go(self, runner: Runner) -> None:
         """Free the memory in which a runner has computed, and those that nobody uses."""

@@ -204,7 +204,9 @@ def explained(program: Program) -> Explanation:
     ]
     memory = native.memory
     goes_back = native.routine.parts[-1].name == "backward"
-    kept = memory.kept_bytes(len(native.works[0])) if goes_back else 0
+    kept = 0
+    if goes_back:  # each part before it ends with what copies its outputs
+        kept = memory.kept_bytes(sum(len(works) + 1 for works in native.works[:-1]) - 1)
     return Explanation(
         title, True, "", tuple(parts), memory.nbytes, memory.unshared_bytes, kept, dict(found.seconds),
         found.is_cached, memory.prepared_bytes,
