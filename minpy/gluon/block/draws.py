@@ -101,6 +101,8 @@ class Draws:
         if event != "c_call" or str(frame.f_globals.get("__name__", "")).partition(".")[0] == _OWN:
             return
         holder = getattr(function, "__self__", None)
+        if holder is getattr(numpy.random.rand, "__self__", None) or holder is getattr(random.random, "__self__", None):
+            return  # their states are compared
         if isinstance(holder, _GENERATORS) and not function.__name__.startswith("__"):
             self._note(f"draws with a {type(holder).__name__} of random numbers", True)
         elif function.__name__ in ("urandom", "getrandom"):
