@@ -227,7 +227,8 @@ def _diagonal(answer: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis
 def _trace(answer: Any, g: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, **options: Any) -> Any:
     if np.ndim(a) != 2 or options or (axis1, axis2) != (0, 1):
         return None
-    return [np.eye(*np.shape(a), k=offset, dtype=g.dtype) * g]
+    rows, columns = np.shape(a)
+    return [np.eye(rows, columns, k=offset, dtype=g.dtype) * g]
 
 
 @_rule(np.diff)
@@ -327,9 +328,9 @@ def _einsum(answer: Any, g: Any, subscripts: str, *operands: Any, **options: Any
 def _product_axes(a: Any, b: Any, axes: Any) -> tuple[list[int], list[int]]:
     """Return the axes of both arrays that `numpy.tensordot` sums over."""
     if isinstance(axes, (int, np.integer)):
-        return list(range(np.ndim(a) - axes, np.ndim(a))), list(range(axes))
+        return list(range(np.ndim(a) - int(axes), np.ndim(a))), list(range(int(axes)))
     first, second = ([one] if isinstance(one, (int, np.integer)) else list(one) for one in axes)
-    return [one % np.ndim(a) for one in first], [one % np.ndim(b) for one in second]
+    return [int(one) % np.ndim(a) for one in first], [int(one) % np.ndim(b) for one in second]
 
 
 @_rule(np.tensordot)

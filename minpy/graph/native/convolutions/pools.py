@@ -138,8 +138,9 @@ def _windows(step: Elementwise, by: Mapping[Array, list[Step | Part]]) -> tuple[
     data = root
     while (inner := _unpadded(data)) is not None:
         data, (down, right) = inner
+        height, width = data.shape[1:3]
         pad = (pooling.pad[0] + down, pooling.pad[1] + right)
-        pooling = replace(pooling, lengths=(data.shape[1], data.shape[2]), pad=pad)
+        pooling = replace(pooling, lengths=(height, width), pad=pad)
     if isinstance(data.step, Elementwise) or data.is_view or not pooling.is_covered:
         return None
     return data, pooling

@@ -75,9 +75,9 @@ class GatheringForm:
 
     def kernels(self, call: Call) -> Sequence[Kernel]:
         """Return the kernel."""
-        if isinstance(self.function, Gather):
-            return (gather_kernel(*call.operands, call.output),)
         data, positions, *base = call.operands
+        if isinstance(self.function, Gather):
+            return (gather_kernel(data, positions, call.output),)
         return (scatter_kernel(data, positions, base[0] if base else None, call.output, self.function.adds),)
 
     def flops(self, call: Call) -> int:

@@ -61,10 +61,10 @@ def _key(array: Array, index: Any) -> _Key:
     for part in index if isinstance(index, tuple) else (index,):
         if isinstance(part, int | numpy.integer | list | numpy.ndarray):
             known = numpy.asarray(part if not isinstance(part, list) or part else numpy.empty(0, int))
-            chosen = known.nonzero() if known.dtype == bool and known.ndim else (known,)
+            positions = known.nonzero() if known.dtype == bool and known.ndim else (known,)
             if known.dtype == bool and known.shape != array.shape[_axes(parts) : _axes(parts) + known.ndim]:
                 raise NotLowered("its mask has another shape")
-            parts += [constant(one) for one in chosen]
+            parts += [constant(one) for one in positions]
         elif isinstance(part, Array) and part.is_constant and part.dtype == bool:
             raise NotLowered("it takes elements by a mask")
         else:

@@ -86,7 +86,7 @@ class _Residue(NamedTuple):
     """
 
     first: int
-    count: int
+    length: int
     windows: list[tuple[int, int]]
 
 
@@ -132,7 +132,7 @@ def _placed_among(
     for axis, residues in enumerate(along, 2):
         # All windows that are asked for, of which some are none: nothing comes from there.
         start = min(number for one in residues for _, number in one.windows)
-        end = max(number + one.count for one in residues for _, number in one.windows)
+        end = max(number + one.length for one in residues for _, number in one.windows)
         gradient = padded_window(emitter, gradient, axis, start, end - start)
         marks = padded_window(emitter, marks, axis, start, end - start, mark)
         for one in residues:
@@ -140,11 +140,11 @@ def _placed_among(
     shape = (*gradient.shape[:2], *lengths)
     whole = (slice(None), slice(None))
     parts, places = [], []
-    for residues in itertools.product(*along):
-        elements = (*whole, *(slice(one.first, None, s) for one, s in zip(residues, stride, strict=True)))
+    for ones in itertools.product(*along):
+        elements = (*whole, *(slice(one.first, None, s) for one, s in zip(ones, stride, strict=True)))
         total = None if zero is None else constant(zero, gradient.dtype)
-        for met in itertools.product(*(one.windows for one in residues)):
-            taken = (slice(number, number + one.count) for (_, number), one in zip(met, residues, strict=True))
+        for met in itertools.product(*(one.windows for one in ones)):
+            taken = (slice(number, number + one.length) for (_, number), one in zip(met, ones, strict=True))
             key = taking((*whole, *taken))
             number = int(numpy.ravel_multi_index([offset for offset, _ in met], kernel))
             is_it = emitter.cast(chosen(emitter.view(marks, key), number, elements), gradient.dtype)
