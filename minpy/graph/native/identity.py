@@ -207,6 +207,9 @@ def _function(function: Any, is_of_node: bool) -> Hashable:
     """
     if function is None:
         return None
+    name = str(getattr(function, "__name__", ""))
+    if isinstance(function, numpy.ufunc) and vars(numpy).get(name) is function:
+        return ("ufunc", name)
     if isinstance(function, partial):
         keywords = tuple(sorted((name, _told(value)) for name, value in function.keywords.items()))
         return ("partial", _function(function.func, is_of_node), _told(function.args), keywords)
@@ -214,8 +217,6 @@ def _function(function: Any, is_of_node: bool) -> Hashable:
         return (_named(type(function)), *(_told(getattr(function, one.name)) for one in dataclasses.fields(function)))
     if is_of_node:
         return ("of the node", type(function).__name__)
-    if isinstance(function, numpy.ufunc) and getattr(numpy, function.__name__, None) is function:
-        return ("ufunc", function.__name__)
     return ("function", _named(function))
 
 
