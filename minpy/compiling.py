@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled"]
 
+# So many graphs for so many calls, and a function is called as it is written.
+_MOST_IN_A_ROW = 16
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -72,6 +75,7 @@ class CompiledFunction:
         self._body.hybridize(fast_math=fast_math)
         self._directs = Directs(self._body)
         self._refusal: str | None = None
+        self._retraced = self._in_a_row = 0
 
     def __repr__(self) -> str:
         return f"<compiled {self._function!r}>"
@@ -120,11 +124,25 @@ class CompiledFunction:
             answer = self._function(*arguments, **keywords)  # its own error says more
             self._refuse(f"{type(error).__name__}: {error}")
             return answer
+        self._look_at_changes()
         if not plain:
             return answer
-        if not keywords and not self._first:
+        if self._refusal is None and not keywords and not self._first:
             self._directs.note(tuple(map(_raw, arguments)), ())
         return map_tree(_unwrapped, answer)
+
+    def _look_at_changes(self) -> None:
+        """Give up where the graph has been made anew for each of many calls, which takes longer than Python."""
+        if self._body._retraced == self._retraced:
+            self._in_a_row = 0
+            return
+        self._retraced = self._body._retraced
+        self._in_a_row += 1
+        if self._in_a_row >= _MOST_IN_A_ROW:
+            self._refuse(
+                f"something that it refers to has changed before each of the last {_MOST_IN_A_ROW} calls (a number, a "
+                "list, an array of NumPy), and a graph is made anew for that. Give what changes as an argument."
+            )
 
     def gradients_at_once(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> Any:
         """Return (result, gradients of its sum) for NumPy's arrays, if native code for them is known; else None."""

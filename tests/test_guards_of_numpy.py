@@ -6,10 +6,12 @@ import types
 from typing import Any
 
 import numpy as np
+import pytest
 from compiling import both_kinds_of_program
 
 import minpy as mx
 from minpy import gluon
+from minpy.compiling import CompileWarning
 
 COMPILES = True
 ROUNDS = 5
@@ -30,6 +32,27 @@ def _require_live(function: Any, change: Any) -> None:
 def test_what_is_computed_of_arrays_of_numpy() -> None:
     weights = np.array([1.0, 4.0, 9.0])
     _require_live(lambda x: x * np.sqrt(weights) + weights[1] + weights[:1], lambda: weights.__imul__(4))
+
+
+def test_what_changes_before_each_call_is_given_up() -> None:
+    step = np.array([0.0])
+    compiled = mx.compile(lambda x: x * np.exp(step))
+    for _ in range(15):
+        step += 0.1
+        np.testing.assert_allclose(compiled(np.ones(3)), np.exp(step) * np.ones(3), rtol=1e-6)
+    assert compiled.reason is None
+    step += 0.1
+    compiled(np.ones(3))
+    compiled(np.ones(3))  # unchanged: the count begins anew
+    for _ in range(15):
+        step += 0.1
+        np.testing.assert_allclose(compiled(np.ones(3)), np.exp(step) * np.ones(3), rtol=1e-6)
+    step += 0.1
+    with pytest.warns(CompileWarning, match="before each of the last 16 calls .* Give what changes as an argument"):
+        compiled(np.ones(3))
+    step += 0.1
+    np.testing.assert_allclose(compiled(np.ones(3)), np.exp(step) * np.ones(3), rtol=1e-15)
+    assert compiled.reason is not None
 
 
 def test_a_large_array_of_numpy_and_one_that_is_not_contiguous() -> None:
