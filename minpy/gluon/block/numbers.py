@@ -13,30 +13,12 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import NotTraceableError
+from minpy.symbol.numpy.methods import COMPARISONS, SIGNS
 
 __all__ = ["METHODS", "need_numpy"]
 
 # The functions that operators of Python are.
-METHODS = {
-    "add": "add",
-    "sub": "subtract",
-    "mul": "multiply",
-    "truediv": "true_divide",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "pow": "power",
-    "eq": "equal",
-    "ne": "not_equal",
-    "gt": "greater",
-    "ge": "greater_equal",
-    "lt": "less",
-    "le": "less_equal",
-    "and": "bitwise_and",
-    "or": "bitwise_or",
-    "xor": "bitwise_xor",
-    "lshift": "left_shift",
-    "rshift": "right_shift",
-}
+METHODS = SIGNS | COMPARISONS
 # Their answer has the dtype of these arguments together, by position and by keyword.
 _CHOOSING: dict[str, tuple[slice, tuple[str, ...]]] = {
     "where": (slice(1, 3), ("x", "y")),

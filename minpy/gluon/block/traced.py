@@ -21,7 +21,8 @@ from minpy.core.array import Array, now, raw_of
 from minpy.core.errors import ArgumentError, NotTraceableError
 from minpy.core.nodes import Leaf
 from minpy.core.state import TRACES, leaving, tracing
-from minpy.gluon.block.numbers import METHODS, need_numpy
+from minpy.gluon.block.arithmetic import Arithmetic
+from minpy.gluon.block.numbers import need_numpy
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.inference import infer_dtypes, infer_shapes
@@ -244,7 +245,7 @@ def _kind(one: Symbol, in_numpy: bool) -> Symbol:
     return one.as_np_ndarray() if in_numpy else one.as_nd_ndarray()
 
 
-class Traced:
+class Traced(Arithmetic):
     """A value in the place of an array: a symbol that knows its shape and dtype."""
 
     __slots__ = ("_in_numpy", "_may_share", "_role", "symbol", "trace")
@@ -521,118 +522,6 @@ _CHANGING = {
 _OF_ARRAYS = frozenset(
     "asnumpy asscalar attach_grad backward copyto drop_grad grad item tolist tostype wait_to_read".split()  # noqa: SIM905
 )
-
-
-# -- arithmetic --------------------------------------------------------------------------------------------------------
-
-_BROADCAST = {
-    "add": "broadcast_add",
-    "sub": "broadcast_sub",
-    "mul": "broadcast_mul",
-    "truediv": "broadcast_div",
-    "mod": "broadcast_mod",
-    "pow": "broadcast_power",
-    "eq": "broadcast_equal",
-    "ne": "broadcast_not_equal",
-    "gt": "broadcast_greater",
-    "ge": "broadcast_greater_equal",
-    "lt": "broadcast_lesser",
-    "le": "broadcast_lesser_equal",
-}
-
-
-def _binary(name: str, reflected: bool = False) -> Callable[[Traced, Any], Any]:
-    method = f"__{'r' if reflected else ''}{name}__"
-
-    def compute(self: Traced, other: Any) -> Any:
-        if other is None or isinstance(other, str):
-            return NotImplemented
-        trace = self.trace
-        if isinstance(other, numpy.ndarray) and not other.ndim and self._in_numpy:
-            other = trace.capture(other)
-        if isinstance(other, (Traced, Array, numpy.ndarray)) and not (
-            isinstance(other, numpy.ndarray) and not other.ndim
-        ):
-            in_numpy = self._in_numpy or bool(getattr(other, "_in_numpy", not getattr(other, "_keeps_dtype", False)))
-            pair = (other, self) if reflected else (self, other)
-            if not in_numpy:
-                return OPERATORS[_BROADCAST[name]](*pair)
-            plain = f"__{name}__"
-            return trace.call(
-                lambda left, right: getattr(left.as_np_ndarray(), plain)(right.as_np_ndarray()), pair, {}, True
-            )
-        pair = (other, self) if reflected else (self, other)
-        if self._in_numpy and name in METHODS and need_numpy(METHODS[name], pair, {}):
-            return trace.call_of_numpy(METHODS[name], pair, {})
-        if isinstance(other, (numpy.generic, numpy.ndarray)):
-            other = other.item()
-        return trace.call(lambda one: getattr(one, method)(other), (self,), {}, self._in_numpy)
-
-    return compute
-
-
-def _in_place(name: str) -> Callable[[Traced, Any], Traced]:
-    compute = _binary(name)
-
-    def change(self: Traced, other: Any) -> Any:
-        return self._replaced(compute(self, other))
-
-    return change
-
-
-def _unary(name: str) -> Callable[[Traced], Any]:
-    return lambda self: self.trace.call(lambda one: getattr(one, name)(), (self,), {}, self._in_numpy)
-
-
-def _by_ufunc(name: str, reflected: bool = False) -> Callable[[Traced, Any], Any]:
-    """Return an operator that only NumPy's arrays have."""
-
-    def compute(self: Traced, other: Any) -> Any:
-        if not self._in_numpy or other is None or isinstance(other, str):
-            return NotImplemented
-        return self._of_numpy(name, (other, self) if reflected else (self, other), {})
-
-    return compute
-
-
-def _by_ufunc_in_place(name: str) -> Callable[[Traced, Any], Any]:
-    compute = _by_ufunc(name)
-
-    def change(self: Traced, other: Any) -> Any:
-        return self._replaced(compute(self, other))
-
-    return change
-
-
-def _negated(self: Traced) -> Any:
-    if self._in_numpy:  # of integers, it is integers
-        return self._of_numpy("negative", (self,), {})
-    return self.trace.call(lambda one: -one, (self,), {}, False)
-
-
-def _inverted(self: Traced) -> Any:
-    if not self._in_numpy:
-        raise TypeError("bad operand type for unary ~: NDArrays have none. Write mx.nd.logical_not(x).")
-    return self._of_numpy("invert", (self,), {})
-
-
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul"):
-    setattr(Traced, f"__{_name}__", _binary(_name))
-    setattr(Traced, f"__r{_name}__", _binary(_name, True))
-    setattr(Traced, f"__i{_name}__", _in_place(_name))
-for _name in ("eq", "ne", "gt", "ge", "lt", "le", "and", "or", "xor"):
-    setattr(Traced, f"__{_name}__", _binary(_name))
-for _name, _function in (("and", "bitwise_and"), ("or", "bitwise_or"), ("xor", "bitwise_xor")):
-    setattr(Traced, f"__r{_name}__", _by_ufunc(_function, True))
-for _name, _function in (("lshift", "left_shift"), ("rshift", "right_shift")):
-    setattr(Traced, f"__{_name}__", _by_ufunc(_function))
-    setattr(Traced, f"__r{_name}__", _by_ufunc(_function, True))
-    setattr(Traced, f"__i{_name}__", _by_ufunc_in_place(_function))
-for _name, _method in (("abs", _unary("__abs__")), ("neg", _negated), ("invert", _inverted)):
-    setattr(Traced, f"__{_name}__", _method)
-Traced.__pos__ = lambda self: self  # type: ignore[attr-defined, operator, unused-ignore]
-Traced.__divmod__ = lambda self, other: (self // other, self % other)  # type: ignore[attr-defined, operator, unused-ignore]
-Traced.__rdivmod__ = lambda self, other: (other // self, other % self)  # type: ignore[attr-defined, operator, unused-ignore]
 
 
 def _called(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:

@@ -10,9 +10,9 @@ from minpy.symbol.numpy.arrays import _Symbol, as_np, call, set_method
 from minpy.symbol.numpy.elementwise import with_number
 from minpy.symbol.symbol import METHODS, Symbol
 
-__all__ = ["install"]
+__all__ = ["COMPARISONS", "SIGNS", "install"]
 
-_SIGNS = {
+SIGNS = {
     "add": "add",
     "sub": "subtract",
     "mul": "multiply",
@@ -25,7 +25,7 @@ _SIGNS = {
     "or": "bitwise_or",
     "xor": "bitwise_xor",
 }
-_COMPARISONS = {
+COMPARISONS = {
     "eq": "equal",
     "ne": "not_equal",
     "gt": "greater",
@@ -140,10 +140,10 @@ def install(functions: Mapping[str, Callable[..., Any]]) -> None:
         made_of_operator = getattr(inherited, "__doc__", None) and "`mx.sym." in inherited.__doc__
         if made_of_operator and name not in METHODS and not name.startswith("_"):
             set_method(name, _converted(inherited))
-    for sign, name in _SIGNS.items():
+    for sign, name in SIGNS.items():
         set_method(f"__{sign}__", _both(functions[name]))
         set_method(f"__r{sign}__", _reflected(functions[name]))
-    for sign, name in _COMPARISONS.items():
+    for sign, name in COMPARISONS.items():
         set_method(f"__{sign}__", _both(functions[name]))
     for name in _METHODS:
         set_method(name, _first(functions[name]))
