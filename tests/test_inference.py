@@ -16,7 +16,8 @@ from operator_table import ALL_ROWS
 from operator_table.row import Row
 from test_operator_table import call, operator_of, scope
 
-from minpy import nd
+import minpy as mx
+from minpy import customop, nd
 from minpy.core import Operator
 from minpy.core.errors import DTypeError, MXNetError, ShapeError
 from minpy.ops.inference.partial_shapes import UNKNOWN, as_dtype, merge_dtypes, merge_shapes, same_dtype
@@ -242,3 +243,14 @@ def test_every_difference_is_a_case() -> None:
     sizes = {case[0]: {"outputs": 1, "shapes": len(case[3]), "dtypes": len(case[4])} for case in cases.CASES}
     assert set(sizes) == set(ANSWERS)
     assert all(number < sizes[name][what] for name, what, number in cases.DIFFERENCES)
+
+
+def test_shapes_of_an_operator_that_takes_positions_in_an_array_of_one_element() -> None:
+    @customop("numpy")
+    def taken(values: np.ndarray, position: np.ndarray) -> np.ndarray:
+        return values[position % 2]
+
+    symbol = taken(mx.sym.var("values"), mx.sym.var("position"))
+    executor = symbol.bind(mx.cpu(), {"values": mx.nd.array([5.0]), "position": mx.nd.array([0, 2, 0], dtype="int32")})
+    for _ in range(3):
+        np.testing.assert_array_equal(executor.forward()[0].asnumpy(), [5.0, 5.0, 5.0])

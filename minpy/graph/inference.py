@@ -213,6 +213,9 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
         return inputs, [fact.shape for fact in facts]
     try:
         answer = _answer_on(node, [numpy.ones(shape, dtype) for shape, dtype in given])
+    except IndexError:
+        # Where they are positions, ones need not be there.
+        answer = _answer_on(node, [numpy.zeros(shape, dtype) for shape, dtype in given])
     except Exception:
         if not any(map(_is_square, inputs)):
             raise
