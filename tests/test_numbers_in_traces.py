@@ -78,14 +78,18 @@ def test_an_array_without_axes_is_read_anew() -> None:
 
 
 def test_a_gradient_through_a_scalar_of_numpys_has_the_dtype_of_its_argument() -> None:
-    compiled = mx.compile(lambda x: np.where(x > 0, x * np.float64(3), np.float32(2)) ** 2)
+    def function(x: Any) -> Any:
+        return np.where(x > 0, x * np.float64(3), np.float32(2)) ** 2
+
+    compiled = mx.compile(function)
+    expected = function(np.array([1.0, -1.0], "float32"))
     x = mx.np.array([1.0, -1.0], dtype="float32")
     x.attach_grad()
     for _ in range(CALLS):
         with mx.autograd.record():
             y = compiled(x)
         y.backward()
-        assert (y.dtype, x.grad.dtype) == (np.dtype("float64"), np.dtype("float32"))
+        assert (y.dtype, x.grad.dtype) == (expected.dtype, np.dtype("float32"))
         np.testing.assert_allclose(x.grad.asnumpy(), [18.0, 0.0], rtol=1e-6)
 
 
@@ -116,4 +120,5 @@ def test_the_text_of_a_call_keeps_the_dtypes_of_scalars() -> None:
     node = mx.sym.np.heaviside(x, np.float64(-np.inf))
     assert node.list_attr()["call"] == "x0, float64(-inf)"
     loaded = mx.sym.fromjson(node.tojson())
-    assert loaded.eval(x=mx.np.zeros(2, dtype="float32"))[0].dtype == np.float64
+    found = loaded.eval(x=mx.np.zeros(2, dtype="float32"))[0]
+    assert found.dtype == np.heaviside(np.zeros(2, "float32"), np.float64(-np.inf)).dtype  # NumPy 1 looks at the value
