@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -137,3 +139,108 @@ def test_an_object_and_an_array_that_a_block_holds() -> None:
         for _ in range(2):
             expected = np.arange(3.0) * scale + block.weights.max()
             np.testing.assert_array_equal(block(x).asnumpy(), expected)
+
+
+class _Settings:
+    shared = 2.0
+
+    def __init__(self, k: float) -> None:
+        self.k = k
+
+    @staticmethod
+    def scaled(x: Any) -> Any:
+        return x * _SCALE[0]
+
+    def times(self, x: Any) -> Any:
+        return x * self.k
+
+
+class _Pair(NamedTuple):
+    a: float
+    b: float
+
+
+_SCALE = [2.0]
+_settings = _Settings(2.0)
+_pair: Any = _Pair(1.0, 2.0)
+_members: Any = {1.0, 2.0}
+_long = [float(number) for number in range(100)]
+_inside = [_Settings(2.0)]
+
+
+def _factor() -> float:
+    return _SCALE[0]
+
+
+def _with_default(x: Any, factors: Any = (2.0,)) -> Any:
+    return x * factors[0]
+
+
+_partial = functools.partial(_with_default, factors=[5.0])
+_table = {"scaled": lambda x: x * _SCALE[0]}
+_inner = mx.compile(lambda x: x * _SCALE[0])
+_cached = functools.lru_cache(lambda: _SCALE[0])
+
+
+_numbers = itertools.count(20.0)
+
+
+def _rebind(name: str, make: Any) -> Any:
+    return lambda: globals().__setitem__(name, make(next(_numbers)))
+
+
+def _store(values: Any, key: Any) -> Any:
+    return lambda: values.__setitem__(key, next(_numbers))
+
+
+SURROUNDINGS: dict[str, tuple[Any, Any]] = {
+    "a global bound to another object": (lambda x: x * _settings.k, _rebind("_settings", _Settings)),
+    "a named tuple": (lambda x: x * _pair.a, _rebind("_pair", lambda number: _Pair(number, 2.0))),
+    "a set": (lambda x: x * len(_members), lambda: _members.add(next(_numbers))),
+    "an attribute of a class": (lambda x: x * _Settings.shared, lambda: setattr(_Settings, "shared", next(_numbers))),
+    "a static method": (lambda x: _Settings.scaled(x), _store(_SCALE, 0)),
+    "an instance made inside": (lambda x: _Settings(2.0).times(x) + _factor(), _store(_SCALE, 0)),
+    "a partial": (lambda x: _partial(x), _store(_partial.keywords["factors"], 0)),
+    "a bound method": (_Settings(2.0).times, None),
+    "an inner compiled function": (lambda x: _inner(x), _store(_SCALE, 0)),
+    "a cached function": (lambda x: x * _cached(), lambda: (_store(_SCALE, 0)(), _cached.cache_clear())),
+    "a default": (lambda x: _with_default(x), lambda: setattr(_with_default, "__defaults__", ((next(_numbers),),))),
+    "a function in a dict": (lambda x: _table["scaled"](x), _store(_SCALE, 0)),
+    "an element of a long list": (lambda x: x * _long[80], _store(_long, 80)),
+    "an object in a list": (lambda x: x * _inside[0].k, lambda: setattr(_inside[0], "k", next(_numbers))),
+    "a builtin that is hidden": (lambda x: abs(x - 1), _rebind("abs", lambda number: lambda x: x * number)),
+}
+
+
+@pytest.mark.parametrize("name", SURROUNDINGS)
+def test_a_change_of_surroundings(name: str) -> None:
+    function, change = SURROUNDINGS[name]
+    compiled = mx.compile(function)
+    x = np.arange(3.0)
+    before = dict(globals())
+    if change is None:
+        change = lambda: setattr(function.__self__, "k", next(_numbers))
+    try:
+        for _ in range(ROUNDS):
+            np.testing.assert_allclose(compiled(x), function(x), rtol=1e-12)
+        old = function(x)
+        change()
+        assert (function(x) != old).any()
+        for _ in range(ROUNDS):
+            np.testing.assert_allclose(compiled(x), function(x), rtol=1e-12)
+        assert compiled.reason is None
+    finally:
+        for key in ("_settings", "_pair"):
+            globals()[key] = before[key]
+        globals().pop("abs", None)
+
+
+def test_a_global_that_is_deleted() -> None:
+    space: dict[str, Any] = {"nothing": None, "np": np}
+    exec("def function(x):\n    return x * (2 if nothing is None else 3)", space)
+    compiled = mx.compile(space["function"])
+    for _ in range(ROUNDS):
+        compiled(np.ones(2))
+    del space["nothing"]
+    with pytest.raises(NameError, match="nothing"):
+        compiled(np.ones(2))

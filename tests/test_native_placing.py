@@ -252,7 +252,11 @@ def test_maxima_of_windows_are_kernels_without_padding(name: str, batch: int) ->
     routine, notes = optimized_network(network, (batch, 3, 11, 12), False)
     assert notes.counts["maxima of windows: by a kernel"] == 1
     assert not any(isinstance(step, Assembly) for step in routine.steps), str(routine)
-    assert not any(isinstance(step, Elementwise) and step.function == "maximum" for step in routine.steps)
+    # What remains is that windows begin with the lowest number where some reach into the padding.
+    assert not any(
+        isinstance(step, Elementwise) and step.function == "maximum" and not step.operands[1].is_constant
+        for step in routine.steps
+    )
     routine, notes = optimized_network(network, (batch, 3, 11, 12), True)
     assert notes.counts["maxima of windows: by a kernel"] == 0  # gradients read the views
 

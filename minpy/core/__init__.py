@@ -7,11 +7,12 @@ that have them, once somebody asks.
 from typing import Any
 
 from minpy.core.array import Array
+from minpy.core.beginning import IMPORTED
 from minpy.core.customop import customop
 from minpy.core.operator import Operator
 from minpy.core.state import Scope, state
 
-__all__ = ["Array", "Operator", "Scope", "customop", "state"]
+__all__ = ["IMPORTED", "Array", "Operator", "Scope", "customop", "state"]
 
 _IN_LEGACY = (
     "Function",

@@ -272,7 +272,7 @@ class Planner:
 
     def _dying(self, node: Node, number: int, fact: Fact) -> Node | None:
         """Return an input in whose memory the answer may be computed: of the same layout, and needed by nobody else."""
-        if not node.operator.elementwise:
+        if not node.operator.elementwise or fact.shape == ():  # NumPy answers with scalars, which nothing is written to
             return None
         for value in node.inputs:
             source = value.node

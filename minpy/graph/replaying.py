@@ -97,6 +97,9 @@ def _put(
     node: Node, operator: Any, arguments: Sequence[Any], answer: Any, parents: Sequence[Any], places: dict[Node, Any]
 ) -> None:
     """Put a step on the tape."""
+    # The tape knows arrays: a scalar of NumPy's would be a constant to it.
+    arguments = [numpy.asarray(one) if isinstance(one, numpy.generic) else one for one in arguments]
+    answer = numpy.asarray(answer) if isinstance(answer, numpy.generic) else answer
     made = record_node(operator, arguments, answer, node.attributes, parents)
     if isinstance(answer, tuple):
         outputs = attach_outputs(made, answer)

@@ -284,7 +284,7 @@ def _norm(answer: Any, g: Any, x: Any, ord: Any = None, axis: Any = None, keepdi
     if not is_vector or isinstance(ord, str) or not np.isfinite(ord) or ord == 0:
         return None
     # The p-norm: https://en.wikipedia.org/wiki/Norm_(mathematics)#p-norm
-    return [_spread(g / answer ** (ord - 1), x, axis, keepdims) * x * np.abs(x) ** (ord - 2)]
+    return [_spread(g / answer ** (ord - 1), x, axis, keepdims) * np.sign(x) * np.abs(x) ** (ord - 1)]
 
 
 # -- sums of products --------------------------------------------------------------------------------------------------

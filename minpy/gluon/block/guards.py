@@ -7,11 +7,12 @@ noted nowhere: these are compared with copies. Of objects and modules, the membe
 
 from __future__ import annotations
 
+import builtins
 import functools
 import itertools
 import sys
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
 import numpy
@@ -22,81 +23,104 @@ from minpy.graph.tracing.captures import PLAIN
 
 __all__ = ["CHANGES", "Guards"]
 
-_PLAIN: tuple[Any, ...] = (*PLAIN, type)
-_BY_IDENTITY: tuple[Any, ...] = (
-    Array,
-    numpy.ndarray,
-    types.FunctionType,
-    types.BuiltinFunctionType,
-    types.MethodType,
-    functools.partial,
-)
+_PLAIN: tuple[Any, ...] = (*PLAIN, slice, range)
 _DEEPEST, _LONGEST, _MOST_FUNCTIONS = 4, 64, 100
 _FEW_BYTES = 1 << 16
 # The methods that are called without being named.
-_CALLED = frozenset(["__call__", "forward", "hybrid_forward"])
+_CALLED = frozenset(["__call__", "__init__", "forward", "hybrid_forward"])
 _LIBRARIES = frozenset([*sys.stdlib_module_names, "numpy", "scipy", "minpy"]) - {"__main__"}
+# Stands for what is not there.
+_MISSING = object()
 
 
-class _Other:
-    """Stands for a value that is not compared."""
+class _Content:
+    """What was in a container: of each value a copy, or the value itself."""
+
+    __slots__ = ("kind", "parts")
+
+    def __init__(self, value: Any, depth: int) -> None:
+        self.kind = type(value)
+        self.parts: Any
+        if isinstance(value, dict):
+            self.parts = {key: _kept(one, depth + 1) for key, one in value.items()}
+        elif isinstance(value, (set, frozenset)):
+            self.parts = frozenset(value)
+        else:
+            self.parts = [_kept(one, depth + 1) for one in value]
+
+    def is_in(self, value: Any) -> bool:
+        parts = self.parts
+        if type(value) is not self.kind or len(value) != len(parts):
+            return False
+        if isinstance(parts, frozenset):
+            return bool(parts == value)
+        if isinstance(parts, dict):
+            return list(value) == list(parts) and all(map(_same, value.values(), parts.values()))
+        return all(map(_same, value, parts))
+
+
+class _Flat:
+    """The numbers and strings of a long list."""
+
+    __slots__ = ("copy", "kind", "kinds")
+
+    def __init__(self, value: Any) -> None:
+        self.kind, self.copy, self.kinds = type(value), list(value), list(map(type, value))
+
+    def is_in(self, value: Any) -> bool:
+        return type(value) is self.kind and list(value) == self.copy and list(map(type, value)) == self.kinds
 
 
 class _Long:
     """Stands for a container that is too long to be compared element by element."""
 
+    __slots__ = ("count", "value")
+
     def __init__(self, value: Any) -> None:
         self.value, self.count = value, len(value)
 
-
-_OTHER = _Other()
+    def is_in(self, value: Any) -> bool:
+        return value is self.value and len(value) == self.count
 
 
 def _kept(value: Any, depth: int = 0) -> Any:
-    """Return what a value is compared with later: itself, or a copy of a container."""
-    if isinstance(value, (_PLAIN, _BY_IDENTITY)):
+    """Return what a value is compared with later: itself, or what is in a container."""
+    if not isinstance(value, (tuple, list, dict, set, frozenset)):
         return value
-    if type(value) not in (tuple, list, dict) or depth > _DEEPEST:
-        return _OTHER
+    if depth > _DEEPEST:
+        return value
     if len(value) > _LONGEST:
-        return _Long(value)
-    if type(value) is dict:
-        return {key: _kept(one, depth + 1) for key, one in value.items()}
-    return type(value)(_kept(one, depth + 1) for one in value)
+        is_flat = isinstance(value, (tuple, list)) and all(isinstance(one, _PLAIN) for one in value)
+        return _Flat(value) if is_flat else _Long(value)
+    return _Content(value, depth)
 
 
 def _same(value: Any, kept: Any) -> bool:
     """Tell whether a value is what it was when it was kept."""
     if value is kept:
         return True
-    if kept is _OTHER:
-        return not isinstance(value, (_PLAIN, _BY_IDENTITY))
-    if type(kept) is _Long:
-        return value is kept.value and len(value) == kept.count
-    if type(value) is not type(kept):
+    if isinstance(kept, (_Content, _Flat, _Long)):
+        return kept.is_in(value)
+    if type(value) is not type(kept) or not isinstance(kept, _PLAIN):
         return False
-    if type(kept) in (tuple, list):
-        return len(value) == len(kept) and all(map(_same, value, kept))
-    if type(kept) is dict:
-        return list(value) == list(kept) and all(map(_same, value.values(), kept.values()))
     if isinstance(kept, (float, complex, numpy.inexact)):
         return repr(value) == repr(kept)
-    return isinstance(kept, _PLAIN) and bool(value == kept)
+    return bool(value == kept)
 
 
 def _arrays_in(value: Any, depth: int = 0) -> Iterator[Any]:
     if isinstance(value, Array):
         yield value
-    elif type(value) in (tuple, list, dict) and depth <= _DEEPEST and len(value) <= _LONGEST:
-        for one in value.values() if type(value) is dict else value:
+    elif isinstance(value, (tuple, list, dict)) and depth <= _DEEPEST and len(value) <= _LONGEST:
+        for one in value.values() if isinstance(value, dict) else value:
             yield from _arrays_in(one, depth + 1)
 
 
 def _numpy_in(value: Any, depth: int = 0) -> Iterator[numpy.ndarray]:
     if isinstance(value, numpy.ndarray):
         yield value
-    elif type(value) in (tuple, list, dict) and depth <= _DEEPEST and len(value) <= _LONGEST:
-        for one in value.values() if type(value) is dict else value:
+    elif isinstance(value, (tuple, list, dict)) and depth <= _DEEPEST and len(value) <= _LONGEST:
+        for one in value.values() if isinstance(value, dict) else value:
             yield from _numpy_in(one, depth + 1)
 
 
@@ -143,6 +167,7 @@ class Guards:
         self._rows = [[block, _latest(block), self._attributes(block)] for block in blocks]
         self._names: list[tuple[Mapping[str, Any], str, Any]] = []
         self._cells: list[tuple[types.CellType, Any]] = []
+        self._parts: list[tuple[Any, str, Any]] = []
         seen: set[int] = set()
         for block, *_ in self._rows:
             self._note_values(block)
@@ -153,7 +178,7 @@ class Guards:
                 self._note_function(function, seen)
             for name, value in vars(block).items():
                 if name not in internal and name not in block._not_compared:
-                    self._note_members(value, names, seen)
+                    self._follow(value, names, seen)
 
     def _note_values(self, block: Any) -> None:
         for name, value in vars(block).items():
@@ -176,60 +201,83 @@ class Guards:
         if str(space.get("__name__", "")).partition(".")[0] in _LIBRARIES:
             return
         seen.add(id(function))
+        for part in ("__code__", "__defaults__", "__kwdefaults__"):
+            value = getattr(function, part)
+            self._parts.append((function, part, _kept(value)))
+            self._note_arrays(value)
         names = _names_in(function.__code__)
-        found = [self._note(space, name) for name in names if name in space and not name.startswith("__")]
+        found = [function.__defaults__, function.__kwdefaults__]
+        for name in names:
+            if name in space and not name.startswith("__"):
+                found.append(self._note(space, name))
+            elif hasattr(builtins, name):  # until it is defined here
+                self._names.append((space, name, _MISSING))
         for cell in function.__closure__ or ():
             try:
                 value = cell.cell_contents
             except ValueError:  # not set yet
                 continue
-            kept = _kept(value)
-            if kept is not _OTHER:
-                self._cells.append((cell, kept))
-                self._note_arrays(value)
+            self._cells.append((cell, _kept(value)))
+            self._note_arrays(value)
             found.append(value)
         for one in found:
-            if isinstance(one, types.FunctionType):
-                self._note_function(one, seen)
-            else:
-                self._note_members(one, names, seen)
+            self._follow(one, names, seen)
+
+    def _follow(self, value: Any, names: Set[str], seen: set[int], depth: int = 0) -> None:
+        """Note what a value refers to that a function may use."""
+        if isinstance(value, types.FunctionType):
+            self._note_function(value, seen)
+        elif isinstance(value, types.MethodType):
+            self._follow(value.__func__, names, seen, depth)
+            code = getattr(value.__func__, "__code__", None)
+            self._note_members(value.__self__, names | (_names_in(code) if code else set()), seen, depth)
+        elif isinstance(value, (tuple, list, dict)) and len(value) <= _LONGEST and depth <= _DEEPEST:
+            for one in value.values() if isinstance(value, dict) else value:
+                self._follow(one, names, seen, depth + 1)
+        elif isinstance(value, functools.partial):
+            self._note_arrays([value.args, value.keywords])
+            self._containers += [(value.args, _kept(value.args)), (value.keywords, _kept(value.keywords))]
+            for one in (value.func, value.args, value.keywords):
+                self._follow(one, names, seen, depth + 1)
+        elif isinstance(getattr(value, "__wrapped__", None), types.FunctionType):
+            self._follow(value.__wrapped__, names, seen, depth)
+        else:
+            self._note_members(value, names, seen, depth)
 
     def _note(self, space: Mapping[str, Any], name: str) -> Any:
         """Note what a name means in some namespace, and return that."""
         value = space[name]
-        kept = _kept(value)
-        if kept is not _OTHER:
-            self._names.append((space, name, kept))
-            self._note_arrays(value)
+        self._names.append((space, name, _kept(value)))
+        self._note_arrays(value)
         return value
 
-    def _note_members(self, owner: Any, names: set[str], seen: set[int], depth: int = 0) -> None:
+    def _note_members(self, owner: Any, names: Set[str], seen: set[int], depth: int = 0) -> None:
         """Note those members of an object or a module that a function may name."""
         if id(owner) in self._members or depth > _DEEPEST or not _has_members(owner):
             return
         self._members.add(id(owner))
         self._owners.append(owner)  # so that nothing else gets its id
-        spaces = [vars(owner), *(vars(one) for one in type(owner).__mro__ if _is_of_user(one.__module__))]
+        classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
+        spaces: list[Mapping[str, Any]] = [vars(one) for one in classes if _is_of_user(one.__module__)]
+        if not isinstance(owner, type):
+            spaces.insert(0, vars(owner))
         names, done = names | _CALLED, set[str]()
         # What its methods name is read of the object, too.
         while waiting := {name for name in names - done if any(name in space for space in spaces)}:
             done |= waiting
             for space, name in itertools.product(spaces, waiting):
                 if name not in space:
-                    self._names.append((space, name, None))
+                    self._names.append((space, name, _MISSING))
                     continue
                 value = self._note(space, name)
                 value = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
                 if isinstance(value, types.FunctionType):
-                    self._note_function(value, seen)
                     names = names | _names_in(value.__code__)
-                else:
-                    self._note_members(value, names, seen, depth + 1)
+                self._follow(value, names, seen, depth + 1)
 
     def _attributes(self, block: Any) -> dict[str, Any]:
         skipped = self._internal | block._not_compared
-        found = {name: _kept(value) for name, value in vars(block).items() if name not in skipped}
-        found = {name: kept for name, kept in found.items() if kept is not _OTHER}
+        found: dict[str, Any] = {name: _kept(value) for name, value in vars(block).items() if name not in skipped}
         found["children"] = tuple(id(child) for child in block._children.values())
         found["dtypes"] = tuple(_kept(parameter._dtype) for parameter in block._reg_params.values())
         return found
@@ -239,10 +287,14 @@ class Guards:
         if self._meanings != CHANGES.meanings:
             return False
         for space, name, kept in self._names:
-            if not _same(space.get(name), kept):
+            value = space.get(name, _MISSING)
+            if value is not kept and not _same(value, kept):
                 return False
         for cell, kept in self._cells:
             if not _holds(cell, kept):
+                return False
+        for owner, name, kept in self._parts:
+            if not _same(getattr(owner, name), kept):
                 return False
         for value, kept in self._containers:
             if not _same(value, kept):
@@ -287,7 +339,9 @@ def _has_members(value: Any) -> bool:
     """Tell whether a value is an object with attributes of its own, or a module of a user's."""
     if isinstance(value, types.ModuleType):
         return _is_of_user(value.__name__)
-    if isinstance(value, type) or type(value).__module__.partition(".")[0] in ("numpy", "scipy", "minpy"):
+    if isinstance(value, type):
+        return _is_of_user(value.__module__)
+    if type(value).__module__.partition(".")[0] in ("numpy", "scipy", "minpy"):
         return False
     return hasattr(value, "__dict__")
 

@@ -389,7 +389,7 @@ class Traced(Arithmetic):
             found = vars(found).get(part)
             if found is None:
                 raise self._untraced(f"np.{name}")
-        if need_numpy(name, arguments, keywords):
+        if name in _AS_NUMPY or need_numpy(name, arguments, keywords):
             return self.trace.call_of_numpy(name, arguments, keywords)
         answer = self.trace.call(found, arguments, keywords, True)
         return self._sharing(answer, name)
@@ -482,6 +482,8 @@ class Traced(Arithmetic):
     as_in_ctx = to_device = as_in_context
 
 
+# MXNet's operators of these names have gradients of zero.
+_AS_NUMPY = frozenset(["percentile", "quantile"])
 # What gives a view in NumPy's semantics, or may.
 _VIEWS = frozenset(
     [

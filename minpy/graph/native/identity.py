@@ -1,9 +1,9 @@
 """What decides what becomes of a translated program, as one digest: by it, what was planned once is found again.
 
 Everything in it is written out: the steps with all that they are, constants with their bytes, what callers ask for,
-the processor, versions, and when each file of this package was changed. What cannot be written out, such as a function
-that closes over something, has no digest, and is planned anew in every process. Nothing is left out because it seems
-not to matter: a plan of something else would compute that.
+the processor, versions, and when each file that plans are made with was changed. What cannot be written out, such as a
+function that closes over something, has no digest, and is planned anew in every process. Nothing is left out because it
+seems not to matter: a plan of something else would compute that.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import os
+import struct
 import sys
 from collections.abc import Hashable, Mapping
 from functools import cache, partial
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from minpy.core import IMPORTED
 from minpy.graph.native.arguments import offsets
 from minpy.graph.native.language import (
     Array,
@@ -32,6 +34,7 @@ from minpy.graph.native.language import (
     View,
 )  # fmt: skip
 from minpy.graph.native.machine import blas, llvm, threads
+from minpy.graph.native.plans import MOST_BYTES
 from minpy.graph.steps import is_trusted
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["identity"]
 
-_PLAIN = (type(None), bool, int, float, complex, str, bytes)
+_PLAIN = (type(None), bool, int, complex, str, bytes)
 
 
 class _Unknown(Exception):
@@ -88,19 +91,26 @@ def _surroundings() -> tuple[Any, ...]:
 
 @cache
 def _sources() -> tuple[Any, ...] | None:
-    """Return which files this package has, how long they are, and when they were changed; None, if it is in no files.
+    """Return which files are planned with, how long they are, and when they were changed.
 
-    Python itself tells by the same whether what it has compiled of a file still holds.
+    None where that does not tell what was planned with: a file was changed after this package was imported, so that
+    this process may run what it was before; or there are no files. Times of modification can be set to what they
+    were; those of the last change of any kind, which are looked at as well, cannot.
     """
-    found: list[tuple[str, int, int]] = []
-    folders = [os.path.dirname(__file__)]
+    found: list[tuple[str, int, int, int]] = []
+    root = __file__
+    for _ in range(3):
+        root = os.path.dirname(root)
+    folders = [os.path.join(root, name) for name in ("core", "graph", os.path.join("ops", "kernels"))]
     try:
         for folder in folders:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.name.endswith(".py"):
                         about = entry.stat()
-                        found.append((entry.path, about.st_size, about.st_mtime_ns))
+                        if max(about.st_ctime_ns, about.st_mtime_ns) > IMPORTED:
+                            return None
+                        found.append((entry.path, about.st_size, about.st_mtime_ns, about.st_ctime_ns))
                     elif entry.name != "__pycache__" and entry.is_dir():
                         folders.append(entry.path)
     except OSError:
@@ -181,12 +191,14 @@ def _told(value: Any) -> Hashable:
     kind = type(value)
     if kind in _PLAIN:
         return value
+    if kind is float:
+        return ("float", struct.pack("d", value))  # NaN with its sign, too
     if kind is tuple or kind is list:
         return (kind.__name__, *map(_told, value))
     if isinstance(value, numpy.dtype):
         return ("dtype", value.str, value.descr if value.names else None)
     if isinstance(value, numpy.generic) or kind is numpy.ndarray:
-        if value.dtype.hasobject:
+        if value.dtype.hasobject or value.nbytes > MOST_BYTES:
             raise _Unknown
         return ("array", value.dtype.str, value.shape, value.tobytes())
     if isinstance(value, type):

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from minpy.graph.native.building import NativeProgram
     from minpy.graph.steps import Steps
 
-__all__ = ["Plan", "find", "keep"]
+__all__ = ["MOST_BYTES", "Plan", "find", "keep"]
 
 # Constants of more bytes are not kept.
-_MOST_BYTES = 2**20
+MOST_BYTES = 2**20
 # What the source of parts may name.
 _OBJECTS: dict[str, Any] = {
     "UNFIT": UNFIT,
@@ -150,7 +150,7 @@ class _Writer:
         raise _Unkeepable
 
     def _array(self, value: numpy.ndarray) -> list[Any]:
-        if value.nbytes > _MOST_BYTES or value.dtype.hasobject or not isinstance(value.dtype.str, str):
+        if value.nbytes > MOST_BYTES or value.dtype.hasobject or not isinstance(value.dtype.str, str):
             raise _Unkeepable
         if value.dtype.names:
             raise _Unkeepable

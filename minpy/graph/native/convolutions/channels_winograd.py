@@ -3,7 +3,7 @@
 The weight is transformed first, into n x n matrices of (blocks of filters, channels, lanes). The function takes some
 tiles of m x m results at a time, and a part of the filters: it transforms the n x n data of each tile, vectors along
 channels, multiplies n x n pairs of matrices, sums in registers, and transforms back. An infinity or NaN among the data
-reaches its whole tile.
+reaches its whole tile, and so does the rounding of a number that is far larger than the others.
 """
 
 from __future__ import annotations

@@ -117,6 +117,8 @@ class _Linker:
             section = self.file.sections[number]
             if section.flags & elf.THREAD_LOCAL or len(section.content) != section.size:
                 raise _Refused
+            if section.alignment > mmap.PAGESIZE:  # memory begins at a page
+                raise _Refused
             self.places[number] = end = _aligned(end, section.alignment)
             end += section.size
         return end

@@ -134,16 +134,24 @@ def _window_max(emitter: Emitter, data: Array, kernel: Ints, stride: Ints, pad: 
     lowest = -numpy.inf if begins_inside and data.dtype.kind == "f" else _lowest(data.dtype)
     for axis, (k, s, p, count) in enumerate(zip(kernel, stride, pad, counts, strict=True), 2):
         data = padded(emitter, data, axis, p, (count - 1) * s + k, lowest)
+    total: Array | None = None
     if math.prod(kernel) > _LARGE:
+        total = data
         for axis, (k, s, count) in enumerate(zip(kernel, stride, counts, strict=True), 2):
-            data = _along(emitter, "max", data, axis, k, s, count)
-        return data
-    total = None
+            total = _along(emitter, "max", total, axis, k, s, count)
+        return _not_below(emitter, total, lowest)
     for _, elements in overlaps(data.shape[2:], kernel, stride, (0,) * len(kernel), counts):
         part = emitter.view(data, taking(elements))
         total = part if total is None else emitter.elementwise("maximum", total, part)
     assert total is not None
-    return total
+    return _not_below(emitter, total, lowest)
+
+
+def _not_below(emitter: Emitter, maxima: Array, lowest: Any) -> Array:
+    """Return maxima with which all windows have begun, those that do not reach into the padding as well."""
+    if maxima.dtype.kind != "f" or lowest == -numpy.inf:
+        return maxima
+    return emitter.elementwise("maximum", maxima, constant(lowest, maxima.dtype))
 
 
 # -- Pooling -----------------------------------------------------------------------------------------------------------
