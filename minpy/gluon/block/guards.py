@@ -24,6 +24,21 @@ from minpy.graph.tracing.captures import PLAIN
 __all__ = ["CHANGES", "Guards"]
 
 _PLAIN: tuple[Any, ...] = (*PLAIN, slice, range)
+# What is always compared among the attributes of blocks.
+_OF_BLOCKS: tuple[Any, ...] = (
+    *_PLAIN,
+    Array,
+    numpy.ndarray,
+    types.FunctionType,
+    types.BuiltinFunctionType,
+    types.MethodType,
+    functools.partial,
+    tuple,
+    list,
+    dict,
+    set,
+    frozenset,
+)
 _DEEPEST, _LONGEST, _MOST_FUNCTIONS = 4, 64, 100
 _FEW_BYTES = 1 << 16
 # The methods that are called without being named.
@@ -164,7 +179,10 @@ class Guards:
         self._contents: dict[int, _Contents] = {}
         self._members: set[int] = set()
         self._owners: list[Any] = []
-        self._rows = [[block, _latest(block), self._attributes(block)] for block in blocks]
+        self._rows = [
+            [block, _latest(block), {name: _kept(value) for name, value in self._attributes(block).items()}]
+            for block in blocks
+        ]
         self._names: list[tuple[Mapping[str, Any], str, Any]] = []
         self._cells: list[tuple[types.CellType, Any]] = []
         self._parts: list[tuple[Any, str, Any]] = []
@@ -178,6 +196,8 @@ class Guards:
                 self._note_function(function, seen)
             for name, value in vars(block).items():
                 if name not in internal and name not in block._not_compared:
+                    if name in names and not isinstance(value, _OF_BLOCKS):
+                        self._names.append((vars(block), name, value))
                     self._follow(value, names, seen)
 
     def _note_values(self, block: Any) -> None:
@@ -277,9 +297,12 @@ class Guards:
 
     def _attributes(self, block: Any) -> dict[str, Any]:
         skipped = self._internal | block._not_compared
-        found: dict[str, Any] = {name: _kept(value) for name, value in vars(block).items() if name not in skipped}
+        # Other objects are looked at where methods name them.
+        found: dict[str, Any] = {
+            name: value for name, value in vars(block).items() if name not in skipped and isinstance(value, _OF_BLOCKS)
+        }
         found["children"] = tuple(id(child) for child in block._children.values())
-        found["dtypes"] = tuple(_kept(parameter._dtype) for parameter in block._reg_params.values())
+        found["dtypes"] = tuple(parameter._dtype for parameter in block._reg_params.values())
         return found
 
     def hold(self) -> bool:
