@@ -336,9 +336,11 @@ def test_the_first_error_of_nothing():
 # -- a compiler that hangs, interrupts, other processes ----------------------------------------------------------------
 
 PROGRAM = """
+import signal
 import sys
 from types import SimpleNamespace
 from minpy.library import building
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells have what they start in the background ignore it
 building.load = lambda path, verbose=True, *, replace=False: SimpleNamespace(path=path)
 try:
     print(building.compile(sys.argv[1], name='shared', verbose=True).path)
