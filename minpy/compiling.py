@@ -10,7 +10,7 @@ import functools
 import threading
 import types
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy
@@ -21,7 +21,8 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
-from minpy.gluon.block.direct import Directs
+from minpy.gluon.block.changes import NotOwnError
+from minpy.gluon.block.direct import NOT_GONE, Directs
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.graph.native.enabling import CompileWarning, disabled
 from minpy.symbol import Symbol
@@ -97,7 +98,7 @@ class CompiledFunction:
             found = self._directs.find(arguments, ())
             if found is not None:
                 answer = _tried(found[0].forward, found[1])
-                if answer is not None:
+                if answer is not NOT_GONE:
                     return answer
         if self._refusal is not None or (TRACES and tracing.trace is not None):
             return self._function(*arguments, **keywords)
@@ -116,6 +117,8 @@ class CompiledFunction:
             arguments, keywords = map_tree(_wrapped, (arguments, keywords))
         try:
             answer = self._body(*self._first, *arguments, **keywords)
+        except NotOwnError:
+            return self._function(*given_as[0], **given_as[1])
         except Exception as error:
             arguments, keywords = given_as
             if isinstance(error, NotTraceableError):
@@ -125,11 +128,13 @@ class CompiledFunction:
             self._refuse(f"{type(error).__name__}: {error}")
             return answer
         self._look_at_changes()
+        # What a function changes and returns is the very array that it was given.
+        raws = {id(leaf) for leaf in arrays if isinstance(leaf, numpy.ndarray)}
         if not plain:
-            return answer
+            return map_tree(lambda leaf, _: _as_given(leaf, raws), answer) if raws else answer
         if self._refusal is None and not keywords and not self._first:
             self._directs.note(tuple(map(_raw, arguments)), ())
-        return map_tree(_unwrapped, answer)
+        return map_tree(lambda leaf, _: _unwrapped(_as_given(leaf, raws)), answer)
 
     def _look_at_changes(self) -> None:
         """Give up where the graph has been made anew for each of many calls, which takes longer than Python."""
@@ -147,7 +152,8 @@ class CompiledFunction:
     def gradients_at_once(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> Any:
         """Return (result, gradients of its sum) for NumPy's arrays, if native code for them is known; else None."""
         found = self._directs.find(arguments, argnums)
-        return None if found is None else _tried(found[0].gradients, found[1])
+        answer = NOT_GONE if found is None else _tried(found[0].gradients, found[1])
+        return None if answer is NOT_GONE else answer
 
     def note_gradients(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> None:
         """Look for native code for arguments with which the function has been differentiated."""
@@ -187,11 +193,11 @@ class CompiledFunction:
 
 
 def _tried(function: Callable[[Any], Any], arrays: Any) -> Any:
-    """Return what a function answers; None if it fails: the long way will tell why."""
+    """Return what a function answers; `NOT_GONE` if it fails: the long way will tell why."""
     try:
         return function(arrays)
     except Exception:
-        return None
+        return NOT_GONE
 
 
 def _raw(leaf: Any) -> Any:
@@ -202,7 +208,12 @@ def _wrapped(leaf: Any, _: Any) -> Any:
     return new_array(FRONT_ENDS["numpy"], leaf) if isinstance(leaf, numpy.ndarray) else leaf
 
 
-def _unwrapped(leaf: Any, _: Any) -> Any:
+def _as_given(leaf: Any, raws: Set[int]) -> Any:
+    """Return the array of NumPy's that a value stands for, if that is one of those that were given."""
+    return leaf._data if isinstance(leaf, Array) and id(leaf._data) in raws else leaf
+
+
+def _unwrapped(leaf: Any) -> Any:
     """Return a raw array, or a scalar, which NumPy's functions give for arrays without axes."""
     if not isinstance(leaf, Array):
         return leaf

@@ -21,7 +21,9 @@ from minpy.graph.native.enabling import is_enabled
 from minpy.graph.program import Program
 from minpy.graph.straight import Straight
 
-__all__ = ["Direct", "Directs"]
+__all__ = ["NOT_GONE", "Direct", "Directs"]
+
+NOT_GONE = object()  # stands for an answer, which may be None, where the way could not be gone
 
 _MOST = 32
 
@@ -45,7 +47,8 @@ class Direct:
     """
 
     __slots__ = (
-        "_captured", "_graph", "_guards", "_kinds", "_modes", "_sources", "_steps", "_straight", "_types",
+        "_captured", "_changes", "_graph", "_guards", "_kinds", "_modes", "_places", "_rebuild", "_sources", "_steps",
+        "_stored", "_straight", "_types",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +62,14 @@ class Direct:
     ) -> None:
         self._graph = graph
         self._guards = guards
+        self._changes = graph.changes
+        # Where what is returned stands: among the arrays of variables, or among the heads.
+        self._places = [
+            (is_given, graph.sources.index(position) if is_given else position)
+            for is_given, position in ([] if graph.changes is None else graph.changes.places)
+        ]
+        self._rebuild = graph.rebuild
+        self._stored = graph.compiled.stored
         self._steps = program.steps
         self._modes = _modes()
         self._types = (numpy.ndarray,) * count
@@ -99,9 +110,18 @@ class Direct:
         return [*steps.with_captured(raws)] if steps.refers else raws
 
     def forward(self, arrays: Sequence[numpy.ndarray]) -> Any:
-        """Return what the function returns, raw; None if there is no native code."""
+        """Return what the function returns, raw; `NOT_GONE` if there is no native code."""
         heads = self._straight.forward(arrays)
-        return None if heads is None else self._answer(heads)
+        if heads is None:
+            return NOT_GONE
+        if self._changes is None:
+            return self._answer(heads)
+        self._changes.store(heads, arrays, self._stored)
+        values = [
+            arrays[position] if is_given else heads[position] if heads[position].ndim else heads[position][()]
+            for is_given, position in self._places
+        ]
+        return values[0] if self._rebuild is None else self._rebuild(values)
 
     def gradients(self, arrays: Sequence[numpy.ndarray]) -> tuple[Any, list[numpy.ndarray]] | None:
         """Return (what the function returns, the gradients of its sum); None if there is no native code."""
@@ -186,6 +206,8 @@ class Directs:
             return None
         captured = [source for source in graph.sources if type(source) is not int]
         if not all(isinstance(source, Array) and source._node is None for source in captured):
+            return None
+        if graph.changes is not None and (wanted or guards.arrays()):  # of which nobody would know what shares memory
             return None
         positions = _positions(graph)
         if not all(position in positions for position in wanted):

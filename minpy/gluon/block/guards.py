@@ -143,13 +143,13 @@ class _Contents:
     """An array of NumPy, and what was in it."""
 
     def __init__(self, array: numpy.ndarray) -> None:
-        self._array = array
+        self.array = array
         self._kept = array.copy()
         self._is_plain = array.dtype.kind in "biufcSU" and array.flags.c_contiguous
         self._bytes = array.tobytes() if self._is_plain and array.nbytes <= _FEW_BYTES else None
 
     def hold(self) -> bool:
-        array, kept = self._array, self._kept
+        array, kept = self.array, self._kept
         if array.shape != kept.shape or array.dtype != kept.dtype:
             return False
         if self._bytes is not None:
@@ -304,6 +304,10 @@ class Guards:
         found["children"] = tuple(id(child) for child in block._children.values())
         found["dtypes"] = tuple(parameter._dtype for parameter in block._reg_params.values())
         return found
+
+    def arrays(self) -> list[numpy.ndarray]:
+        """Return the arrays that are referred to, raw: of NumPy's, and of ours."""
+        return [*(contents.array for contents in self._contents.values()), *(array._data for array in self._arrays)]
 
     def hold(self) -> bool:
         """Tell whether everything is what it was."""
