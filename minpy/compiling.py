@@ -21,7 +21,7 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
-from minpy.gluon.block.changes import NotOwnError
+from minpy.gluon.block.changes import NotOwnError, forbidden
 from minpy.gluon.block.direct import NOT_GONE, Directs
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.graph.native.enabling import CompileWarning, disabled
@@ -105,7 +105,7 @@ class CompiledFunction:
         given = leaves_of((arguments, keywords))
         arrays = [leaf for leaf in given if isinstance(leaf, (Array, numpy.ndarray))]
         if any(map(isbox, given)):
-            return hips.through_boxes(self, arguments, keywords)
+            return self._called_on_boxes(arguments, keywords)
         if not arrays or any(isinstance(leaf, Symbol) for leaf in given):
             return self._function(*arguments, **keywords)
         if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _ALIKE for leaf in arrays):
@@ -118,6 +118,8 @@ class CompiledFunction:
         try:
             answer = self._body(*self._first, *arguments, **keywords)
         except NotOwnError:
+            if forbidden.changes:
+                raise
             return self._function(*given_as[0], **given_as[1])
         except Exception as error:
             arguments, keywords = given_as
@@ -135,6 +137,22 @@ class CompiledFunction:
         if self._refusal is None and not keywords and not self._first:
             self._directs.note(tuple(map(_raw, arguments)), ())
         return map_tree(lambda leaf, _: _unwrapped(_as_given(leaf, raws)), answer)
+
+    def _called_on_boxes(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """Return what the function returns for arrays that HIPS autograd follows.
+
+        To that the call is one primitive, which may be evaluated several times: a function that changes something runs
+        as it is written instead.
+        """
+        before, forbidden.changes = forbidden.changes, True
+        try:
+            return hips.through_boxes(self, arguments, keywords)
+        except NotOwnError:
+            if before:
+                raise
+        finally:
+            forbidden.changes = before
+        return self._function(*arguments, **keywords)
 
     def _look_at_changes(self) -> None:
         """Give up where the graph has been made anew for each of many calls, which takes longer than Python."""

@@ -7,6 +7,7 @@ is involved. Where it is not so, a call goes as the function is written, and has
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -18,9 +19,18 @@ from minpy.core.state import state
 from minpy.differentiation.trees import map_tree
 from minpy.gluon.block.guards import Guards
 
-__all__ = ["Changes", "NotOwnError", "Returned", "overlaps_itself"]
+__all__ = ["Changes", "NotOwnError", "Returned", "forbidden", "overlaps_itself"]
 
 _WORK = 1000  # what NumPy may spend on finding out whether two strided arrays have an element in common
+
+
+class _Forbidden(threading.local):
+    """Whether no compiled function may change anything in this thread now: those that would end with `NotOwnError`."""
+
+    changes = False
+
+
+forbidden = _Forbidden()
 
 
 class NotOwnError(Exception):
@@ -104,7 +114,7 @@ class Changes:
         variables : sequence of int
             The positions of those that are changed.
         """
-        if state.recording:
+        if state.recording or forbidden.changes:
             raise NotOwnError
         raws = [array._data for array in arrays]
         others = [] if self.guards is None else self.guards.arrays()

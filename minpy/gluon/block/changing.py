@@ -7,12 +7,14 @@ as long as anybody holds the other stand-in.
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy
 
+from minpy import symbol
 from minpy.core.array import Array
 from minpy.gluon.block.arithmetic import Arithmetic
 from minpy.ops.registry import OPERATORS
@@ -106,6 +108,9 @@ class Changing(Arithmetic):
         while one is not None:
             known.add(id(one[0]))
             one = one[0]._part_of
+        if all(id(member) in known for member in self._family()):
+            return False
+        gc.collect()  # an error that was caught on the way may hold a frame, and that a view
         return any(id(member) not in known for member in self._family())
 
     # -- changes -----------------------------------------------------------------------------------------------------
@@ -122,7 +127,7 @@ class Changing(Arithmetic):
             self.symbol = answer.symbol
             return self
         if answer.shape != self.shape:
-            self._refuse_change(f"a value of shape {answer.shape} for one of {self.shape}", _REMEDY)
+            raise ValueError(f"non-broadcastable output operand: {self.shape} for {answer.shape}")
         self._take(self._cast(answer, "same_kind"))
         return self
 
@@ -142,7 +147,7 @@ class Changing(Arithmetic):
 
     def _take(self, value: Any) -> None:
         """Be another value of the same shape and dtype, and let what this is a part of be another, too."""
-        self.symbol = value.symbol
+        self.symbol = type(value.symbol)(value.symbol.values)  # another one, though of the same value: it was written to
         if self._part_of is not None:
             whole, part = self._part_of
             whole._take(whole._with(part, self))
@@ -164,8 +169,11 @@ class Changing(Arithmetic):
         found, dtype = numpy.dtype(value.dtype), numpy.dtype(self.dtype)
         if found == dtype:
             return value
-        if not numpy.can_cast(found, dtype, casting) or (found.kind == "c" and dtype.kind != "c"):  # type: ignore[arg-type]
-            self._refuse_change(f"a value of {found} for one of {dtype}", "Convert it with astype()")
+        # These errors are not seen: NumPy's own are, as the function runs as it is written then.
+        if not numpy.can_cast(found, dtype, casting):  # type: ignore[arg-type]
+            raise TypeError(f"a value of {found} is stored into an array of {dtype}")
+        if found.kind == "c" and dtype.kind != "c":
+            self._refuse_change(f"a value of {found} for one of {dtype}", "Take its real part")
         return value.astype(dtype)
 
     def _store(self, value: Any, part: Part, casting: str) -> None:
@@ -175,6 +183,8 @@ class Changing(Arithmetic):
         if value.shape != part.shape:
             lead = len(part.shape) - len(value.shape)
             if lead < 0 or any(one not in (1, two) for one, two in zip(value.shape, part.shape[lead:], strict=True)):
+                if lead > 0 or value.size != 1:  # NumPy leaves out leading axes of length 1
+                    raise ValueError(f"a value of shape {value.shape} is stored into one of {part.shape}")
                 self._refuse_change(f"a value of shape {value.shape} for one of {part.shape}", _REMEDY)
             value = self._of_numpy("broadcast_to", (value, part.shape), {})
         self._take(self._with(part, value))
@@ -188,16 +198,18 @@ class Changing(Arithmetic):
         part = None
         if self.trace.of_function and self._in_numpy:
             part = Part.of(key, self.shape)
+            if part is None and isinstance(key, (int, numpy.integer)) and not isinstance(key, bool):
+                raise IndexError(f"index {key} is out of bounds of {self.shape}")
         if part is None:
             raise self.trace.refusal(*_OF_PARTS)
         if isinstance(value, Changing) and value._part_of is not None:
             whole, same = value._part_of
             if whole is self and same == part:  # `x[1:] += 1`, which has changed it already
                 return
-        self._store(self._as_value(value), part, "unsafe")
+        self._store(self._as_value(value, part), part, "unsafe")
 
-    def _as_value(self, value: Any) -> Any:
-        """Return what is stored as a stand-in."""
+    def _as_value(self, value: Any, part: Part) -> Any:
+        """Return what is stored in a part as a stand-in."""
         if isinstance(value, Changing):
             return value
         if isinstance(value, (Array, numpy.ndarray)):
@@ -205,7 +217,10 @@ class Changing(Arithmetic):
         if isinstance(value, (bool, int, float, numpy.generic)):
             number = numpy.empty((), numpy.dtype(self.dtype))
             number[()] = value  # which refuses what the dtype does not hold
-            return self.trace.call_of_numpy("full", ((), number[()]), {"dtype": number.dtype})
+            is_exact = number.dtype.kind in "fiu" and float(number) == number
+            if part.shape and 0 not in part.shape and is_exact:
+                return self.trace.call(symbol.np.full, (part.shape, number.item()), {"dtype": number.dtype}, True)
+            return self.trace.capture(number)
         self._refuse_change(f"a {type(value).__name__} that is stored", _REMEDY)
 
     def _into(self, outs: Any, answer: Any, casting: str) -> Any:
@@ -221,7 +236,7 @@ class Changing(Arithmetic):
                 if not isinstance(target, Changing) or not target._in_numpy:
                     self._refuse_change("out= an array that it refers to", "Leave it out")
                 if casting == "no" and value.shape != target.shape:
-                    self._refuse_change(f"out= of shape {target.shape} for a value of {value.shape}", _REMEDY)
+                    raise ValueError(f"out= of shape {target.shape} for a value of {value.shape}")
                 target._store(value, target._whole(), casting)
             found.append(value if target is None else target)
         return tuple(found) if isinstance(answer, (tuple, list)) else found[0]

@@ -15,8 +15,10 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.changes import forbidden
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.hybrid_block import HybridBlock
+from minpy.graph.native.arguments import is_singular
 from minpy.graph.native.enabling import is_enabled
 from minpy.graph.program import Program
 from minpy.graph.straight import Straight
@@ -93,6 +95,8 @@ class Direct:
         if guards is not self._guards or tuple(map(type, arguments)) != self._types:
             return None
         if _modes() != self._modes or state.recording or TRACES or tracing.as_written:
+            return None
+        if self._changes is not None and forbidden.changes:
             return None
         sources = self._sources
         if self._captured:
@@ -207,14 +211,15 @@ class Directs:
         captured = [source for source in graph.sources if type(source) is not int]
         if not all(isinstance(source, Array) and source._node is None for source in captured):
             return None
-        if graph.changes is not None and (wanted or guards.arrays()):  # of which nobody would know what shares memory
-            return None
         positions = _positions(graph)
         if not all(position in positions for position in wanted):
             return None
         if not all(arguments[position].dtype.kind == "f" for position in wanted):
             return None
         raws = [leaves[source]._data if type(source) is int else source._data for source in graph.sources]
+        # Native code looks at whether its variables share memory; at nothing else.
+        if graph.changes is not None and (wanted or guards.arrays() or not all(is_singular(raw.dtype) for raw in raws)):
+            return None
         needed = None
         if wanted:
             needed = tuple([position in wanted for position in positions[: len(graph.compiled.arguments)]])

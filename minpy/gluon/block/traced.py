@@ -375,7 +375,7 @@ class Traced(Changing):
             raise self._untraced("np.copyto with where=" if isinstance(dst, Traced) else "np.copyto")
         if isinstance(src, (bool, int, float)):
             raise self._untraced("np.copyto of a number")
-        dst._into(dst, dst._as_value(src), casting)
+        dst._into(dst, dst._as_value(src, dst._whole()), casting)
 
     def _of_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         if keywords.get("out") is not None and self.trace.of_function:

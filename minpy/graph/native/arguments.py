@@ -21,7 +21,7 @@ from minpy.core.errors import DTypeError, LibraryError, ShapeError, describe
 from minpy.graph.native.machine.builtins import data_offset
 from minpy.graph.native.writing import Writer
 
-__all__ = ["Argument", "Offsets", "fitted", "offsets", "usual", "write_apart", "write_check"]
+__all__ = ["Argument", "Offsets", "fitted", "is_singular", "offsets", "usual", "write_apart", "write_check"]
 
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # of NumPy's ndarraytypes.h
 
@@ -106,6 +106,15 @@ def usual(dtype: numpy.dtype) -> numpy.dtype:
     True
     """
     return numpy.dtype(dtype.str)
+
+
+def is_singular(dtype: numpy.dtype) -> bool:
+    """Tell whether there is one object that NumPy itself uses for a dtype, by which arrays of it are known.
+
+    >>> is_singular(numpy.dtype("float32")), is_singular(numpy.dtype(">f4"))
+    (True, False)
+    """
+    return usual(dtype) is usual(dtype)
 
 
 def write_check(code: Writer, thing: str, argument: Argument, kind: str, dtype: str, otherwise: str) -> None:

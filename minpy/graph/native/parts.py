@@ -15,7 +15,7 @@ import numpy
 from minpy.core.array import note_writes
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
-from minpy.graph.native.arguments import usual
+from minpy.graph.native.arguments import is_singular, usual
 from minpy.graph.native.boundary import Boundary, is_whole
 from minpy.graph.native.language import Array, Call, Layout, Product, contiguous
 from minpy.graph.native.memory import Memory, Whereabouts
@@ -229,7 +229,7 @@ class PartWriter:
             if owner in self.boundary.arguments
         )
         if self.boundary.apart:
-            given |= dict.fromkeys(inputs)
+            given |= dict.fromkeys(array for array in inputs if is_singular(array.dtype))
         ends = {owner: number for number, work in numbered for owner in self._outside(work) if owner not in stays}
         run: list[tuple[int, Work]] = []
         for number, work in numbered:
