@@ -27,6 +27,11 @@ _OF_PARTS = (
     "stores into a part of an array (`x[1:] = 0`), which a graph cannot.",
     "Make a new array: np.where(np.arange(len(x)) < 1, x, 0), np.concatenate([x[:1], ...])",
 )
+_OF_OTHER_PARTS = (
+    "stores into a part of an array that is chosen by positions, or backwards (`x[[2, 0]] = 0`, `x[::-1] = y`), which a "
+    "graph cannot.",
+    "Make a new array: np.where(mask, 0, x)",
+)
 
 
 class Part(NamedTuple):
@@ -195,18 +200,29 @@ class Changing(Arithmetic):
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        part = None
-        if self.trace.of_function and self._in_numpy:
-            part = Part.of(key, self.shape)
-            if part is None and isinstance(key, (int, numpy.integer)) and not isinstance(key, bool):
-                raise IndexError(f"index {key} is out of bounds of {self.shape}")
-        if part is None:
+        if not (self.trace.of_function and self._in_numpy):
             raise self.trace.refusal(*_OF_PARTS)
+        if isinstance(key, Changing) and key.dtype == bool and key.shape == self.shape and key.shape:
+            self._store_chosen(key, value)
+            return
+        part = Part.of(key, self.shape)
+        if part is None:
+            if isinstance(key, (int, numpy.integer)) and not isinstance(key, bool):
+                raise IndexError(f"index {key} is out of bounds of {self.shape}")
+            raise self.trace.refusal(*_OF_OTHER_PARTS)
         if isinstance(value, Changing) and value._part_of is not None:
             whole, same = value._part_of
             if whole is self and same == part:  # `x[1:] += 1`, which has changed it already
                 return
         self._store(self._as_value(value, part), part, "unsafe")
+
+    def _store_chosen(self, mask: Changing, value: Any) -> None:
+        """Put a number where a mask says so."""
+        whole, is_number = self._whole(), not hasattr(value, "shape") or isinstance(value, numpy.generic)
+        value = self._cast(self._as_value(value, whole), "unsafe")
+        if not is_number and value.shape:
+            raise self.trace.refusal(*_OF_OTHER_PARTS)
+        self._store(self._of_numpy("where", (mask, value, self), {}), whole, "same_kind")
 
     def _as_value(self, value: Any, part: Part) -> Any:
         """Return what is stored in a part as a stand-in."""

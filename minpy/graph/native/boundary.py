@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from minpy.graph.native.arguments import Argument
 from minpy.graph.native.functions import is_supported
-from minpy.graph.native.fusing.nest import Place
+from minpy.graph.native.fusing.nest import Nest, Place
 from minpy.graph.native.language import Array, Elementwise, Part, Routine
 from minpy.graph.native.memory import owner_of
 
@@ -108,7 +108,11 @@ class Boundary:
             late = {number for number in readers.get(variable, ()) if number >= first}
             if not late:
                 self.direct[owner] = variable
-            elif late == {first} == set(writers[owner]) and (owner, variable) in works[first].uses.in_place:
+            elif (
+                late == {first} == set(writers[owner])
+                and isinstance(works[first].item, Nest)  # which reads each element before it writes there
+                and (owner, variable) in works[first].uses.in_place
+            ):
                 self.wanted[owner] = variable
             else:
                 continue
