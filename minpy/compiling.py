@@ -253,8 +253,10 @@ def compile(function: Any = None, *, fast_math: bool = False) -> Any:
     dtypes it is run once on stand-ins for them; later calls run the graph. Numbers, strings and functions that it
     refers to are compared at each call, and arrays that it refers to are read anew. It is differentiable as before: a
     call is one node of the tape. From the third call with given shapes on, the graph is native code; the results are
-    the same but for rounding. A function that cannot become a graph (it chooses by values, stores into an argument) is
-    called as it is written, with one warning that says which line is in the way.
+    the same but for rounding. Arguments that the function changes in place (`m *= 0.9`, `out=m`, `x[1:] = y`) are
+    changed as NumPy changes them; where they share memory, are read-only or recorded, a call runs as it is written. A
+    function that cannot become a graph (it chooses by values, changes an array of which it holds a view) is called as
+    it is written, with one warning that says which line is in the way.
 
     Parameters
     ----------

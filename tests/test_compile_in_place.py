@@ -106,6 +106,11 @@ def parts(x, y):
     return x
 
 
+def masked(x, y):
+    x[x < 1.5] = 0
+    y[x > 0] = y.max()
+
+
 def filled(x):
     x.fill(2.5)
     return x
@@ -140,6 +145,7 @@ FUNCTIONS = {
     "out": (out, lambda: arrays(3)),
     "not read": (not_read, lambda: arrays(1)),
     "parts": (parts, lambda: arrays(2, (4, 5))),
+    "masked": (masked, lambda: arrays(2)),
     "filled": (filled, lambda: arrays(1)),
     "copied": (copied, lambda: [*arrays(1), *arrays(1, (1,))]),
     "by a view": (by_a_view, lambda: arrays(1, (4,))),
@@ -510,6 +516,29 @@ def test_what_was_prepared_of_a_parameter_is_made_anew():
     for _ in range(CALLS):
         compiled(weight, *state)
         np.testing.assert_allclose(net(x).asnumpy(), x.asnumpy() @ raw.asnumpy().T, 1e-4, 1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::minpy.graph.native.enabling.CompileWarning")
+def test_arrays_that_are_attributes_are_changed_once_a_call():
+    """Such a change happens when the function is traced; that is undone where it cannot become a graph after all."""
+
+    class Momentum:
+        def __init__(self):
+            self.m = np.ones(3)
+
+        def step(self, w, g):
+            self.m *= 0.5
+            self.m += g
+            w -= self.m
+
+    mine, other = Momentum(), Momentum()
+    compiled = mx.compile(mine.step)
+    w, expected = np.zeros(3), np.zeros(3)
+    for _ in range(CALLS):
+        compiled(w, np.ones(3))
+        other.step(expected, np.ones(3))
+        np.testing.assert_array_equal(mine.m, other.m)
+        np.testing.assert_array_equal(w, expected)
 
 
 # -- calls of calls, threads, kinds of arrays --------------------------------------------------------------------------

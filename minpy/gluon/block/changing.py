@@ -183,6 +183,8 @@ class Changing(Arithmetic):
 
     def _store(self, value: Any, part: Part, casting: str) -> None:
         """Put a value, which is broadcast, into a part of the array."""
+        if not self._role and self._part_of is None and not self.shape:  # a scalar of NumPy's, or an array
+            self._refuse_change("a store into a value without axes", "Write x = value")
         self._require_changeable()
         value = self._cast(value, casting)
         if value.shape != part.shape:

@@ -67,7 +67,7 @@ class Direct:
         self._changes = graph.changes
         # Where what is returned stands: among the arrays of variables, or among the heads.
         self._places = [
-            (is_given, graph.sources.index(position) if is_given else position)
+            (is_given, _positions(graph).index(position) if is_given else position)
             for is_given, position in ([] if graph.changes is None else graph.changes.places)
         ]
         self._rebuild = graph.rebuild
@@ -120,12 +120,13 @@ class Direct:
             return NOT_GONE
         if self._changes is None:
             return self._answer(heads)
-        self._changes.store(heads, arrays, self._stored)
         values = [
             arrays[position] if is_given else heads[position] if heads[position].ndim else heads[position][()]
             for is_given, position in self._places
         ]
-        return values[0] if self._rebuild is None else self._rebuild(values)
+        answer = values[0] if self._rebuild is None else self._rebuild(values)
+        self._changes.store(heads, arrays, self._stored)  # last: what fails before goes the long way
+        return answer
 
     def gradients(self, arrays: Sequence[numpy.ndarray]) -> tuple[Any, list[numpy.ndarray]] | None:
         """Return (what the function returns, the gradients of its sum); None if there is no native code."""

@@ -159,6 +159,11 @@ class _Contents:
         return array.tobytes() == kept.tobytes() if array.dtype.kind in "biufcSU" else bool((array == kept).all())
 
 
+    def restore(self) -> None:
+        if self.array.shape == self._kept.shape and self.array.dtype == self._kept.dtype and self.array.flags.writeable:
+            self.array[...] = self._kept
+
+
 class Guards:
     """What some blocks, and functions that they call, referred to before one of them was traced.
 
@@ -308,6 +313,12 @@ class Guards:
     def arrays(self) -> list[numpy.ndarray]:
         """Return the arrays that are referred to, raw: of NumPy's, and of ours."""
         return [*(contents.array for contents in self._contents.values()), *(array._data for array in self._arrays)]
+
+    def restore(self) -> None:
+        """Give NumPy's arrays the contents back that they had: after a trace that has come to nothing."""
+        for contents in self._contents.values():
+            if not contents.hold():
+                contents.restore()
 
     def hold(self) -> bool:
         """Tell whether everything is what it was."""

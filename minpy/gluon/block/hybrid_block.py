@@ -426,6 +426,8 @@ class HybridBlock(Block):
             asked = questions.training, questions.recording
         except BaseException:
             _restore(attributes, None)
+            if self._is_function:  # it runs as it is written next, and changes what it changes once
+                guards.restore()
             raise
         finally:
             questions.training = before[0] or questions.training
