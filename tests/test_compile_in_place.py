@@ -289,9 +289,7 @@ def test_read_only_arrays_are_numpys_error_and_nothing_is_changed():
 
 
 ERRORS = {
-    "integers by a fraction": (lambda i: operator.iadd(i, 0.5), lambda: [np.arange(3)], np._core._exceptions.UFuncTypeError)
-    if hasattr(np, "_core")
-    else (lambda i: operator.iadd(i, 0.5), lambda: [np.arange(3)], TypeError),
+    "integers by a fraction": (lambda i: operator.iadd(i, 0.5), lambda: [np.arange(3)], TypeError),
     "quotients of integers": (operator.itruediv, lambda: [np.arange(3), np.arange(1, 4)], TypeError),
     "a target that is broadcast": (operator.iadd, lambda: arrays(1, (1, 3)) + arrays(1, (4, 3)), ValueError),
     "booleans": (operator.isub, lambda: [np.ones(3, bool), np.ones(3, bool)], TypeError),
@@ -381,8 +379,8 @@ def test_all_functions_that_give_views_are_known():
     x = np.arange(1.0, 10).reshape(3, 3)
     i = np.arange(9).reshape(3, 3)
     calls = {
-        "split": (3,), "array_split": (3,), "hsplit": (3,), "vsplit": (3,), "reshape": (9,), "broadcast_to": ((2, 3, 3),),
-        "expand_dims": (0,), "moveaxis": (0, 1), "swapaxes": (0, 1), "rollaxis": (1,), "permute_dims": ((1, 0),),
+        "split": (3,), "array_split": (3,), "hsplit": (3,), "vsplit": (3,), "reshape": (9,), "expand_dims": (0,),
+        "broadcast_to": ((2, 3, 3),), "moveaxis": (0, 1), "swapaxes": (0, 1), "rollaxis": (1,), "permute_dims": ((1, 0),),
     }  # fmt: skip
     seen = set()
     for name in vars(symbol.np):
@@ -393,13 +391,13 @@ def test_all_functions_that_give_views_are_known():
             try:
                 with np.errstate(all="ignore"):
                     answer = function(one, *calls.get(name, ()))
-            except Exception:  # noqa: S112 - it takes something else
+            except Exception:  # it takes something else
                 continue
             found = answer if isinstance(answer, (list, tuple)) else [answer]
             if any(isinstance(part, np.ndarray) and np.may_share_memory(part, one) for part in found):
                 seen.add(name)
-    assert {"ravel", "real", "flip", "squeeze", "round"} - {"round"} <= seen
-    assert seen <= {*traced._VIEWS, "lexsort"} - {"lexsort"}
+    assert {"ravel", "real", "flip", "squeeze"} <= seen
+    assert seen <= traced._VIEWS
 
 
 # -- the tape, derivatives, and arrays of ours -------------------------------------------------------------------------
@@ -618,5 +616,5 @@ def test_subclasses_run_as_written():
 
 def test_what_is_refused_says_so():
     compiled = mx.compile(changed_by_a_reshaped_one)
-    with pytest.warns(CompileWarning, match=r"an array of which there are views in place.*x = x \+ 1 instead of x \+= 1"):
+    with pytest.warns(CompileWarning, match=r"an array of which there are views in place.*x = x \+ 1 instead of x"):
         compiled(np.ones((2, 2)))

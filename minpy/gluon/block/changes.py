@@ -92,9 +92,7 @@ class Changes:
         symbols = [one for one in found if not isinstance(one, Returned)]
         self._count = len(symbols)
         number = iter(range(len(symbols)))
-        self.places = [
-            (True, one.position) if isinstance(one, Returned) else (False, next(number)) for one in found
-        ]
+        self.places = [(True, one.position) if isinstance(one, Returned) else (False, next(number)) for one in found]
         self._given = {}  # stand-ins are gone with the trace
         return [*symbols, *self._finals]
 
@@ -143,7 +141,7 @@ class Changes:
 def _may_meet(one: numpy.ndarray, other: Any) -> bool:
     """Tell whether two arrays have an element in common, or may have."""
     try:
-        return bool(numpy.shares_memory(one, other, max_work=_WORK))
+        return bool(numpy.shares_memory(one, other, max_work=_WORK))  # type: ignore[arg-type]
     except (numpy.exceptions.TooHardError, TypeError):
         return True
 

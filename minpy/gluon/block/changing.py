@@ -28,8 +28,7 @@ _OF_PARTS = (
     "Make a new array: np.where(np.arange(len(x)) < 1, x, 0), np.concatenate([x[:1], ...])",
 )
 _OF_OTHER_PARTS = (
-    "stores into a part of an array that is chosen by positions, or backwards (`x[[2, 0]] = 0`, `x[::-1] = y`), which a "
-    "graph cannot.",
+    "stores into a part of an array that is chosen by positions, or backwards (`x[[2, 0]] = 0`), which a graph cannot.",
     "Make a new array: np.where(mask, 0, x)",
 )
 
@@ -124,9 +123,9 @@ class Changing(Arithmetic):
         """Answer an operator in place: the value is another from here on, but for a scalar, which nobody changes."""
         if answer is NotImplemented:
             return answer
-        if self.trace.of_function and self._in_numpy and not self._role and self._part_of is None and not self.shape:
-            if not self._is_seen_by_others():
-                return answer
+        is_own = self.trace.of_function and self._in_numpy and not self._role and self._part_of is None
+        if is_own and not self.shape and not self._is_seen_by_others():
+            return answer
         self._require_changeable()
         if not self.trace.of_function:
             self.symbol = answer.symbol
@@ -152,7 +151,8 @@ class Changing(Arithmetic):
 
     def _take(self, value: Any) -> None:
         """Be another value of the same shape and dtype, and let what this is a part of be another, too."""
-        self.symbol = type(value.symbol)(value.symbol.values)  # another one, though of the same value: it was written to
+        # Another symbol, though it may be of the same value: that it was written to is seen by it.
+        self.symbol = type(value.symbol)(value.symbol.values)
         if self._part_of is not None:
             whole, part = self._part_of
             whole._take(whole._with(part, self))
@@ -165,9 +165,7 @@ class Changing(Arithmetic):
             value = value.reshape(part.lengths)
         begin, end, step = zip(*part.ranges, strict=True)
         assign = OPERATORS["_slice_assign"]
-        return self.trace.wrapped(
-            assign(self.symbol, value.symbol, begin=begin, end=end, step=step), self._in_numpy
-        )
+        return self.trace.wrapped(assign(self.symbol, value.symbol, begin=begin, end=end, step=step), self._in_numpy)
 
     def _cast(self, value: Any, casting: str) -> Any:
         """Return a value in this array's dtype, as NumPy stores it there."""
@@ -239,7 +237,7 @@ class Changing(Arithmetic):
             if part.shape and 0 not in part.shape and is_exact:
                 return self.trace.call(symbol.np.full, (part.shape, number.item()), {"dtype": number.dtype}, True)
             return self.trace.capture(number)
-        self._refuse_change(f"a {type(value).__name__} that is stored", _REMEDY)
+        return self._refuse_change(f"a {type(value).__name__} that is stored", _REMEDY)
 
     def _into(self, outs: Any, answer: Any, casting: str) -> Any:
         """Store what a function of NumPy's has answered into what was given as `out`.

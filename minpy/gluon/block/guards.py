@@ -158,7 +158,6 @@ class _Contents:
             return bool((array.reshape(-1).view(numpy.uint8) == kept.reshape(-1).view(numpy.uint8)).all())
         return array.tobytes() == kept.tobytes() if array.dtype.kind in "biufcSU" else bool((array == kept).all())
 
-
     def restore(self) -> None:
         if self.array.shape == self._kept.shape and self.array.dtype == self._kept.dtype and self.array.flags.writeable:
             self.array[...] = self._kept

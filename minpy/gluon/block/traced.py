@@ -359,7 +359,8 @@ class Traced(Changing):
         if out is None:
             return self._of_numpy(ufunc.__name__, inputs, options)
         answer = self._of_numpy(ufunc.__name__, inputs, without_out(options))
-        return self._into(out if isinstance(answer, (tuple, list)) else out[0], answer, options.get("casting", "same_kind"))
+        outs = out if isinstance(answer, (tuple, list)) else out[0]
+        return self._into(outs, answer, options.get("casting", "same_kind"))
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         if function in (numpy.shape, numpy.ndim, numpy.size) and isinstance(arguments[0], Traced):

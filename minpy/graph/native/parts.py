@@ -195,7 +195,7 @@ class PartWriter:
         return f"({', '.join(copies)},)" if width else copies[0]
 
     def _heads(self, heads: Sequence[Array]) -> str:
-        """Return the heads as source: each has memory that is nobody else's, or is the variable that it is stored in."""
+        """Return the heads as source: each has memory that is nobody else's, or is the variable that it becomes."""
         found, taken = "", set()
         for index, head in enumerate(heads):
             if index in self.boundary.stored:
