@@ -380,7 +380,8 @@ def test_all_functions_that_give_views_are_known():
     i = np.arange(9).reshape(3, 3)
     calls = {
         "split": (3,), "array_split": (3,), "hsplit": (3,), "vsplit": (3,), "reshape": (9,), "expand_dims": (0,),
-        "broadcast_to": ((2, 3, 3),), "moveaxis": (0, 1), "swapaxes": (0, 1), "rollaxis": (1,), "permute_dims": ((1, 0),),
+        "broadcast_to": ((2, 3, 3),), "moveaxis": (0, 1), "swapaxes": (0, 1), "rollaxis": (1,),
+        "permute_dims": ((1, 0),),
     }  # fmt: skip
     seen = set()
     for name in vars(symbol.np):

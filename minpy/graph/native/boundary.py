@@ -1,7 +1,8 @@
 """What callers of a program give and get: the arrays at the boundary of a routine.
 
 Heads are new arrays at every call, but those that are to become the values of variables, which are computed there, as
-gradients are in the arrays that they are asked into, if nothing is in the way; what is in neither is copied at the end. Gradients that are added to what is there become steps of the routine.
+gradients are in the arrays that they are asked into, if nothing is in the way; what is in neither is copied at the end.
+Gradients that are added to what is there become steps of the routine.
 """
 
 from __future__ import annotations
