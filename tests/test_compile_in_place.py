@@ -294,6 +294,7 @@ ERRORS = {
     "a target that is broadcast": (operator.iadd, lambda: arrays(1, (1, 3)) + arrays(1, (4, 3)), ValueError),
     "booleans": (operator.isub, lambda: [np.ones(3, bool), np.ones(3, bool)], TypeError),
     "complex into real": (operator.imul, lambda: [np.ones(3), np.ones(3) * 1j], TypeError),
+    "copies of a number": (lambda i: np.copyto(i, np.float32(0.5)), lambda: [np.arange(3)], TypeError),
     "out of the range": (lambda x: operator.setitem(x, 9, 1), lambda: arrays(1), IndexError),
     "out of another shape": (lambda x, y: np.sum(x, axis=0, out=y), lambda: arrays(2, (3, 3)), ValueError),
 }

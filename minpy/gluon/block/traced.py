@@ -374,7 +374,7 @@ class Traced(Changing):
     def _copied_to(self, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
         if where is not True or not isinstance(dst, Traced):
             raise self._untraced("np.copyto with where=" if isinstance(dst, Traced) else "np.copyto")
-        if isinstance(src, (bool, int, float)):
+        if isinstance(src, (bool, int, float, numpy.generic)):
             raise self._untraced("np.copyto of a number")
         dst._into(dst, dst._as_value(src, dst._whole()), casting)
 
@@ -507,6 +507,7 @@ _VIEWS = frozenset(
         "T",
         "around",
         "array_split",
+        "asfarray",
         "astype",
         "atleast_1d",
         "atleast_2d",
