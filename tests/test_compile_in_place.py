@@ -145,6 +145,7 @@ FUNCTIONS = {
     "out": (out, lambda: arrays(3)),
     "not read": (not_read, lambda: arrays(1)),
     "parts": (parts, lambda: arrays(2, (4, 5))),
+    "nan_to_num": (lambda x, y: np.nan_to_num(x, copy=False) + y, lambda: [one / (one > 1.2) for one in arrays(2)]),
     "masked": (masked, lambda: arrays(2)),
     "filled": (filled, lambda: arrays(1)),
     "copied": (copied, lambda: [*arrays(1), *arrays(1, (1,))]),

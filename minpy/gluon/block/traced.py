@@ -374,14 +374,21 @@ class Traced(Changing):
     def _copied_to(self, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
         if where is not True or not isinstance(dst, Traced):
             raise self._untraced("np.copyto with where=" if isinstance(dst, Traced) else "np.copyto")
-        if isinstance(src, (bool, int, float, numpy.generic)):
+        if isinstance(src, (bool, int, float)):
             raise self._untraced("np.copyto of a number")
+        if isinstance(src, numpy.generic) and not numpy.can_cast(src.dtype, dst.dtype, casting):  # type: ignore[arg-type]
+            raise TypeError(f"a value of {src.dtype} is copied to an array of {dst.dtype}")  # NumPy's own is seen
         dst._into(dst, dst._as_value(src, dst._whole()), casting)
 
     def _of_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         if keywords.get("out") is not None and self.trace.of_function:
             answer = self._of_numpy(name, arguments, without_out(keywords))
             return self._into(keywords["out"], answer, "no")  # it may have computed in that dtype
+        if name == "nan_to_num" and self.trace.of_function and not (*arguments[1:2], keywords.get("copy", True))[0]:
+            (target, *_), rest = arguments, {key: value for key, value in keywords.items() if key != "copy"}
+            if len(arguments) > 2:
+                raise self._untraced("np.nan_to_num with copy=False and numbers by position")
+            return self._into(target, self._of_numpy(name, (target,), rest), "no")
         found: Any = symbol.np
         for part in name.split("."):
             found = vars(found).get(part)
