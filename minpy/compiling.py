@@ -10,7 +10,7 @@ import functools
 import threading
 import types
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import numpy
@@ -21,7 +21,8 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
-from minpy.gluon.block.direct import Directs
+from minpy.gluon.block.changes import NotOwnError, forbidden
+from minpy.gluon.block.direct import NOT_GONE, Directs
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.graph.native.enabling import CompileWarning, disabled
 from minpy.symbol import Symbol
@@ -97,14 +98,14 @@ class CompiledFunction:
             found = self._directs.find(arguments, ())
             if found is not None:
                 answer = _tried(found[0].forward, found[1])
-                if answer is not None:
+                if answer is not NOT_GONE:
                     return answer
         if self._refusal is not None or (TRACES and tracing.trace is not None):
             return self._function(*arguments, **keywords)
         given = leaves_of((arguments, keywords))
         arrays = [leaf for leaf in given if isinstance(leaf, (Array, numpy.ndarray))]
         if any(map(isbox, given)):
-            return hips.through_boxes(self, arguments, keywords)
+            return self._called_on_boxes(arguments, keywords)
         if not arrays or any(isinstance(leaf, Symbol) for leaf in given):
             return self._function(*arguments, **keywords)
         if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _ALIKE for leaf in arrays):
@@ -116,6 +117,10 @@ class CompiledFunction:
             arguments, keywords = map_tree(_wrapped, (arguments, keywords))
         try:
             answer = self._body(*self._first, *arguments, **keywords)
+        except NotOwnError:
+            if forbidden.changes:
+                raise
+            return self._function(*given_as[0], **given_as[1])
         except Exception as error:
             arguments, keywords = given_as
             if isinstance(error, NotTraceableError):
@@ -125,11 +130,29 @@ class CompiledFunction:
             self._refuse(f"{type(error).__name__}: {error}")
             return answer
         self._look_at_changes()
+        # What a function changes and returns is the very array that it was given.
+        raws = {id(leaf) for leaf in arrays if isinstance(leaf, numpy.ndarray)}
         if not plain:
-            return answer
+            return map_tree(lambda leaf, _: _as_given(leaf, raws), answer) if raws else answer
         if self._refusal is None and not keywords and not self._first:
             self._directs.note(tuple(map(_raw, arguments)), ())
-        return map_tree(_unwrapped, answer)
+        return map_tree(lambda leaf, _: _unwrapped(_as_given(leaf, raws)), answer)
+
+    def _called_on_boxes(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
+        """Return what the function returns for arrays that HIPS autograd follows.
+
+        To that the call is one primitive, which may be evaluated several times: a function that changes something runs
+        as it is written instead.
+        """
+        before, forbidden.changes = forbidden.changes, True
+        try:
+            return hips.through_boxes(self, arguments, keywords)
+        except NotOwnError:
+            if before:
+                raise
+        finally:
+            forbidden.changes = before
+        return self._function(*arguments, **keywords)
 
     def _look_at_changes(self) -> None:
         """Give up where the graph has been made anew for each of many calls, which takes longer than Python."""
@@ -147,7 +170,8 @@ class CompiledFunction:
     def gradients_at_once(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> Any:
         """Return (result, gradients of its sum) for NumPy's arrays, if native code for them is known; else None."""
         found = self._directs.find(arguments, argnums)
-        return None if found is None else _tried(found[0].gradients, found[1])
+        answer = NOT_GONE if found is None else _tried(found[0].gradients, found[1])
+        return None if answer is NOT_GONE else answer
 
     def note_gradients(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> None:
         """Look for native code for arguments with which the function has been differentiated."""
@@ -187,11 +211,11 @@ class CompiledFunction:
 
 
 def _tried(function: Callable[[Any], Any], arrays: Any) -> Any:
-    """Return what a function answers; None if it fails: the long way will tell why."""
+    """Return what a function answers; `NOT_GONE` if it fails: the long way will tell why."""
     try:
         return function(arrays)
     except Exception:
-        return None
+        return NOT_GONE
 
 
 def _raw(leaf: Any) -> Any:
@@ -202,7 +226,12 @@ def _wrapped(leaf: Any, _: Any) -> Any:
     return new_array(FRONT_ENDS["numpy"], leaf) if isinstance(leaf, numpy.ndarray) else leaf
 
 
-def _unwrapped(leaf: Any, _: Any) -> Any:
+def _as_given(leaf: Any, raws: Set[int]) -> Any:
+    """Return the array of NumPy's that a value stands for, if that is one of those that were given."""
+    return leaf._data if isinstance(leaf, Array) and id(leaf._data) in raws else leaf
+
+
+def _unwrapped(leaf: Any) -> Any:
     """Return a raw array, or a scalar, which NumPy's functions give for arrays without axes."""
     if not isinstance(leaf, Array):
         return leaf
@@ -224,8 +253,10 @@ def compile(function: Any = None, *, fast_math: bool = False) -> Any:
     dtypes it is run once on stand-ins for them; later calls run the graph. Numbers, strings and functions that it
     refers to are compared at each call, and arrays that it refers to are read anew. It is differentiable as before: a
     call is one node of the tape. From the third call with given shapes on, the graph is native code; the results are
-    the same but for rounding. A function that cannot become a graph (it chooses by values, stores into an argument) is
-    called as it is written, with one warning that says which line is in the way.
+    the same but for rounding. Arguments that the function changes in place (`m *= 0.9`, `out=m`, `x[1:] = y`) are
+    changed as NumPy changes them; where they share memory, are read-only or recorded, a call runs as it is written. A
+    function that cannot become a graph (it chooses by values, changes an array of which it holds a view) is called as
+    it is written, with one warning that says which line is in the way.
 
     Parameters
     ----------

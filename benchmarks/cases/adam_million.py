@@ -27,6 +27,15 @@ def update(w: Array, g: Array, m: Array, v: Array) -> tuple[Array, ...]:
     return w - RATE * m / (v**0.5 + EPSILON), m, v
 
 
+def update_in_place(w: Array, g: Array, m: Array, v: Array) -> None:
+    """The same, as it is mostly written in NumPy: the arrays that are given are changed."""
+    m *= BETA1
+    m += (1 - BETA1) * g
+    v *= BETA2
+    v += (1 - BETA2) * g * g
+    w -= RATE * m / (np.sqrt(v) + EPSILON)
+
+
 def stepped(function: Callable[..., Any], w: Array, g: Array, m: Array, v: Array) -> Step:
     state = [w, m, v]
 
@@ -59,6 +68,22 @@ case = Case(
 
 @case.implementation("minpy")
 def with_minpy(w: Array, g: Array) -> Step:
+    import minpy
+
+    m, v = zeros(2)
+    w = w.copy()
+    compiled = minpy.compile(update_in_place)
+
+    def step():
+        compiled(w, g, m, v)
+        return w, m, v
+
+    return step
+
+
+@case.implementation("minpy new arrays", peer="minpy")
+def with_new_arrays(w: Array, g: Array) -> Step:
+    """The function that returns what it computes, and changes nothing."""
     import minpy
 
     return stepped(minpy.compile(update), w, g, *zeros(2))

@@ -45,6 +45,9 @@ class Compiled:
         Whether operators whose calls have a state keep one over all calls, as in an executor.
     compiles : bool
         Whether its programs may become native code: see `minpy.graph.native`.
+    stores : mapping of int to Node, optional
+        By their positions, the heads that callers put in the place of a variable's values. Native code without
+        gradients does it where it can: then the head is the array that was given.
 
     Attributes
     ----------
@@ -57,11 +60,19 @@ class Compiled:
         The nodes of the graph, each after its inputs.
     arguments, states : list of Node
         The variables, in the order in which arrays are given for them: arguments, then auxiliary states.
+    stored : dict of int to int
+        The positions of the heads in `stores`, and of the variables.
     keeping : Keeping or None
         The sets of states that calls take in turn, if `keep_states` was asked for, and there is an operator with one.
     """
 
-    def __init__(self, heads: Sequence[Value], keeps_states: bool = False, compiles: bool = True) -> None:
+    def __init__(
+        self,
+        heads: Sequence[Value],
+        keeps_states: bool = False,
+        compiles: bool = True,
+        stores: Mapping[int, Node] | None = None,
+    ) -> None:
         self.heads = list(heads)
         self.compiles = compiles
         self.fast_math = False
@@ -70,7 +81,10 @@ class Compiled:
         self.keeping: Keeping | None = None
         self.order = topological(self.heads)
         self.arguments, self.states = variables(self.order)
+        stores = stores or {}
+        self.arguments += [node for node in dict.fromkeys(stores.values()) if node not in self.arguments]
         self.variables = [*self.arguments, *self.states]
+        self.stored = {head: self.variables.index(node) for head, node in stores.items()}
         self._programs: OrderedDict[Any, Program] = OrderedDict()
         self._remade = 0
 
@@ -140,6 +154,8 @@ class Compiled:
             traced and self._remade < _REMADE,
             self._keeping,
         )
+        if not requests:
+            steps.stored = self.stored
         return self._remembered(
             key,
             Program(

@@ -53,6 +53,8 @@ class Steps:
         what they gave is kept, if the graph is to be repeatable.
     refers : bool
         Whether there are `captures`.
+    stored : dict of int to int
+        The positions of heads that callers put in the place of a variable's values, and of these variables.
     """
 
     heads: list[Value]
@@ -76,6 +78,7 @@ class Steps:
     states: set[int] = field(init=False)
     lasting: dict[Node, None] = field(init=False)
     refers: bool = field(init=False)
+    stored: dict[int, int] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self.refers = bool(self.captures)

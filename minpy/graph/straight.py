@@ -41,7 +41,10 @@ class Straight:
         return self._program.native_of(runner)
 
     def forward(self, arrays: Sequence[numpy.ndarray]) -> Sequence[Any] | None:
-        """Return the heads for arrays of all variables; None where there is no native code."""
+        """Return the heads for arrays of all variables; None where there is no native code.
+
+        That is so as well for arrays that do not fit, if some are to be changed: they may share memory.
+        """
         program = self._program
         runner = program.take()
         try:
@@ -50,6 +53,8 @@ class Straight:
                 return None
             found = native.forward(arrays)
             if found is UNFIT:
+                if program.steps.stored:
+                    return None
                 _, found = native.fit_forward(arrays)
             heads: Sequence[Any] = found[0]
             return heads

@@ -26,7 +26,10 @@ class Arithmetic:
         trace: Trace
         _in_numpy: bool
 
-        def _replaced(self, value: Any) -> Any: ...
+        symbol: Any
+        dtype: Any
+
+        def _replaced(self, answer: Any) -> Any: ...
         def _of_numpy(self, name: str, arguments: Any, keywords: Any) -> Any: ...
 
 
@@ -115,6 +118,12 @@ def _negated(self: Arithmetic) -> Any:
     return self.trace.call(lambda one: -one, (self,), {}, False)
 
 
+def _unchanged(self: Arithmetic) -> Any:
+    if self.trace.of_function and self._in_numpy and self.dtype == bool:
+        raise TypeError("bad operand type for unary +: booleans have none")
+    return self.trace.wrapped(self.symbol, self._in_numpy)  # a new array, which can be changed by itself
+
+
 def _inverted(self: Arithmetic) -> Any:
     if not self._in_numpy:
         raise TypeError("bad operand type for unary ~: NDArrays have none. Write mx.nd.logical_not(x).")
@@ -129,12 +138,13 @@ for _name in ("eq", "ne", "gt", "ge", "lt", "le", "and", "or", "xor"):
     setattr(Arithmetic, f"__{_name}__", _binary(_name))
 for _name, _function in (("and", "bitwise_and"), ("or", "bitwise_or"), ("xor", "bitwise_xor")):
     setattr(Arithmetic, f"__r{_name}__", _by_ufunc(_function, True))
+    setattr(Arithmetic, f"__i{_name}__", _in_place(_name))
 for _name, _function in (("lshift", "left_shift"), ("rshift", "right_shift")):
     setattr(Arithmetic, f"__{_name}__", _by_ufunc(_function))
     setattr(Arithmetic, f"__r{_name}__", _by_ufunc(_function, True))
     setattr(Arithmetic, f"__i{_name}__", _by_ufunc_in_place(_function))
 for _name, _method in (("abs", _unary("__abs__")), ("neg", _negated), ("invert", _inverted)):
     setattr(Arithmetic, f"__{_name}__", _method)
-Arithmetic.__pos__ = lambda self: self  # type: ignore[attr-defined, operator, unused-ignore]
+Arithmetic.__pos__ = _unchanged  # type: ignore[attr-defined, operator, unused-ignore]
 Arithmetic.__divmod__ = lambda self, other: (self // other, self % other)  # type: ignore[attr-defined, operator, unused-ignore]
 Arithmetic.__rdivmod__ = lambda self, other: (other // self, other % self)  # type: ignore[attr-defined, operator, unused-ignore]

@@ -8,6 +8,7 @@ from typing import Any
 from minpy.core.array import Array
 from minpy.core.dispatch import meet
 from minpy.core.errors import MXNetError
+from minpy.gluon.block.changes import Changes
 from minpy.gluon.parameter import Parameter
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
@@ -35,6 +36,8 @@ class CachedGraph:
         By their names.
     captured : sequence of (Symbol, Array)
         Variables that stand for other arrays.
+    changes : Changes, optional
+        The arguments that it changes, of a function that does.
 
     Raises
     ------
@@ -50,12 +53,14 @@ class CachedGraph:
         rebuild: Callable[[list[Any]], Any] | None,
         parameters: Mapping[str, Parameter],
         captured: Sequence[tuple[Symbol, Any]] = (),
+        changes: Changes | None = None,
     ) -> None:
         self.name = name
         self.inputs = inputs
         self.out = out
         self.captured = captured
-        self.compiled = Compiled(out.values)
+        self.changes = changes
+        self.compiled = Compiled(out.values, stores={} if changes is None else changes.stores())
         self.operator = GraphOperator(self.compiled, name)
         known: dict[Any, Any] = {one.values[0].node: array for one, array in captured}
         known.update((one.values[0].node, index) for index, one in enumerate(inputs) if one is not None)
@@ -108,6 +113,13 @@ class CachedGraph:
             If a parameter has no values yet.
         """
         arrays, like = self._arrays(leaves)
+        if self.changes is not None:
+            self.changes.require_own(arrays, [*self.compiled.stored.values()])
+            found = self.operator.call(arrays, like)
+            news = [answer._data for answer in found]
+            self.changes.store(news, [array._data for array in arrays], self.compiled.stored)
+            found = self.changes.returned(found, leaves)
+            return found[0] if self.rebuild is None else self.rebuild(found)
         found = self.operator.call(arrays, like)
         return found[0] if self.rebuild is None else self.rebuild(found)
 

@@ -15,13 +15,17 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.changes import forbidden
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.hybrid_block import HybridBlock
+from minpy.graph.native.arguments import is_singular
 from minpy.graph.native.enabling import is_enabled
 from minpy.graph.program import Program
 from minpy.graph.straight import Straight
 
-__all__ = ["Direct", "Directs"]
+__all__ = ["NOT_GONE", "Direct", "Directs"]
+
+NOT_GONE = object()  # stands for an answer, which may be None, where the way could not be gone
 
 _MOST = 32
 
@@ -45,7 +49,8 @@ class Direct:
     """
 
     __slots__ = (
-        "_captured", "_graph", "_guards", "_kinds", "_modes", "_sources", "_steps", "_straight", "_types",
+        "_captured", "_changes", "_graph", "_guards", "_kinds", "_modes", "_places", "_rebuild", "_sources", "_steps",
+        "_stored", "_straight", "_types",
     )  # fmt: skip
 
     def __init__(
@@ -59,6 +64,14 @@ class Direct:
     ) -> None:
         self._graph = graph
         self._guards = guards
+        self._changes = graph.changes
+        # Where what is returned stands: among the arrays of variables, or among the heads.
+        self._places = [
+            (is_given, _positions(graph).index(position) if is_given else position)
+            for is_given, position in ([] if graph.changes is None else graph.changes.places)
+        ]
+        self._rebuild = graph.rebuild
+        self._stored = graph.compiled.stored
         self._steps = program.steps
         self._modes = _modes()
         self._types = (numpy.ndarray,) * count
@@ -83,6 +96,8 @@ class Direct:
             return None
         if _modes() != self._modes or state.recording or TRACES or tracing.as_written:
             return None
+        if self._changes is not None and forbidden.changes:
+            return None
         sources = self._sources
         if self._captured:
             if any(type(source) is not int and source._node is not None for source in sources):
@@ -99,9 +114,19 @@ class Direct:
         return [*steps.with_captured(raws)] if steps.refers else raws
 
     def forward(self, arrays: Sequence[numpy.ndarray]) -> Any:
-        """Return what the function returns, raw; None if there is no native code."""
+        """Return what the function returns, raw; `NOT_GONE` if there is no native code."""
         heads = self._straight.forward(arrays)
-        return None if heads is None else self._answer(heads)
+        if heads is None:
+            return NOT_GONE
+        if self._changes is None:
+            return self._answer(heads)
+        values = [
+            arrays[position] if is_given else heads[position] if heads[position].ndim else heads[position][()]
+            for is_given, position in self._places
+        ]
+        answer = values[0] if self._rebuild is None else self._rebuild(values)
+        self._changes.store(heads, arrays, self._stored)  # last: what fails before goes the long way
+        return answer
 
     def gradients(self, arrays: Sequence[numpy.ndarray]) -> tuple[Any, list[numpy.ndarray]] | None:
         """Return (what the function returns, the gradients of its sum); None if there is no native code."""
@@ -193,6 +218,9 @@ class Directs:
         if not all(arguments[position].dtype.kind == "f" for position in wanted):
             return None
         raws = [leaves[source]._data if type(source) is int else source._data for source in graph.sources]
+        # Native code looks at whether its variables share memory; at nothing else.
+        if graph.changes is not None and (wanted or guards.arrays() or not all(is_singular(raw.dtype) for raw in raws)):
+            return None
         needed = None
         if wanted:
             needed = tuple([position in wanted for position in positions[: len(graph.compiled.arguments)]])

@@ -143,13 +143,13 @@ class _Contents:
     """An array of NumPy, and what was in it."""
 
     def __init__(self, array: numpy.ndarray) -> None:
-        self._array = array
+        self.array = array
         self._kept = array.copy()
         self._is_plain = array.dtype.kind in "biufcSU" and array.flags.c_contiguous
         self._bytes = array.tobytes() if self._is_plain and array.nbytes <= _FEW_BYTES else None
 
     def hold(self) -> bool:
-        array, kept = self._array, self._kept
+        array, kept = self.array, self._kept
         if array.shape != kept.shape or array.dtype != kept.dtype:
             return False
         if self._bytes is not None:
@@ -157,6 +157,10 @@ class _Contents:
         if self._is_plain and array.flags.c_contiguous:
             return bool((array.reshape(-1).view(numpy.uint8) == kept.reshape(-1).view(numpy.uint8)).all())
         return array.tobytes() == kept.tobytes() if array.dtype.kind in "biufcSU" else bool((array == kept).all())
+
+    def restore(self) -> None:
+        if self.array.shape == self._kept.shape and self.array.dtype == self._kept.dtype and self.array.flags.writeable:
+            self.array[...] = self._kept
 
 
 class Guards:
@@ -304,6 +308,16 @@ class Guards:
         found["children"] = tuple(id(child) for child in block._children.values())
         found["dtypes"] = tuple(parameter._dtype for parameter in block._reg_params.values())
         return found
+
+    def arrays(self) -> list[numpy.ndarray]:
+        """Return the arrays that are referred to, raw: of NumPy's, and of ours."""
+        return [*(contents.array for contents in self._contents.values()), *(array._data for array in self._arrays)]
+
+    def restore(self) -> None:
+        """Give NumPy's arrays the contents back that they had: after a trace that has come to nothing."""
+        for contents in self._contents.values():
+            if not contents.hold():
+                contents.restore()
 
     def hold(self) -> bool:
         """Tell whether everything is what it was."""

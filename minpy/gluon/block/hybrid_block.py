@@ -28,6 +28,7 @@ from minpy.core.state import TRACES, Scope, questions, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.changes import Changes, Returned
 from minpy.gluon.block.draws import Draws
 from minpy.gluon.block.guards import CHANGES, Guards
 from minpy.gluon.block.modes import AsWritten, Modes
@@ -425,6 +426,8 @@ class HybridBlock(Block):
             asked = questions.training, questions.recording
         except BaseException:
             _restore(attributes, None)
+            if self._is_function:  # it runs as it is written next, and changes what it changes once
+                guards.restore()
             raise
         finally:
             questions.training = before[0] or questions.training
@@ -438,6 +441,8 @@ class HybridBlock(Block):
             del self._graphs[next(iter(self._graphs))]
         graph.is_settled = not self._optimizations.steps
         self._prepare(graph)
+        if graph.changes is not None:
+            graph.changes.guards = guards
         self._graphs[key] = graph
         self._guards = guards
         if not self._cached_graph:
@@ -572,17 +577,21 @@ class HybridBlock(Block):
             given = [
                 trace.argument(name, leaf) for name, leaf in zip(self._input_variables(leaves), leaves, strict=True)
             ]
+            inputs = [one.symbol for one in given]
             out = self._call_as_written(*split(filled(form, given)))
+            changes = Changes(given, inputs)
             found: list[Any] = []
-            out_form = template_of(trace.unwrapped(out), found, Symbol)
-        if not found:
+            out_form = template_of(trace.unwrapped(changes.marked(out)), found, (Symbol, Returned))
+        if not found and not changes:
             raise ArgumentError(f"{self.name}: forward returned {describe(out)}; expected arrays.")
         self._out_format = out_form
         rebuild = lambda values: filled(out_form, values)
-        group = found[0] if len(found) == 1 and len(found[0].values) == 1 else Group(found)
-        inputs = [one.symbol for one in given]
+        heads = changes.heads(found)
+        group = heads[0] if len(heads) == 1 and len(heads[0].values) == 1 else Group(heads)
         self._note_shapes_asked(trace)
-        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured)
+        return CachedGraph(
+            self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured, changes if changes else None
+        )
 
     def _trace_of(self, like: NDArray) -> Trace:
         in_numpy = is_np_array() or not _is_of_mxnet(like)

@@ -21,7 +21,8 @@ from minpy.core.array import Array, now, raw_of
 from minpy.core.errors import ArgumentError, NotTraceableError
 from minpy.core.nodes import Leaf
 from minpy.core.state import TRACES, leaving, tracing
-from minpy.gluon.block.arithmetic import Arithmetic
+from minpy.differentiation.trees import leaves_of
+from minpy.gluon.block.changing import ARGUMENT, Changing, Part, without_out
 from minpy.gluon.block.numbers import need_numpy
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.parameter.shapes import is_complete
@@ -94,7 +95,7 @@ class Trace:
 
     def argument(self, name: str, array: Any) -> Traced:
         """Return what stands for an argument."""
-        return Traced(self, self._variable(name, array), self.in_numpy, "an argument")
+        return Traced(self, self._variable(name, array), self.in_numpy, ARGUMENT)
 
     def capture(self, array: Any) -> Traced:
         """Return what stands for an array that the forward refers to."""
@@ -245,10 +246,10 @@ def _kind(one: Symbol, in_numpy: bool) -> Symbol:
     return one.as_np_ndarray() if in_numpy else one.as_nd_ndarray()
 
 
-class Traced(Arithmetic):
+class Traced(Changing):
     """A value in the place of an array: a symbol that knows its shape and dtype."""
 
-    __slots__ = ("_in_numpy", "_may_share", "_role", "symbol", "trace")
+    __slots__ = ("__weakref__", "_in_numpy", "_part_of", "_relatives", "_role", "symbol", "trace")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1e6
 
@@ -257,7 +258,8 @@ class Traced(Arithmetic):
         self.symbol = one
         self._in_numpy = in_numpy
         self._role = role
-        self._may_share = False
+        self._part_of: tuple[Changing, Part] | None = None
+        self._relatives: list[Any] = []
 
     def __repr__(self) -> str:
         return f"<stand-in for {self.symbol.name} in the trace of {self.trace.name}>"
@@ -327,9 +329,6 @@ class Traced(Arithmetic):
 
     # -- what asks for values --------------------------------------------------------------------------------------
 
-    def _refuse_change(self, what: str, remedy: str) -> NoReturn:
-        raise self.trace.refusal(f"changes an array in place, with {what}, which a graph cannot.", remedy)
-
     def _asked(self, what: str) -> NoReturn:
         raise self.trace.refusal(
             f"{what}: that depends on values, which there are none of while it is traced.",
@@ -351,39 +350,45 @@ class Traced(Arithmetic):
     def __contains__(self, value: Any) -> bool:
         self._asked("looks for a value in an array")
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        raise self.trace.refusal(
-            "stores into a part of an array (`x[1:] = 0`), which a graph cannot.",
-            "Make a new array: np.where(np.arange(len(x)) < 1, x, 0), np.concatenate([x[:1], ...])",
-        )
-
-    def _replaced(self, answer: Any) -> Any:
-        """Let the value be another from here on: what operators in place do to arrays that nobody else sees."""
-        if answer is NotImplemented:
-            return answer
-        if self._role or self._may_share:
-            what = self._role or "an array of which there are views"
-            raise self.trace.refusal(
-                f"changes {what} in place, which a graph cannot.", "Make a new array: x = x + 1 instead of x += 1"
-            )
-        self.symbol = answer.symbol
-        return self
-
     # -- NumPy's protocols -----------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if method != "__call__" or options.get("out") is not None:
+        out = options.get("out")
+        if method != "__call__" or (out is not None and ("where" in options or not self.trace.of_function)):
             raise self._untraced(f"numpy.{ufunc.__name__}.{method}" if method != "__call__" else "out=")
-        return self._of_numpy(ufunc.__name__, inputs, options)
+        if out is None:
+            return self._of_numpy(ufunc.__name__, inputs, options)
+        answer = self._of_numpy(ufunc.__name__, inputs, without_out(options))
+        outs = out if isinstance(answer, (tuple, list)) else out[0]
+        return self._into(outs, answer, options.get("casting", "same_kind"))
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         if function in (numpy.shape, numpy.ndim, numpy.size) and isinstance(arguments[0], Traced):
             return getattr(arguments[0], function.__name__)
         module = function.__module__.removeprefix("numpy").removeprefix(".")
         name = f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
+        if self.trace.of_function and function is numpy.copyto:
+            return self._copied_to(*arguments, **keywords)
         return self._of_numpy(name, arguments, keywords)
 
+    def _copied_to(self, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+        if where is not True or not isinstance(dst, Traced):
+            raise self._untraced("np.copyto with where=" if isinstance(dst, Traced) else "np.copyto")
+        if isinstance(src, (bool, int, float)):
+            raise self._untraced("np.copyto of a number")
+        if isinstance(src, numpy.generic) and not numpy.can_cast(src.dtype, dst.dtype, casting):  # type: ignore[arg-type]
+            raise TypeError(f"a value of {src.dtype} is copied to an array of {dst.dtype}")  # NumPy's own is seen
+        dst._into(dst, dst._as_value(src, dst._whole()), casting)
+
     def _of_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        if keywords.get("out") is not None and self.trace.of_function:
+            answer = self._of_numpy(name, arguments, without_out(keywords))
+            return self._into(keywords["out"], answer, "no")  # it may have computed in that dtype
+        if name == "nan_to_num" and self.trace.of_function and not (*arguments[1:2], keywords.get("copy", True))[0]:
+            (target, *_), rest = arguments, {key: value for key, value in keywords.items() if key != "copy"}
+            if len(arguments) > 2:
+                raise self._untraced("np.nan_to_num with copy=False and numbers by position")
+            return self._into(target, self._of_numpy(name, (target,), rest), "no")
         found: Any = symbol.np
         for part in name.split("."):
             found = vars(found).get(part)
@@ -392,19 +397,26 @@ class Traced(Arithmetic):
         if name in _AS_NUMPY or need_numpy(name, arguments, keywords):
             return self.trace.call_of_numpy(name, arguments, keywords)
         answer = self.trace.call(found, arguments, keywords, True)
-        return self._sharing(answer, name)
+        return self._sharing(answer, name, arguments, keywords)
 
     def _untraced(self, what: str) -> NotTraceableError:
         return self.trace.refusal(
             f"calls {what} of an array, for which graphs have no operator.", "Use another function"
         )
 
-    def _sharing(self, answer: Any, name: str) -> Any:
+    def _sharing(self, answer: Any, name: str, arguments: Sequence[Any] = (), keywords: Any = None) -> Any:
         """Note of values that one may be a view of the other: a change of one would have to change both."""
-        if name in (_VIEWS if self._in_numpy else _VIEWS_OF_MXNET):
-            self._may_share = True
-            for one in answer if isinstance(answer, (list, tuple)) else [answer]:
-                one._may_share = True
+        if name not in (_VIEWS if self._in_numpy else _VIEWS_OF_MXNET):
+            return answer
+        given = [one for one in leaves_of([arguments, keywords or {}]) if isinstance(one, Traced)]
+        if name in _COPYING and not (keywords or {}).keys() & {"copy", "n"} and len(arguments) < 2 + (name == "astype"):
+            return answer
+        if name == "einsum" and len(given) > 1:
+            return answer
+        if name in _ROUNDING and not (self.trace.of_function and self.dtype.kind in "iu"):
+            return answer
+        answers = answer if isinstance(answer, (list, tuple)) else [answer]
+        self._relate(one for one in (*answers, *given) if isinstance(one, Traced))
         return answer
 
     # -- methods ---------------------------------------------------------------------------------------------------
@@ -413,6 +425,8 @@ class Traced(Arithmetic):
         if name == "_data":
             self._asked("writes it into an array")
         if not name.startswith("__"):
+            if self.trace.of_function and self._in_numpy and name == "fill":
+                return lambda value: self.__setitem__(Ellipsis, value)
             if name in _OF_ARRAYS:
                 if name in ("asnumpy", "asscalar", "item", "tolist", "wait_to_read"):
                     self._asked(f"calls {name}()")
@@ -425,9 +439,14 @@ class Traced(Arithmetic):
                 return lambda *arguments, **keywords: operator(self, *arguments, **keywords)
             if callable(method):
                 trace, np = self.trace, self._in_numpy
-                return lambda *arguments, **keywords: self._sharing(
-                    trace.call(method, (self, *arguments), keywords, np), name
-                )
+
+                def call(*arguments: Any, **keywords: Any) -> Any:
+                    if keywords.get("out") is not None and trace.of_function:
+                        return self._into(keywords["out"], call(*arguments, **without_out(keywords)), "no")
+                    answer = trace.call(method, (self, *arguments), keywords, np)
+                    return self._sharing(answer, name, (self, *arguments), keywords)
+
+                return call
             if self._in_numpy and hasattr(numpy.ndarray, name):
                 raise self._untraced(f".{name}")
         raise AttributeError(f"{self!r} has no attribute {name!r}")
@@ -436,6 +455,11 @@ class Traced(Arithmetic):
         answer = self.trace.call(lambda one, index: one.as_np_ndarray()[index], (self, key), {}, self._in_numpy)
         if not self._in_numpy and not answer.shape:
             answer = answer.reshape((1,))
+        if self.trace.of_function and self._in_numpy:
+            part = Part.of(key, self.shape)
+            # An element may be a scalar, which is no part of anything.
+            if part is not None and (part.shape or key is Ellipsis or (type(key) is tuple and Ellipsis in key)):
+                answer._part_of = self, part
         return self._sharing(answer, "getitem")
 
     def reshape(self, *lengths: Any, **keywords: Any) -> Any:
@@ -488,27 +512,58 @@ _AS_NUMPY = frozenset(["percentile", "quantile"])
 _VIEWS = frozenset(
     [
         "T",
+        "around",
+        "array_split",
+        "asfarray",
+        "astype",
         "atleast_1d",
         "atleast_2d",
         "atleast_3d",
+        "broadcast_arrays",
         "broadcast_to",
+        "conj",
+        "conjugate",
         "diag",
         "diagonal",
+        "diff",
+        "dsplit",
+        "einsum",
         "expand_dims",
-        "flip",
         "flatten",
+        "flip",
+        "fliplr",
+        "flipud",
         "getitem",
+        "hsplit",
+        "imag",
+        "linalg.diagonal",
+        "linalg.matrix_power",
+        "linalg.matrix_transpose",
+        "matrix_transpose",
+        "meshgrid",
         "moveaxis",
+        "nan_to_num",
+        "permute_dims",
         "ravel",
+        "real",
+        "real_if_close",
         "reshape",
         "rollaxis",
         "rot90",
+        "round",
+        "round_",
         "split",
         "squeeze",
         "swapaxes",
         "transpose",
+        "trim_zeros",
+        "unstack",
+        "vsplit",
     ]
 )
+# Those that copy unless they are told not to; and those that give whole numbers as they are.
+_COPYING = frozenset(["astype", "diff", "meshgrid", "nan_to_num"])
+_ROUNDING = frozenset(["around", "round", "round_"])
 _VIEWS_OF_MXNET = frozenset(["getitem", "reshape"])
 # Methods of NumPy's arrays that change them, and what to write instead.
 _CHANGING = {

@@ -21,7 +21,7 @@ from minpy.core.errors import DTypeError, LibraryError, ShapeError, describe
 from minpy.graph.native.machine.builtins import data_offset
 from minpy.graph.native.writing import Writer
 
-__all__ = ["Argument", "Offsets", "fitted", "offsets", "usual", "write_check"]
+__all__ = ["Argument", "Offsets", "fitted", "is_singular", "offsets", "usual", "write_apart", "write_check"]
 
 _C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # of NumPy's ndarraytypes.h
 
@@ -108,6 +108,15 @@ def usual(dtype: numpy.dtype) -> numpy.dtype:
     return numpy.dtype(dtype.str)
 
 
+def is_singular(dtype: numpy.dtype) -> bool:
+    """Tell whether there is one object that NumPy itself uses for a dtype, by which arrays of it are known.
+
+    >>> is_singular(numpy.dtype("float32")), is_singular(numpy.dtype(">f4"))
+    (True, False)
+    """
+    return usual(dtype) is usual(dtype)
+
+
 def write_check(code: Writer, thing: str, argument: Argument, kind: str, dtype: str, otherwise: str) -> None:
     """Write the code that looks at one object, and goes to a block if it does not fit.
 
@@ -151,6 +160,38 @@ def write_check(code: Writer, thing: str, argument: Argument, kind: str, dtype: 
         places = [code.at(lengths, "i64", axis) for axis in range(len(argument.shape))]
         found = [code.put(f"load i64, ptr {place}") for place in places]
         go_on([code.put(f"icmp eq i64 {one}, {length}") for one, length in zip(found, argument.shape, strict=True)])
+
+
+def write_apart(code: Writer, ranges: Sequence[tuple[str, int]], alone: Sequence[int], otherwise: str) -> None:
+    """Write the code that goes to a block if some ranges of memory share a byte with another one.
+
+    Parameters
+    ----------
+    code : Writer
+    ranges : sequence of (str, int)
+        Where each begins, a pointer, and its length in bytes.
+    alone : sequence of int
+        The positions of those that may share no byte.
+    otherwise : str
+        The name of a block.
+    """
+    pairs = {(min(one, other), max(one, other)) for one in alone for other in range(len(ranges)) if other != one}
+    pairs = {pair for pair in pairs if all(ranges[one][1] for one in pair)}
+    if not pairs:
+        return
+    used = sorted({one for pair in pairs for one in pair})
+    begins = {one: code.put(f"ptrtoint ptr {ranges[one][0]} to i64") for one in used}
+    found = ""
+    for one, other in sorted(pairs):
+        # With a the begin of the first, m bytes long, and b that of the second, of n: they meet if -n < a - b < m,
+        # which is one comparison of numbers without a sign.
+        distance = code.put(f"sub i64 {begins[one]}, {begins[other]}")
+        moved = code.put(f"add i64 {distance}, {ranges[other][1] - 1}")
+        meets = code.put(f"icmp ult i64 {moved}, {ranges[one][1] + ranges[other][1] - 1}")
+        found = code.put(f"or i1 {found}, {meets}") if found else meets
+    label = f"apart{code.number()}"
+    code.do(f"br i1 {found}, label %{otherwise}, label %{label}")
+    code.label(label)
 
 
 def _fits(array: Any, argument: Argument) -> bool:

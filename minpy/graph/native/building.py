@@ -355,6 +355,8 @@ class _Builder:
             for part in works
         ]
         heads = routine.parts[self.first].outputs
+        if self.steps.stored:
+            boundary.settle_stores(routine.parts[self.first], self.steps.stored, places, works[self.first])
         boundary.settle_heads(heads[: len(self.steps.heads)], places, native[self.first])
         if self.steps.requests:
             boundary.settle_gradients(routine.parts[1].outputs, places, native[1])

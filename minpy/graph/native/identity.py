@@ -126,6 +126,7 @@ def _asked(steps: Steps, translation: Translation) -> tuple[Any, ...]:
     return (
         steps.training, steps.given, len(steps.heads), len(steps.head_gradients), tuple(sorted(steps.states)),
         tuple(gradients), len(steps.requests), tuple((numbers[node], width) for node, width in translation.lasting),
+        tuple(sorted(steps.stored.items())),
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from minpy.core import aligned
 from minpy.core.array import note_writes
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
-from minpy.graph.native.arguments import usual
+from minpy.graph.native.arguments import is_singular, usual
 from minpy.graph.native.boundary import Boundary, is_whole
 from minpy.graph.native.language import Array, Call, Layout, Product, contiguous
 from minpy.graph.native.memory import Memory, Whereabouts
@@ -129,7 +129,7 @@ class PartWriter:
         later = [self.memory.owner(array) for array in read_later]
         ends = [array for _, _, arrays in lasting for array in arrays]
         self._lasts = {node for node, _, _ in lasting}
-        self._works(numbered, {*later, *map(self._owner, (*heads, *ends))})
+        self._works(numbered, {*later, *map(self._owner, (*heads, *ends))}, inputs)
         returned = self._heads(heads)
         self.kept = list(dict.fromkeys(self.names[one] for one in later if one in self.names and one not in given))
         lasts = "".join(f"{self._lasting(*row)}, " for row in lasting)
@@ -196,9 +196,12 @@ class PartWriter:
         return f"({', '.join(copies)},)" if width else copies[0]
 
     def _heads(self, heads: Sequence[Array]) -> str:
-        """Return the heads as source: each has memory that is nobody else's."""
+        """Return the heads as source: each has memory that is nobody else's, or is the variable that it becomes."""
         found, taken = "", set()
-        for head in heads:
+        for index, head in enumerate(heads):
+            if index in self.boundary.stored:
+                found += f"{self.names[self.boundary.stored[index]]}, "
+                continue
             owner = self._owner(head)
             expression = self._expression(head)
             is_fresh = is_whole(head, owner) and head.shape == self.boundary.fresh.get(owner)
@@ -215,7 +218,9 @@ class PartWriter:
 
     # -- works -------------------------------------------------------------------------------------------------------
 
-    def _works(self, numbered: Sequence[tuple[int, Work]], stays: Collection[Array]) -> None:
+    def _works(
+        self, numbered: Sequence[tuple[int, Work]], stays: Collection[Array], inputs: Sequence[Array] = ()
+    ) -> None:
         """Write works: those that native code does together, as segments. What stays is needed when all are done."""
         given = dict.fromkeys(
             owner
@@ -224,6 +229,8 @@ class PartWriter:
             for owner in self._outside(work)
             if owner in self.boundary.arguments
         )
+        if self.boundary.apart:
+            given |= dict.fromkeys(array for array in inputs if is_singular(array.dtype))
         ends = {owner: number for number, work in numbered for owner in self._outside(work) if owner not in stays}
         run: list[tuple[int, Work]] = []
         for number, work in numbered:
@@ -282,7 +289,7 @@ class PartWriter:
             self._make(owner)
         segment = Segment(
             f"segment{len(self.segments)}", run, self.memory, list(outside), looked_at, self.table, self.integer,
-            self.threads, self.boundary.direct, self.prepared,
+            self.threads, self.boundary.direct, self.prepared, self.boundary.apart,
         )  # fmt: skip
         self.segments.append(segment)
         if run:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Hashable, Mapping, Sequence
 
-from minpy.graph.native.arguments import Argument, offsets, write_check
+from minpy.graph.native.arguments import Argument, offsets, write_apart, write_check
 from minpy.graph.native.kernels.kernel import Kernel
 from minpy.graph.native.language import Array
 from minpy.graph.native.machine.blas import NO_TRANS, ROW_MAJOR, TRANS
@@ -50,6 +50,8 @@ class Segment:
         Owners that lie in others, which are given.
     prepared : Array, optional
         What stands for the block of what outlives the call, among the arguments.
+    apart : sequence of Array
+        Those that are given that may share memory with no other one.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Segment:
         threads: int = 1,
         direct: Mapping[Array, Array] | None = None,
         prepared: Array | None = None,
+        apart: Sequence[Array] = (),
     ) -> None:
         self.name = name
         self.numbered = numbered
@@ -75,6 +78,7 @@ class Segment:
         self.threads = threads
         self.direct = {**memory.heirs, **(direct or {})}
         self.prepared = prepared
+        self.apart = [array for array in apart if array in given]
         self.seconds = sum(work.seconds for _, work in numbered)
         self._entries: dict[Hashable, str] = {}
         self._pointers: dict[tuple[Array, int], str] = {}
@@ -104,6 +108,9 @@ class Segment:
             array: code.put(f"load ptr, ptr {code.at(thing, 'i8', offsets().data)}")
             for thing, array in zip(things, self.arguments, strict=True)
         }
+        ranges = [(self._bases[array], array.nbytes) for _, array in checked]
+        alone = [index for index, (_, array) in enumerate(checked) if array in self.apart]
+        write_apart(code, ranges, alone, "unfit")
         lets_go = self.seconds >= _LONG
         state = code.put(f"call ptr {self._entry(SAVE)}()") if lets_go else ""
         for number, work in self.numbered:

@@ -203,6 +203,7 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     result = whereabouts(item.output, places)
     # In one place only if they lie there alike: a transposed array would be read where the result is already.
     alike = len(where) == 3 and where[2].layout == result.layout and not item.operands[2].is_view
+    alike = alike and all(one.owner is not where[2].owner for one in where[:2])
     in_place = [(item.output, item.operands[2])] if alike else []
     if not item.output.size:
         return Work(item, (), Uses(item.operands, item.outputs))
