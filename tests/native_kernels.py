@@ -37,14 +37,14 @@ class Compiled:
         kernel = self.kernels[number]
         function = self.functions[number]
         arguments = [*(ctypes.c_void_p(address) for address in _addresses(kernel, memory)), self._scratch]
-        splits = kernel.splits
-        return lambda: function(*arguments, 0, splits)
+        end = kernel.end
+        return lambda: function(*arguments, 0, end)
 
     def call(self, number: int, memory: Mapping[Array, numpy.ndarray], ranges: Iterable[tuple[int, int]] = ()) -> None:
         """Run a kernel on the memory of its arrays, over its whole range or over parts of it."""
         kernel = self.kernels[number]
         addresses = _addresses(kernel, memory)
-        for begin, end in ranges or [(0, kernel.splits)]:
+        for begin, end in ranges or [(0, kernel.end)]:
             self.functions[number](*addresses, self._scratch, begin, end)
 
 
@@ -114,7 +114,8 @@ def run_nest(
         if pointer.array not in memory:
             memory[pointer.array] = _garbage(pointer.array)
     bounds = [kernel.splits * k // parts for k in range(parts + 1)]
-    Compiled([kernel]).call(0, memory, [(a, b) for a, b in itertools.pairwise(bounds) if a < b])
+    ranges = [(a, b) for a, b in itertools.pairwise(bounds) if a < b]
+    Compiled([kernel]).call(0, memory, [*ranges, (kernel.splits, kernel.end)][: None if kernel.partials else -1])
     return [memory[array.root] for array in outputs]
 
 
