@@ -54,6 +54,15 @@ def _addresses(kernel: Kernel, memory: Mapping[Array, numpy.ndarray]) -> list[in
     ]
 
 
+def ranges_of(kernel: Kernel, parts: int, backwards: bool = False) -> list[tuple[int, int]]:
+    """Return ranges that do all of a kernel together; what comes after all pieces comes last."""
+    bounds = [kernel.splits * k // parts for k in range(parts + 1)]
+    ranges = [(a, b) for a, b in itertools.pairwise(bounds) if a < b]
+    if backwards:
+        ranges.reverse()
+    return ranges if kernel.partials is None else [*ranges, (kernel.splits, kernel.end)]
+
+
 def steps_of(outputs: Iterable[Array]) -> list[Step]:
     """Return the steps that outputs depend on, in order; views are no steps of nests."""
     found: dict[Step, None] = {}
@@ -113,9 +122,7 @@ def run_nest(
     for pointer in kernel.pointers:
         if pointer.array not in memory:
             memory[pointer.array] = _garbage(pointer.array)
-    bounds = [kernel.splits * k // parts for k in range(parts + 1)]
-    ranges = [(a, b) for a, b in itertools.pairwise(bounds) if a < b]
-    Compiled([kernel]).call(0, memory, [*ranges, (kernel.splits, kernel.end)][: None if kernel.partials else -1])
+    Compiled([kernel]).call(0, memory, ranges_of(kernel, parts))
     return [memory[array.root] for array in outputs]
 
 
@@ -127,10 +134,11 @@ def _garbage(array: Array) -> numpy.ndarray:
 
 
 class Runner:
-    """Runs schedules, their nests as kernels and everything else by NumPy."""
+    """Runs schedules, their nests as kernels, in one part or in several, and everything else by NumPy."""
 
-    def __init__(self, schedules: Sequence[Schedule]) -> None:
+    def __init__(self, schedules: Sequence[Schedule], parts: int = 1, backwards: bool = False) -> None:
         self.schedules = schedules
+        self.parts = parts, backwards
         self.places: dict[Array, Place] = {}
         self.numbers: dict[int, int] = {}
         kernels = []
@@ -164,7 +172,8 @@ class Runner:
     def _kernel(self, number: int) -> None:
         for pointer in self.compiled.kernels[number].pointers:
             self._root(pointer.array)
-        self.compiled.call(number, self.memory)
+        ranges = ranges_of(self.compiled.kernels[number], *self.parts) if self.parts != (1, False) else []
+        self.compiled.call(number, self.memory, ranges)
 
     def _root(self, array: Array) -> numpy.ndarray:
         if array not in self.memory:

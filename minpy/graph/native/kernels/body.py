@@ -202,7 +202,7 @@ class Body:
             return
         dim = scope[level]
         deeper = [*scope[level + 1 :], *self.geometry.inner, *self._lane]
-        with self.w.loop(*self._range(dim)) as variable, self.cursor.inside(dim, variable, deeper):
+        with self.w.loop(*self._range(dim), runs=True) as variable, self.cursor.inside(dim, variable, deeper):
             self._scope(level + 1)
             self.columns.flush(level, variable, self.tile)
 
@@ -239,7 +239,7 @@ class Body:
                 self._point(phase, lanes, place)
 
         def strips(start: int | str, end: int | str) -> None:
-            around = self.w.loop(start, end, length)
+            around = self.w.loop(start, end, length, runs=True)
             with around as first, self.cursor.inside(lane, first, self._lane):
                 self.prefetching.write(phase, length)
                 strip(length)
@@ -248,8 +248,8 @@ class Body:
             if blocks is not None and blocks[0] is None:
                 step = BLOCK * length
                 begin, end = self._range(geometry.inner[-1], full * length)
-                with self.w.loop(begin, end, step) as start:
-                    strips(start, self._end(start, step, end))
+                with self.w.loop(begin, end, step, runs=True) as start:
+                    strips(start, self._end(start, step, end, full * length))
                     flush()
             elif full > 1:
                 strips(*self._range(geometry.inner[-1], full * length))
@@ -275,10 +275,10 @@ class Body:
                 for one in lanes:
                     self._set_row(one.step.output, one.each(place.number), place)
 
-    def _end(self, start: str, step: int, last: int | str) -> str:
-        """Write where a part of a loop ends."""
+    def _end(self, start: str, step: int, last: int | str, length: int) -> str:
+        """Write where a part of a loop, or of a piece of it, ends; pieces begin at multiples of `step`."""
         end = self.w.give(f"add nuw nsw i64 {start}, {step}")
-        if isinstance(last, int) and last % step == 0:
+        if length % step == 0:
             return end
         return self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(last)))
 
@@ -325,13 +325,13 @@ class Body:
         if every > 1:
             # Two loops, so that nothing is asked in the inner one.
             begin, stop = self._range(first)
-            with self.w.loop(begin, stop, every) as start:
-                end = self._end(start, every, stop)
-                with self.w.loop(start, end) as variable, self.cursor.inside(first, variable, deeper):
+            with self.w.loop(begin, stop, every, runs=True) as start:
+                end = self._end(start, every, stop, first.length)
+                with self.w.loop(start, end, runs=True) as variable, self.cursor.inside(first, variable, deeper):
                     self._loops(rest, body, blocks, flush)
                 flush()
             return
-        with self.w.loop(*self._range(first)) as variable, self.cursor.inside(first, variable, deeper):
+        with self.w.loop(*self._range(first), runs=True) as variable, self.cursor.inside(first, variable, deeper):
             self._loops(rest, body, blocks, flush)
             if every:
                 flush()

@@ -2,8 +2,8 @@
 
 A sum of many floats is put away into scratch memory block by block, as in `accumulators`.
 
-Where the outermost loop along which they run is cut in pieces, each piece has a result of its own: of blocks, their sums
-and errors, so that nothing is rounded before all of it is there.
+Where the outermost loop along which they run is cut in pieces, each piece has a result of its own: of blocks, their
+sums and errors, so that nothing is rounded before all of it is there.
 """
 
 from __future__ import annotations
@@ -136,12 +136,18 @@ class Columns:
         return cut(first, first.length, unit, points // (_COST * max(kept, 1)))
 
     def lay_out(self, pieces: Pieces | None) -> None:
-        """Give memory to what is summed up apart from results; `pieces` are those of the outermost loop of the scope."""
+        """Give memory to what is summed up apart from results.
+
+        Parameters
+        ----------
+        pieces : Pieces or None
+            Those of the outermost loop of the scope, if it is cut.
+        """
         self.pieces = pieces
         for column in self.columns.values():
             column.is_cut = pieces is not None and pieces.loop.axis in column.axes
             if column.is_cut:
-                column.access = self._laid_out(column, column.dtype, column.is_cut and not column.is_blocked)
+                column.access = self._laid_out(column, column.dtype, not column.is_blocked)
             if column.is_blocked:
                 column.totals = self._laid_out(column, _DOUBLE, column.is_cut)
                 if column.dtype == _DOUBLE:

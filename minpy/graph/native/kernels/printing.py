@@ -84,9 +84,7 @@ class _Printer:
         self.is_large = math.prod(self.nest.shape) >= _WORTH_SPLITTING
         partials = Partials(self.w, self.cursor, f"%p{len(self.pointers)}")
         is_cut = self.is_large and not geometry.free and is_long(seconds(flops, moved))
-        self.body = Body(
-            self.w, self.cursor, strips, self.nest, geometry, self.phases, self._reserve, partials, is_cut
-        )
+        self.body = Body(self.w, self.cursor, strips, self.nest, geometry, self.phases, self._reserve, partials, is_cut)
         splits = self._write()
         memory = None
         if self.body.pieces is not None:
