@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core import aligned
 from minpy.core.array import note_writes
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
@@ -305,7 +306,7 @@ class PartWriter:
             name = self.names[owner]
             self._made.add(owner)
             dtype = self._constant(f"dtype_{owner.dtype.name}", usual(owner.dtype))
-            self._put(f"{name} = {self._constant('empty', numpy.empty)}({self.boundary.fresh[owner]}, {dtype})")
+            self._put(f"{name} = {self._constant('empty', aligned.empty)}({self.boundary.fresh[owner]}, {dtype})")
 
     def _product(self, product: Product) -> None:
         """Write a product that NumPy does."""

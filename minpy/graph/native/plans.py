@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
+from minpy.core import aligned
 from minpy.core.array import note_writes
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
@@ -39,7 +40,7 @@ _OBJECTS: dict[str, Any] = {
     "add": numpy.add,
     "apart": apart,
     "copyto": numpy.copyto,
-    "empty": numpy.empty,
+    "empty": aligned.empty,
     "matmul": numpy.matmul,
     "ndarray": numpy.ndarray,
     "note_writes": note_writes,
