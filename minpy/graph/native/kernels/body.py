@@ -17,6 +17,7 @@ from minpy.graph.native.kernels.phases import Phase, weight
 from minpy.graph.native.kernels.pieces import Partials, Pieces, cut
 from minpy.graph.native.kernels.prefetching import Prefetching
 from minpy.graph.native.kernels.reductions import is_summed
+from minpy.graph.native.kernels.row_pieces import RowPieces
 from minpy.graph.native.kernels.strips import Lane, Strips
 from minpy.graph.native.kernels.writing import Writer, literal, memory_type, value_type
 from minpy.graph.native.language import Array, Elementwise, Reduce
@@ -75,8 +76,7 @@ class Body:
         self.columns = Columns(writer, cursor, nest, geometry, reserve, strips, self.tile, partials)
         self.prefetching = Prefetching(writer, cursor, geometry, phases)
         self.partials = partials
-        # What pieces leave of reductions along inner loops.
-        self.left: list[tuple[Lanes, list[Access]]] = []
+        self.row_pieces: RowPieces | None = None
         self.bounds: dict[Dim, tuple[str, str]] = {}
         self.is_last: str | None = None
         self.leaves = False
@@ -123,10 +123,7 @@ class Body:
             pieces = cut(lane, full * length, (1 if blocks is None else BLOCK) * length)
         if pieces is None:
             return None
-        strides, count = ({lane.axis: 1}, self.tile) if geometry.across and lane is not None else ({}, 1)
-        for one in lanes:
-            places = [self.partials.place(pieces, dtype, strides, count, geometry.across) for dtype in one.dtypes]
-            self.left.append((one, places))
+        self.row_pieces = RowPieces(self.w, self.cursor, self.strips, geometry, self.partials, pieces, lanes, self.tile)
         return pieces
 
     def write_piece(self, number: str) -> None:
@@ -134,7 +131,7 @@ class Body:
         assert self.pieces is not None
         self.bounds = self.columns.bounds = {self.pieces.loop: self.pieces.bounds(self.w, number)}
         self.is_last = self.w.give(f"icmp eq i64 {number}, {self.pieces.count - 1}")
-        self.leaves = bool(self.left)
+        self.leaves = self.row_pieces is not None
         self.write()
         self.bounds = self.columns.bounds = {}
         self.is_last, self.leaves = None, False
@@ -142,40 +139,18 @@ class Body:
     def finish(self) -> None:
         """Write what makes results of what all pieces have left."""
         self.columns.join(self.tile)
-        if not self.left:
+        if self.row_pieces is None:
             return
         self.rows.clear()
         self.finished.clear()
         self._row_steps()
         if self.geometry.across:
             with self.strips.strip(self.geometry.lane, self.tile) as place:
-                for one, places in self.left:
-                    self._set_row(one.step.output, self._joined(one, places), place)
+                for array, value in self.row_pieces.results():
+                    self._set_row(array, value, place)
         else:
-            for one, places in self.left:
-                self.rows[one.step.output] = self._joined(one, places)
+            self.rows.update(self.row_pieces.results())
         self._row_steps()
-
-    def _joined(self, lanes: Lanes, places: Sequence[Access]) -> str:
-        assert self.pieces is not None
-        columns = [self.partials.read(self.pieces, one, memory_type(one.dtype)) for one in places]
-        return lanes.result(lanes.joined(list(zip(*columns, strict=True))))
-
-    def _leave(self) -> None:
-        """Write what is left of reductions along inner loops."""
-        if not self.geometry.across:
-            for one, places in self.left:
-                self._put(one.together(), places)
-            return
-        with self.strips.strip(self.geometry.lane, self.tile) as lane:
-            known = [(one.alone(lane.number), places) for one, places in self.left]
-            with self.w.when(lane.filled):
-                for values, places in known:
-                    self._put(values, places)
-
-    def _put(self, values: Sequence[str], places: Sequence[Access]) -> None:
-        for value, place in zip(values, places, strict=True):
-            self.w.do(f"store {memory_type(place.dtype)} {value}, ptr {self.cursor.at(place)}{self.w.mark()}")
 
     def _range(self, dim: Dim, length: int | None = None) -> tuple[int | str, int | str]:
         """Return where a loop begins and ends: the whole of it, or the piece that is written."""
@@ -225,7 +200,10 @@ class Body:
         geometry = self.geometry
         lane = geometry.lane
         others, length, full, rest = self._extent(phase)
-        lanes = [one for one, _ in self.left] or self._lanes(phase, others, length, full)
+        if self.row_pieces is not None:
+            lanes = self.row_pieces.lanes
+        else:
+            lanes = self._lanes(phase, others, length, full)
         for one in lanes:
             one.begin()
         blocks = self._blocks(others, max(full, 1)) if any(one.blocked for one in lanes) else None
@@ -265,8 +243,8 @@ class Body:
         self._loops(others, whole, blocks, flush)
         if blocks is not None:
             flush()
-        if self.leaves:
-            self._leave()
+        if self.row_pieces is not None:
+            self.row_pieces.leave()
         elif not geometry.across:
             for one in lanes:
                 self.rows[one.step.output] = one.one()
