@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy
 
-__all__ = ["copied", "empty", "zeros"]
+__all__ = ["LARGE", "copied", "empty", "zeros"]
 
 _ALIGNMENT = 64
 # In bytes: with smaller arrays less is gained than the calls cost.
-_LARGE = 1 << 14
+LARGE = 1 << 14
 # In bytes: from this size on NumPy asks for large pages, where the system gives them to who asks.
 _HUGE = 1 << 22
 
@@ -140,8 +140,11 @@ def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
     ((100, 100), True)
     """
     dtype = numpy.dtype(dtype)
-    nbytes = dtype.itemsize * (math.prod(shape) if isinstance(shape, Sequence) else int(shape))
-    if nbytes < _LARGE or _way is None:
+    try:
+        nbytes = dtype.itemsize * math.prod(shape)  # type: ignore[arg-type]
+    except TypeError:
+        nbytes = dtype.itemsize * int(shape)  # type: ignore[arg-type]
+    if nbytes < LARGE or _way is None:
         return numpy.empty(shape, dtype)
     set_handler, ours = _way
     before = set_handler(ours)
