@@ -100,7 +100,7 @@ def kernel_for(shape: tuple[int, ...], inner: tuple[int, ...], build: Any, dtype
         ((1_000_000,), (0,), lambda x: [total(of("tanh", x), 0)], 8),
         ((200_000, 10), (0,), lambda x: [total(x, 0)], 8),
         ((40, 100_000), (1,), lambda x: [total(x, 1), total(x, 0)], 3),  # of 16 rows and more, as blocks are
-        ((64, 64), (1,), lambda x: [total(x, 1), total(x, 0)], 0),  # too small
+        ((128, 128), (1,), lambda x: [total(of("tanh", x), 1), total(x, 0)], 0),  # too small
         ((16, 100_000), (1,), lambda x: [total(x, 1), Reduce.of("max", x, (0,))], 4),  # columns are much of it
         ((6, 100_000), (1,), lambda x: [total(x, 1), Reduce.of("max", x, (0,))], 0),
         ((1000, 1000), (0,), lambda x: [total(x, 0)], 0),  # tiles are shared
@@ -254,6 +254,7 @@ def test_sums_of_pieces_are_rounded_once(dtype: str) -> None:
 def test_random_routines(seed: int, mood: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small nests, all of them cut where they can be, with short blocks, in parts that run in any order."""
     monkeypatch.setattr(printing, "_WORTH_SPLITTING", 2)
+    monkeypatch.setattr(printing, "_WORTH_CUTTING", 2)
     monkeypatch.setattr(printing, "is_long", lambda seconds: True)
     monkeypatch.setattr(columns, "cut", lambda loop, length, unit, most: pieces.cut(loop, length, unit))
     for module in (accumulators, body, columns):

@@ -25,6 +25,8 @@ __all__ = ["kernel_of"]
 
 # Nests with fewer points are not cut in two, and their loops have lengths that LLVM knows.
 _WORTH_SPLITTING = 16384
+# Nor are reductions of fewer points cut in pieces: one thread takes less time for them than another to come.
+_WORTH_CUTTING = 32768
 # Loops of nests with as many points are not unrolled, but for a few vectors at a time.
 _WORTH_ROLLING = 1024
 # A single loop is cut at multiples of so many elements.
@@ -81,9 +83,10 @@ class _Printer:
         self._point()
         strips = Strips(self.w, self.cursor, self.nest.steps)
         flops, moved = self._estimates()
-        self.is_large = math.prod(self.nest.shape) >= _WORTH_SPLITTING
+        points = math.prod(self.nest.shape)
+        self.is_large = points >= _WORTH_SPLITTING
         partials = Partials(self.w, self.cursor, f"%p{len(self.pointers)}")
-        is_cut = self.is_large and not geometry.free and is_long(seconds(flops, moved))
+        is_cut = points >= _WORTH_CUTTING and not geometry.free and is_long(seconds(flops, moved))
         self.body = Body(self.w, self.cursor, strips, self.nest, geometry, self.phases, self._reserve, partials, is_cut)
         splits = self._write()
         memory = None
