@@ -37,14 +37,14 @@ class Compiled:
         kernel = self.kernels[number]
         function = self.functions[number]
         arguments = [*(ctypes.c_void_p(address) for address in _addresses(kernel, memory)), self._scratch]
-        splits = kernel.splits
-        return lambda: function(*arguments, 0, splits)
+        end = kernel.end
+        return lambda: function(*arguments, 0, end)
 
     def call(self, number: int, memory: Mapping[Array, numpy.ndarray], ranges: Iterable[tuple[int, int]] = ()) -> None:
         """Run a kernel on the memory of its arrays, over its whole range or over parts of it."""
         kernel = self.kernels[number]
         addresses = _addresses(kernel, memory)
-        for begin, end in ranges or [(0, kernel.splits)]:
+        for begin, end in ranges or [(0, kernel.end)]:
             self.functions[number](*addresses, self._scratch, begin, end)
 
 
@@ -52,6 +52,15 @@ def _addresses(kernel: Kernel, memory: Mapping[Array, numpy.ndarray]) -> list[in
     return [
         memory[pointer.array].ctypes.data + pointer.offset * pointer.array.dtype.itemsize for pointer in kernel.pointers
     ]
+
+
+def ranges_of(kernel: Kernel, parts: int, backwards: bool = False) -> list[tuple[int, int]]:
+    """Return ranges that do all of a kernel together; what comes after all pieces comes last."""
+    bounds = [kernel.splits * k // parts for k in range(parts + 1)]
+    ranges = [(a, b) for a, b in itertools.pairwise(bounds) if a < b]
+    if backwards:
+        ranges.reverse()
+    return ranges if kernel.partials is None else [*ranges, (kernel.splits, kernel.end)]
 
 
 def steps_of(outputs: Iterable[Array]) -> list[Step]:
@@ -113,8 +122,7 @@ def run_nest(
     for pointer in kernel.pointers:
         if pointer.array not in memory:
             memory[pointer.array] = _garbage(pointer.array)
-    bounds = [kernel.splits * k // parts for k in range(parts + 1)]
-    Compiled([kernel]).call(0, memory, [(a, b) for a, b in itertools.pairwise(bounds) if a < b])
+    Compiled([kernel]).call(0, memory, ranges_of(kernel, parts))
     return [memory[array.root] for array in outputs]
 
 
@@ -126,10 +134,11 @@ def _garbage(array: Array) -> numpy.ndarray:
 
 
 class Runner:
-    """Runs schedules, their nests as kernels and everything else by NumPy."""
+    """Runs schedules, their nests as kernels, in one part or in several, and everything else by NumPy."""
 
-    def __init__(self, schedules: Sequence[Schedule]) -> None:
+    def __init__(self, schedules: Sequence[Schedule], parts: int = 1, backwards: bool = False) -> None:
         self.schedules = schedules
+        self.parts = parts, backwards
         self.places: dict[Array, Place] = {}
         self.numbers: dict[int, int] = {}
         kernels = []
@@ -163,7 +172,8 @@ class Runner:
     def _kernel(self, number: int) -> None:
         for pointer in self.compiled.kernels[number].pointers:
             self._root(pointer.array)
-        self.compiled.call(number, self.memory)
+        ranges = ranges_of(self.compiled.kernels[number], *self.parts) if self.parts != (1, False) else []
+        self.compiled.call(number, self.memory, ranges)
 
     def _root(self, array: Array) -> numpy.ndarray:
         if array not in self.memory:

@@ -179,7 +179,7 @@ class Segment:
         if self.is_shared(kernel):
             self._share(kernel, [*given, f"ptr {scratch}"], names)
             return
-        given += [f"ptr {scratch}", "i64 0", f"i64 {max(kernel.splits, 1)}"]
+        given += [f"ptr {scratch}", "i64 0", f"i64 {kernel.end}"]
         self._code.do(f"call void @{names[kernel]}({', '.join(given)})")
 
     def is_shared(self, kernel: Kernel) -> bool:
@@ -195,6 +195,8 @@ class Segment:
             f"call void {function}(ptr {desk}, ptr @{names[kernel]}_task, ptr %block, i64 0, i64 {kernel.splits}, "
             f"i64 {min(kernel.splits, _PIECES)})"
         )
+        if kernel.partials is not None:
+            code.do(f"call void @{names[kernel]}({', '.join(given)}, i64 {kernel.splits}, i64 {kernel.end})")
 
     def _gemm(self, run: GemmRun) -> None:
         code, gemm, integer = self._code, run.gemm, self.integer

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from minpy.graph.native.fusing.nest import Item, Level, Nest, Place
-from minpy.graph.native.kernels.kernel import Kernel
+from minpy.graph.native.kernels.kernel import Kernel, is_long
+from minpy.graph.native.kernels.kernel import seconds as seconds_of
 from minpy.graph.native.language import Array, Assembly, Call, Elementwise, Layout, Product, constant, contiguous
 from minpy.graph.native.memory import ALIGNMENT, Uses, Whereabouts, owner_of, whereabouts
 from minpy.graph.native.products import Gemm, blas_matrix, gemm_of, is_row_major, is_small, small_kernel
@@ -63,25 +64,15 @@ class CopyRun:
 
 Run = Kernel | GemmRun | CopyRun
 
-# What this kind of processor does in a second on one core, roughly: to tell what takes long enough for a step aside.
-_FLOPS, _BYTES = 2e9, 1e10
-# The helper thread is at work some microseconds after it has been asked.
-_WORTH_SHARING = 40e-6
-
 
 def seconds(run: Run) -> float:
     """Return about how long something takes in one thread."""
-    return max(run.flops / _FLOPS, run.bytes_moved / _BYTES)
+    return seconds_of(run.flops, run.bytes_moved)
 
 
 def is_shared(kernel: Kernel) -> bool:
     """Tell whether a kernel takes long enough to be cut in two for the helper thread, and can be."""
     return kernel.splits > 1 and is_long(seconds(kernel))
-
-
-def is_long(duration: float) -> bool:
-    """Tell whether what takes so many seconds in one thread is worth waking the helper thread."""
-    return duration >= _WORTH_SHARING
 
 
 def scratch_step(kernel: Kernel) -> int:
@@ -162,9 +153,10 @@ def work_of(item: Item, places: Mapping[Array, Place], kernel_of: _Print, has_bl
 
 def _uses(kernels: Sequence[Kernel]) -> Uses:
     pointers = [pointer for kernel in kernels for pointer in kernel.pointers]
-    scratch = _scratch(kernels)
+    partials = [kernel.partials for kernel in kernels if kernel.partials is not None]
     reads = [pointer.array for pointer in pointers if not pointer.written]
-    return Uses(reads, [pointer.array for pointer in pointers if pointer.written], (), scratch)
+    writes = [pointer.array for pointer in pointers if pointer.written and pointer.array not in partials]
+    return Uses(reads, writes, partials, _scratch(kernels))
 
 
 # -- copies ----------------------------------------------------------------------------------------------------------

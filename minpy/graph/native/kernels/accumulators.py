@@ -7,13 +7,15 @@ and dot product", SIAM J. Sci. Comput. 26 (2005), algorithm 4.4).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy
 
 from minpy.graph.native.kernels.reductions import combined, folded, identity, is_better
 from minpy.graph.native.kernels.writing import Writer, memory_type, value_type
 from minpy.graph.native.language import Reduce
 
-__all__ = ["BLOCK", "Lanes", "add_exactly"]
+__all__ = ["BLOCK", "Lanes", "add_exactly", "added", "rounded"]
 
 # So many additions of a lane are one block: as many as there are in a row in a block of NumPy's pairwise sums.
 BLOCK = 16
@@ -27,6 +29,28 @@ def add_exactly(w: Writer, kind: str, total: str, value: str) -> tuple[str, str]
     first = w.give(f"fsub {kind} {total}, {rest}")
     second = w.give(f"fsub {kind} {value}, {part}")
     return found, w.give(f"fadd {kind} {first}, {second}")
+
+
+def added(w: Writer, totals: Sequence[str], errors: Sequence[str]) -> tuple[str, str]:
+    """Write the sum of some sums, and, if they have errors, its error."""
+    total, error = totals[0], errors[0] if errors else ""
+    for number in range(1, len(totals)):
+        if not errors:
+            total = w.give(f"fadd double {total}, {totals[number]}")
+            continue
+        total, further = add_exactly(w, "double", total, totals[number])
+        error = w.give(f"fadd double {error}, {errors[number]}")
+        error = w.give(f"fadd double {error}, {further}")
+    return total, error
+
+
+def rounded(w: Writer, dtype: numpy.dtype, total: str, error: str) -> str:
+    """Write what a sum is as a number of a dtype: of float64 there is an error, which is NaN where it is infinite."""
+    if not error:
+        return w.give(f"fptrunc double {total} to {memory_type(dtype)}")
+    nan = w.give(f"fcmp uno double {error}, 0.0")
+    error = w.give(f"select i1 {nan}, double 0.0, double {error}")
+    return w.give(f"fadd double {total}, {error}")
 
 
 class Lanes:
@@ -184,34 +208,79 @@ class Lanes:
             values = pairs + values[len(pairs) * 2 :]
         return folded(self.writer, function, dtype, kind, values[0], self.piece)
 
+    @property
+    def dtypes(self) -> list[numpy.dtype]:
+        """Of what is known of some elements before the result is: see `together`."""
+        if self.indexed:
+            return [self.dtype, numpy.dtype("int32" if self.index == "i32" else "int64")]
+        if not self.blocked:
+            return [self.dtype]
+        return [numpy.dtype("float64")] * (2 if self.errors else 1)
+
     def one(self) -> str:
         """Write the result of all lanes together, and return it as a value."""
-        w = self.writer
+        return self.result(self.together())
+
+    def each(self, lane: str) -> str:
+        """Write the result of one lane, in the loop over them, and return it as a value."""
+        return self.result(self.alone(lane))
+
+    def together(self) -> list[str]:
+        """Write what is known of all lanes: a total and its error, the best element and its index, or one value."""
         if self.indexed:
             return self._first()
         if not self.blocked:
-            found = self._tree(self._all(self.values, self.kind), self.function, self.dtype, self.kind)
-            return w.give(f"trunc i8 {found} to i1") if self.dtype.kind == "b" else found
-        wide = numpy.dtype("float64")
-        total = self._tree(self._all(self.totals, "double"), "sum", wide, "double")
-        if not self.errors:
-            return w.give(f"fptrunc double {total} to {self.kind}")
-        return self._corrected(total, self._tree(self._all(self.errors, "double"), "sum", wide, "double"))
+            return [self._tree(self._all(self.values, self.kind), self.function, self.dtype, self.kind)]
+        places = [self.totals, self.errors] if self.errors else [self.totals]
+        return [self._tree(self._all(place, "double"), "sum", numpy.dtype("float64"), "double") for place in places]
 
-    def _corrected(self, total: str, error: str) -> str:
-        """Add the errors, which are NaN where the sum is infinite."""
-        nan = self.writer.give(f"fcmp uno double {error}, 0.0")
-        error = self.writer.give(f"select i1 {nan}, double 0.0, double {error}")
-        return self.writer.give(f"fadd double {total}, {error}")
+    def alone(self, lane: str) -> list[str]:
+        """Write what is known of one lane, in the loop over them."""
+        w = self.writer
+        places = [self.totals, self.errors] if self.errors else [self.totals]
+        if not self.blocked:
+            places = [self.values, self.positions] if self.indexed else [self.values]
+        kinds = map(memory_type, self.dtypes)
+        return [
+            w.give(f"load {kind}, ptr {w.offset(place, kind, lane)}{w.mark()}")
+            for place, kind in zip(places, kinds, strict=True)
+        ]
 
-    def _first(self) -> str:
-        """Write the smallest index of the best elements of all lanes."""
+    def joined(self, pieces: Sequence[Sequence[str]]) -> list[str]:
+        """Write what is known of all elements, from what is known of some, which come first, of others, and so on."""
+        w = self.writer
+        if self.blocked:
+            total, error = added(w, [one[0] for one in pieces], [one[1] for one in pieces] if self.errors else [])
+            return [total, error] if error else [total]
+        best, *position = pieces[0]
+        for value, *other in pieces[1:]:
+            if not self.indexed:
+                best = combined(w, self.function, self.dtype, self.kind, best, value)
+                continue
+            moves = is_better(w, self.function, self.dtype, self.kind, value, best)
+            if not self.ordered:
+                moves = w.give(f"or i1 {moves}, {self._ties(value, best, other[0], position[0])}")
+            best = w.give(f"select i1 {moves}, {self.kind} {value}, {self.kind} {best}")
+            position = [w.give(f"select i1 {moves}, {self.index} {other[0]}, {self.index} {position[0]}")]
+        return [best, *position]
+
+    def result(self, known: Sequence[str]) -> str:
+        """Write the result, from what is known of all elements, and return it as a value."""
+        w = self.writer
+        if self.indexed:
+            return w.give(f"sext {self.index} {known[1]} to i64") if self.index != "i64" else known[1]
+        if self.blocked:
+            return rounded(w, self.dtype, known[0], known[1] if self.errors else "")
+        return w.give(f"trunc i8 {known[0]} to i1") if self.dtype.kind == "b" else known[0]
+
+    def _first(self) -> list[str]:
+        """Write the best element of all lanes, and the smallest index of those as good."""
         w, kind, vector = self.writer, self.index, f"<{self.piece} x {self.kind}>"
         values = self._all(self.values, self.kind)
         positions = self._all(self.positions, kind)
         extreme = "max" if self.function.endswith("max") else "min"
-        best = self._tree(values, extreme, self.dtype, self.kind)
-        best = w.give(f"insertelement {vector} poison, {self.kind} {best}, i64 0")
+        only = self._tree(values, extreme, self.dtype, self.kind)
+        best = w.give(f"insertelement {vector} poison, {self.kind} {only}, i64 0")
         best = w.give(f"shufflevector {vector} {best}, {vector} poison, <{self.piece} x i32> zeroinitializer")
         largest = 2 ** (int(kind[1:]) - 1) - 1
         candidates = []
@@ -229,20 +298,4 @@ class Lanes:
                 )
             )
         signed = numpy.dtype("int32" if kind == "i32" else "int64")
-        found = self._tree(candidates, "min", signed, kind)
-        return w.give(f"sext {kind} {found} to i64") if kind != "i64" else found
-
-    def each(self, lane: str) -> str:
-        """Write the result of one lane, in the loop over them, and return it as a value."""
-        w = self.writer
-        if self.indexed:
-            found = w.give(f"load {self.index}, ptr {w.offset(self.positions, self.index, lane)}{w.mark()}")
-            return w.give(f"sext {self.index} {found} to i64") if self.index != "i64" else found
-        if not self.blocked:
-            found = w.give(f"load {self.kind}, ptr {w.offset(self.values, self.kind, lane)}{w.mark()}")
-            return w.give(f"icmp ne i8 {found}, 0") if self.dtype.kind == "b" else found
-        total = w.give(f"load double, ptr {w.offset(self.totals, 'double', lane)}{w.mark()}")
-        if not self.errors:
-            return w.give(f"fptrunc double {total} to {self.kind}")
-        error = w.give(f"load double, ptr {w.offset(self.errors, 'double', lane)}{w.mark()}")
-        return self._corrected(total, error)
+        return [only, self._tree(candidates, "min", signed, kind)]

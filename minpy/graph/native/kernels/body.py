@@ -14,8 +14,10 @@ from minpy.graph.native.kernels.columns import Columns
 from minpy.graph.native.kernels.cursor import Cursor
 from minpy.graph.native.kernels.geometry import Access, Dim, Geometry, is_of_rows
 from minpy.graph.native.kernels.phases import Phase, weight
+from minpy.graph.native.kernels.pieces import Partials, Pieces, cut
 from minpy.graph.native.kernels.prefetching import Prefetching
 from minpy.graph.native.kernels.reductions import is_summed
+from minpy.graph.native.kernels.row_pieces import RowPieces
 from minpy.graph.native.kernels.strips import Lane, Strips
 from minpy.graph.native.kernels.writing import Writer, literal, memory_type, value_type
 from minpy.graph.native.language import Array, Elementwise, Reduce
@@ -31,11 +33,17 @@ class Body:
     writer, cursor, strips, nest, geometry, phases
     reserve : callable
         (number of elements, dtype) -> pointer to scratch memory.
+    partials : Partials
+        Memory for what pieces leave.
+    is_cut : bool
+        Whether a loop of reductions is to be cut in pieces, if one can be and no other range can be shared.
 
     Attributes
     ----------
     tile : int
         The length of the tile that is written, where the lane is an outer one; 0 where not.
+    pieces : Pieces or None
+        Of a loop that is cut: each is written by `write_piece`, and `finish` makes results of what they leave.
     """
 
     def __init__(
@@ -47,6 +55,8 @@ class Body:
         geometry: Geometry,
         phases: list[Phase],
         reserve: Callable[[int, numpy.dtype], str],
+        partials: Partials,
+        is_cut: bool,
     ) -> None:
         self.w = writer
         self.cursor = cursor
@@ -63,8 +73,15 @@ class Body:
         self.rows: dict[Array, str] = {}
         self.finished: set[Array] = set()
         self.kept = self._keep(reserve)
-        self.columns = Columns(writer, cursor, nest, geometry, reserve, strips, self.tile)
+        self.columns = Columns(writer, cursor, nest, geometry, reserve, strips, self.tile, partials)
         self.prefetching = Prefetching(writer, cursor, geometry, phases)
+        self.partials = partials
+        self.row_pieces: RowPieces | None = None
+        self.bounds: dict[Dim, tuple[str, str]] = {}
+        self.is_last: str | None = None
+        self.leaves = False
+        self.pieces = self._pieces() if is_cut else None
+        self.columns.lay_out(self.pieces if geometry.scope else None)
 
     def _keep(self, reserve: Callable[[int, numpy.dtype], str]) -> dict[Array, Access]:
         """Lay out the rows of scratch memory for values that later phases read."""
@@ -84,6 +101,61 @@ class Body:
                 self.cursor.start(found[array], start, local=geometry.across)
         return found
 
+    # -- pieces ------------------------------------------------------------------------------------------------------
+
+    def _pieces(self) -> Pieces | None:
+        geometry, lane = self.geometry, self.geometry.lane
+        if geometry.across and lane is not None and self.tile < lane.length:
+            return None
+        if geometry.scope:
+            return self.columns.cut(math.prod(self.nest.shape))
+        if len(self.phases) != 1 or geometry.columns or not geometry.rows:
+            return None
+        (phase,) = self.phases
+        others, length, full, _ = self._extent(phase)
+        lanes = self._lanes(phase, others, length, full)
+        blocks = self._blocks(others, max(full, 1)) if any(one.blocked for one in lanes) else None
+        if others:
+            unit = blocks[1] if blocks is not None and blocks[0] is others[0] else 1
+            pieces = cut(others[0], others[0].length, unit)
+        else:
+            assert lane is not None
+            pieces = cut(lane, full * length, (1 if blocks is None else BLOCK) * length)
+        if pieces is None:
+            return None
+        self.row_pieces = RowPieces(self.w, self.cursor, self.strips, geometry, self.partials, pieces, lanes, self.tile)
+        return pieces
+
+    def write_piece(self, number: str) -> None:
+        """Write one piece, inside the loop over them, of those outer points for which `write` would write all."""
+        assert self.pieces is not None
+        self.bounds = self.columns.bounds = {self.pieces.loop: self.pieces.bounds(self.w, number)}
+        self.is_last = self.w.give(f"icmp eq i64 {number}, {self.pieces.count - 1}")
+        self.leaves = self.row_pieces is not None
+        self.write()
+        self.bounds = self.columns.bounds = {}
+        self.is_last, self.leaves = None, False
+
+    def finish(self) -> None:
+        """Write what makes results of what all pieces have left."""
+        self.columns.join(self.tile)
+        if self.row_pieces is None:
+            return
+        self.rows.clear()
+        self.finished.clear()
+        self._row_steps()
+        if self.geometry.across:
+            with self.strips.strip(self.geometry.lane, self.tile) as place:
+                for array, value in self.row_pieces.results():
+                    self._set_row(array, value, place)
+        else:
+            self.rows.update(self.row_pieces.results())
+        self._row_steps()
+
+    def _range(self, dim: Dim, length: int | None = None) -> tuple[int | str, int | str]:
+        """Return where a loop begins and ends: the whole of it, or the piece that is written."""
+        return self.bounds.get(dim, (0, dim.length if length is None else length))
+
     # -- outer points ------------------------------------------------------------------------------------------------
 
     def write(self) -> None:
@@ -100,11 +172,12 @@ class Body:
             self._row_steps()
             for phase in self.phases:
                 self._phase(phase)
-                self._row_steps()
+                if not self.leaves:
+                    self._row_steps()
             return
         dim = scope[level]
         deeper = [*scope[level + 1 :], *self.geometry.inner, *self._lane]
-        with self.w.loop(0, dim.length) as variable, self.cursor.inside(dim, variable, deeper):
+        with self.w.loop(*self._range(dim), runs=True) as variable, self.cursor.inside(dim, variable, deeper):
             self._scope(level + 1)
             self.columns.flush(level, variable, self.tile)
 
@@ -114,17 +187,25 @@ class Body:
 
     # -- phases ------------------------------------------------------------------------------------------------------
 
+    def _extent(self, phase: Phase) -> tuple[list[Dim], int, int, int]:
+        """Return the loops around that along the lane, the length of its strips, how many there are, and what rests."""
+        if self.geometry.across:
+            return self.geometry.inner, self.tile, 1, 0
+        available = self.geometry.lane.length if self.geometry.lane is not None else 1
+        length = self.strips.length(_weight(phase), available)
+        return self.geometry.inner[:-1], length, *divmod(available, length)
+
     def _phase(self, phase: Phase) -> None:
         """Write one run of the inner loops."""
         geometry = self.geometry
         lane = geometry.lane
-        if geometry.across:
-            others, length, full, rest = geometry.inner, self.tile, 1, 0
+        others, length, full, rest = self._extent(phase)
+        if self.row_pieces is not None:
+            lanes = self.row_pieces.lanes
         else:
-            others, available = geometry.inner[:-1], lane.length if lane is not None else 1
-            length = self.strips.length(_weight(phase), available)
-            full, rest = divmod(available, length)
-        lanes = self._lanes(phase, length, max(full, 1) * math.prod(dim.length for dim in others))
+            lanes = self._lanes(phase, others, length, full)
+        for one in lanes:
+            one.begin()
         blocks = self._blocks(others, max(full, 1)) if any(one.blocked for one in lanes) else None
 
         def flush() -> None:
@@ -136,7 +217,7 @@ class Body:
                 self._point(phase, lanes, place)
 
         def strips(start: int | str, end: int | str) -> None:
-            around = self.w.loop(start, end, length)
+            around = self.w.loop(start, end, length, runs=True)
             with around as first, self.cursor.inside(lane, first, self._lane):
                 self.prefetching.write(phase, length)
                 strip(length)
@@ -144,23 +225,27 @@ class Body:
         def whole() -> None:
             if blocks is not None and blocks[0] is None:
                 step = BLOCK * length
-                with self.w.loop(0, full * length, step) as start:
-                    strips(start, self._end(start, step, full * length))
+                begin, end = self._range(geometry.inner[-1], full * length)
+                with self.w.loop(begin, end, step, runs=True) as start:
+                    strips(start, self._end(start, step, end, full * length))
                     flush()
             elif full > 1:
-                strips(0, full * length)
+                strips(*self._range(geometry.inner[-1], full * length))
             elif full:
                 strip(length)
             place = full * length
-            for count in self.strips.parts(rest, bool(phase.columns)):
-                with self.cursor.inside(lane, str(place), self._lane):
-                    strip(count)
-                place += count
+            with self.w.when(self.is_last if rest and lane in self.bounds else None):
+                for count in self.strips.parts(rest, bool(phase.columns)):
+                    with self.cursor.inside(lane, str(place), self._lane):
+                        strip(count)
+                    place += count
 
         self._loops(others, whole, blocks, flush)
         if blocks is not None:
             flush()
-        if not geometry.across:
+        if self.row_pieces is not None:
+            self.row_pieces.leave()
+        elif not geometry.across:
             for one in lanes:
                 self.rows[one.step.output] = one.one()
         elif lanes:
@@ -168,12 +253,15 @@ class Body:
                 for one in lanes:
                     self._set_row(one.step.output, one.each(place.number), place)
 
-    def _end(self, start: str, step: int, last: int) -> str:
-        """Write where a part of a loop ends."""
+    def _end(self, start: str, step: int, last: int | str, length: int) -> str:
+        """Write where a part of a loop, or of a piece of it, ends; pieces begin at multiples of `step`."""
         end = self.w.give(f"add nuw nsw i64 {start}, {step}")
-        return self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(last))) if last % step else end
+        if length % step == 0:
+            return end
+        return self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(last)))
 
-    def _lanes(self, phase: Phase, length: int, additions: int) -> list[Lanes]:
+    def _lanes(self, phase: Phase, others: Sequence[Dim], length: int, full: int) -> list[Lanes]:
+        additions = max(full, 1) * math.prod(dim.length for dim in others)
         index = "i32" if math.prod(self.nest.shape) < 2**31 else "i64"
         count = self.strips.whole(length)
         found = []
@@ -186,8 +274,6 @@ class Body:
                 ordered = visited == sorted(visited, reverse=True)
                 stride = strides[self.geometry.lane.axis] if self.geometry.lane is not None else 0
             found.append(Lanes(self.w, step, count, self.strips.piece, blocked, index, ordered, stride))
-        for one in found:
-            one.begin()
         return found
 
     def _blocks(self, dims: Sequence[Dim], additions: int) -> tuple[Dim | None, int]:
@@ -216,13 +302,14 @@ class Body:
         deeper = [*rest, *self._lane]
         if every > 1:
             # Two loops, so that nothing is asked in the inner one.
-            with self.w.loop(0, first.length, every) as start:
-                end = self._end(start, every, first.length)
-                with self.w.loop(start, end) as variable, self.cursor.inside(first, variable, deeper):
+            begin, stop = self._range(first)
+            with self.w.loop(begin, stop, every, runs=True) as start:
+                end = self._end(start, every, stop, first.length)
+                with self.w.loop(start, end, runs=True) as variable, self.cursor.inside(first, variable, deeper):
                     self._loops(rest, body, blocks, flush)
                 flush()
             return
-        with self.w.loop(0, first.length) as variable, self.cursor.inside(first, variable, deeper):
+        with self.w.loop(*self._range(first), runs=True) as variable, self.cursor.inside(first, variable, deeper):
             self._loops(rest, body, blocks, flush)
             if every:
                 flush()
@@ -353,7 +440,7 @@ class Body:
                 continue
             if array in geometry.stores:
                 stored[array] = self._row(array, lane)
-        if not (taken or stored):
+        if self.leaves or not (taken or stored):  # of pieces, who puts them together stores
             return
         with self.w.when(lane.filled):
             for reduction, value in taken.items():

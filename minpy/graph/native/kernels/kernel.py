@@ -8,7 +8,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from minpy.graph.native.language import Array
 
-__all__ = ["Kernel", "Pointer"]
+__all__ = ["Kernel", "Pointer", "is_long", "seconds"]
+
+# What this kind of processor does in a second on one core, roughly: to tell what takes long enough for a step aside.
+_FLOPS, _BYTES = 2e9, 1e10
+# The helper thread is at work some microseconds after it has been asked.
+_WORTH_SHARING = 40e-6
+
+
+def seconds(flops: int, nbytes: int) -> float:
+    """Return about how long so many operations, and so many bytes read and written, take in one thread."""
+    return max(flops / _FLOPS, nbytes / _BYTES)
+
+
+def is_long(duration: float) -> bool:
+    """Tell whether what takes so many seconds in one thread is worth waking the helper thread."""
+    return duration >= _WORTH_SHARING
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +64,9 @@ class Kernel:
     splits : int
         The length of the range of which a call does [begin, end), so that two threads can each do a part; 1 if it
         cannot be split: the call is with 0 and 1.
+    partials : Array or None
+        Memory for what each part of the range leaves of reductions, if it does: one of the pointers is to it. A call
+        with [splits, splits + 1), when all else is done, makes results of that; one call may do both, up to `end`.
     in_place : frozenset of (int, int)
         Pairs of pointers, one written and one read, whose memory may be the same, address for address: each element is
         read before it is written to. All other memory that a kernel writes to is read and written by nobody else.
@@ -69,8 +87,14 @@ class Kernel:
     metadata: tuple[str, ...] = ()
     in_place: frozenset[tuple[int, int]] = frozenset()
     splits: int = 1
+    partials: Array | None = None
     scratch: int = 0
     flops: int = 0
     bytes_moved: int = 0
     name: str = "kernel"
     is_written: bool = False
+
+    @property
+    def end(self) -> int:
+        """The end of the range of a call that does everything."""
+        return max(self.splits, 1) + (self.partials is not None)

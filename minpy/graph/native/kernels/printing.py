@@ -14,8 +14,9 @@ from minpy.graph.native.kernels import elementwise
 from minpy.graph.native.kernels.body import Body
 from minpy.graph.native.kernels.cursor import Cursor
 from minpy.graph.native.kernels.geometry import Dim, Geometry, geometry_of, normalised
-from minpy.graph.native.kernels.kernel import Kernel, Pointer
+from minpy.graph.native.kernels.kernel import Kernel, Pointer, is_long, seconds
 from minpy.graph.native.kernels.phases import Phase, phases_of
+from minpy.graph.native.kernels.pieces import Partials, Pieces
 from minpy.graph.native.kernels.strips import Strips
 from minpy.graph.native.kernels.writing import Writer
 from minpy.graph.native.language import Array, Elementwise, Reduce
@@ -24,6 +25,8 @@ __all__ = ["kernel_of"]
 
 # Nests with fewer points are not cut in two, and their loops have lengths that LLVM knows.
 _WORTH_SPLITTING = 16384
+# Nor are reductions of fewer points cut in pieces: one thread takes less time for them than another to come.
+_WORTH_CUTTING = 32768
 # Loops of nests with as many points are not unrolled, but for a few vectors at a time.
 _WORTH_ROLLING = 1024
 # A single loop is cut at multiples of so many elements.
@@ -79,11 +82,19 @@ class _Printer:
         geometry = self.geometry
         self._point()
         strips = Strips(self.w, self.cursor, self.nest.steps)
-        self.body = Body(self.w, self.cursor, strips, self.nest, geometry, self.phases, self._reserve)
+        flops, moved = self._estimates()
+        points = math.prod(self.nest.shape)
+        self.is_large = points >= _WORTH_SPLITTING
+        partials = Partials(self.w, self.cursor, f"%p{len(self.pointers)}")
+        is_cut = points >= _WORTH_CUTTING and not geometry.free and is_long(seconds(flops, moved))
+        self.body = Body(self.w, self.cursor, strips, self.nest, geometry, self.phases, self._reserve, partials, is_cut)
         splits = self._write()
+        memory = None
+        if self.body.pieces is not None:
+            memory = Array((partials.nbytes,), numpy.dtype("uint8"), name="partial results")
+            self.pointers.append(Pointer(memory, 0, True))
         parameters = [f"ptr {'noalias ' if self._is_alone(k) else ''}%p{k}" for k in range(len(self.pointers))]
         body = self.w.text(", ".join([*parameters, "ptr noalias %scratch", "i64 %begin", "i64 %end"]))
-        flops, moved = self._estimates()
         return Kernel(
             body,
             tuple(self.pointers),
@@ -92,6 +103,7 @@ class _Printer:
             tuple(self.w.metadata),
             frozenset(self.in_place),
             splits,
+            memory,
             self.scratch,
             flops,
             moved,
@@ -181,7 +193,7 @@ class _Printer:
         geometry = self.geometry
         self.cursor.read_constants([*geometry.outer, *geometry.inner, *([geometry.lane] if geometry.lane else [])])
         self.w.is_rolled = math.prod(self.nest.shape) >= _WORTH_ROLLING
-        large = math.prod(self.nest.shape) >= _WORTH_SPLITTING
+        large = self.is_large
         flat = not geometry.free and not geometry.scope and not geometry.rows and geometry.inner == [geometry.lane]
         tiles = geometry.across and not geometry.free
         if large and geometry.free:
@@ -190,6 +202,8 @@ class _Printer:
         if large and flat:
             assert geometry.lane is not None
             return self._flat(geometry.lane)
+        if self.body.pieces is not None:
+            return self._pieces(self.body.pieces)
         if large and tiles:
             return self._tiles(split=True)
         self._loops(geometry.free, self._deeper(geometry.free), self._outer_point)
@@ -219,6 +233,25 @@ class _Printer:
             end = self.w.intrinsic("llvm.umin.i64", "i64", ("i64", end), ("i64", str(lane.length)))
         self.body.along(start, end)
         return units
+
+    def _pieces(self, pieces: Pieces) -> int:
+        """Write a loop over pieces and, for who comes last, what makes results of what they leave."""
+        deeper = self._deeper(())
+        last = self.w.intrinsic("llvm.smin.i64", "i64", ("i64", "%end"), ("i64", str(pieces.count)))
+        with self.w.loop("%begin", last) as number, self.cursor.inside(pieces.dim, number, deeper):
+            self._first_tile(lambda: self.body.write_piece(number))
+        is_last = self.w.give(f"icmp sgt i64 %end, {pieces.count}")
+        with self.w.when(is_last), self.cursor.inside(None, "0", []):
+            self._first_tile(self.body.finish)
+        return pieces.count
+
+    def _first_tile(self, body: Callable[[], None]) -> None:
+        """Write something for the only tile, if the lane is an outer one."""
+        if not self.geometry.across:
+            body()
+            return
+        with self._tile_at("0"):
+            body()
 
     def _outer_point(self) -> None:
         """Write what is done for each point of the free loops."""

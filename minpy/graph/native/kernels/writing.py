@@ -159,10 +159,12 @@ class Writer:
         return f", !llvm.loop !#{number}"
 
     @contextmanager
-    def loop(self, start: int | str, end: int | str, step: int = 1, hint: str = "") -> Iterator[str]:
+    def loop(
+        self, start: int | str, end: int | str, step: int = 1, hint: str = "", runs: bool = False
+    ) -> Iterator[str]:
         """Write a loop around what is written inside, and give its variable.
 
-        Loops with an end that is not known, and empty ones, may run no times; others run at least once.
+        Empty loops run no times, nor may those of which a bound is not known, unless it is said that the loop `runs`.
         """
         if not hint and self.is_rolled:
             hint = self.hint("unroll.disable")
@@ -171,7 +173,7 @@ class Writer:
         following = self.fresh()
         self.do(f"br label %{before}")
         self.begin(before)
-        if isinstance(start, str) or isinstance(end, str) or start >= end:
+        if not runs if isinstance(start, str) or isinstance(end, str) else start >= end:
             inside = self.give(f"icmp slt i64 {start}, {end}")
             self.do(f"br i1 {inside}, label %{header}, label %{after}")
         else:
