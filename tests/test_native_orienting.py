@@ -12,6 +12,9 @@ import routine_programs as programs
 from random_routines import assert_same, random_inputs, random_routine
 from thoroughness import often
 
+import minpy as mx
+from minpy import autograd, gluon, nd
+from minpy.gluon import nn
 from minpy.graph.native import passes
 from minpy.graph.native.evaluating import evaluate
 from minpy.graph.native.fusing.checking import check
@@ -210,12 +213,12 @@ def test_no_other_choice_is_much_better(seed: int, monkeypatch: pytest.MonkeyPat
     if len(one.free) > 10:
         one.free = set(random.Random(seed).sample(sorted(one.free, key=str), 10))
     chosen = one.chosen()
-    if not one.costs:
+    if not one.tables:
         return
     every = [set(some) for size in range(len(one.free) + 1) for some in combinations(one.free, size)]
-    least = min(map(one._total, every))
-    usual = one._total(set())
-    assert one._total(chosen) - least <= 0.25 * (usual - least) + 1
+    least = min(map(one.total, every))
+    usual = one.total(set())
+    assert one.total(chosen) - least <= 0.25 * (usual - least) + 1
 
 
 # What is decided ----------------------------------------------------------------------------------------------------
@@ -291,3 +294,59 @@ def test_packed_counts_the_second_matrix() -> None:
     assert orienting.packed(512, 784, 128, False, True) < usual / 3
     assert orienting.packed(512, 784, 128, False, False) < usual / 10
     assert viewed(weight, numpy.transpose).layout.strides == (1, 784) and x.is_contiguous
+
+
+# Compiled, beside eager -----------------------------------------------------------------------------------------------
+
+
+class Net(gluon.HybridBlock):
+    """Dense layers with one weight twice, a residual sum, dropout, and two heads."""
+
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        with self.name_scope():
+            self.first = nn.Dense(256, in_units=320, activation="relu")
+            self.again = nn.Dense(256, in_units=256, activation="tanh")
+            self.dropped = nn.Dropout(0.4)
+            self.wide = nn.Dense(192, in_units=256, flatten=False)
+            self.head = nn.Dense(10, in_units=192)
+
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        hidden = self.first(x)
+        hidden = self.again(self.dropped(self.again(hidden))) + hidden
+        wide = F.LeakyReLU(self.wide(hidden), slope=0.1)
+        return self.head(wide), F.broadcast_mul(F.softmax(wide), F.sum(hidden, axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize("least", [0.0, None], ids=["all that could be", "what is worth it"])
+@pytest.mark.parametrize("batch", [1, 3, 64])
+def test_networks_give_what_they_give_eagerly(
+    batch: int, least: float | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    pytest.importorskip("llvmlite")
+    if least is not None:
+        for name in ("LEAST_SAVED", "READ_TURNED", "COPIED"):
+            monkeypatch.setattr(orienting, name, least)
+    monkeypatch.setenv("MINPY_CACHE", str(tmp_path))  # plans of other costs are not taken
+    net = Net(prefix="net_")
+    net.initialize(mx.init.Xavier())
+    plain = Net(prefix="net_", params=net.collect_params())
+    net.hybridize()
+    random = numpy.random.RandomState(batch)
+    for _ in range(4):
+        x = nd.array(random.normal(size=(batch, 320)))
+        weights = [nd.array(random.normal(size=shape)) for shape in ((batch, 10), (batch, 192))]
+        found = []
+        for one in (net, plain):
+            mx.random.seed(batch)
+            x.attach_grad()
+            with autograd.record():
+                heads = one(x)
+                loss = sum((head * weight).sum() for head, weight in zip(heads, weights, strict=True))
+            loss.backward()
+            gradients = [parameter.grad() for parameter in net.collect_params().values()]
+            found.append([array.asnumpy().copy() for array in (*heads, loss, x.grad, *gradients, one(x)[0])])
+        for ours, theirs in zip(*found, strict=True):
+            scale = numpy.abs(theirs).max()
+            numpy.testing.assert_allclose(ours, theirs, rtol=0, atol=3e-5 * scale)
+    assert "native code" in str(net.explain())

@@ -35,8 +35,9 @@ LEAST_SAVED = 4_000.0
 
 IMPOSSIBLE = 1e12
 
-# How often all arrays that could be turned are looked at.
+# How often all arrays that could be turned are looked at, and how many at most around one product are turned in pairs.
 ROUNDS = 8
+MOST_IN_PAIRS = 200
 
 _NATURAL, _TURNED = (0, 1), (1, 0)
 
@@ -85,6 +86,16 @@ class _Seen(NamedTuple):
 _Cost = Callable[[Collection[Array]], float]
 
 
+class _Table(NamedTuple):
+    """What a step costs for each set of its arrays: the first one that is turned counts 1, the second one 2, and so on."""
+
+    arrays: tuple[Array, ...]
+    costs: tuple[float, ...]
+
+    def cost(self, turned: Collection[Array]) -> float:
+        return self.costs[sum(1 << place for place, array in enumerate(self.arrays) if array in turned)]
+
+
 class _Orienting:
     """Chooses the arrays that are computed transposed.
 
@@ -95,38 +106,39 @@ class _Orienting:
     def __init__(self, routine: Routine) -> None:
         self.routine = routine
         self.free = {step.outputs[0] for step in routine.steps if _can_be_turned(step)}
-        self.costs: list[_Cost] = []
-        self.costs_of: dict[Array, list[int]] = {}
-        self.leaders: dict[Array, Array] = {}
+        self.tables: list[_Table] = []
+        self.tables_of: dict[Array, list[int]] = {}
 
     def chosen(self) -> set[Array]:
         """Return the arrays that are to be computed transposed."""
         products = [step for step in self.routine.steps if isinstance(step, Product) and self._may_gain(step)]
         if not products:
             return set()
+        moves = self._moves(products, _groups(self.routine, self.free))
+        everything = frozenset().union(*moves)
+        self.free = set(everything)
         for step in self.routine.steps:
             self._note(step)
         for part in self.routine.parts:
             for array in (*part.outputs, *(source for _, source in part.updates)):
-                self._add([array.root], self._copied(array.root))
-        groups = self._groups()
-        moves = self._moves(products, groups)
-        everything = frozenset().union(*moves)
+                self._add([array.root], _copied(array.root))
         best: set[Array] = set()
         for start in (frozenset(), everything):
             found = self._descended(set(start), moves)
-            if self._total(found) < self._total(best):
+            if self.total(found) < self.total(best):
                 best = found
-        return best if self._total(best) < self._total(set()) - LEAST_SAVED else set()
+        return best if self.total(best) < self.total(set()) - LEAST_SAVED else set()
 
     # What steps cost --------------------------------------------------------------------------------------------------
 
     def _add(self, arrays: Iterable[Array], cost: _Cost) -> None:
-        free = {array for array in arrays if array in self.free}
+        free = tuple(dict.fromkeys(array for array in arrays if array in self.free))
         if free:
-            for array in free:
-                self.costs_of.setdefault(array, []).append(len(self.costs))
-            self.costs.append(cost)
+            costs = tuple(map(cost, _subsets(free)))
+            if any(one != costs[0] for one in costs):
+                for array in free:
+                    self.tables_of.setdefault(array, []).append(len(self.tables))
+                self.tables.append(_Table(free, costs))
 
     def _seen(self, array: Array) -> _Seen:
         root = array.root
@@ -139,18 +151,19 @@ class _Orienting:
         """Add what a step costs."""
         if isinstance(step, View):
             return
-        roots = [operand.root for operand in step.operands]
+        if not any(array in self.free for array in (*(one.root for one in step.operands), *step.outputs)):
+            return
         if isinstance(step, Product):
-            self._add([*roots, step.output], self._product(step))
+            self._add([*(one.root for one in step.operands), step.output], self._product(step))
         elif isinstance(step, Elementwise):
             for operand in step.operands:
                 if operand.size * 2 > step.output.size:
-                    self._add([operand.root, step.output], self._read(self._seen(operand), step.output))
+                    self._add([operand.root, step.output], _read(self._seen(operand), step.output))
         elif isinstance(step, Reduce):
-            self._add(roots, self._reduced(self._seen(step.operands[0]), step))
+            self._add([step.operands[0].root], _reduced(self._seen(step.operands[0]), step))
         else:
-            for root in dict.fromkeys(roots):
-                self._add([root], self._copied(root))
+            for operand in step.operands:
+                self._add([operand.root], _copied(operand.root))
 
     def _product(self, step: Product) -> _Cost:
         output = step.output
@@ -170,8 +183,8 @@ class _Orienting:
                 across.append(matrix is not None and matrix.layout.strides[-1] != 1)
             for one in added:
                 matrix = one.now(turned)
-                if matrix is None or matrix.is_contiguous == (output in turned):
-                    found += IMPOSSIBLE if one.root in turned or output in turned else 0
+                is_alike = matrix is not None and matrix.is_contiguous != (output in turned)
+                found += IMPOSSIBLE * (not is_alike and (one.root in turned or output in turned))
             if not is_dear:
                 return found
             if output in turned:
@@ -180,100 +193,114 @@ class _Orienting:
 
         return cost
 
-    def _read(self, seen: _Seen, output: Array) -> _Cost:
-        """Return what it costs to read an array for each element of another one."""
-
-        def cost(turned: Collection[Array]) -> float:
-            array = seen.now(turned)
-            if array is None:
-                return COPIED * seen.root.size
-            if array.shape != output.shape:
-                is_turned = seen.root in turned or output in turned
-                return READ_TURNED * array.size if is_turned else 0.0
-            order = order_of(array, array.shape)
-            if order is None:
-                return READ_TURNED * array.size if output in turned else 0.0
-            wanted = _TURNED if output in turned else tuple(range(len(order)))
-            return 0.0 if order == wanted else READ_TURNED * array.size
-
-        return cost
-
-    def _reduced(self, seen: _Seen, step: Reduce) -> _Cost:
-        """Return what it costs to reduce an array: sums along rows are taken in registers, maybe in several phases."""
-
-        def cost(turned: Collection[Array]) -> float:
-            if seen.root not in turned:
-                return 0.0
-            array = seen.turned
-            if array is None:
-                return COPIED * seen.root.size
-            if len(array.shape) == 2 and order_of(array, array.shape) is not None and step.axes != (1,):
-                return 0.0
-            return READ_TURNED * array.size
-
-        return cost
-
-    def _copied(self, root: Array) -> _Cost:
-        return lambda turned: COPIED * root.size if root in turned else 0.0
-
     # Choosing ---------------------------------------------------------------------------------------------------------
 
     def _may_gain(self, step: Product) -> bool:
         """Tell whether a product would take less time if everything that is free lay as it likes best."""
-        roots = {array.root for array in (*step.operands, step.output)} & self.free
+        free = tuple({array.root for array in (*step.operands, step.output)} & self.free)
         cost = self._product(step)
-        now = cost(())
-        subsets = (one for size in range(1, len(roots) + 1) for one in combinations(roots, size))
-        return any(cost(one) < now - LEAST_SAVED / 2 for one in subsets)
-
-    def _groups(self) -> Mapping[Array, frozenset[Array]]:
-        """Return the arrays that loops read together, for each of them."""
-        for step in self.routine.steps:
-            if isinstance(step, Elementwise) and step.output in self.free:
-                for operand in step.operands:
-                    if operand.root in self.free and operand.shape == step.output.shape:
-                        one, other = self._leader(operand.root), self._leader(step.output)
-                        self.leaders[one] = other
-        members: dict[Array, set[Array]] = {}
-        for array in self.free:
-            members.setdefault(self._leader(array), set()).add(array)
-        return {array: frozenset(group) for group in members.values() for array in group}
-
-    def _leader(self, array: Array) -> Array:
-        while (above := self.leaders.get(array, array)) is not array:
-            self.leaders[array] = self.leaders.get(above, above)
-            array = above
-        return array
+        return min(map(cost, _subsets(free))) < cost(()) - LEAST_SAVED / 2
 
     def _moves(self, products: Sequence[Product], groups: Mapping[Array, frozenset[Array]]) -> list[frozenset[Array]]:
-        """Return the sets of arrays that are turned together: groups, pairs of them, and results of products alone."""
+        """Return the sets of arrays that are turned together: groups, pairs of them, and arrays of products alone."""
         found: dict[frozenset[Array], None] = {}
+        pairs: dict[frozenset[Array], None] = {}
         for step in products:
             around = [array.root for array in (step.output, *step.operands) if array.root in self.free]
-            near = dict.fromkeys(groups[array] for array in around)
-            found.update(dict.fromkeys(near))
-            found.update((one | other, None) for one, other in combinations(near, 2))
+            near = list(dict.fromkeys(groups[array] for array in around))
+            found.update((group, None) for group in near)
             found.update((frozenset([array]), None) for array in around)
-        return list(found)
+            if sum(map(len, near)) <= MOST_IN_PAIRS:
+                pairs.update((one | other, None) for one, other in combinations(near, 2))
+        return [*found, *pairs]
 
     def _descended(self, turned: set[Array], moves: Sequence[frozenset[Array]]) -> set[Array]:
         """Return what is turned when no move makes it better any more."""
+        touched = [{number for array in move for number in self.tables_of.get(array, ())} for move in moves]
         for _ in range(ROUNDS):
             is_better = False
-            for move in moves:
+            for move, numbers in zip(moves, touched, strict=True):
                 other = turned ^ move
-                touched = {number for array in move for number in self.costs_of.get(array, ())}
-                if self._sum(touched, other) < self._sum(touched, turned) - 1:
+                if self._sum(numbers, other) < self._sum(numbers, turned) - 1:
                     turned, is_better = other, True
             if not is_better:
                 break
         return turned
 
     def _sum(self, numbers: Iterable[int], turned: Collection[Array]) -> float:
-        return math.fsum(self.costs[number](turned) for number in numbers)
+        return math.fsum(self.tables[number].cost(turned) for number in numbers)
 
-    def _total(self, turned: Collection[Array]) -> float:
-        return self._sum(range(len(self.costs)), turned)
+    def total(self, turned: Collection[Array]) -> float:
+        """Return what all that depends on it costs when some arrays are turned."""
+        return self._sum(range(len(self.tables)), turned)
+
+
+def _subsets(arrays: Sequence[Array]) -> Iterator[frozenset[Array]]:
+    """Yield all sets of some arrays, in the order in which a `_Table` counts them."""
+    for number in range(1 << len(arrays)):
+        yield frozenset(array for place, array in enumerate(arrays) if number >> place & 1)
+
+
+def _groups(routine: Routine, free: Collection[Array]) -> Mapping[Array, frozenset[Array]]:
+    """Return the arrays that loops read and write together, for each of those that are free."""
+    groups = {array: [array] for array in free}
+    for step in routine.steps:
+        if isinstance(step, Elementwise) and step.output in groups:
+            for operand in step.operands:
+                if operand.root in groups and operand.shape == step.output.shape:
+                    one, other = groups[operand.root], groups[step.output]
+                    if one is not other:
+                        less, more = sorted((one, other), key=len)
+                        more.extend(less)
+                        groups.update(dict.fromkeys(less, more))
+    frozen: dict[int, frozenset[Array]] = {}
+    for group in groups.values():
+        if id(group) not in frozen:
+            frozen[id(group)] = frozenset(group)
+    return {array: frozen[id(group)] for array, group in groups.items()}
+
+
+def _read(seen: _Seen, output: Array) -> _Cost:
+    """Return what it costs to read an array for each element of another one."""
+    natural = tuple(range(len(output.shape)))
+
+    def order_now(array: Array | None) -> tuple[int, ...] | None:
+        if array is seen.root:
+            return natural if array.shape == output.shape else None
+        return None if array is None else order_of(array, output.shape)
+
+    usual, turned_over = order_now(seen.usual), order_now(seen.turned)
+
+    def cost(turned: Collection[Array]) -> float:
+        is_turned = seen.root in turned
+        if is_turned and seen.turned is None:
+            return COPIED * seen.root.size
+        order = turned_over if is_turned else usual
+        if order is None:
+            return READ_TURNED * seen.usual.size * (is_turned or output in turned)
+        return READ_TURNED * seen.usual.size * (order != (_TURNED if output in turned else natural))
+
+    return cost
+
+
+def _reduced(seen: _Seen, step: Reduce) -> _Cost:
+    """Return what it costs to reduce an array: what is taken along rows is in registers, maybe in several phases."""
+
+    def cost(turned: Collection[Array]) -> float:
+        if seen.root not in turned:
+            return 0.0
+        array = seen.turned
+        if array is None:
+            return COPIED * seen.root.size
+        if len(array.shape) == 2 and order_of(array, array.shape) is not None and step.axes != (1,):
+            return 0.0
+        return READ_TURNED * array.size
+
+    return cost
+
+
+def _copied(root: Array) -> _Cost:
+    return lambda turned: COPIED * root.size if root in turned else 0.0
 
 
 def packed(rows: int, depth: int, columns: int, is_first_turned: bool, is_second_turned: bool) -> float:
@@ -296,7 +323,9 @@ def _can_be_turned(step: Step) -> bool:
         return False
     if isinstance(step, Product):
         return all(map(multiplied_as_it_lies, step.operands[:2]))
-    # All along which nothing is read anew would have length 1.
+    if step.function == "copy" and order_of(step.operands[0], shape) == _TURNED:
+        return False  # it was copied to lie by rows
+    # An axis along which nothing is read anew would have length 1.
     return all(any(expanded(one, shape)[axis] for one in step.operands) for axis in range(2))
 
 
