@@ -127,8 +127,9 @@ class Update(Operator):
         Whether it is an operator of its own, or only what another is made of.
     """
 
-    # `natively(update, raws, attributes)` makes a step of a large weight in place, and tells whether it could.
-    natively: ClassVar[Callable[[Any, Sequence[Any], dict[str, Any]], bool] | None] = None
+    # `natively(update, raws, attributes)` makes a step of a large weight in place, and tells whether it could. With the
+    # rates of several weights, `raws` are what is given for one after the other.
+    natively: ClassVar[Callable[..., bool] | None] = None
 
     def __init__(
         self,
@@ -245,6 +246,52 @@ class Update(Operator):
             raise self._explained(error, raws, attributes) from error
         finally:  # not before: others may read the old values until then
             note_writes(raws, self.moved)
+
+    def change_all(
+        self, rows: Sequence[Sequence[Any]], attributes: dict[str, Any], rates: Sequence[float], decays: Sequence[float]
+    ) -> None:
+        """Do `change` for one row of inputs after the other, with rates and weight decays of their own.
+
+        Where there is native code for it, that is one call for all rows between which nothing but the rate changes.
+        """
+        start = 0
+        while start < len(rows):
+            decay, end = decays[start], start + 1
+            while end < len(rows) and decays[end] == decay:
+                end += 1
+            attributes["wd"] = decay
+            if end - start < 2 or not self._change_natively(rows[start:end], attributes, rates[start:end]):
+                for row, rate in zip(rows[start:end], rates[start:end], strict=True):
+                    attributes["lr"] = rate
+                    self.change(row, attributes)
+            start = end
+
+    def _change_natively(
+        self, rows: Sequence[Sequence[Any]], attributes: dict[str, Any], rates: Sequence[float]
+    ) -> bool:
+        """Change weights by native code, and tell whether that was done; if not, nothing has been."""
+        natively = Update.natively
+        if natively is None or not self.is_one_step:
+            return False
+        raws: list[Any] = []
+        size = 0
+        for row in rows:
+            weight = row[0]
+            if not isinstance(weight, Array) or len(row) != len(self.signature.inputs):
+                return False
+            node = weight._node
+            if node is not None and (type(node) is not Leaf or state.recording):
+                return False
+            size += weight._data.size
+            for one in row:
+                if not isinstance(one, Array):
+                    return False
+                raws.append(one._data)
+        if size < _LARGE or not natively(self, raws, {**self.defaults, **attributes}, rates):
+            return False
+        width = len(self.signature.inputs)
+        note_writes(raws, [start + place for start in range(0, len(raws), width) for place in self.moved])
+        return True
 
     def run(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Write the new weight into `out` and move the states, with words for what goes wrong."""
