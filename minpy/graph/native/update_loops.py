@@ -128,7 +128,9 @@ class _Steps:
 
     def _size(self, weight: str) -> str:
         at = offsets()
-        return self.code.put(f"call i64 @size(i32 {self._field(weight, at.axes, 'i32')}, ptr {self._field(weight, at.shape)})")
+        return self.code.put(
+            f"call i64 @size(i32 {self._field(weight, at.axes, 'i32')}, ptr {self._field(weight, at.shape)})"
+        )
 
     def _look(self, row: Loop, entries: Sequence[str]) -> None:
         """Go to `unfit`, if the arrays of a weight are not what the loop takes."""

@@ -1,10 +1,10 @@
 """The orientation of products: `a @ b` is computed transposed, `b.T @ a.T`, where BLAS takes less time for that.
 
 BLAS copies blocks of both matrices before it multiplies them. That of the second one is dearer, and dearer still if it
-is read across its rows, as a dense layer reads its weight, `x @ weight.T`. Computed as `weight @ x.T` the smaller matrix
-is the second one. The result then lies with its features first, and should do so until the next product, which takes
-either: a loop that reads some of its operands across their rows costs more than what is saved. So it is decided for all
-products and the loops between them at once, forward and backward, in nanoseconds as they were measured.
+is read across its rows, as a dense layer reads its weight, `x @ weight.T`. Computed as `weight @ x.T`, the smaller
+matrix is the second one. The result then lies with its features first, and should do so until the next product, which
+takes either: a loop that reads some of its operands across their rows costs more than what is saved. So it is decided
+for all products and the loops between them at once, forward and backward, in nanoseconds as they were measured.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ _Cost = Callable[[Collection[Array]], float]
 
 
 class _Table(NamedTuple):
-    """What a step costs for each set of its arrays: the first one that is turned counts 1, the second one 2, and so on."""
+    """What a step costs for each set of its arrays: the first that is turned counts 1, the second 2, the third 4."""
 
     arrays: tuple[Array, ...]
     costs: tuple[float, ...]
@@ -327,5 +327,3 @@ def _can_be_turned(step: Step) -> bool:
         return False  # it was copied to lie by rows
     # An axis along which nothing is read anew would have length 1.
     return all(any(expanded(one, shape)[axis] for one in step.operands) for axis in range(2))
-
-
