@@ -270,7 +270,8 @@ def test_weights_of_all_sizes_are_changed_in_one_call(name, dtype, monkeypatch):
     expected = [[array.copy() for array in row] for row in rows]
     rates = [0.1 / (place + 1) for place in range(len(rows))]
     for _ in range(3):
-        update.change_all([wrapped(row) for row in rows], attributes_of(update), rates, [0.01] * len(rows))
+        attributes = {key: value for key, value in attributes_of(update).items() if key not in ("lr", "wd")}
+        update.change_all([wrapped(row) for row in rows], attributes, rates, [0.01] * len(rows))
         for row, rate in zip(expected, rates, strict=True):
             made_by_numpy(update, row, attributes_of(update, lr=rate, wd=0.01))
     assert counted.weights == 3 * len(rows)

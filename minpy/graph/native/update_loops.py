@@ -51,7 +51,7 @@ def steps_builtin(loaded: Any, dtype: numpy.dtype, share: int, desk: int) -> Cal
 
 
 def steps_text(
-    task: str, order: Sequence[int], moved: Sequence[int], dtype: numpy.dtype, unit: int, least_shared: int
+    task: str, order: Sequence[int], count: int, moved: Sequence[int], dtype: numpy.dtype, unit: int, least_shared: int
 ) -> str:
     """Return the code around a loop.
 
@@ -61,6 +61,8 @@ def steps_text(
         The name of `void task(ptr block, i64 begin, i64 end, i64 who)`, which runs it over some units.
     order : sequence of int
         Which array of a weight each pointer of the block is to: -1 for the rate.
+    count : int
+        How many arrays there are for a weight.
     moved : sequence of int
         The arrays that are written to.
     dtype : numpy.dtype
@@ -69,7 +71,7 @@ def steps_text(
     least_shared : int
         For how many units the helper thread is called.
     """
-    return _FITS.format(**_places()) + _Steps(task, order, moved, dtype, unit, least_shared).text()
+    return _FITS.format(**_places()) + _Steps(task, order, count, moved, dtype, unit, least_shared).text()
 
 
 def _places() -> dict[str, int]:
@@ -79,10 +81,17 @@ def _places() -> dict[str, int]:
 
 class _Steps:
     def __init__(
-        self, task: str, order: Sequence[int], moved: Sequence[int], dtype: numpy.dtype, unit: int, least_shared: int
+        self,
+        task: str,
+        order: Sequence[int],
+        count: int,
+        moved: Sequence[int],
+        dtype: numpy.dtype,
+        unit: int,
+        least_shared: int,
     ) -> None:
-        self.task, self.order, self.moved, self.unit, self.least_shared = task, order, moved, unit, least_shared
-        self.count = max(order) + 1
+        self.task, self.order, self.count, self.moved = task, order, count, moved
+        self.unit, self.least_shared = unit, least_shared
         self.itemsize = dtype.itemsize
         self.type = "double" if dtype.itemsize == 8 else "float"
         self.code = Writer()

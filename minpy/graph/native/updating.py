@@ -154,7 +154,7 @@ def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) ->
     name = names_of[kernel]
     unit, each = _LENGTH // kernel.splits, seconds(kernel) / kernel.splits
     least_shared = next(units for units in (1 << power for power in range(64)) if is_long(units * each))
-    around = steps_text(f"{name}_task", order, update.moved, dtype, unit, least_shared)
+    around = steps_text(f"{name}_task", order, len(names), update.moved, dtype, unit, least_shared)
     helper = threads.find()
     share, desk = (helper.share, helper.desk) if helper is not None else (0, 0)
     return steps_builtin(llvm.compile(body + task_text(kernel, name) + around), dtype, share, desk)

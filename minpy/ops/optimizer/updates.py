@@ -273,23 +273,19 @@ class Update(Operator):
         natively = Update.natively
         if natively is None or not self.is_one_step:
             return False
-        raws: list[Any] = []
-        size = 0
-        for row in rows:
-            weight = row[0]
-            if not isinstance(weight, Array) or len(row) != len(self.signature.inputs):
-                return False
-            node = weight._node
+        try:
+            raws = [one._data for row in rows for one in row]
+            nodes = [row[0]._node for row in rows]
+        except AttributeError:  # `change` says what is wrong
+            return False
+        for node in nodes:
             if node is not None and (type(node) is not Leaf or state.recording):
                 return False
-            size += weight._data.size
-            for one in row:
-                if not isinstance(one, Array):
-                    return False
-                raws.append(one._data)
-        if size < _LARGE or not natively(self, raws, {**self.defaults, **attributes}, rates):
-            return False
         width = len(self.signature.inputs)
+        if len(raws) != width * len(rows) or sum([raw.size for raw in raws]) < width * _LARGE:
+            return False
+        if not natively(self, raws, {**self.defaults, **attributes, "lr": rates[0]}, rates):
+            return False
         note_writes(raws, [start + place for start in range(0, len(raws), width) for place in self.moved])
         return True
 
