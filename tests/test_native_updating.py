@@ -220,3 +220,178 @@ def test_four_threads_train_at_once():
         for one, other in zip(found, expected, strict=True):
             numpy.testing.assert_allclose(one, other, 1e-4, 1e-5)
     assert Update.natively is updating.run
+
+
+# Several weights in one call ------------------------------------------------------------------------------------------
+
+SHAPES = [(), (0,), (1,), (10,), (512,), (1023,), (1024,), (1025,), (300, 300), (2, 0, 3), (7, 1100)]
+
+
+def wrapped(raws):
+    return [mx.nd.from_numpy(raw, zero_copy=True) for raw in raws]
+
+
+def rows_of(update, shapes, dtype="float32"):
+    """Return the arrays of several weights, each in the middle of memory that is to stay as it is."""
+    rows, wholes = [], []
+    for seed, shape in enumerate(shapes):
+        row = []
+        for array in arrays_of(update, shape, dtype, seed):
+            array = numpy.asarray(array, dtype)
+            whole = numpy.full(array.size + 64, 7, dtype)
+            part = whole[32 : 32 + array.size].reshape(shape)
+            part[...] = array
+            wholes.append(whole)
+            row.append(part)
+        rows.append(row)
+    return rows, wholes
+
+
+class Counted:
+    """What is done by native code, while it is in the place of `run`."""
+
+    def __init__(self, monkeypatch):
+        self.weights = 0
+        monkeypatch.setattr(Update, "natively", staticmethod(self.run))
+
+    def run(self, update, raws, attributes, rates=None):
+        done = updating.run(update, raws, attributes, rates)
+        self.weights += done * (len(rates) if rates is not None else 1)
+        return done
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", NATIVE)
+def test_weights_of_all_sizes_are_changed_in_one_call(name, dtype, monkeypatch):
+    """With rates of their own; NumPy makes the same steps, and nothing beside the arrays is written to."""
+    counted = Counted(monkeypatch)
+    update = OPERATORS[name]
+    rows, wholes = rows_of(update, SHAPES, dtype)
+    expected = [[array.copy() for array in row] for row in rows]
+    rates = [0.1 / (place + 1) for place in range(len(rows))]
+    for _ in range(3):
+        attributes = {key: value for key, value in attributes_of(update).items() if key not in ("lr", "wd")}
+        update.change_all([wrapped(row) for row in rows], attributes, rates, [0.01] * len(rows))
+        for row, rate in zip(expected, rates, strict=True):
+            made_by_numpy(update, row, attributes_of(update, lr=rate, wd=0.01))
+    assert counted.weights == 3 * len(rows)
+    tolerance = 2e-5 if dtype == "float32" else 1e-12
+    for row, others in zip(rows, expected, strict=True):
+        for one, other in zip(row, others, strict=True):
+            numpy.testing.assert_allclose(one, other, tolerance, tolerance)
+    for whole in wholes:
+        assert (whole[:32] == 7).all()
+        assert (whole[-32:] == 7).all()
+
+
+def test_decays_of_their_own_are_calls_of_their_own(monkeypatch):
+    counted = Counted(monkeypatch)
+    update = OPERATORS["sgd_mom_update"]
+    rows, _ = rows_of(update, [(300, 300), (300,), (300, 300), (300, 300), (300,), (5,)])
+    decays = [0.1, 0.1, 0.0, 0.0, 0.0, 0.1]
+    expected = [[array.copy() for array in row] for row in rows]
+    update.change_all([wrapped(row) for row in rows], attributes_of(update, momentum=0.9), [0.1] * 6, decays)
+    for row, decay in zip(expected, decays, strict=True):
+        made_by_numpy(update, row, attributes_of(update, momentum=0.9, lr=0.1, wd=decay))
+    assert counted.weights == 5
+    for row, others in zip(rows, expected, strict=True):
+        for one, other in zip(row, others, strict=True):
+            numpy.testing.assert_allclose(one, other, 1e-5, 1e-6)
+
+
+def _of_another_shape(array):
+    return array.reshape(-1, 2)
+
+
+@pytest.mark.parametrize("way", [_strided, _unaligned, numpy.float64, "moved by one", "the weight before"])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_one_that_does_not_lie_right_leaves_all_to_numpy(place, way, monkeypatch):
+    """Whichever of several weights it is: no other has been changed before that is seen."""
+    counted = Counted(monkeypatch)
+    update = OPERATORS["sgd_mom_update"]
+    rows, _ = rows_of(update, [(300, 300), (90000,), (90000,)])
+    if way == "moved by one":
+        whole = numpy.arange(90001, dtype="float32") / 90001
+        rows[place][0], rows[place][2] = (part.reshape(rows[place][0].shape) for part in (whole[:-1], whole[1:]))
+    elif way == "the weight before":
+        rows[place][1] = rows[place][0]
+    else:
+        odd = way(rows[place][2].reshape(-1))
+        rows[place] = [array.reshape(-1) for array in rows[place][:2]] + [odd]
+    before = [array.copy() for row in rows for array in row]
+    flat = [array for row in rows for array in row]
+    assert not updating.run(update, flat, attributes_of(update), [0.1] * 3)
+    for one, other in zip(flat, before, strict=True):
+        numpy.testing.assert_array_equal(one, other)
+    assert counted.weights == 0
+
+
+def test_arrays_of_other_shapes_are_refused_as_they_are_alone():
+    update = OPERATORS["sgd_update"]
+    rows, _ = rows_of(update, [(300, 300), (300, 300)])
+    before = rows[1][0].copy()
+    rows[1][1] = _of_another_shape(rows[1][1])
+    assert not updating.run(update, [*rows[0], *rows[1]], attributes_of(update), [0.1, 0.1])
+    with pytest.raises(mx.MXNetError, match="shapes must be equal"):
+        update.change_all([wrapped(row) for row in rows], attributes_of(update), [0.1] * 2, [0.0] * 2)
+    numpy.testing.assert_array_equal(rows[1][0], before)
+
+
+def test_what_is_no_array_of_numpys_own_class_is_left_alone():
+    update = OPERATORS["sgd_update"]
+    given = arrays_of(update, (300, 300), "float32")
+    assert not updating.run(update, [given[0].view(numpy.matrix), given[1]], attributes_of(update))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.data())
+def test_trainings_are_the_same_with_and_without_native_code(data):
+    """Steps of a Trainer, with multipliers, weights that are written to in between, and gradients that are added up."""
+    shapes = data.draw(st.lists(st.sampled_from([(260, 260), (1030,), (3,), (70, 1000)]), min_size=1, max_size=5))
+    name = data.draw(st.sampled_from(["sgd", "nag", "adam"]))
+    options = {"learning_rate": 0.1, "wd": 0.01}
+    if name != "adam":
+        options["momentum"] = data.draw(st.sampled_from([0.0, 0.9]))
+    decays = [data.draw(st.sampled_from([0.0, 1.0])) for _ in shapes]
+    events = data.draw(st.lists(st.sampled_from(["step", "step", "write", "rate", "freeze"]), min_size=3, max_size=8))
+
+    def trained():
+        mx.random.seed(0)
+        parameters = []
+        for number, (shape, decay) in enumerate(zip(shapes, decays, strict=True)):
+            parameter = mx.gluon.Parameter(f"p{number}", shape=shape, wd_mult=decay, lr_mult=1 + number)
+            parameter.initialize(mx.init.Normal(0.5))
+            parameters.append(parameter)
+        trainer = mx.gluon.Trainer(parameters, name, dict(options))
+        for number, event in enumerate(events):
+            if event == "write":
+                parameters[0].data()[:] = 0.25
+            elif event == "rate":
+                trainer.set_learning_rate(0.1 / (number + 1))
+            elif event == "freeze":
+                parameters[-1].grad_req = "null" if parameters[-1].grad_req == "write" else "write"
+            with mx.autograd.record():
+                loss = sum((parameter.data() ** 2).sum() for parameter in parameters)
+            if any(parameter.grad_req != "null" for parameter in parameters):
+                loss.backward()
+                trainer.step(2)
+        return [parameter.data().asnumpy() for parameter in parameters]
+
+    found = trained()
+    with mx.compile.disabled():
+        expected = trained()
+    for one, other in zip(found, expected, strict=True):
+        numpy.testing.assert_allclose(one, other, 1e-4, 1e-6)
+
+
+def test_backward_sees_that_weights_of_one_call_have_changed():
+    update = OPERATORS["sgd_mom_update"]
+    rows, _ = rows_of(update, [(300, 300), (40, 40)])
+    arrays = [wrapped(row) for row in rows]
+    weight = arrays[1][0]
+    weight.attach_grad()
+    with mx.autograd.record():
+        loss = (weight * weight).sum()
+    update.change_all(arrays, attributes_of(update), [0.1] * 2, [0.0] * 2)
+    with pytest.raises(mx.MXNetError, match="changed in place"):
+        loss.backward()

@@ -81,15 +81,16 @@ class Adam(Optimizer):
             return
         beta1, beta2 = float(self.beta1), float(self.beta2)
         given = {"beta1": beta1, "beta2": beta2, "epsilon": float(self.epsilon), **self._common()}
-        counts, change, before, correction = self._index_update_count, adam_update.change, 0, 1.0
-        rates = zip(self._get_lrs(indices), self._get_wds(indices), strict=True)
-        for index, weight, grad, (mean, var), (lr, wd) in zip(indices, weights, grads, states, rates, strict=True):
+        counts, before, correction = self._index_update_count, 0, 1.0
+        rates = []
+        for index, lr in zip(indices, self._get_lrs(indices), strict=True):
             self._update_count(index)
             t = counts[index]
             if t != before:
                 before, correction = t, math.sqrt(1 - beta2**t) / (1 - beta1**t)
-            given["lr"], given["wd"] = float(lr) * correction, float(wd)
-            change((weight, grad, mean, var), given)
+            rates.append(float(lr) * correction)
+        rows = [(weight, grad, *state) for weight, grad, state in zip(weights, grads, states, strict=True)]
+        adam_update.change_all(rows, given, rates, [*map(float, self._get_wds(indices))])
 
 
 @register

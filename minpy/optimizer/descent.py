@@ -81,6 +81,14 @@ class Descent(Optimizer):
         """Make a step of each weight."""
         given = {"momentum": momentum, **self._common()}
         updates = self._updates_of_master if multi_precision else self._updates
+        if not multi_precision:
+            rates, decays, without = [*map(float, lrs)], [*map(float, wds)], [state is None for state in states]
+            if True not in without:
+                updates[1].change_all([*zip(weights, grads, states, strict=True)], given, rates, decays)
+                return
+            if False not in without and not momentum:
+                updates[0].change_all([*zip(weights, grads, strict=True)], given, rates, decays)
+                return
         plain, with_momentum = updates[0].change, updates[1].change
         for weight, grad, state, lr, wd in zip(weights, grads, states, lrs, wds, strict=True):
             given["lr"], given["wd"] = float(lr), float(wd)

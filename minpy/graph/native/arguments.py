@@ -21,9 +21,21 @@ from minpy.core.errors import DTypeError, LibraryError, ShapeError, describe
 from minpy.graph.native.machine.builtins import data_offset
 from minpy.graph.native.writing import Writer
 
-__all__ = ["Argument", "Offsets", "fitted", "is_singular", "offsets", "usual", "write_apart", "write_check"]
+__all__ = [
+    "ALIGNED",
+    "C_CONTIGUOUS",
+    "WRITEABLE",
+    "Argument",
+    "Offsets",
+    "fitted",
+    "is_singular",
+    "offsets",
+    "usual",
+    "write_apart",
+    "write_check",
+]
 
-_C_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400  # of NumPy's ndarraytypes.h
+C_CONTIGUOUS, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # of NumPy's ndarraytypes.h
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +158,7 @@ def write_check(code: Writer, thing: str, argument: Argument, kind: str, dtype: 
 
     # What is no array may have no further fields, and an array of other axes no such lengths.
     go_on([code.put(f"icmp eq ptr {field('ptr', at.kind)}, {kind}")])
-    wanted = _C_CONTIGUOUS | _ALIGNED | (_WRITEABLE if argument.written else 0)
+    wanted = C_CONTIGUOUS | ALIGNED | (WRITEABLE if argument.written else 0)
     flags = code.put(f"and i32 {field('i32', at.flags)}, {wanted}")
     go_on(
         [

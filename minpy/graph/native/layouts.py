@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from minpy.graph.native.language import Array, Layout, Origin, View, contiguous
 
-__all__ = ["composed", "expanded", "order_of", "permuted", "reviewed"]
+__all__ = ["composed", "expanded", "order_of", "permuted", "restored", "reviewed"]
 
 
 def composed(shape: Sequence[int], layout: Layout, over: Sequence[int], inside: Layout) -> Layout | None:
@@ -112,6 +112,21 @@ def permuted(array: Array, shape: Sequence[int], order: Sequence[int], origin: O
     lengths = [length if strides[axis] else 1 for axis, length in enumerate(shape)]
     layout = Layout(array.layout.offset, tuple(strides[axis] for axis in order))
     return _seen(array.root, tuple(lengths[axis] for axis in order), layout, origin)
+
+
+def restored(array: Array, shape: Sequence[int], order: Sequence[int]) -> Array:
+    """Return an array whose axes are in another order as it would be seen in its own: what undoes `permuted`.
+
+    >>> import numpy
+    >>> restored(Array((3, 2), numpy.dtype("float32")), (2, 3), (1, 0)).layout
+    Layout(offset=0, strides=(1, 2))
+    """
+    lengths = [1] * len(order)
+    strides = [0] * len(order)
+    for axis, length, stride in zip(order, array.shape, contiguous(array.shape), strict=True):
+        lengths[axis], strides[axis] = length, stride
+    assert tuple(lengths) == tuple(shape)
+    return View.of(array, shape, Layout(0, tuple(strides)))
 
 
 def _seen(root: Array, shape: tuple[int, ...], layout: Layout, origin: Origin) -> Array:

@@ -1,16 +1,14 @@
 """Updates of weights as one native loop, in place: what their steps do in several passes of NumPy's.
 
 The definition of an update is traced once for all lengths: the loop is made for one that no array has, and is run as
-far as an array reaches, in whole units; NumPy does what is left. The rate, which schedules change, is read from memory;
-all other numbers are part of the code.
+far as an array reaches, in whole units (`update_loops`). The rate, which schedules change, and which weights may have
+their own of, is read from memory; all other numbers are part of the code.
 """
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from typing import Any
 
 import numpy
@@ -26,8 +24,6 @@ _CALLS = 16
 _MOST_KINDS = 64
 # The length that loops are made for, in elements.
 _LENGTH = 1 << 40
-# Pieces that two threads take in turn.
-_PIECES = 8
 
 
 def install() -> None:
@@ -42,7 +38,7 @@ class _Kind:
 
     def __init__(self) -> None:
         self.calls = 0
-        self.loop: _Loop | None = None
+        self.loop: Callable[..., Any] | None = None
         self.settled = False
 
 
@@ -50,16 +46,20 @@ _kinds: dict[Update, dict[Any, _Kind]] = {}
 _making = threading.Lock()
 
 
-def run(update: Update, raws: Sequence[numpy.ndarray], attributes: dict[str, Any]) -> bool:
-    """Make a step of a weight natively, in place, and tell whether that was done; if not, nothing has been.
+def run(
+    update: Update, raws: Sequence[numpy.ndarray], attributes: dict[str, Any], rates: Sequence[float] | None = None
+) -> bool:
+    """Make a step of some weights natively, in place, and tell whether that was done; if not, nothing has been.
 
     Parameters
     ----------
     update : Update
     raws : sequence of numpy.ndarray
-        What the update takes: the weight, its gradient, and the states.
+        What the update takes, for one weight after the other: the weight, its gradient, and the states.
     attributes : dict
-        All of its numbers.
+        All of its numbers, the same for all weights.
+    rates : sequence of float, optional
+        Of each weight. Without it there is one weight, whose rate is `lr`.
 
     Examples
     --------
@@ -67,12 +67,13 @@ def run(update: Update, raws: Sequence[numpy.ndarray], attributes: dict[str, Any
     >>> run(sgd_update, [numpy.ones(4), numpy.ones(4)], {"lr": 0.5, "wd": 0.0})  # not the first time
     False
     """
-    weight = raws[0]
-    dtype = weight.dtype
+    dtype = raws[0].dtype
+    if rates is None:
+        rates = (attributes.get("lr", 0.0),)
     if not (update.is_one_step and dtype.char in "fd" and dtype.isnative and is_enabled()):
         return False
     try:
-        key = (dtype, *[item for item in sorted(attributes.items()) if item[0] != "lr"])
+        key = (dtype, *[item for item in attributes.items() if item[0] != "lr"])
         kinds = _kinds.setdefault(update, {})
         kind = kinds.get(key)
         if kind is None:
@@ -82,7 +83,7 @@ def run(update: Update, raws: Sequence[numpy.ndarray], attributes: dict[str, Any
     except TypeError:  # some of them cannot be compared
         return False
     if not kind.settled:
-        kind.calls += 1
+        kind.calls += len(rates)
         # Without waiting: in a forked child there may be nobody to wait for.
         if kind.calls < _CALLS or not _making.acquire(blocking=False):
             return False
@@ -93,74 +94,14 @@ def run(update: Update, raws: Sequence[numpy.ndarray], attributes: dict[str, Any
         finally:
             _making.release()
     loop = kind.loop
-    if loop is None or not _fit(update, raws):
-        return False
-    flat = [raw.reshape(-1) for raw in raws]
-    done = loop(flat, attributes.get("lr", 0.0))
-    if done < weight.size:
-        rest = [raw[done:] for raw in flat]
-        update.apply(rest[0], rest, attributes)
-    return True
-
-
-def _fit(update: Update, raws: Sequence[numpy.ndarray]) -> bool:
-    """Tell whether arrays can be taken as they lie: each by itself, whole, and those that change writeable."""
-    shape, dtype = raws[0].shape, raws[0].dtype
-    for position, raw in enumerate(raws):
-        flags = raw.flags
-        if (
-            raw.shape != shape
-            or raw.dtype != dtype
-            or not (flags.c_contiguous and flags.aligned and (flags.writeable or position not in update.moved))
-        ):
-            return False
-    return not any(numpy.may_share_memory(one, other) for one, other in combinations(raws, 2))
+    return loop is not None and loop(numpy.array(rates, dtype), *raws) is None
 
 
 # -- making loops ------------------------------------------------------------------------------------------------------
 
 
-class _Loop:
-    """The loop of an update.
-
-    Parameters
-    ----------
-    loaded : Loaded
-        What is compiled: `void run(ptr block, i64 units, ptr share, ptr desk)`.
-    order : sequence of int
-        Which argument each pointer of the block is to: -1 for the rate.
-    unit : int
-        Elements in a unit.
-    seconds : float
-        About how long a unit takes.
-    """
-
-    def __init__(self, loaded: Any, order: Sequence[int], unit: int, seconds: float) -> None:
-        self.loaded = loaded
-        self.order = order
-        self.unit = unit
-        self.seconds = seconds
-        word = ctypes.c_void_p
-        prototype = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, word, word)  # it lets go of Python's lock
-        self._function = prototype(loaded.address("run"))
-        self._block = ctypes.c_void_p * (len(order) + 1)
-
-    def __call__(self, arrays: Sequence[numpy.ndarray], rate: float) -> int:
-        """Run it over whole units of arrays, and return how many elements these have."""
-        from minpy.graph.native.machine import threads
-        from minpy.graph.native.works import is_long
-
-        number = numpy.array(rate, arrays[0].dtype)
-        block = self._block(*[(number if index < 0 else arrays[index]).ctypes.data for index in self.order], None)
-        units = arrays[0].size // self.unit
-        helper = threads.find() if is_long(units * self.seconds) else None
-        share, desk = (helper.share, helper.desk) if helper is not None else (None, None)
-        self._function(ctypes.addressof(block), units, share, desk)
-        return units * self.unit
-
-
-def _made(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> _Loop | None:
-    """Return the loop of an update with some numbers; None where there is none."""
+def _made(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Callable[..., Any] | None:
+    """Return the loop of an update with some numbers, see `update_loops`; None where there is none."""
     from minpy.graph.native.machine import llvm
 
     if not llvm.available():
@@ -174,18 +115,19 @@ def _made(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> _Lo
         return None
 
 
-def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> _Loop | None:
+def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) -> Callable[..., Any] | None:
     from minpy.graph.native.fusing.grouping import scheduled
     from minpy.graph.native.fusing.nest import Nest, Place
     from minpy.graph.native.kernels.module import module_text
     from minpy.graph.native.kernels.printing import kernel_of
     from minpy.graph.native.language import Array, Elementwise, Layout, Part, Routine
-    from minpy.graph.native.machine import llvm
+    from minpy.graph.native.machine import llvm, threads
     from minpy.graph.native.passes import optimized
     from minpy.graph.native.segments import task_text
     from minpy.graph.native.translating.emitter import Emitter
     from minpy.graph.native.translating.operators import Operators
-    from minpy.graph.native.works import seconds
+    from minpy.graph.native.update_loops import steps_builtin, steps_text
+    from minpy.graph.native.works import is_long, seconds
 
     names = update.signature.inputs
     arrays = [Array((_LENGTH,), dtype, name=name) for name in names]
@@ -210,22 +152,12 @@ def _compiled(update: Update, dtype: numpy.dtype, attributes: dict[str, Any]) ->
     order = [-1 if pointer.array is rate else arrays.index(pointer.array) for pointer in kernel.pointers]
     body, names_of = module_text([kernel])
     name = names_of[kernel]
-    loaded = llvm.compile(body + task_text(kernel, name) + _RUN.format(task=f"{name}_task", pieces=_PIECES))
-    return _Loop(loaded, order, _LENGTH // kernel.splits, seconds(kernel) / kernel.splits)
-
-
-_RUN = """
-define void @run(ptr %block, i64 %units, ptr %share, ptr %desk) {{
-%alone = icmp eq ptr %share, null
-br i1 %alone, label %one, label %two
-one:
-call void @{task}(ptr %block, i64 0, i64 %units, i64 0)
-ret void
-two:
-call void %share(ptr %desk, ptr @{task}, ptr %block, i64 0, i64 %units, i64 {pieces})
-ret void
-}}
-"""
+    unit, each = _LENGTH // kernel.splits, seconds(kernel) / kernel.splits
+    least_shared = next(units for units in (1 << power for power in range(64)) if is_long(units * each))
+    around = steps_text(f"{name}_task", order, len(names), update.moved, dtype, unit, least_shared)
+    helper = threads.find()
+    share, desk = (helper.share, helper.desk) if helper is not None else (0, 0)
+    return steps_builtin(llvm.compile(body + task_text(kernel, name) + around), dtype, share, desk)
 
 
 def _stepped(update: Update, attributes: dict[str, Any]) -> Callable[..., Any]:

@@ -12,7 +12,7 @@ class Loop(NamedTuple):
 
     number: int
     counter: str
-    length: int
+    length: int | str
     before: str
 
     @property
@@ -75,8 +75,8 @@ class Writer:
         self.lines.append(f"{name}:")
         self.block = name
 
-    def begin(self, length: int) -> Loop:
-        """Begin a loop that runs at least once."""
+    def begin(self, length: int | str) -> Loop:
+        """Begin a loop that runs at least once: so often as a number says, or a value of the code."""
         number = self.number()
         loop = Loop(number, f"%i{number}", length, self.block)
         self.do(f"br label %loop{number}")

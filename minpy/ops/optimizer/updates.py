@@ -127,8 +127,9 @@ class Update(Operator):
         Whether it is an operator of its own, or only what another is made of.
     """
 
-    # `natively(update, raws, attributes)` makes a step of a large weight in place, and tells whether it could.
-    natively: ClassVar[Callable[[Any, Sequence[Any], dict[str, Any]], bool] | None] = None
+    # `natively(update, raws, attributes)` makes a step of a large weight in place, and tells whether it could. With the
+    # rates of several weights, `raws` are what is given for one after the other.
+    natively: ClassVar[Callable[..., bool] | None] = None
 
     def __init__(
         self,
@@ -245,6 +246,48 @@ class Update(Operator):
             raise self._explained(error, raws, attributes) from error
         finally:  # not before: others may read the old values until then
             note_writes(raws, self.moved)
+
+    def change_all(
+        self, rows: Sequence[Sequence[Any]], attributes: dict[str, Any], rates: Sequence[float], decays: Sequence[float]
+    ) -> None:
+        """Do `change` for one row of inputs after the other, with rates and weight decays of their own.
+
+        Where there is native code for it, that is one call for all rows between which nothing but the rate changes.
+        """
+        start = 0
+        while start < len(rows):
+            decay, end = decays[start], start + 1
+            while end < len(rows) and decays[end] == decay:
+                end += 1
+            attributes["wd"] = decay
+            if end - start < 2 or not self._change_natively(rows[start:end], attributes, rates[start:end]):
+                for row, rate in zip(rows[start:end], rates[start:end], strict=True):
+                    attributes["lr"] = rate
+                    self.change(row, attributes)
+            start = end
+
+    def _change_natively(
+        self, rows: Sequence[Sequence[Any]], attributes: dict[str, Any], rates: Sequence[float]
+    ) -> bool:
+        """Change weights by native code, and tell whether that was done; if not, nothing has been."""
+        natively = Update.natively
+        if natively is None or not self.is_one_step:
+            return False
+        try:
+            raws = [one._data for row in rows for one in row]
+            nodes = [row[0]._node for row in rows]
+        except AttributeError:  # `change` says what is wrong
+            return False
+        for node in nodes:
+            if node is not None and (type(node) is not Leaf or state.recording):
+                return False
+        width = len(self.signature.inputs)
+        if len(raws) != width * len(rows) or sum([raw.size for raw in raws]) < width * _LARGE:
+            return False
+        if not natively(self, raws, {**self.defaults, **attributes, "lr": rates[0]}, rates):
+            return False
+        note_writes(raws, [start + place for start in range(0, len(raws), width) for place in self.moved])
+        return True
 
     def run(self, out: np.ndarray, raws: Sequence[Any], attributes: dict[str, Any]) -> None:
         """Write the new weight into `out` and move the states, with words for what goes wrong."""

@@ -25,10 +25,18 @@ from minpy.graph.native.language import (
     contiguous,
     viewed,
 )
-from minpy.graph.native.layouts import expanded, order_of, permuted
+from minpy.graph.native.layouts import expanded, order_of, permuted, restored
 from minpy.graph.native.passes.rewriting import Notes, Rewriter, Rule, readers
 
-__all__ = ["PREFERENCES", "broadcast_later", "reshaped_later", "strided_bytes", "transposed_later"]
+__all__ = [
+    "PREFERENCES",
+    "broadcast_later",
+    "computed_in_order",
+    "reduced_as_it_lies",
+    "reshaped_later",
+    "strided_bytes",
+    "transposed_later",
+]
 
 
 def broadcast_later(step: Step, rewriter: Rewriter) -> Array | None:
@@ -74,7 +82,7 @@ def transposed_later(preference: Preference = PREFERENCES[0]) -> Rule:
 
 def _transposed(step: Step, rewriter: Rewriter, preference: Preference) -> Array | None:
     if isinstance(step, Reduce):
-        return _reduced_as_it_lies(step, rewriter)
+        return reduced_as_it_lies(step, rewriter)
     if isinstance(step, Assembly):
         return _assembled_as_it_lies(step, rewriter)
     if not isinstance(step, Elementwise):
@@ -91,20 +99,16 @@ def _transposed(step: Step, rewriter: Rewriter, preference: Preference) -> Array
     order = max(votes, key=lambda one: preference(votes[one], one == natural))
     if order == natural:
         return None
+    rewriter.notes.add("transposes are moved behind elementwise functions")
+    return computed_in_order(step, order)
+
+
+def computed_in_order(step: Elementwise, order: Sequence[int]) -> Array:
+    """Return what an elementwise step gives, computed with its axes in another order, and seen in its own."""
+    shape = step.output.shape
     operands = [permuted(one, shape, order, step.origin) if one.shape else one for one in step.operands]
     found = Elementwise.of(step.function, *operands, dtype=step.dtype, origin=step.origin)
-    rewriter.notes.add("transposes are moved behind elementwise functions")
-    return _back(found, shape, order)
-
-
-def _back(array: Array, shape: Sequence[int], order: Sequence[int]) -> Array:
-    """Return an array whose axes are in another order as it would be seen in its own."""
-    lengths = [1] * len(order)
-    strides = [0] * len(order)
-    for axis, length, stride in zip(order, array.shape, contiguous(array.shape), strict=True):
-        lengths[axis], strides[axis] = length, stride
-    assert tuple(lengths) == tuple(shape)
-    return View.of(array, shape, Layout(0, tuple(strides)))
+    return restored(found, shape, order)
 
 
 def _assembled_as_it_lies(step: Assembly, rewriter: Rewriter) -> Array | None:
@@ -134,10 +138,11 @@ def _assembled_as_it_lies(step: Assembly, rewriter: Rewriter) -> Array | None:
         pieces.append(Layout(offset, tuple(strides)))
     operands = [permuted(operand, operand.shape, order, step.origin) for operand in step.operands]
     rewriter.notes.add("transposes are moved behind assemblies")
-    return _back(Assembly.of(operands, shape, pieces, step.fill, origin=step.origin), step.shape, order)
+    return restored(Assembly.of(operands, shape, pieces, step.fill, origin=step.origin), step.shape, order)
 
 
-def _reduced_as_it_lies(step: Reduce, rewriter: Rewriter) -> Array | None:
+def reduced_as_it_lies(step: Reduce, rewriter: Rewriter) -> Array | None:
+    """Return the reduction of a transposed array, computed as that lies, and transposed then."""
     operand = step.operands[0]
     order = order_of(operand, operand.shape)
     if order is None or order == tuple(range(len(order))) or (step.function.startswith("arg") and len(step.axes) != 1):
@@ -147,7 +152,7 @@ def _reduced_as_it_lies(step: Reduce, rewriter: Rewriter) -> Array | None:
         return None
     axes = [position for position, axis in enumerate(order) if axis in step.axes]
     rewriter.notes.add("transposes are moved behind reductions")
-    return _back(Reduce.of(step.function, moved, axes, origin=step.origin), step.output.shape, order)
+    return restored(Reduce.of(step.function, moved, axes, origin=step.origin), step.output.shape, order)
 
 
 def reshaped_later(routine: Routine, notes: Notes) -> Routine:
