@@ -99,16 +99,18 @@ class CompiledFunction:
                 answer = _tried(found[0].forward, found[1])
                 if answer is not None:
                     return answer
-        if self._refusal is not None or (TRACES and tracing.trace is not None):
+        if TRACES and tracing.trace is not None:
             return self._function(*arguments, **keywords)
         given = leaves_of((arguments, keywords))
         arrays = [leaf for leaf in given if isinstance(leaf, (Array, numpy.ndarray))]
+        if self._refusal is not None:
+            return self._as_written(arguments, keywords, arrays)
         if any(map(isbox, given)):
             return hips.through_boxes(self, arguments, keywords)
         if not arrays or any(isinstance(leaf, Symbol) for leaf in given):
             return self._function(*arguments, **keywords)
         if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _ALIKE for leaf in arrays):
-            return self._function(*arguments, **keywords)
+            return self._as_written(arguments, keywords, arrays)
         plain = not any(isinstance(leaf, Array) for leaf in arrays)
         given_as = arguments, keywords
         # Where both kinds meet, as in derivatives, one graph is to serve all.
@@ -120,8 +122,8 @@ class CompiledFunction:
             arguments, keywords = given_as
             if isinstance(error, NotTraceableError):
                 self._refuse(str(error))
-                return self._function(*arguments, **keywords)
-            answer = self._function(*arguments, **keywords)  # its own error says more
+                return self._as_written(arguments, keywords, arrays)
+            answer = self._as_written(arguments, keywords, arrays)  # its own error says more
             self._refuse(f"{type(error).__name__}: {error}")
             return answer
         self._look_at_changes()
@@ -129,7 +131,20 @@ class CompiledFunction:
             return answer
         if self._refusal is None and not keywords and not self._first:
             self._directs.note(tuple(map(_raw, arguments)), ())
-        return map_tree(_unwrapped, answer)
+        found: dict[int, Any] = {}  # what stands at several places is one array
+        return map_tree(lambda leaf, _: found.setdefault(id(leaf), _unwrapped(leaf)), answer)
+
+    def _as_written(self, arguments: Any, keywords: Any, arrays: Sequence[Any]) -> Any:
+        """Return what the function itself returns, with views of its arguments copied: as a graph returns them."""
+        answer = self._function(*arguments, **keywords)
+        given = list(map(_raw, arrays))
+        found: dict[int, Any] = {}
+        for leaf in leaves_of(answer):
+            if isinstance(leaf, (Array, numpy.ndarray)):
+                raw = _raw(leaf)
+                if id(leaf) not in found and any(numpy.may_share_memory(raw, one) for one in given):
+                    found[id(leaf)] = leaf.copy()
+        return map_tree(lambda leaf, _: found.get(id(leaf), leaf), answer) if found else answer
 
     def _look_at_changes(self) -> None:
         """Give up where the graph has been made anew for each of many calls, which takes longer than Python."""
@@ -202,7 +217,7 @@ def _wrapped(leaf: Any, _: Any) -> Any:
     return new_array(FRONT_ENDS["numpy"], leaf) if isinstance(leaf, numpy.ndarray) else leaf
 
 
-def _unwrapped(leaf: Any, _: Any) -> Any:
+def _unwrapped(leaf: Any) -> Any:
     """Return a raw array, or a scalar, which NumPy's functions give for arrays without axes."""
     if not isinstance(leaf, Array):
         return leaf

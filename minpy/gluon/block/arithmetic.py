@@ -23,7 +23,7 @@ class Arithmetic:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        trace: Trace
+        _trace: Trace
         _in_numpy: bool
 
         def _replaced(self, value: Any) -> Any: ...
@@ -52,7 +52,7 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Arithmetic, Any], A
     def compute(self: Arithmetic, other: Any) -> Any:
         if other is None or isinstance(other, str):
             return NotImplemented
-        trace = self.trace
+        trace = self._trace
         if isinstance(other, numpy.ndarray) and not other.ndim and self._in_numpy:
             other = trace.capture(other)
         if isinstance(other, (Arithmetic, Array, numpy.ndarray)) and not (
@@ -86,7 +86,7 @@ def _in_place(name: str) -> Callable[[Arithmetic, Any], Arithmetic]:
 
 
 def _unary(name: str) -> Callable[[Arithmetic], Any]:
-    return lambda self: self.trace.call(lambda one: getattr(one, name)(), (self,), {}, self._in_numpy)
+    return lambda self: self._trace.call(lambda one: getattr(one, name)(), (self,), {}, self._in_numpy)
 
 
 def _by_ufunc(name: str, reflected: bool = False) -> Callable[[Arithmetic, Any], Any]:
@@ -112,7 +112,7 @@ def _by_ufunc_in_place(name: str) -> Callable[[Arithmetic, Any], Any]:
 def _negated(self: Arithmetic) -> Any:
     if self._in_numpy:  # of integers, it is integers
         return self._of_numpy("negative", (self,), {})
-    return self.trace.call(lambda one: -one, (self,), {}, False)
+    return self._trace.call(lambda one: -one, (self,), {}, False)
 
 
 def _inverted(self: Arithmetic) -> Any:

@@ -582,7 +582,8 @@ class HybridBlock(Block):
         group = found[0] if len(found) == 1 and len(found[0].values) == 1 else Group(found)
         inputs = [one.symbol for one in given]
         self._note_shapes_asked(trace)
-        return CachedGraph(self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured)
+        parameters = self._parameters_by_name()
+        return CachedGraph(self.name, inputs, group, rebuild, parameters, trace.captured, self._is_function)
 
     def _trace_of(self, like: NDArray) -> Trace:
         in_numpy = is_np_array() or not _is_of_mxnet(like)

@@ -248,31 +248,31 @@ def _kind(one: Symbol, in_numpy: bool) -> Symbol:
 class Traced(Arithmetic):
     """A value in the place of an array: a symbol that knows its shape and dtype."""
 
-    __slots__ = ("_in_numpy", "_may_share", "_role", "symbol", "trace")
+    __slots__ = ("_in_numpy", "_may_share", "_role", "_trace", "symbol")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1e6
 
     def __init__(self, trace: Trace, one: Symbol, in_numpy: bool, role: str = "") -> None:
-        self.trace = trace
+        self._trace = trace
         self.symbol = one
         self._in_numpy = in_numpy
         self._role = role
         self._may_share = False
 
     def __repr__(self) -> str:
-        return f"<stand-in for {self.symbol.name} in the trace of {self.trace.name}>"
+        return f"<stand-in for {self.symbol.name} in the trace of {self._trace.name}>"
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of its axes."""
-        return self.trace.facts(self.symbol)[0]
+        return self._trace.facts(self.symbol)[0]
 
     @property
     def dtype(self) -> Any:
         """The type of its elements."""
-        dtype = self.trace.facts(self.symbol)[1]
+        dtype = self._trace.facts(self.symbol)[1]
         return dtype if self._in_numpy else dtype.type
 
     @property
@@ -298,7 +298,7 @@ class Traced(Arithmetic):
     @property
     def context(self) -> Any:
         """The device that it will be on."""
-        return self.trace.context
+        return self._trace.context
 
     ctx = device = context
 
@@ -317,6 +317,21 @@ class Traced(Arithmetic):
         """The array with its last two axes exchanged."""
         return self.swapaxes(-1, -2)
 
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return self._part("real")
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return self._part("imag")
+
+    def _part(self, name: str) -> Any:
+        if not self._in_numpy:
+            raise self._untraced(f".{name}")
+        return self._sharing(self._of_numpy(name, (self,), {}), "getitem")
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of an array without axes")
@@ -328,10 +343,10 @@ class Traced(Arithmetic):
     # -- what asks for values --------------------------------------------------------------------------------------
 
     def _refuse_change(self, what: str, remedy: str) -> NoReturn:
-        raise self.trace.refusal(f"changes an array in place, with {what}, which a graph cannot.", remedy)
+        raise self._trace.refusal(f"changes an array in place, with {what}, which a graph cannot.", remedy)
 
     def _asked(self, what: str) -> NoReturn:
-        raise self.trace.refusal(
+        raise self._trace.refusal(
             f"{what}: that depends on values, which there are none of while it is traced.",
             "Choose with np.where or npx.cond",
             "leave the block that does it unhybridized: call hybridize(False) on it, or derive it from Block",
@@ -352,7 +367,7 @@ class Traced(Arithmetic):
         self._asked("looks for a value in an array")
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        raise self.trace.refusal(
+        raise self._trace.refusal(
             "stores into a part of an array (`x[1:] = 0`), which a graph cannot.",
             "Make a new array: np.where(np.arange(len(x)) < 1, x, 0), np.concatenate([x[:1], ...])",
         )
@@ -363,7 +378,7 @@ class Traced(Arithmetic):
             return answer
         if self._role or self._may_share:
             what = self._role or "an array of which there are views"
-            raise self.trace.refusal(
+            raise self._trace.refusal(
                 f"changes {what} in place, which a graph cannot.", "Make a new array: x = x + 1 instead of x += 1"
             )
         self.symbol = answer.symbol
@@ -390,12 +405,12 @@ class Traced(Arithmetic):
             if found is None:
                 raise self._untraced(f"np.{name}")
         if name in _AS_NUMPY or need_numpy(name, arguments, keywords):
-            return self.trace.call_of_numpy(name, arguments, keywords)
-        answer = self.trace.call(found, arguments, keywords, True)
+            return self._trace.call_of_numpy(name, arguments, keywords)
+        answer = self._trace.call(found, arguments, keywords, True)
         return self._sharing(answer, name)
 
     def _untraced(self, what: str) -> NotTraceableError:
-        return self.trace.refusal(
+        return self._trace.refusal(
             f"calls {what} of an array, for which graphs have no operator.", "Use another function"
         )
 
@@ -417,23 +432,25 @@ class Traced(Arithmetic):
                 if name in ("asnumpy", "asscalar", "item", "tolist", "wait_to_read"):
                     self._asked(f"calls {name}()")
                 raise self._untraced(f".{name}")
-            if self.trace.of_function and name in _CHANGING:  # our arrays' `sort` returns a new one
+            if self._trace.of_function and name in _CHANGING:  # our arrays' `sort` returns a new one
                 self._refuse_change(f"{name}()", _CHANGING[name])
             method = getattr(type(self.symbol), name, None)
             if not self._in_numpy and name in OPERATORS:
                 operator = OPERATORS[name]
                 return lambda *arguments, **keywords: operator(self, *arguments, **keywords)
             if callable(method):
-                trace, np = self.trace, self._in_numpy
+                trace, np = self._trace, self._in_numpy
                 return lambda *arguments, **keywords: self._sharing(
                     trace.call(method, (self, *arguments), keywords, np), name
                 )
+            if self._in_numpy and name in ("conj", "conjugate"):
+                return partial(self._of_numpy, "conjugate", (self,), {})
             if self._in_numpy and hasattr(numpy.ndarray, name):
                 raise self._untraced(f".{name}")
         raise AttributeError(f"{self!r} has no attribute {name!r}")
 
     def __getitem__(self, key: Any) -> Any:
-        answer = self.trace.call(lambda one, index: one.as_np_ndarray()[index], (self, key), {}, self._in_numpy)
+        answer = self._trace.call(lambda one, index: one.as_np_ndarray()[index], (self, key), {}, self._in_numpy)
         if not self._in_numpy and not answer.shape:
             answer = answer.reshape((1,))
         return self._sharing(answer, "getitem")
@@ -442,15 +459,21 @@ class Traced(Arithmetic):
         """Return the array in another shape."""
         if self._in_numpy:
             return self._sharing(
-                self.trace.call(type(self.symbol).reshape, (self, *lengths), keywords, True), "reshape"
+                self._trace.call(type(self.symbol).reshape, (self, *lengths), keywords, True), "reshape"
             )
         shape = keywords.get("shape", lengths[0] if len(lengths) == 1 and not isinstance(lengths[0], int) else lengths)
         shape = resolve_shape(self.shape, tuple(shape), keywords.get("reverse", False))
         return self._sharing(OPERATORS["reshape"](self, shape=shape), "reshape")
 
+    def view(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return the array itself for `view()`: bytes are not read as another dtype."""
+        if arguments or keywords or not self._in_numpy:
+            raise self._untraced(".view")
+        return self[...]
+
     def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Any:
         """Return the array in another dtype."""
-        answer = self.trace.call(type(self.symbol).astype, (self, dtype), {}, self._in_numpy)
+        answer = self._trace.call(type(self.symbol).astype, (self, dtype), {}, self._in_numpy)
         return answer if copy else self._sharing(answer, "getitem")
 
     def copy(self) -> Any:
@@ -465,13 +488,13 @@ class Traced(Arithmetic):
         """Return the array with NumPy's semantics."""
         if self._in_numpy:
             return self
-        return self._sharing(Traced(self.trace, self.symbol.as_np_ndarray(), True, self._role), "getitem")
+        return self._sharing(Traced(self._trace, self.symbol.as_np_ndarray(), True, self._role), "getitem")
 
     def as_nd_ndarray(self) -> Traced:
         """Return the array with MXNet's semantics."""
         if not self._in_numpy:
             return self
-        return self._sharing(Traced(self.trace, self.symbol.as_nd_ndarray(), False, self._role), "getitem")
+        return self._sharing(Traced(self._trace, self.symbol.as_nd_ndarray(), False, self._role), "getitem")
 
     def as_in_context(self, ctx: Any) -> Traced:
         """Return the array itself: a graph is on one device."""
@@ -528,7 +551,7 @@ _OF_ARRAYS = frozenset(
 
 def _called(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
     """Answer a call of an operator with stand-ins among its inputs."""
-    trace = next(value.trace for value in inputs if isinstance(value, Traced))
+    trace = next(value._trace for value in inputs if isinstance(value, Traced))
     in_numpy = any(
         value._in_numpy if isinstance(value, Traced) else isinstance(value, Array) and not value._keeps_dtype
         for value in inputs
