@@ -131,19 +131,19 @@ class CompiledFunction:
             return answer
         if self._refusal is None and not keywords and not self._first:
             self._directs.note(tuple(map(_raw, arguments)), ())
-        found: dict[int, Any] = {}  # what stands at several places is one array
-        return map_tree(lambda leaf, _: found.setdefault(id(leaf), _unwrapped(leaf)), answer)
+        once: dict[int, Any] = {}  # what stands at several places is one array
+        return map_tree(lambda leaf, _: once.setdefault(id(leaf), _unwrapped(leaf)), answer)
 
     def _as_written(self, arguments: Any, keywords: Any, arrays: Sequence[Any]) -> Any:
         """Return what the function itself returns, with views of its arguments copied: as a graph returns them."""
         answer = self._function(*arguments, **keywords)
         given = list(map(_raw, arrays))
         found: dict[int, Any] = {}
-        for leaf in leaves_of(answer):
-            if isinstance(leaf, (Array, numpy.ndarray)):
-                raw = _raw(leaf)
-                if id(leaf) not in found and any(numpy.may_share_memory(raw, one) for one in given):
-                    found[id(leaf)] = leaf.copy()
+        returned: list[Any] = [leaf for leaf in leaves_of(answer) if isinstance(leaf, (Array, numpy.ndarray))]
+        for leaf in returned:
+            raw = _raw(leaf)
+            if id(leaf) not in found and any(numpy.may_share_memory(raw, one) for one in given):
+                found[id(leaf)] = leaf.copy()
         return map_tree(lambda leaf, _: found.get(id(leaf), leaf), answer) if found else answer
 
     def _look_at_changes(self) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from minpy.core.array import Array
-from minpy.gluon.block.numbers import METHODS, need_numpy
+from minpy.gluon.block.numbers import METHODS
 from minpy.ops.registry import OPERATORS
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class Arithmetic:
 
         def _replaced(self, value: Any) -> Any: ...
         def _of_numpy(self, name: str, arguments: Any, keywords: Any) -> Any: ...
+        def _need_numpy(self, name: str, arguments: Any, keywords: Any) -> bool: ...
 
 
 _BROADCAST = {
@@ -60,14 +61,17 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Arithmetic, Any], A
         ):
             in_numpy = self._in_numpy or bool(getattr(other, "_in_numpy", not getattr(other, "_keeps_dtype", False)))
             pair = (other, self) if reflected else (self, other)
-            if not in_numpy:
+            if not in_numpy and name in _BROADCAST:
                 return OPERATORS[_BROADCAST[name]](*pair)
+            if not in_numpy:  # `@` and `//`
+                answer = trace.call_of_numpy(METHODS[name], pair, {})
+                return (answer if answer.shape else answer.reshape((1,))).as_nd_ndarray()
             plain = f"__{name}__"
             return trace.call(
                 lambda left, right: getattr(left.as_np_ndarray(), plain)(right.as_np_ndarray()), pair, {}, True
             )
         pair = (other, self) if reflected else (self, other)
-        if self._in_numpy and name in METHODS and need_numpy(METHODS[name], pair, {}):
+        if self._in_numpy and name in METHODS and self._need_numpy(METHODS[name], pair, {}):
             return trace.call_of_numpy(METHODS[name], pair, {})
         if isinstance(other, (numpy.generic, numpy.ndarray)):
             other = other.item()

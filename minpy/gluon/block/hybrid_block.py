@@ -395,6 +395,8 @@ class HybridBlock(Block):
     def _key(self, leaves: Sequence[Any], form: Any) -> Any:
         """Return what a graph is for: the form of arguments, and what tracing has asked for."""
         known = len(leaves) if form is None else key_of(form) if self._is_written_as_forward else repr(form)
+        if self._is_function:
+            known = known, *[leaf._data.dtype for leaf in leaves]
         if not self._asks_for_training and not self._asks_for_shapes and not self._asks_for_recording:
             return known, is_np_array()
         key: list[Any] = [known, is_np_array()]

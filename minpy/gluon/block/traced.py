@@ -8,6 +8,8 @@ inputs of the graph, by reference.
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
@@ -22,7 +24,7 @@ from minpy.core.errors import ArgumentError, NotTraceableError
 from minpy.core.nodes import Leaf
 from minpy.core.state import TRACES, leaving, tracing
 from minpy.gluon.block.arithmetic import Arithmetic
-from minpy.gluon.block.numbers import need_numpy
+from minpy.gluon.block.numbers import differs, need_numpy
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.inference import infer_dtypes, infer_shapes
@@ -56,6 +58,8 @@ class Trace:
 
     Attributes
     ----------
+    like : Array
+        As given.
     captured : list of (Symbol, Array)
         The variables that stand for arrays that the forward refers to.
     asked_for_shapes : bool
@@ -69,7 +73,7 @@ class Trace:
         self.of_function = of_function
         self.in_numpy = in_numpy
         self.context = like.context
-        self._like = like
+        self.like = like
         self._start = now()
         self.captured: list[tuple[Symbol, Any]] = []
         self.asked_for_shapes = False
@@ -112,7 +116,7 @@ class Trace:
                 )
             self._kept.append(array)  # so that nothing else gets its id
             if isinstance(array, numpy.ndarray):
-                array = self._like._like(array)
+                array = self.like._like(array)
             found = self._variables[id(self._kept[-1])] = self._variable(f"captured{len(self.captured)}", array)
             self.captured.append((found, array))
         return Traced(self, found, not getattr(array, "_keeps_dtype", False), "an array that it refers to")
@@ -145,6 +149,14 @@ class Trace:
             If they cannot be inferred.
         """
         self.asked_for_shapes = True
+        return self._inferred(one)
+
+    def dtype(self, one: Symbol) -> numpy.dtype:
+        """Return the dtype of a value. (Functions have a graph for each combination of dtypes in any case.)"""
+        self.asked_for_shapes |= not self.of_function
+        return self._inferred(one)[1]
+
+    def _inferred(self, one: Symbol) -> tuple[tuple[int, ...], numpy.dtype]:
         (value,) = one.values
         if value not in self._known_shapes or value not in self._known_dtypes:
             for node in one.order:
@@ -212,6 +224,8 @@ class Trace:
             return self.capture(value).symbol
         if isinstance(value, numpy.ndarray) and (value.ndim or self.of_function):
             return self.capture(value).symbol
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(self.unwrapped, value))
         if type(value) in (list, tuple):
             return type(value)(map(self.unwrapped, value))
         if isinstance(value, dict):
@@ -259,6 +273,17 @@ class Traced(Arithmetic):
         self._role = role
         self._may_share = False
 
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        """The class of what it stands for, where a function that is compiled asks: `isinstance(x, np.ndarray)`."""
+        asking = str(sys._getframe(1).f_globals.get("__name__", "")).partition(".")[0]
+        if not self._trace.of_function or asking in _KNOWING:
+            return Traced
+        if not self._in_numpy:
+            return type(self._trace.like)
+        # What NumPy computes without axes is a scalar.
+        return numpy.ndarray if self._role or self.ndim else numpy.dtype(self.dtype).type
+
     def __repr__(self) -> str:
         return f"<stand-in for {self.symbol.name} in the trace of {self._trace.name}>"
 
@@ -272,7 +297,7 @@ class Traced(Arithmetic):
     @property
     def dtype(self) -> Any:
         """The type of its elements."""
-        dtype = self._trace.facts(self.symbol)[1]
+        dtype = self._trace.dtype(self.symbol)
         return dtype if self._in_numpy else dtype.type
 
     @property
@@ -404,10 +429,16 @@ class Traced(Arithmetic):
             found = vars(found).get(part)
             if found is None:
                 raise self._untraced(f"np.{name}")
-        if name in _AS_NUMPY or need_numpy(name, arguments, keywords):
+        if name in _AS_NUMPY or self._need_numpy(name, arguments, keywords):
             return self._trace.call_of_numpy(name, arguments, keywords)
         answer = self._trace.call(found, arguments, keywords, True)
-        return self._sharing(answer, name)
+        return self._sharing(_in_its_class(name, answer), name)
+
+    def _need_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+        """Tell whether only the function of NumPy itself gives NumPy's answer."""
+        if self._trace.of_function and differs(name, arguments, keywords):
+            return True
+        return need_numpy(name, arguments, keywords)
 
     def _untraced(self, what: str) -> NotTraceableError:
         return self._trace.refusal(
@@ -434,6 +465,8 @@ class Traced(Arithmetic):
                 raise self._untraced(f".{name}")
             if self._trace.of_function and name in _CHANGING:  # our arrays' `sort` returns a new one
                 self._refuse_change(f"{name}()", _CHANGING[name])
+            if self._in_numpy and self._trace.of_function and name in _METHODS:
+                return lambda *given, **rest: self._of_numpy(name, (self, *given), rest)
             method = getattr(type(self.symbol), name, None)
             if not self._in_numpy and name in OPERATORS:
                 operator = OPERATORS[name]
@@ -443,8 +476,10 @@ class Traced(Arithmetic):
                 return lambda *arguments, **keywords: self._sharing(
                     trace.call(method, (self, *arguments), keywords, np), name
                 )
-            if self._in_numpy and name in ("conj", "conjugate"):
-                return partial(self._of_numpy, "conjugate", (self,), {})
+            if self._in_numpy and name in ("conj", "conjugate"):  # of what is not complex the method gives itself
+                return (
+                    partial(self._of_numpy, "conjugate", (self,), {}) if self.dtype.kind == "c" else lambda: self[...]
+                )
             if self._in_numpy and hasattr(numpy.ndarray, name):
                 raise self._untraced(f".{name}")
         raise AttributeError(f"{self!r} has no attribute {name!r}")
@@ -505,6 +540,10 @@ class Traced(Arithmetic):
     as_in_ctx = to_device = as_in_context
 
 
+# Methods that MXNet's arrays have, too, and that answer otherwise there for integers.
+_METHODS = frozenset(["clip", "cumsum", "trace"])
+# Those who are to see that it is a stand-in.
+_KNOWING = frozenset(["minpy", "numpy", "autograd"])
 # MXNet's operators of these names have gradients of zero.
 _AS_NUMPY = frozenset(["percentile", "quantile"])
 # What gives a view in NumPy's semantics, or may.
@@ -547,6 +586,25 @@ _CHANGING = {
 _OF_ARRAYS = frozenset(
     "asnumpy asscalar attach_grad backward copyto drop_grad grad item tolist tostype wait_to_read".split()  # noqa: SIM905
 )
+
+
+def _in_its_class(name: str, answer: Any) -> Any:
+    """Return several arrays as the function of NumPy gives them: in a list, a tuple, or a named tuple."""
+    if not isinstance(answer, list):
+        return answer
+    kind = _class_of(name)
+    return kind(*answer) if hasattr(kind, "_fields") else kind(answer)
+
+
+@functools.cache
+def _class_of(name: str) -> Any:
+    if name.endswith("split"):
+        return list
+    if name in ("meshgrid", "broadcast_arrays"):  # lists before NumPy 2
+        return type(getattr(numpy, name)([0.0], [0.0]))
+    if name in ("linalg.eig", "linalg.eigh", "linalg.qr", "linalg.svd", "linalg.slogdet"):
+        return type(getattr(numpy.linalg, name.removeprefix("linalg."))(numpy.eye(1)))
+    return tuple
 
 
 def _called(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:

@@ -134,7 +134,9 @@ class Segment:
         found = "true"
         for number, (index, array) in enumerate(checked, 1):
             name = functions.setdefault(replace(self.given[array], name=""), f"{self.name}_fits{len(functions)}")
-            given = ", ".join(f"ptr {one}" for one in (self._thing(index), self._entry(ARRAY), self._entry(array.dtype)))
+            given = ", ".join(
+                f"ptr {one}" for one in (self._thing(index), self._entry(ARRAY), self._entry(array.dtype))
+            )
             found = code.put(f"and i1 {found}, {code.put(f'call i1 @{name}({given})')}")
             if number % _CHECKED_INLINE == 0 or number == len(checked):
                 code.do(f"br i1 {found}, label %fit{number}, label %unfit")
