@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from minpy.core.errors import BuildError, KeyMissingError, MissingDependencyError
-from minpy.graph.native.machine import elf, llvm, processor
+from minpy.graph.native.machine import elf, llvm, objects, processor
 from minpy.graph.native.machine.store import Store, digest
 
 pytest.importorskip("llvmlite")
@@ -225,7 +225,7 @@ class TestCompiling:
             pytest.skip("without AVX-512")
         module = host.binding.parse_assembly(scale(), host.binding.create_context())
         module.triple, module.data_layout = host.triple, str(host.machine.target_data)
-        llvm._optimise(host.binding, host.machine, module)
+        objects.optimise(host.binding, host.machine, module)
         assert "zmm" in host.machine.emit_assembly(module)
 
     def test_what_is_loaded_stays_when_the_interpreter_ends(self, linker):
@@ -526,6 +526,6 @@ class TestThreadsAndProcesses:
 
 
 def test_nothing_is_imported_before_it_is_needed():
-    source = importlib.util.find_spec("minpy.graph.native.machine.llvm").origin
-    with open(source) as file:
-        assert not [line for line in file if line.startswith(("import llvmlite", "from llvmlite"))]
+    for module in (llvm, objects):
+        with open(importlib.util.find_spec(module.__name__).origin) as file:
+            assert not [line for line in file if line.startswith(("import llvmlite", "from llvmlite"))]

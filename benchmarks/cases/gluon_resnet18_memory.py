@@ -39,6 +39,8 @@ case = Case(
     targets={"mxnet": 1.0},
     self_timed=True,
     unit="B",
+    samples=1,
+    most_rounds=3,
 )
 
 

@@ -49,6 +49,8 @@ class Case:
     per: int = 1  # times are divided by this
     self_timed: bool = False  # the step returns what counts
     unit: str = "s"  # of what counts: seconds, or bytes ("B")
+    samples: int = 3  # of a round, where the step is self-timed
+    most_rounds: int | None = None  # where what counts is nearly the same in every round, and a round is long
     check_calls: int = 1
     rtol: float = 1e-4
     atol: float = 1e-6

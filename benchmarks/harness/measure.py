@@ -161,8 +161,9 @@ def measure(name: str, case: Case, settings: Settings, progress: Callable[[str],
                 row.version = worker.version
             except WorkerError as error:
                 row.problem, row.failed = str(error), error.failed
-        for number in range(settings.rounds):
-            progress(f"{name}: round {number + 1} of {settings.rounds}")
+        count = settings.rounds if case.most_rounds is None else min(settings.rounds, case.most_rounds)
+        for number in range(count):
+            progress(f"{name}: round {number + 1} of {count}")
             order = list(workers) if number % 2 == 0 else list(reversed(workers))
             for key in order:
                 time.sleep(PAUSE_SECONDS)

@@ -120,7 +120,7 @@ def main() -> None:
             reply(version=version_of(library))
             for _ in sys.stdin:
                 if case.self_timed:
-                    seconds = statistics.median(step() for _ in range(FEWEST_SAMPLES))
+                    seconds = statistics.median(step() for _ in range(case.samples))
                 else:
                     seconds = time_round(step, calls)
                 reply(seconds=seconds / case.per)

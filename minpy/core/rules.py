@@ -164,7 +164,10 @@ class GradientRules:
         """Return (its positions, the rule for several arguments that answers for the one at a position), or None."""
         if index < len(self.definitions) and self.definitions[index] is not None:
             return None
-        return next((known for known in self.several if known[0] is None or index in known[0]), None)
+        for known in self.several:
+            if known[0] is None or index in known[0]:
+                return known
+        return None
 
     def plan(self) -> Plan:
         """Return what recording a call has to keep."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy
 
+from minpy.core import aligned
 from minpy.graph.emitting import Emitter, Part
 from minpy.graph.gradient import PullBack
 from minpy.graph.interpreting import place_of, step_call
@@ -138,7 +139,7 @@ class Runner:
 
     def allocate(self, plan: Plan) -> None:
         """Make the buffers that a plan asks for, and that are not there yet."""
-        self.buffers += [numpy.empty(max(size, 1), numpy.uint8) for size in plan.buffers[len(self.buffers) :]]
+        self.buffers += [aligned.empty(max(size, 1), numpy.uint8) for size in plan.buffers[len(self.buffers) :]]
 
 
 class Program:

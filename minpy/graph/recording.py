@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core import aligned
 from minpy.core.array import Array
 from minpy.core.base import BaseOperator
 from minpy.core.errors import ArgumentError
@@ -77,11 +78,11 @@ class GraphOperator(BaseOperator):
         buffers = {}
         for index in needed:
             like = arguments[index]
-            buffers[variables[index]] = numpy.empty(like.shape, like.dtype)
+            buffers[variables[index]] = aligned.empty(like.shape, like.dtype)
         if len(buffers) != len(requests):  # what was asked for when the call was recorded, and is not now
             for index, node in enumerate(variables):
                 if node in requests and node not in buffers:
-                    buffers[node] = numpy.empty(arguments[index].shape, arguments[index].dtype)
+                    buffers[node] = aligned.empty(arguments[index].shape, arguments[index].dtype)
         frame.backward(upstream, buffers)
         return [buffers[variables[index]] for index in needed]
 

@@ -24,6 +24,7 @@ from minpy.graph.lowering import Builder
 from minpy.graph.native.enabling import is_enabled
 from minpy.graph.program import Program
 from minpy.graph.steps import Steps
+from minpy.graph.straight import Straight
 from minpy.graph.tracing.captures import Captures
 from minpy.graph.tracing.forwards import definition_of, trace_forward
 from minpy.graph.tracing.recorder import Recorder
@@ -118,12 +119,23 @@ class _Trace:
 class _Way:
     """What is known of one kind of arguments: how long either way takes, and which of them it is."""
 
-    __slots__ = ("form", "function_time", "positions", "program", "program_time", "reason", "runs", "settled")
+    __slots__ = (
+        "form",
+        "function_time",
+        "positions",
+        "program",
+        "program_time",
+        "reason",
+        "runs",
+        "settled",
+        "straight",
+    )
 
     def __init__(self) -> None:
         self.program: Program | None = None
         self.positions: tuple[int, ...] | None = None  # which argument each head is the gradient of
         self.function_time = self.program_time = float("inf")
+        self.straight: Straight | None = None  # past the frame, once the program is native code
         self.runs = 0
         self.settled = False  # whether `program` (None: the function) is what runs from now on
         self.reason = ""
@@ -274,7 +286,13 @@ class _Compiled:
     ) -> Any:
         assert way.program is not None
         try:
-            heads, _ = start(way.program, arrays)
+            heads = None
+            if way.straight is not None:
+                heads = way.straight.forward(way.program.steps.with_captured(arrays))
+            if heads is None:
+                heads, _ = start(way.program, arrays)
+                if way.program.native is not None:
+                    way.straight = Straight(way.program)
         except Exception:  # the function's own error says more, and is at the user's line
             return function()
         return self.answer(heads, way, values)

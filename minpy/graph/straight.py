@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core import aligned
 from minpy.graph.ir import Node
 from minpy.graph.native.running import UNFIT, NativeRunner
 from minpy.graph.program import Program, Runner
@@ -67,7 +68,7 @@ class Straight:
             if found is UNFIT:
                 arrays, found = native.fit_forward(arrays)
             heads, kept, _ = found
-            gradients = [numpy.empty(shape, dtype) for shape, dtype in self._kinds]
+            gradients = [aligned.empty(shape, dtype) for shape, dtype in self._kinds]
             targets = [gradients[place] for place in self._order]
             starts = self._ones or self._made_ones(heads)
             if native.backward(arrays, starts, targets, kept) is UNFIT:

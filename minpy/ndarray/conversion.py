@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core import aligned
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, DTypeError, MXNetError, describe
 
@@ -34,7 +35,9 @@ def numeric_array(source: Any, dtype: Any, wraps: bool = True) -> numpy.ndarray:
             return found.astype(dtype)
         if wraps and dtype.kind in "iu" and found.dtype.kind == "f" and not isinstance(source, numpy.ndarray):
             return _truncated(found, dtype)
-        return numpy.array(found if dtype.kind in "fc" else source, dtype=dtype)
+        if dtype.kind in "fc":
+            return aligned.copied(found, dtype)
+        return numpy.array(source, dtype=dtype)
     except OverflowError:
         if not wraps:
             raise

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.context import CPU, Context, current_context, resolve_context
+from minpy.core import aligned
 from minpy.core.array import Array, create, new_array, note_external
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.ndarray.borrowing import local
@@ -132,7 +133,7 @@ def empty(
     (2, 3)
     """
     require_dense("nd.empty", stype)
-    return place(NDArray, numpy.empty(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
+    return place(NDArray, aligned.empty(_shape(shape), dtype or numpy.float32), resolve_context(ctx))
 
 
 def zeros(

@@ -15,6 +15,7 @@ import numpy
 
 from minpy.bridge.protocols import NumPyProtocols
 from minpy.context import CPU, Context, resolve_context
+from minpy.core import aligned
 from minpy.core.array import FRONT_ENDS, Array, is_alone, note_write, register_front_end, share
 from minpy.core.backward import backward
 from minpy.core.dispatch import overwrite, read_only_error
@@ -318,6 +319,8 @@ class NDArray(Members):
 
     def _placed(self, context: Context, copy: bool = False) -> Any:
         """Return this array's value on a context, recorded if it is."""
+        if copy and self._node is None:
+            return place(type(self), aligned.copied(self._data), context)
         array = identity(self) if copy else self
         return place(type(self), array._data, context, array._node)
 

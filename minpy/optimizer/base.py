@@ -11,6 +11,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy
 
+from minpy.core import aligned
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
 from minpy.core.switches import is_np_array
 from minpy.ndarray import NDArray, cast
@@ -36,7 +37,7 @@ def zeros_beside(weight: NDArray, dtype: Any = None) -> NDArray:
     """Return a state of zeros for a weight: of its shape, on its device, and of its dtype if no other is asked for."""
     if not isinstance(weight, NDArray):
         raise ArgumentError(f"create_state: weight is {kind_of(weight)}; expected an NDArray, as nd.array makes.")
-    state: Any = weight._like(numpy.zeros(weight.shape, weight.dtype if dtype is None else dtype))
+    state: Any = weight._like(aligned.zeros(weight.shape, weight.dtype if dtype is None else dtype))
     return state if state._keeps_dtype else state.as_nd_ndarray()
 
 

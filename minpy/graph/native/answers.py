@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core import aligned
 from minpy.core.errors import DTypeError, ShapeError, describe
 
 __all__ = ["Settled"]
@@ -61,7 +62,5 @@ class Settled:
             or numpy.may_share_memory(array, self.block)
             or (prepared is not None and numpy.may_share_memory(array, prepared))
         ):
-            copied = numpy.empty(self.shape, self.dtype)
-            numpy.copyto(copied, array)
-            return copied
+            return aligned.copied(array, self.dtype)
         return array

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 
+from minpy.core import aligned
 from minpy.core.array import note_writes
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
@@ -305,7 +306,9 @@ class PartWriter:
             name = self.names[owner]
             self._made.add(owner)
             dtype = self._constant(f"dtype_{owner.dtype.name}", usual(owner.dtype))
-            self._put(f"{name} = {self._constant('empty', numpy.empty)}({self.boundary.fresh[owner]}, {dtype})")
+            is_small = owner.size * owner.dtype.itemsize < aligned.LARGE
+            empty = self._constant("empty", numpy.empty) if is_small else self._constant("aligned", aligned.empty)
+            self._put(f"{name} = {empty}({self.boundary.fresh[owner]}, {dtype})")
 
     def _product(self, product: Product) -> None:
         """Write a product that NumPy does."""

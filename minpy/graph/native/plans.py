@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
+from minpy.core import aligned
 from minpy.core.array import note_writes
 from minpy.graph.heads import apart
 from minpy.graph.ir import Node
@@ -39,6 +40,7 @@ _OBJECTS: dict[str, Any] = {
     "add": numpy.add,
     "apart": apart,
     "copyto": numpy.copyto,
+    "aligned": aligned.empty,
     "empty": numpy.empty,
     "matmul": numpy.matmul,
     "ndarray": numpy.ndarray,

@@ -1,0 +1,189 @@
+"""Memory of large arrays that begins at a cache line: wide loads and stores then meet one line each, not two.
+
+C's allocator gives multiples of 16 bytes. Arrays made here own their memory like any other of NumPy's; only the
+function that it came from is another (NEP 49, "Data allocation strategies"): C's `aligned_alloc`, whose memory the
+function that frees NumPy's memory frees as well.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import mmap
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+__all__ = ["LARGE", "copied", "empty", "zeros"]
+
+_ALIGNMENT = 64
+# In bytes: with smaller arrays less is gained than the calls cost.
+LARGE = 1 << 14
+# In bytes: from this size on NumPy asks for large pages, where the system gives them to who asks.
+_HUGE = 1 << 22
+
+# In bytes: of what is larger glibc learns nothing (`DEFAULT_MMAP_THRESHOLD_MAX` of its malloc.c).
+_LARGEST_KEPT = 1 << 25
+
+# Of NumPy's table of functions of C ("Array API" of its manual), since version 1.22.
+_SET_HANDLER, _GET_HANDLER = 304, 305
+# What the capsules of allocators are called.
+_NAME = b"mem_handler"
+
+
+class _Allocator(ctypes.Structure):
+    """`PyDataMemAllocator`."""
+
+    _fields_ = [(name, ctypes.c_void_p) for name in ("ctx", "malloc", "calloc", "realloc", "free")]
+
+
+class _Handler(ctypes.Structure):
+    """`PyDataMem_Handler`."""
+
+    _fields_ = [("name", ctypes.c_char * 127), ("version", ctypes.c_uint8), ("allocator", _Allocator)]
+
+
+def _function(address: int, *types: Any) -> Callable[..., Any]:
+    found: Callable[..., Any] = ctypes.PYFUNCTYPE(*types)(address)
+    return found
+
+
+def _api(capsule_pointer: Callable[..., Any]) -> Any:
+    """Return NumPy's table of functions of C."""
+    core = numpy._core if hasattr(numpy, "_core") else numpy.core
+    table = capsule_pointer(core.multiarray._ARRAY_API, None)
+    return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
+
+
+def _let_memory_stay() -> None:
+    """Have the C library keep the memory of large arrays that are freed, for the next ones.
+
+    glibc takes what is larger than anything that was freed before from the system, page by page as it is written to,
+    and gives it back at once; larger ones than 32 MiB always, others until it has learned that such come and go. A
+    step of training would pay for each of its arrays, several times what it computes with it. It learns by one that
+    is freed, and keeps up to twice its size.
+    """
+    library = ctypes.CDLL(None)
+    allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(("malloc", library))
+    free = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(("free", library))
+    free(allocate(_LARGEST_KEPT - (1 << 16)))
+
+
+def _adviser() -> Callable[[int, int], None] | None:
+    """Return what asks for large pages: a function of an address, and of a number of bytes."""
+    advice = getattr(mmap, "MADV_HUGEPAGE", None)
+    if advice is None:
+        return None
+    advise = ctypes.CDLL(None).madvise
+    advise.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    page = mmap.PAGESIZE
+
+    def ask(address: int, nbytes: int) -> None:
+        start = -(-address // page) * page
+        # What it answers does not matter: without large pages there are small ones.
+        advise(start, address + nbytes - start, advice)
+
+    return ask
+
+
+def _prepared() -> tuple[Callable[[Any], Any], Any] | None:
+    """Return (what sets NumPy's allocator, one that aligns); None where it cannot be had."""
+    if sys.platform != "linux" or sys.implementation.name != "cpython":
+        return None
+    object_ = ctypes.py_object
+    pointer_of = ctypes.PYFUNCTYPE(ctypes.c_void_p, object_, ctypes.c_char_p)(
+        ("PyCapsule_GetPointer", ctypes.pythonapi)
+    )
+    capsule_of = ctypes.PYFUNCTYPE(object_, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+        ("PyCapsule_New", ctypes.pythonapi)
+    )
+    api = _api(pointer_of)
+    set_handler = _function(api[_SET_HANDLER], object_, object_)
+    usual = _Handler.from_address(pointer_of(_function(api[_GET_HANDLER], object_)(), _NAME))
+    if usual.name != b"default_allocator" or usual.version != 1:
+        return None  # somebody else's, who wants to see what is allocated
+    allocate = ctypes.cast(ctypes.CDLL(None).aligned_alloc, ctypes.c_void_p).value
+    given = usual.allocator
+    # `malloc(ctx, size)` is `aligned_alloc(alignment, size)`.
+    ours = _Handler(b"minpy_aligned", 1, _Allocator(_ALIGNMENT, allocate, given.calloc, given.realloc, given.free))
+    for one in (ours, _NAME):  # for ever: at the end of the process arrays may be freed after this module
+        ctypes.pythonapi.Py_IncRef(object_(one))
+    _let_memory_stay()
+    return set_handler, capsule_of(ctypes.addressof(ours), _NAME, None)
+
+
+_way = _prepared()
+_advise = _adviser() if _way is not None else None
+
+
+def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
+    """Return a new array whose elements are not set, and which begins at a multiple of 64 bytes if it is large.
+
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : dtype
+        float64 if left out.
+
+    Returns
+    -------
+    numpy.ndarray
+        C-contiguous; it owns its memory. Where the C library or NumPy is of a kind that this cannot be had of, it
+        begins where NumPy's arrays do.
+
+    Examples
+    --------
+    >>> x = empty((100, 100), "float32")
+    >>> x.shape, x.flags.owndata
+    ((100, 100), True)
+    """
+    dtype = numpy.dtype(dtype)
+    try:
+        nbytes = dtype.itemsize * math.prod(shape)  # type: ignore[arg-type]
+    except TypeError:
+        nbytes = dtype.itemsize * int(shape)  # type: ignore[arg-type]
+    if nbytes < LARGE or _way is None:
+        return numpy.empty(shape, dtype)
+    set_handler, ours = _way
+    before = set_handler(ours)
+    try:
+        made = numpy.empty(shape, dtype)
+    finally:
+        set_handler(before)
+    if nbytes >= _HUGE and _advise is not None:
+        _advise(made.ctypes.data, nbytes)
+    return made
+
+
+def zeros(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
+    """Return a new array of zeros, in memory as that of `empty`.
+
+    Examples
+    --------
+    >>> zeros(3)
+    array([0., 0., 0.])
+    """
+    made = empty(shape, dtype)
+    made.fill(0)
+    return made
+
+
+def copied(source: numpy.ndarray, dtype: Any = None) -> numpy.ndarray:
+    """Return a copy of an array, C-contiguous, in memory as that of `empty`.
+
+    Parameters
+    ----------
+    source : numpy.ndarray
+    dtype : dtype, optional
+        What elements are converted to, as `astype` does it.
+
+    Examples
+    --------
+    >>> copied(numpy.arange(3), "float32")
+    array([0., 1., 2.], dtype=float32)
+    """
+    made = empty(source.shape, source.dtype if dtype is None else dtype)
+    numpy.copyto(made, source, casting="unsafe")
+    return made

@@ -1,0 +1,168 @@
+"""`Array`, a value of a routine; `Layout`, where it lies; and `Step`, what gives it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy
+
+if TYPE_CHECKING:
+    from minpy.graph.tracing.untraceable import Place
+
+__all__ = ["Array", "Layout", "Origin", "Step", "constant", "contiguous"]
+
+
+class Layout(NamedTuple):
+    """Where elements lie in the memory of a C-contiguous array: an offset, and a stride for each axis, in elements."""
+
+    offset: int
+    strides: tuple[int, ...]
+
+
+def contiguous(shape: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides, in elements, of a C-contiguous array.
+
+    >>> contiguous((2, 3, 4))
+    (12, 4, 1)
+    """
+    strides, step = [], 1
+    for length in reversed(shape):
+        strides.append(step)
+        step *= length
+    return tuple(reversed(strides))
+
+
+class Origin(NamedTuple):
+    """What a step comes from: the names of the graph's nodes, and the line of the user's code, if one is known."""
+
+    nodes: tuple[str, ...] = ()
+    place: Place | None = None
+
+    def __add__(self, other: object) -> Origin:
+        """Return where a step comes from that does the work of two."""
+        assert isinstance(other, Origin)
+        return Origin(tuple(dict.fromkeys(self.nodes + other.nodes)), self.place or other.place)
+
+
+class _Referenced:
+    """What there can be weak references to: before Python 3.11, dataclasses with slots have no such one."""
+
+    __slots__ = ("__weakref__",)
+
+
+@dataclass(eq=False, slots=True)
+class Array(_Referenced):
+    """A value of a routine. Two are equal only if they are the same object.
+
+    Attributes
+    ----------
+    shape, dtype
+    step : Step or None
+        What gives it; None for inputs and constants.
+    index : int
+        Which output of its step it is.
+    value : numpy.ndarray or None
+        Of constants.
+    name : str
+        Of inputs: what messages call it.
+    is_parameter : bool
+        Of inputs: whether it is one whose values seldom change from call to call, see `preparing`.
+    """
+
+    shape: tuple[int, ...]
+    dtype: numpy.dtype
+    step: Step | None = None
+    index: int = 0
+    value: numpy.ndarray | None = None
+    name: str = ""
+    is_parameter: bool = field(default=False, repr=False)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether its value is known."""
+        return self.value is not None
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a constant without axes: it becomes part of the code."""
+        return self.value is not None and not self.shape
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def root(self) -> Array:
+        """The array in whose memory it lies: itself, if it is no view."""
+        return self.step.operands[0] if self.step is not None and self.step.seen is not None else self
+
+    @property
+    def layout(self) -> Layout:
+        """Where it lies in the memory of its root."""
+        seen = None if self.step is None else self.step.seen
+        return Layout(0, contiguous(self.shape)) if seen is None else seen
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it has no memory of its own."""
+        return self.step is not None and self.step.seen is not None
+
+    @property
+    def is_contiguous(self) -> bool:
+        """Whether its elements lie one after the other in the order of C, wherever they begin."""
+        found = zip(self.shape, self.layout.strides, contiguous(self.shape), strict=True)
+        return all(length == 1 or stride == expected for length, stride, expected in found)
+
+
+def constant(value: Any, dtype: Any = None) -> Array:
+    """Return an array whose value is known.
+
+    >>> constant(0.5, numpy.float32)
+    Array(shape=(), dtype=dtype('float32'), step=None, index=0, value=array(0.5, dtype=float32), name='')
+    """
+    kept = numpy.array(value, dtype, order="C")
+    return Array(kept.shape, kept.dtype, value=kept)
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """What gives one or several arrays. Make it by the class method `of` of its kind, which makes the outputs, too."""
+
+    kind: ClassVar[str]
+
+    operands: tuple[Array, ...]
+    outputs: tuple[Array, ...] = field(init=False, default=())
+    origin: Origin = field(kw_only=True, default=Origin())
+
+    @property
+    def seen(self) -> Layout | None:
+        """Of views, the layout through which the memory of the only operand is read; None: the outputs have memory."""
+        return None
+
+    @property
+    def output(self) -> Array:
+        """The only output."""
+        (output,) = self.outputs
+        return output
+
+    def _give(self, *facts: tuple[Sequence[int], Any]) -> None:
+        self.outputs = tuple(
+            Array(tuple(shape), numpy.dtype(dtype), self, index) for index, (shape, dtype) in enumerate(facts)
+        )
+
+    def evaluate(self, *operands: numpy.ndarray) -> tuple[Any, ...]:
+        """Return the outputs for arrays in place of the operands, by NumPy: what kernels are held against."""
+        raise NotImplementedError
+
+    def label(self) -> str:
+        """Return what the step does, without its operands."""
+        raise NotImplementedError
