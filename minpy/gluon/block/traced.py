@@ -273,8 +273,8 @@ class Traced(Arithmetic):
         self._role = role
         self._may_share = False
 
-    @property
-    def __class__(self) -> type:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
         """The class of what it stands for, where a function that is compiled asks: `isinstance(x, np.ndarray)`."""
         asking = str(sys._getframe(1).f_globals.get("__name__", "")).partition(".")[0]
         if not self._trace.of_function or asking in _KNOWING:
