@@ -100,16 +100,18 @@ class CompiledFunction:
                 answer = _tried(found[0].forward, found[1])
                 if answer is not NOT_GONE:
                     return answer
-        if self._refusal is not None or (TRACES and tracing.trace is not None):
+        if TRACES and tracing.trace is not None:
             return self._function(*arguments, **keywords)
         given = leaves_of((arguments, keywords))
         arrays = [leaf for leaf in given if isinstance(leaf, (Array, numpy.ndarray))]
+        if self._refusal is not None:
+            return self._as_written(arguments, keywords, arrays)
         if any(map(isbox, given)):
             return self._called_on_boxes(arguments, keywords)
         if not arrays or any(isinstance(leaf, Symbol) for leaf in given):
             return self._function(*arguments, **keywords)
         if any(isinstance(leaf, numpy.ndarray) and type(leaf) not in _ALIKE for leaf in arrays):
-            return self._function(*arguments, **keywords)
+            return self._as_written(arguments, keywords, arrays)
         plain = not any(isinstance(leaf, Array) for leaf in arrays)
         given_as = arguments, keywords
         # Where both kinds meet, as in derivatives, one graph is to serve all.
@@ -120,13 +122,13 @@ class CompiledFunction:
         except NotOwnError:
             if forbidden.changes:
                 raise
-            return self._function(*given_as[0], **given_as[1])
+            return self._as_written(*given_as, arrays)
         except Exception as error:
             arguments, keywords = given_as
             if isinstance(error, NotTraceableError):
                 self._refuse(str(error))
-                return self._function(*arguments, **keywords)
-            answer = self._function(*arguments, **keywords)  # its own error says more
+                return self._as_written(arguments, keywords, arrays)
+            answer = self._as_written(arguments, keywords, arrays)  # its own error says more
             self._refuse(f"{type(error).__name__}: {error}")
             return answer
         self._look_at_changes()
@@ -136,7 +138,8 @@ class CompiledFunction:
             return map_tree(lambda leaf, _: _as_given(leaf, raws), answer) if raws else answer
         if self._refusal is None and not keywords and not self._first:
             self._directs.note(tuple(map(_raw, arguments)), ())
-        return map_tree(lambda leaf, _: _unwrapped(_as_given(leaf, raws)), answer)
+        once: dict[int, Any] = {}  # what stands at several places is one array
+        return map_tree(lambda leaf, _: once.setdefault(id(leaf), _unwrapped(_as_given(leaf, raws))), answer)
 
     def _called_on_boxes(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> Any:
         """Return what the function returns for arrays that HIPS autograd follows.
@@ -153,6 +156,21 @@ class CompiledFunction:
         finally:
             forbidden.changes = before
         return self._function(*arguments, **keywords)
+
+    def _as_written(self, arguments: Any, keywords: Any, arrays: Sequence[Any]) -> Any:
+        """Return what the function itself returns, with views of its arguments copied: as a graph returns them.
+
+        An argument itself stays what it is, as it may have been changed.
+        """
+        answer = self._function(*arguments, **keywords)
+        given = list(map(_raw, arrays))
+        found: dict[int, Any] = {id(one): one for one in arrays}
+        returned: list[Any] = [leaf for leaf in leaves_of(answer) if isinstance(leaf, (Array, numpy.ndarray))]
+        for leaf in returned:
+            raw = _raw(leaf)
+            if id(leaf) not in found and any(numpy.may_share_memory(raw, one) for one in given):
+                found[id(leaf)] = leaf.copy()
+        return map_tree(lambda leaf, _: found.get(id(leaf), leaf), answer) if found else answer
 
     def _look_at_changes(self) -> None:
         """Give up where the graph has been made anew for each of many calls, which takes longer than Python."""

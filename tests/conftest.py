@@ -97,9 +97,12 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Let programs stay those of Python, but where a test's module says `COMPILES = True`, and where doctests run.
 
     Most tests hold them against NumPy, or against golden numbers, bit by bit. With MINPY_TEST_COMPILE=1 all tests run
-    what is compiled.
+    what is compiled, but for those marked `stays_python`.
     """
     module = getattr(item, "module", None)
+    if item.get_closest_marker("stays_python") is not None:
+        with disabled():
+            return (yield)
     if module is None or getattr(module, "COMPILES", False) or os.environ.get("MINPY_TEST_COMPILE") == "1":
         return (yield)
     with disabled():

@@ -715,6 +715,7 @@ def test_monitors_of_several_outputs() -> None:
     assert names[:3] == ["s_output0", "s_output1", "s_output2"]
 
 
+@pytest.mark.stays_python
 def test_profile() -> None:
     executor = BN.simple_bind(mx.cpu(), x=(4, 3))
     executor.arg_dict["x"][:] = 1

@@ -400,6 +400,7 @@ CASES = {
     "take": (lambda x: np.take(x, [0, 2, 2], axis=1), SMALL),
     "take flat": (lambda x: np.take(x, [[0, 5]]), SMALL),
     "take_along_axis": (lambda x: np.take_along_axis(x, np.array([[0], [1], [2]]), 1), SMALL),
+    "take_along_axis broadcast": (lambda x: np.take_along_axis(x, np.array([[0, 2]]), 1), SMALL),
     "index": (lambda x: x[1:, [0, 2, 2]], SMALL),
     "diag of vector": (np.diag, VECTOR),
     "diagonal offset": (lambda x: np.diagonal(x, 1), TALL),

@@ -292,6 +292,7 @@ def test_a_checkpoint_of_another_network(tmp_path: Path) -> None:
     assert not module.binded
 
 
+@pytest.mark.stays_python
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "nadam", "ftml", "lamb", "lars"])
 @pytest.mark.parametrize("contexts", [1, 2])
 def test_training_that_stopped_goes_on_as_if_it_had_not(tmp_path: Path, optimizer: str, contexts: int) -> None:

@@ -127,6 +127,7 @@ def test_lengths_are_sequences_by_themselves(mode: str) -> None:
     assert not both_gradients[0][:, 0].any()
 
 
+@pytest.mark.stays_python
 @pytest.mark.parametrize("mode", ["gru", "lstm"])
 def test_lengths_in_symbols(mode: str) -> None:
     """A symbol of a GRU with lengths has four inputs: it is saved, loaded, bound and trained with them."""

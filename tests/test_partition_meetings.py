@@ -48,6 +48,7 @@ def network():
     return net
 
 
+@pytest.mark.stays_python
 def test_a_second_backward_takes_the_same_random_numbers(backend):
     net, x = network(), nd.random.normal(shape=(4, 6))
     plain = copy.deepcopy(net)

@@ -21,6 +21,7 @@ BINARY = ["broadcast_add", "broadcast_div", "broadcast_maximum", "elemwise_mul",
 UNARY = ["relu", "tanh", "exp", "square", "negative", "sigmoid"]
 
 
+@pytest.mark.stays_python
 @each(
     {
         f"{name}-{dtype}": (name, dtype)

@@ -55,7 +55,7 @@ def _take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     if axis is None:
         return anp.ravel(arr)[indices]
     axis = axis % anp.ndim(arr)
-    grid = list(numpy.ogrid[tuple(slice(length) for length in indices.shape)])
+    grid = list(numpy.ogrid[tuple(slice(length) for length in anp.shape(arr))])
     grid[axis] = indices
     return arr[tuple(grid)]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from minpy.core.array import Array
-from minpy.gluon.block.numbers import METHODS, need_numpy
+from minpy.gluon.block.numbers import METHODS
 from minpy.ops.registry import OPERATORS
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Arithmetic:
     __slots__ = ()
 
     if TYPE_CHECKING:
-        trace: Trace
+        _trace: Trace
         _in_numpy: bool
 
         symbol: Any
@@ -31,6 +31,7 @@ class Arithmetic:
 
         def _replaced(self, answer: Any) -> Any: ...
         def _of_numpy(self, name: str, arguments: Any, keywords: Any) -> Any: ...
+        def _need_numpy(self, name: str, arguments: Any, keywords: Any) -> bool: ...
 
 
 _BROADCAST = {
@@ -55,7 +56,7 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Arithmetic, Any], A
     def compute(self: Arithmetic, other: Any) -> Any:
         if other is None or isinstance(other, str):
             return NotImplemented
-        trace = self.trace
+        trace = self._trace
         if isinstance(other, numpy.ndarray) and not other.ndim and self._in_numpy:
             other = trace.capture(other)
         if isinstance(other, (Arithmetic, Array, numpy.ndarray)) and not (
@@ -63,14 +64,17 @@ def _binary(name: str, reflected: bool = False) -> Callable[[Arithmetic, Any], A
         ):
             in_numpy = self._in_numpy or bool(getattr(other, "_in_numpy", not getattr(other, "_keeps_dtype", False)))
             pair = (other, self) if reflected else (self, other)
-            if not in_numpy:
+            if not in_numpy and name in _BROADCAST:
                 return OPERATORS[_BROADCAST[name]](*pair)
+            if not in_numpy:  # `@` and `//`
+                answer = trace.call_of_numpy(METHODS[name], pair, {})
+                return (answer if answer.shape else answer.reshape((1,))).as_nd_ndarray()
             plain = f"__{name}__"
             return trace.call(
                 lambda left, right: getattr(left.as_np_ndarray(), plain)(right.as_np_ndarray()), pair, {}, True
             )
         pair = (other, self) if reflected else (self, other)
-        if self._in_numpy and name in METHODS and need_numpy(METHODS[name], pair, {}):
+        if self._in_numpy and name in METHODS and self._need_numpy(METHODS[name], pair, {}):
             return trace.call_of_numpy(METHODS[name], pair, {})
         if isinstance(other, (numpy.generic, numpy.ndarray)):
             other = other.item()
@@ -89,7 +93,7 @@ def _in_place(name: str) -> Callable[[Arithmetic, Any], Arithmetic]:
 
 
 def _unary(name: str) -> Callable[[Arithmetic], Any]:
-    return lambda self: self.trace.call(lambda one: getattr(one, name)(), (self,), {}, self._in_numpy)
+    return lambda self: self._trace.call(lambda one: getattr(one, name)(), (self,), {}, self._in_numpy)
 
 
 def _by_ufunc(name: str, reflected: bool = False) -> Callable[[Arithmetic, Any], Any]:
@@ -115,13 +119,13 @@ def _by_ufunc_in_place(name: str) -> Callable[[Arithmetic, Any], Any]:
 def _negated(self: Arithmetic) -> Any:
     if self._in_numpy:  # of integers, it is integers
         return self._of_numpy("negative", (self,), {})
-    return self.trace.call(lambda one: -one, (self,), {}, False)
+    return self._trace.call(lambda one: -one, (self,), {}, False)
 
 
 def _unchanged(self: Arithmetic) -> Any:
-    if self.trace.of_function and self._in_numpy and self.dtype == bool:
+    if self._trace.of_function and self._in_numpy and self.dtype == bool:
         raise TypeError("bad operand type for unary +: booleans have none")
-    return self.trace.wrapped(self.symbol, self._in_numpy)  # a new array, which can be changed by itself
+    return self._trace.wrapped(self.symbol, self._in_numpy)  # a new array, which can be changed by itself
 
 
 def _inverted(self: Arithmetic) -> Any:

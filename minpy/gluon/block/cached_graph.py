@@ -38,6 +38,15 @@ class CachedGraph:
         Variables that stand for other arrays.
     changes : Changes, optional
         The arguments that it changes, of a function that does.
+    shares : bool
+        Whether what is returned at several places is one array at all of them; otherwise each has its own memory.
+
+    Attributes
+    ----------
+    repeats : bool
+        Whether there is such an array.
+    assemble : callable or None
+        As `rebuild`, of the arrays that are computed, each of which is there once.
 
     Raises
     ------
@@ -54,13 +63,15 @@ class CachedGraph:
         parameters: Mapping[str, Parameter],
         captured: Sequence[tuple[Symbol, Any]] = (),
         changes: Changes | None = None,
+        shares: bool = False,
     ) -> None:
         self.name = name
         self.inputs = inputs
         self.out = out
         self.captured = captured
         self.changes = changes
-        self.compiled = Compiled(out.values, stores={} if changes is None else changes.stores())
+        values = list(dict.fromkeys(out.values)) if shares else out.values
+        self.compiled = Compiled(values, stores={} if changes is None else changes.stores())
         self.operator = GraphOperator(self.compiled, name)
         known: dict[Any, Any] = {one.values[0].node: array for one, array in captured}
         known.update((one.values[0].node, index) for index, one in enumerate(inputs) if one is not None)
@@ -81,6 +92,11 @@ class CachedGraph:
         self.compiled.parameters = {node for node, source in pairs if isinstance(source, Parameter)}
         self.parameters = [source for source in self.sources if isinstance(source, Parameter)]
         self.rebuild = rebuild
+        self.repeats = len(values) < len(out.values)
+        self.assemble = rebuild
+        if self.repeats:
+            places = [values.index(value) for value in out.values]
+            self.assemble = lambda found: (rebuild or list)([found[place] for place in places])
         self.has_no_program = False  # whether shapes in it depend on values
         self.applied = 0  # how many of the block's steps it has gone through; see `optimizing`
         self.is_settled = True  # whether it can be called as it is
@@ -121,7 +137,7 @@ class CachedGraph:
             found = self.changes.returned(found, leaves)
             return found[0] if self.rebuild is None else self.rebuild(found)
         found = self.operator.call(arrays, like)
-        return found[0] if self.rebuild is None else self.rebuild(found)
+        return found[0] if self.assemble is None else self.assemble(found)
 
     def observe(self, leaves: Sequence[Any], callback: Callable[..., Any], monitor_all: bool, training: bool) -> None:
         """Run it step by step on copies of its states, and call a function on what its operators compute.

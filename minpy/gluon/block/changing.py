@@ -123,11 +123,11 @@ class Changing(Arithmetic):
         """Answer an operator in place: the value is another from here on, but for a scalar, which nobody changes."""
         if answer is NotImplemented:
             return answer
-        is_own = self.trace.of_function and self._in_numpy and not self._role and self._part_of is None
+        is_own = self._trace.of_function and self._in_numpy and not self._role and self._part_of is None
         if is_own and not self.shape and not self._is_seen_by_others():
             return answer
         self._require_changeable()
-        if not self.trace.of_function:
+        if not self._trace.of_function:
             self.symbol = answer.symbol
             return self
         if answer.shape != self.shape:
@@ -141,13 +141,13 @@ class Changing(Arithmetic):
         while root._part_of is not None:
             root = root._part_of[0]
         role = root._role
-        follows = self.trace.of_function and self._in_numpy
+        follows = self._trace.of_function and self._in_numpy
         if role == ARGUMENT and follows:
             role = ""
         if not role and (self._is_seen_by_others() or (self._part_of is not None and not follows)):
             role = "an array of which there are views"
         if role:
-            raise self.trace.refusal(f"changes {role} in place, which a graph cannot.", _REMEDY)
+            raise self._trace.refusal(f"changes {role} in place, which a graph cannot.", _REMEDY)
 
     def _take(self, value: Any) -> None:
         """Be another value of the same shape and dtype, and let what this is a part of be another, too."""
@@ -165,7 +165,7 @@ class Changing(Arithmetic):
             value = value.reshape(part.lengths)
         begin, end, step = zip(*part.ranges, strict=True)
         assign = OPERATORS["_slice_assign"]
-        return self.trace.wrapped(assign(self.symbol, value.symbol, begin=begin, end=end, step=step), self._in_numpy)
+        return self._trace.wrapped(assign(self.symbol, value.symbol, begin=begin, end=end, step=step), self._in_numpy)
 
     def _cast(self, value: Any, casting: str) -> Any:
         """Return a value in this array's dtype, as NumPy stores it there."""
@@ -200,8 +200,8 @@ class Changing(Arithmetic):
         return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if not (self.trace.of_function and self._in_numpy):
-            raise self.trace.refusal(*_OF_PARTS)
+        if not (self._trace.of_function and self._in_numpy):
+            raise self._trace.refusal(*_OF_PARTS)
         if isinstance(key, Changing) and key.dtype == bool and key.shape == self.shape and key.shape:
             self._store_chosen(key, value)
             return
@@ -209,7 +209,7 @@ class Changing(Arithmetic):
         if part is None:
             if isinstance(key, (int, numpy.integer)) and not isinstance(key, bool):
                 raise IndexError(f"index {key} is out of bounds of {self.shape}")
-            raise self.trace.refusal(*_OF_OTHER_PARTS)
+            raise self._trace.refusal(*_OF_OTHER_PARTS)
         if isinstance(value, Changing) and value._part_of is not None:
             whole, same = value._part_of
             if whole is self and same == part:  # `x[1:] += 1`, which has changed it already
@@ -221,7 +221,7 @@ class Changing(Arithmetic):
         whole, is_number = self._whole(), not hasattr(value, "shape") or isinstance(value, numpy.generic)
         value = self._cast(self._as_value(value, whole), "unsafe")
         if not is_number and value.shape:
-            raise self.trace.refusal(*_OF_OTHER_PARTS)
+            raise self._trace.refusal(*_OF_OTHER_PARTS)
         self._store(self._of_numpy("where", (mask, value, self), {}), whole, "same_kind")
 
     def _as_value(self, value: Any, part: Part) -> Any:
@@ -229,14 +229,14 @@ class Changing(Arithmetic):
         if isinstance(value, Changing):
             return value
         if isinstance(value, (Array, numpy.ndarray)):
-            return self.trace.capture(value)
+            return self._trace.capture(value)
         if isinstance(value, (bool, int, float, numpy.generic)):
             number = numpy.empty((), numpy.dtype(self.dtype))
             number[()] = value  # which refuses what the dtype does not hold
             is_exact = number.dtype.kind in "fiu" and float(number) == number
             if part.shape and 0 not in part.shape and is_exact:
-                return self.trace.call(symbol.np.full, (part.shape, number.item()), {"dtype": number.dtype}, True)
-            return self.trace.capture(number)
+                return self._trace.call(symbol.np.full, (part.shape, number.item()), {"dtype": number.dtype}, True)
+            return self._trace.capture(number)
         return self._refuse_change(f"a {type(value).__name__} that is stored", _REMEDY)
 
     def _into(self, outs: Any, answer: Any, casting: str) -> Any:
@@ -258,7 +258,7 @@ class Changing(Arithmetic):
         return tuple(found) if isinstance(answer, (tuple, list)) else found[0]
 
     def _refuse_change(self, what: str, remedy: str) -> NoReturn:
-        raise self.trace.refusal(f"changes an array in place, with {what}, which a graph cannot.", remedy)
+        raise self._trace.refusal(f"changes an array in place, with {what}, which a graph cannot.", remedy)
 
 
 def without_out(options: Mapping[str, Any]) -> dict[str, Any]:

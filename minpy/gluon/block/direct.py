@@ -136,8 +136,8 @@ class Direct:
     def _answer(self, heads: Sequence[Any]) -> Any:
         """Return heads as the function returns them: arrays, and scalars for those without axes."""
         values = [head if head.ndim else head[()] for head in heads]
-        rebuild = self._graph.rebuild
-        return values[0] if rebuild is None else rebuild(values)
+        assemble = self._graph.assemble
+        return values[0] if assemble is None else assemble(values)
 
 
 class Directs:
@@ -222,6 +222,8 @@ class Directs:
         if graph.changes is not None and (wanted or guards.arrays() or not all(is_singular(raw.dtype) for raw in raws)):
             return None
         needed = None
+        if wanted and graph.repeats:  # the gradient of each head does not begin with ones
+            return None
         if wanted:
             needed = tuple([position in wanted for position in positions[: len(graph.compiled.arguments)]])
             if sum(needed) != len(wanted):

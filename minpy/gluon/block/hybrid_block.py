@@ -396,6 +396,8 @@ class HybridBlock(Block):
     def _key(self, leaves: Sequence[Any], form: Any) -> Any:
         """Return what a graph is for: the form of arguments, and what tracing has asked for."""
         known = len(leaves) if form is None else key_of(form) if self._is_written_as_forward else repr(form)
+        if self._is_function:
+            known = known, *[leaf._data.dtype for leaf in leaves]
         if not self._asks_for_training and not self._asks_for_shapes and not self._asks_for_recording:
             return known, is_np_array()
         key: list[Any] = [known, is_np_array()]
@@ -589,8 +591,16 @@ class HybridBlock(Block):
         heads = changes.heads(found)
         group = heads[0] if len(heads) == 1 and len(heads[0].values) == 1 else Group(heads)
         self._note_shapes_asked(trace)
+        parameters = self._parameters_by_name()
         return CachedGraph(
-            self.name, inputs, group, rebuild, self._parameters_by_name(), trace.captured, changes if changes else None
+            self.name,
+            inputs,
+            group,
+            rebuild,
+            parameters,
+            trace.captured,
+            changes if changes else None,
+            self._is_function and not changes,  # whose heads are told by their positions
         )
 
     def _trace_of(self, like: NDArray) -> Trace:

@@ -15,7 +15,7 @@ import numpy
 from minpy.core.errors import NotTraceableError
 from minpy.symbol.numpy.methods import COMPARISONS, SIGNS
 
-__all__ = ["METHODS", "need_numpy"]
+__all__ = ["METHODS", "differs", "need_numpy"]
 
 # The functions that operators of Python are.
 METHODS = SIGNS | COMPARISONS
@@ -73,3 +73,26 @@ def need_numpy(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) 
         return bool(names) and numpy.result_type(*dtypes, *numbers) != numpy.result_type(*dtypes)
     except OverflowError:  # the dtype does not hold the number: the error is NumPy's
         return True
+
+
+# MXNet's operators of these names keep the dtype of integers, or make float32 of bools and numbers.
+_OF_FLOATS = frozenset("cumsum fabs hypot ldexp trace".split())  # noqa: SIM905
+_OF_NUMBERS = frozenset("clip fmax fmin maximum minimum power".split())  # noqa: SIM905
+
+
+def differs(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    """Tell whether MXNet's operator gives another dtype than NumPy's function for arrays of integers or bools.
+
+    Examples
+    --------
+    >>> [differs('cumsum', [numpy.ones(3, dtype)], {}) for dtype in ('float32', 'int32')]
+    [False, True]
+    """
+    if name not in _OF_FLOATS and name not in _OF_NUMBERS:
+        return False
+    given = [one for one in (*operands, *keywords.values()) if hasattr(type(one), "dtype")]
+    try:
+        kinds = {numpy.dtype(one.dtype).kind for one in given}
+    except NotTraceableError:
+        return False
+    return "b" in kinds if name in _OF_NUMBERS else bool(kinds & {"b", "i", "u"})

@@ -8,6 +8,8 @@ inputs of the graph, by reference.
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import methodcaller
@@ -23,7 +25,7 @@ from minpy.core.nodes import Leaf
 from minpy.core.state import TRACES, leaving, tracing
 from minpy.differentiation.trees import leaves_of
 from minpy.gluon.block.changing import ARGUMENT, Changing, Part, without_out
-from minpy.gluon.block.numbers import need_numpy
+from minpy.gluon.block.numbers import differs, need_numpy
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.inference import infer_dtypes, infer_shapes
@@ -57,6 +59,8 @@ class Trace:
 
     Attributes
     ----------
+    like : Array
+        As given.
     captured : list of (Symbol, Array)
         The variables that stand for arrays that the forward refers to.
     asked_for_shapes : bool
@@ -70,7 +74,7 @@ class Trace:
         self.of_function = of_function
         self.in_numpy = in_numpy
         self.context = like.context
-        self._like = like
+        self.like = like
         self._start = now()
         self.captured: list[tuple[Symbol, Any]] = []
         self.asked_for_shapes = False
@@ -113,7 +117,7 @@ class Trace:
                 )
             self._kept.append(array)  # so that nothing else gets its id
             if isinstance(array, numpy.ndarray):
-                array = self._like._like(array)
+                array = self.like._like(array)
             found = self._variables[id(self._kept[-1])] = self._variable(f"captured{len(self.captured)}", array)
             self.captured.append((found, array))
         return Traced(self, found, not getattr(array, "_keeps_dtype", False), "an array that it refers to")
@@ -146,6 +150,14 @@ class Trace:
             If they cannot be inferred.
         """
         self.asked_for_shapes = True
+        return self._inferred(one)
+
+    def dtype(self, one: Symbol) -> numpy.dtype:
+        """Return the dtype of a value. (Functions have a graph for each combination of dtypes in any case.)"""
+        self.asked_for_shapes |= not self.of_function
+        return self._inferred(one)[1]
+
+    def _inferred(self, one: Symbol) -> tuple[tuple[int, ...], numpy.dtype]:
         (value,) = one.values
         if value not in self._known_shapes or value not in self._known_dtypes:
             for node in one.order:
@@ -213,6 +225,8 @@ class Trace:
             return self.capture(value).symbol
         if isinstance(value, numpy.ndarray) and (value.ndim or self.of_function):
             return self.capture(value).symbol
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(self.unwrapped, value))
         if type(value) in (list, tuple):
             return type(value)(map(self.unwrapped, value))
         if isinstance(value, dict):
@@ -249,32 +263,43 @@ def _kind(one: Symbol, in_numpy: bool) -> Symbol:
 class Traced(Changing):
     """A value in the place of an array: a symbol that knows its shape and dtype."""
 
-    __slots__ = ("__weakref__", "_in_numpy", "_part_of", "_relatives", "_role", "symbol", "trace")
+    __slots__ = ("__weakref__", "_in_numpy", "_part_of", "_relatives", "_role", "_trace", "symbol")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1e6
 
     def __init__(self, trace: Trace, one: Symbol, in_numpy: bool, role: str = "") -> None:
-        self.trace = trace
+        self._trace = trace
         self.symbol = one
         self._in_numpy = in_numpy
         self._role = role
         self._part_of: tuple[Changing, Part] | None = None
         self._relatives: list[Any] = []
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:
+        """The class of what it stands for, where a function that is compiled asks: `isinstance(x, np.ndarray)`."""
+        asking = str(sys._getframe(1).f_globals.get("__name__", "")).partition(".")[0]
+        if not self._trace.of_function or asking in _KNOWING:
+            return Traced
+        if not self._in_numpy:
+            return type(self._trace.like)
+        # What NumPy computes without axes is a scalar.
+        return numpy.ndarray if self._role or self.ndim else numpy.dtype(self.dtype).type
+
     def __repr__(self) -> str:
-        return f"<stand-in for {self.symbol.name} in the trace of {self.trace.name}>"
+        return f"<stand-in for {self.symbol.name} in the trace of {self._trace.name}>"
 
     # -- what it is ------------------------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
         """The lengths of its axes."""
-        return self.trace.facts(self.symbol)[0]
+        return self._trace.facts(self.symbol)[0]
 
     @property
     def dtype(self) -> Any:
         """The type of its elements."""
-        dtype = self.trace.facts(self.symbol)[1]
+        dtype = self._trace.dtype(self.symbol)
         return dtype if self._in_numpy else dtype.type
 
     @property
@@ -300,7 +325,7 @@ class Traced(Changing):
     @property
     def context(self) -> Any:
         """The device that it will be on."""
-        return self.trace.context
+        return self._trace.context
 
     ctx = device = context
 
@@ -319,6 +344,21 @@ class Traced(Changing):
         """The array with its last two axes exchanged."""
         return self.swapaxes(-1, -2)
 
+    @property
+    def real(self) -> Any:
+        """The real part."""
+        return self._part("real")
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part."""
+        return self._part("imag")
+
+    def _part(self, name: str) -> Any:
+        if not self._in_numpy:
+            raise self._untraced(f".{name}")
+        return self._sharing(self._of_numpy(name, (self,), {}), "getitem")
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of an array without axes")
@@ -330,7 +370,7 @@ class Traced(Changing):
     # -- what asks for values --------------------------------------------------------------------------------------
 
     def _asked(self, what: str) -> NoReturn:
-        raise self.trace.refusal(
+        raise self._trace.refusal(
             f"{what}: that depends on values, which there are none of while it is traced.",
             "Choose with np.where or npx.cond",
             "leave the block that does it unhybridized: call hybridize(False) on it, or derive it from Block",
@@ -354,7 +394,7 @@ class Traced(Changing):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         out = options.get("out")
-        if method != "__call__" or (out is not None and ("where" in options or not self.trace.of_function)):
+        if method != "__call__" or (out is not None and ("where" in options or not self._trace.of_function)):
             raise self._untraced(f"numpy.{ufunc.__name__}.{method}" if method != "__call__" else "out=")
         if out is None:
             return self._of_numpy(ufunc.__name__, inputs, options)
@@ -367,7 +407,7 @@ class Traced(Changing):
             return getattr(arguments[0], function.__name__)
         module = function.__module__.removeprefix("numpy").removeprefix(".")
         name = f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
-        if self.trace.of_function and function is numpy.copyto:
+        if self._trace.of_function and function is numpy.copyto:
             return self._copied_to(*arguments, **keywords)
         return self._of_numpy(name, arguments, keywords)
 
@@ -381,10 +421,10 @@ class Traced(Changing):
         dst._into(dst, dst._as_value(src, dst._whole()), casting)
 
     def _of_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
-        if keywords.get("out") is not None and self.trace.of_function:
+        if keywords.get("out") is not None and self._trace.of_function:
             answer = self._of_numpy(name, arguments, without_out(keywords))
             return self._into(keywords["out"], answer, "no")  # it may have computed in that dtype
-        if name == "nan_to_num" and self.trace.of_function and not (*arguments[1:2], keywords.get("copy", True))[0]:
+        if name == "nan_to_num" and self._trace.of_function and not (*arguments[1:2], keywords.get("copy", True))[0]:
             (target, *_), rest = arguments, {key: value for key, value in keywords.items() if key != "copy"}
             if len(arguments) > 2:
                 raise self._untraced("np.nan_to_num with copy=False and numbers by position")
@@ -394,13 +434,19 @@ class Traced(Changing):
             found = vars(found).get(part)
             if found is None:
                 raise self._untraced(f"np.{name}")
-        if name in _AS_NUMPY or need_numpy(name, arguments, keywords):
-            return self.trace.call_of_numpy(name, arguments, keywords)
-        answer = self.trace.call(found, arguments, keywords, True)
-        return self._sharing(answer, name, arguments, keywords)
+        if name in _AS_NUMPY or self._need_numpy(name, arguments, keywords):
+            return self._trace.call_of_numpy(name, arguments, keywords)
+        answer = self._trace.call(found, arguments, keywords, True)
+        return self._sharing(_in_its_class(name, answer), name, arguments, keywords)
+
+    def _need_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+        """Tell whether only the function of NumPy itself gives NumPy's answer."""
+        if self._trace.of_function and differs(name, arguments, keywords):
+            return True
+        return need_numpy(name, arguments, keywords)
 
     def _untraced(self, what: str) -> NotTraceableError:
-        return self.trace.refusal(
+        return self._trace.refusal(
             f"calls {what} of an array, for which graphs have no operator.", "Use another function"
         )
 
@@ -413,7 +459,7 @@ class Traced(Changing):
             return answer
         if name == "einsum" and len(given) > 1:
             return answer
-        if name in _ROUNDING and not (self.trace.of_function and self.dtype.kind in "iu"):
+        if name in _ROUNDING and not (self._trace.of_function and self.dtype.kind in "iu"):
             return answer
         answers = answer if isinstance(answer, (list, tuple)) else [answer]
         self._relate(one for one in (*answers, *given) if isinstance(one, Traced))
@@ -425,20 +471,22 @@ class Traced(Changing):
         if name == "_data":
             self._asked("writes it into an array")
         if not name.startswith("__"):
-            if self.trace.of_function and self._in_numpy and name == "fill":
+            if self._trace.of_function and self._in_numpy and name == "fill":
                 return lambda value: self.__setitem__(Ellipsis, value)
             if name in _OF_ARRAYS:
                 if name in ("asnumpy", "asscalar", "item", "tolist", "wait_to_read"):
                     self._asked(f"calls {name}()")
                 raise self._untraced(f".{name}")
-            if self.trace.of_function and name in _CHANGING:  # our arrays' `sort` returns a new one
+            if self._trace.of_function and name in _CHANGING:  # our arrays' `sort` returns a new one
                 self._refuse_change(f"{name}()", _CHANGING[name])
+            if self._in_numpy and self._trace.of_function and name in _METHODS:
+                return lambda *given, **rest: self._of_numpy(name, (self, *given), rest)
             method = getattr(type(self.symbol), name, None)
             if not self._in_numpy and name in OPERATORS:
                 operator = OPERATORS[name]
                 return lambda *arguments, **keywords: operator(self, *arguments, **keywords)
             if callable(method):
-                trace, np = self.trace, self._in_numpy
+                trace, np = self._trace, self._in_numpy
 
                 def call(*arguments: Any, **keywords: Any) -> Any:
                     if keywords.get("out") is not None and trace.of_function:
@@ -447,15 +495,19 @@ class Traced(Changing):
                     return self._sharing(answer, name, (self, *arguments), keywords)
 
                 return call
+            if self._in_numpy and name in ("conj", "conjugate"):  # of what is not complex the method gives itself
+                return (
+                    partial(self._of_numpy, "conjugate", (self,), {}) if self.dtype.kind == "c" else lambda: self[...]
+                )
             if self._in_numpy and hasattr(numpy.ndarray, name):
                 raise self._untraced(f".{name}")
         raise AttributeError(f"{self!r} has no attribute {name!r}")
 
     def __getitem__(self, key: Any) -> Any:
-        answer = self.trace.call(lambda one, index: one.as_np_ndarray()[index], (self, key), {}, self._in_numpy)
+        answer = self._trace.call(lambda one, index: one.as_np_ndarray()[index], (self, key), {}, self._in_numpy)
         if not self._in_numpy and not answer.shape:
             answer = answer.reshape((1,))
-        if self.trace.of_function and self._in_numpy:
+        if self._trace.of_function and self._in_numpy:
             part = Part.of(key, self.shape)
             # An element may be a scalar, which is no part of anything.
             if part is not None and (part.shape or key is Ellipsis or (type(key) is tuple and Ellipsis in key)):
@@ -466,15 +518,21 @@ class Traced(Changing):
         """Return the array in another shape."""
         if self._in_numpy:
             return self._sharing(
-                self.trace.call(type(self.symbol).reshape, (self, *lengths), keywords, True), "reshape"
+                self._trace.call(type(self.symbol).reshape, (self, *lengths), keywords, True), "reshape"
             )
         shape = keywords.get("shape", lengths[0] if len(lengths) == 1 and not isinstance(lengths[0], int) else lengths)
         shape = resolve_shape(self.shape, tuple(shape), keywords.get("reverse", False))
         return self._sharing(OPERATORS["reshape"](self, shape=shape), "reshape")
 
+    def view(self, *arguments: Any, **keywords: Any) -> Any:
+        """Return the array itself for `view()`: bytes are not read as another dtype."""
+        if arguments or keywords or not self._in_numpy:
+            raise self._untraced(".view")
+        return self[...]
+
     def astype(self, dtype: Any, copy: bool = True, **_: Any) -> Any:
         """Return the array in another dtype."""
-        answer = self.trace.call(type(self.symbol).astype, (self, dtype), {}, self._in_numpy)
+        answer = self._trace.call(type(self.symbol).astype, (self, dtype), {}, self._in_numpy)
         return answer if copy else self._sharing(answer, "getitem")
 
     def copy(self) -> Any:
@@ -489,13 +547,13 @@ class Traced(Changing):
         """Return the array with NumPy's semantics."""
         if self._in_numpy:
             return self
-        return self._sharing(Traced(self.trace, self.symbol.as_np_ndarray(), True, self._role), "getitem")
+        return self._sharing(Traced(self._trace, self.symbol.as_np_ndarray(), True, self._role), "getitem")
 
     def as_nd_ndarray(self) -> Traced:
         """Return the array with MXNet's semantics."""
         if not self._in_numpy:
             return self
-        return self._sharing(Traced(self.trace, self.symbol.as_nd_ndarray(), False, self._role), "getitem")
+        return self._sharing(Traced(self._trace, self.symbol.as_nd_ndarray(), False, self._role), "getitem")
 
     def as_in_context(self, ctx: Any) -> Traced:
         """Return the array itself: a graph is on one device."""
@@ -506,6 +564,10 @@ class Traced(Changing):
     as_in_ctx = to_device = as_in_context
 
 
+# Methods that MXNet's arrays have, too, and that answer otherwise there for integers.
+_METHODS = frozenset(["clip", "cumsum", "trace"])
+# Those who are to see that it is a stand-in.
+_KNOWING = frozenset(["minpy", "numpy", "autograd"])
 # MXNet's operators of these names have gradients of zero.
 _AS_NUMPY = frozenset(["percentile", "quantile"])
 # What gives a view in NumPy's semantics, or may.
@@ -581,9 +643,28 @@ _OF_ARRAYS = frozenset(
 )
 
 
+def _in_its_class(name: str, answer: Any) -> Any:
+    """Return several arrays as the function of NumPy gives them: in a list, a tuple, or a named tuple."""
+    if not isinstance(answer, list):
+        return answer
+    kind = _class_of(name)
+    return kind(*answer) if hasattr(kind, "_fields") else kind(answer)
+
+
+@functools.cache
+def _class_of(name: str) -> Any:
+    if name.endswith("split"):
+        return list
+    if name in ("meshgrid", "broadcast_arrays"):  # lists before NumPy 2
+        return type(getattr(numpy, name)([0.0], [0.0]))
+    if name in ("linalg.eig", "linalg.eigh", "linalg.qr", "linalg.svd", "linalg.slogdet"):
+        return type(getattr(numpy.linalg, name.removeprefix("linalg."))(numpy.eye(1)))
+    return tuple
+
+
 def _called(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
     """Answer a call of an operator with stand-ins among its inputs."""
-    trace = next(value.trace for value in inputs if isinstance(value, Traced))
+    trace = next(value._trace for value in inputs if isinstance(value, Traced))
     in_numpy = any(
         value._in_numpy if isinstance(value, Traced) else isinstance(value, Array) and not value._keeps_dtype
         for value in inputs

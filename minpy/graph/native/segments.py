@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 
 from minpy.graph.native.arguments import Argument, offsets, write_apart, write_check
 from minpy.graph.native.kernels.kernel import Kernel
@@ -25,6 +26,8 @@ __all__ = ["Segment", "task_text"]
 _LONG = 20e-6
 # Into so many pieces a shared range is cut, so that both threads end at about the same time.
 _PIECES = 8
+# So many arguments are looked at where they are taken, which is fastest; more than these, by functions.
+_CHECKED_INLINE = 32
 
 
 class Segment:
@@ -81,7 +84,6 @@ class Segment:
         self.apart = [array for array in apart if array in given]
         self.seconds = sum(work.seconds for _, work in numbered)
         self._entries: dict[Hashable, str] = {}
-        self._pointers: dict[tuple[Array, int], str] = {}
 
     @property
     def kernels(self) -> list[Kernel]:
@@ -92,25 +94,21 @@ class Segment:
     def text(self, names: Mapping[Kernel, str]) -> str:
         """Return the function, given the names of the kernels' functions."""
         self._code = code = Writer()
-        self._entries, self._pointers = {}, {}
+        self._entries = {}
         shared = [len(kernel.pointers) + 1 for kernel in self.kernels if self.is_shared(kernel)]
         if shared:
             code.do(f"%block = alloca [{max(shared)} x ptr], align 64")
         self._table = code.put(f"load ptr, ptr {code.at('%self', 'i8', offsets().data)}")
-        things = [code.put(f"load ptr, ptr {code.at('%args', 'ptr', index)}") for index in range(len(self.arguments))]
-        checked = [(thing, array) for thing, array in zip(things, self.arguments, strict=True) if array in self.given]
+        checked = [(index, array) for index, array in enumerate(self.arguments) if array in self.given]
         for _, array in checked:
             self._entry(array.dtype)
         unfit = self._entry(UNFIT) if checked else ""
-        for thing, array in checked:
-            write_check(code, thing, self.given[array], self._entry(ARRAY), self._entry(array.dtype), "unfit")
-        self._bases = {
-            array: code.put(f"load ptr, ptr {code.at(thing, 'i8', offsets().data)}")
-            for thing, array in zip(things, self.arguments, strict=True)
-        }
-        ranges = [(self._bases[array], array.nbytes) for _, array in checked]
-        alone = [index for index, (_, array) in enumerate(checked) if array in self.apart]
-        write_apart(code, ranges, alone, "unfit")
+        checks = self._checks(checked)
+        self._places: dict[Hashable, int] = {array: index for index, array in enumerate(self.arguments)}
+        if self.apart:
+            ranges = [(self._base(array), array.nbytes) for _, array in checked]
+            alone = [index for index, (_, array) in enumerate(checked) if array in self.apart]
+            write_apart(code, ranges, alone, "unfit")
         lets_go = self.seconds >= _LONG
         state = code.put(f"call ptr {self._entry(SAVE)}()") if lets_go else ""
         for number, work in self.numbered:
@@ -119,7 +117,7 @@ class Segment:
                     self._gemm(run)
                 elif isinstance(run, Kernel):
                     self._kernel(run, names, number)
-                elif self._address(run.source) != self._address(run.target):
+                elif self._place(run.source) != self._place(run.target):
                     self._kernel(run.kernel, names, number)
         if lets_go:
             code.do(f"call void {self._entry(RESTORE)}(ptr {state})")
@@ -127,7 +125,32 @@ class Segment:
         if checked:
             code.label("unfit")
             self._return(unfit)
-        return f"define ptr @{self.name}(ptr %self, ptr %args, i64 %n) {{\n{code.text()}\n}}\n"
+        return f"{checks}define ptr @{self.name}(ptr %self, ptr %args, i64 %n) {{\n{code.text()}\n}}\n"
+
+    def _checks(self, checked: Sequence[tuple[int, Array]]) -> str:
+        """Write the code that looks at arguments, and return functions that it calls.
+
+        Where there are many, most are alike, as layers are: those are looked at by one function. What is written for
+        each of hundreds takes LLVM time that grows with the square of their number.
+        """
+        code, functions = self._code, dict[Argument, str]()
+        if len(checked) <= _CHECKED_INLINE:
+            for index, array in checked:
+                thing = self._thing(index)
+                write_check(code, thing, self.given[array], self._entry(ARRAY), self._entry(array.dtype), "unfit")
+            return ""
+        found = "true"
+        for number, (index, array) in enumerate(checked, 1):
+            name = functions.setdefault(replace(self.given[array], name=""), f"{self.name}_fits{len(functions)}")
+            given = ", ".join(
+                f"ptr {one}" for one in (self._thing(index), self._entry(ARRAY), self._entry(array.dtype))
+            )
+            found = code.put(f"and i1 {found}, {code.put(f'call i1 @{name}({given})')}")
+            if number % _CHECKED_INLINE == 0 or number == len(checked):
+                code.do(f"br i1 {found}, label %fit{number}, label %unfit")
+                code.label(f"fit{number}")
+                found = "true"
+        return "".join(_check_text(name, argument) for argument, name in functions.items())
 
     def _return(self, thing: str) -> None:
         if sys.version_info < (3, 12):  # later, None and its kind are not counted
@@ -140,27 +163,44 @@ class Segment:
     def _entry(self, key: Hashable) -> str:
         """Return an entry of the table, which is read once."""
         if key not in self._entries:
-            place = self._code.at(self._table, "ptr", self.table.slot(key))
-            self._entries[key] = self._code.put(f"load ptr, ptr {place}")
+            self._entries[key] = self._loaded(key)
         return self._entries[key]
 
-    def _address(self, where: Whereabouts) -> tuple[str, int]:
-        """Return a base and an offset in bytes."""
+    def _loaded(self, key: Hashable) -> str:
+        """Return an entry of the table, read here."""
+        return self._code.put(f"load ptr, ptr {self._code.at(self._table, 'ptr', self.table.slot(key))}")
+
+    def _place(self, where: Whereabouts) -> tuple[Hashable, int]:
+        """Return what memory lies in, the block or an argument or a constant, and an offset in bytes."""
         owner, offset = where.owner, where.layout.offset * where.owner.dtype.itemsize
         if owner in self.memory.offsets:
-            return self._entry(ARENA), self.memory.offsets[owner] + offset
+            return ARENA, self.memory.offsets[owner] + offset
         if owner in self.memory.prepared:
             assert self.prepared is not None
-            return self._bases[self.prepared], self.memory.prepared[owner] + offset
+            return self.prepared, self.memory.prepared[owner] + offset
         owner = self.direct.get(owner, owner)
-        if owner in self._bases:
-            return self._bases[owner], offset
-        assert owner.is_constant, f"{owner} has no memory"
-        return self._entry(owner), offset
+        assert owner in self._places or owner.is_constant, f"{owner} has no memory"
+        return owner, offset
+
+    def _thing(self, index: int) -> str:
+        """Return an argument: an array of NumPy's."""
+        return self._code.put(f"load ptr, ptr {self._code.at('%args', 'ptr', index)}")
+
+    def _base(self, owner: Hashable) -> str:
+        """Return where the block, the memory of an argument, or a constant begins.
+
+        What hundreds of arguments give is read again for each use, rather than kept on the stack all along.
+        """
+        if owner == ARENA:
+            return self._entry(ARENA)
+        if owner not in self._places:
+            return self._loaded(owner)
+        thing = self._thing(self._places[owner])
+        return self._code.put(f"load ptr, ptr {self._code.at(thing, 'i8', offsets().data)}")
 
     def _pointer(self, where: Whereabouts) -> str:
-        base, offset = self._address(where)
-        return self._moved(base, offset)
+        owner, offset = self._place(where)
+        return self._moved(self._base(owner), offset)
 
     def _moved(self, base: str, offset: int) -> str:
         return self._code.at(base, "i8", offset)
@@ -237,6 +277,16 @@ class Segment:
             f"{integer} {columns}, {kind} 1.0, ptr {second}, {integer} {gemm.second.leading}, ptr {first}, "
             f"{integer} {step}, {kind} {'1.0' if run.adds else '0.0'}, ptr {result}, {integer} 1)"
         )
+
+
+def _check_text(name: str, argument: Argument) -> str:
+    """Return the function that tells whether an object is the array that an argument has to be."""
+    code = Writer()
+    write_check(code, "%thing", argument, "%kind", "%dtype", "unfit")
+    code.do("ret i1 true")
+    code.label("unfit")
+    code.do("ret i1 false")
+    return f"define internal i1 @{name}(ptr %thing, ptr %kind, ptr %dtype) noinline {{\n{code.text()}\n}}\n"
 
 
 def task_text(kernel: Kernel, name: str) -> str:
