@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -79,12 +80,6 @@ collect_ignore_glob = [
 # Hooks, and no fixtures: there are tens of thousands of tests, and fixtures would take a tenth of their time.
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup() -> None:
-    """Let each test draw the same random numbers, whichever tests ran before."""
-    seed()
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
     """Require that a test leaves the flags of autograd as it found them."""
@@ -92,8 +87,23 @@ def pytest_runtest_teardown() -> None:
     assert leaked == (False, False), f"the test leaves (recording, training) at {leaked}"
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    """Let each test draw the same random numbers, whichever ran before, and fixtures run programs as the test does."""
+    seed()
+    with programs_of(item):
+        return (yield)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Run a test with the programs that are meant."""
+    with programs_of(item):
+        return (yield)
+
+
+@contextmanager
+def programs_of(item: pytest.Item) -> Iterator[None]:
     """Let programs stay those of Python, but where a test's module says `COMPILES = True`, and where doctests run.
 
     Most tests hold them against NumPy, or against golden numbers, bit by bit. With MINPY_TEST_COMPILE=1 all tests run
@@ -102,8 +112,9 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     module = getattr(item, "module", None)
     if item.get_closest_marker("stays_python") is not None:
         with disabled():
-            return (yield)
-    if module is None or getattr(module, "COMPILES", False) or os.environ.get("MINPY_TEST_COMPILE") == "1":
-        return (yield)
-    with disabled():
-        return (yield)
+            yield
+    elif module is None or getattr(module, "COMPILES", False) or os.environ.get("MINPY_TEST_COMPILE") == "1":
+        yield
+    else:
+        with disabled():
+            yield
