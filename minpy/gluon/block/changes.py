@@ -88,13 +88,18 @@ class Changes:
         return map_tree(lambda leaf, _: Returned(self._given[id(leaf)]) if id(leaf) in self._given else leaf, out)
 
     def heads(self, found: Sequence[Any]) -> list[Any]:
-        """Return the heads of the graph, given what is returned: symbols and marks."""
-        symbols = [one for one in found if not isinstance(one, Returned)]
+        """Return the heads of the graph, given what is returned: symbols and marks.
+
+        The same symbol is the same stand-in, and one array; two of the same value may be two arrays.
+        """
+        symbols = {id(one): one for one in found if not isinstance(one, Returned)}
         self._count = len(symbols)
-        number = iter(range(len(symbols)))
-        self.places = [(True, one.position) if isinstance(one, Returned) else (False, next(number)) for one in found]
+        numbers = {key: number for number, key in enumerate(symbols)}
+        self.places = [
+            (True, one.position) if isinstance(one, Returned) else (False, numbers[id(one)]) for one in found
+        ]
         self._given = {}  # stand-ins are gone with the trace
-        return [*symbols, *self._finals]
+        return [*symbols.values(), *self._finals]
 
     def stores(self) -> dict[int, Any]:
         """Return the variables of the arguments by the positions of the heads that they are to become."""

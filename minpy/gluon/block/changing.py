@@ -86,6 +86,7 @@ class Changing(Arithmetic):
     if TYPE_CHECKING:
         symbol: Any
         _role: str
+        _is_scalar: bool
         _part_of: tuple[Changing, Part] | None
         _relatives: list[weakref.ref[Changing]]
 
@@ -124,8 +125,11 @@ class Changing(Arithmetic):
         if answer is NotImplemented:
             return answer
         is_own = self._trace.of_function and self._in_numpy and not self._role and self._part_of is None
-        if is_own and not self.shape and not self._is_seen_by_others():
-            return answer
+        if is_own and not self.shape:
+            if self._is_scalar:
+                return answer
+            # All who hold it see the change if it is an array, and none but the one who makes it if it is a scalar.
+            self._refuse_change("a value without axes, which may be a scalar", "Write x = x + 1")
         self._require_changeable()
         if not self._trace.of_function:
             self.symbol = answer.symbol

@@ -588,7 +588,7 @@ class HybridBlock(Block):
             raise ArgumentError(f"{self.name}: forward returned {describe(out)}; expected arrays.")
         self._out_format = out_form
         rebuild = lambda values: filled(out_form, values)
-        heads = changes.heads(found)
+        heads = changes.heads(found) if self._is_function else found
         group = heads[0] if len(heads) == 1 and len(heads[0].values) == 1 else Group(heads)
         self._note_shapes_asked(trace)
         parameters = self._parameters_by_name()
@@ -600,7 +600,7 @@ class HybridBlock(Block):
             parameters,
             trace.captured,
             changes if changes else None,
-            self._is_function and not changes,  # whose heads are told by their positions
+            [place for _, place in changes.places] if self._is_function and not changes else None,
         )
 
     def _trace_of(self, like: NDArray) -> Trace:

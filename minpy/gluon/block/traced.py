@@ -25,7 +25,7 @@ from minpy.core.nodes import Leaf
 from minpy.core.state import TRACES, leaving, tracing
 from minpy.differentiation.trees import leaves_of
 from minpy.gluon.block.changing import ARGUMENT, Changing, Part, without_out
-from minpy.gluon.block.numbers import differs, need_numpy
+from minpy.gluon.block.numbers import differs, gives_scalars, need_numpy, place_of_out
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.inference import infer_dtypes, infer_shapes
@@ -263,7 +263,7 @@ def _kind(one: Symbol, in_numpy: bool) -> Symbol:
 class Traced(Changing):
     """A value in the place of an array: a symbol that knows its shape and dtype."""
 
-    __slots__ = ("__weakref__", "_in_numpy", "_part_of", "_relatives", "_role", "_trace", "symbol")
+    __slots__ = ("__weakref__", "_in_numpy", "_is_scalar", "_part_of", "_relatives", "_role", "_trace", "symbol")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1e6
 
@@ -272,6 +272,7 @@ class Traced(Changing):
         self.symbol = one
         self._in_numpy = in_numpy
         self._role = role
+        self._is_scalar = False  # if it has no axes: whether NumPy's function gives a scalar there, never an array
         self._part_of: tuple[Changing, Part] | None = None
         self._relatives: list[Any] = []
 
@@ -283,8 +284,11 @@ class Traced(Changing):
             return Traced
         if not self._in_numpy:
             return type(self._trace.like)
-        # What NumPy computes without axes is a scalar.
-        return numpy.ndarray if self._role or self.ndim else numpy.dtype(self.dtype).type
+        if self._role or self.ndim or self._part_of is not None:
+            return numpy.ndarray
+        if not self._is_scalar:
+            raise self._trace.refusal("asks for the class of a value without axes.", "Ask for its dtype")
+        return numpy.dtype(self.dtype).type  # what NumPy computes without axes is a scalar
 
     def __repr__(self) -> str:
         return f"<stand-in for {self.symbol.name} in the trace of {self._trace.name}>"
@@ -421,6 +425,13 @@ class Traced(Changing):
         dst._into(dst, dst._as_value(src, dst._whole()), casting)
 
     def _of_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        arguments, keywords = _with_out_named(name, arguments, keywords)
+        answer = self._answer_of_numpy(name, arguments, keywords)
+        if isinstance(answer, Traced) and gives_scalars(name) and keywords.get("out") is None:
+            answer._is_scalar = True  # if it has no axes
+        return answer
+
+    def _answer_of_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         if keywords.get("out") is not None and self._trace.of_function:
             answer = self._of_numpy(name, arguments, without_out(keywords))
             return self._into(keywords["out"], answer, "no")  # it may have computed in that dtype
@@ -489,9 +500,13 @@ class Traced(Changing):
                 trace, np = self._trace, self._in_numpy
 
                 def call(*arguments: Any, **keywords: Any) -> Any:
+                    if np and trace.of_function:
+                        (_, *arguments), keywords = _with_out_named(name, (self, *arguments), keywords)  # type: ignore[assignment]
                     if keywords.get("out") is not None and trace.of_function:
                         return self._into(keywords["out"], call(*arguments, **without_out(keywords)), "no")
                     answer = trace.call(method, (self, *arguments), keywords, np)
+                    if isinstance(answer, Traced):
+                        answer._is_scalar = gives_scalars(name)
                     return self._sharing(answer, name, (self, *arguments), keywords)
 
                 return call
@@ -512,6 +527,8 @@ class Traced(Changing):
             # An element may be a scalar, which is no part of anything.
             if part is not None and (part.shape or key is Ellipsis or (type(key) is tuple and Ellipsis in key)):
                 answer._part_of = self, part
+            elif part is not None:
+                answer._is_scalar = True
         return self._sharing(answer, "getitem")
 
     def reshape(self, *lengths: Any, **keywords: Any) -> Any:
@@ -649,6 +666,16 @@ def _in_its_class(name: str, answer: Any) -> Any:
         return answer
     kind = _class_of(name)
     return kind(*answer) if hasattr(kind, "_fields") else kind(answer)
+
+
+def _with_out_named(
+    name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Return the arguments of a call with `out` among the keywords, where it was given by position."""
+    place = place_of_out(name)
+    if place is None or len(arguments) <= place or arguments[place] is None:
+        return arguments, keywords
+    return (*arguments[:place], None, *arguments[place + 1 :]), {**keywords, "out": arguments[place]}
 
 
 @functools.cache
