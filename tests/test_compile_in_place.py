@@ -159,6 +159,7 @@ FUNCTIONS = {
     "nan_to_num": (lambda x, y: np.nan_to_num(x, copy=False) + y, lambda: [one / (one > 1.2) for one in arrays(2)]),
     "masked": (masked, lambda: arrays(2)),
     "filled": (filled, lambda: arrays(1)),
+    "filled with more digits than a float has": (lambda x: x.fill(2**53 + 1), lambda: arrays(1, dtype="int64")),
     "copied": (copied, lambda: [*arrays(1), *arrays(1, (1,))]),
     "by a view": (by_a_view, lambda: arrays(1, (4,))),
     "a row is added": (a_row_is_added, lambda: [*arrays(1, (50, 40)), *arrays(1, (40,), "float64")]),
@@ -342,6 +343,23 @@ def test_arrays_without_axes_are_no_scalars(which):
 def test_scalars_are_no_arrays():
     compiled = mx.compile(scalars)
     moved(compiled, scalars, lambda: arrays(1))
+    assert compiled.reason is None
+
+
+def test_of_mxnet_arrays_without_axes_are_arrays():
+    def function(x):
+        total, first = x.sum(), x[0]
+        kept = total
+        total += 1
+        first += 1
+        return kept * 1, total, x * 2
+
+    compiled = mx.compile(function)
+    for _ in range(CALLS):  # of NumPy's they are scalars
+        for make in (np.ones, mx.np.ones):
+            mine, others = make(3), make(3)
+            for one, other in zip((*compiled(mine), mine), (*function(others), others), strict=True):
+                np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
     assert compiled.reason is None
 
 

@@ -186,6 +186,20 @@ def test_functions_may_ask_for_arrays_of_mxnet():
         np.testing.assert_array_equal(compiled(mx.nd.array(X)).asnumpy(), 2 * X)
 
 
+def test_what_an_argument_is_depends_on_what_is_given():
+    def function(x):
+        kinds = np.ndarray, mx.np.ndarray, mx.nd.NDArray
+        return x * sum(10**place * isinstance(x, kind) for place, kind in enumerate(kinds))
+
+    compiled = mx.compile(function)
+    for _ in range(CALLS):
+        for x in (X, mx.np.array(X, dtype=X.dtype), mx.nd.array(X, dtype=X.dtype)):
+            found, wanted = compiled(x), function(x)
+            assert type(found) is type(wanted)
+            np.testing.assert_array_equal(mx.np.array(found).asnumpy(), mx.np.array(wanted).asnumpy())
+    assert compiled.reason is None
+
+
 Pair = collections.namedtuple("Pair", "first second")
 SEVERAL = {
     "modf": lambda x: np.modf(x), "divmod": lambda x: np.divmod(x, 2), "split": lambda x: np.split(x, 3),

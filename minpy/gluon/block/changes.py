@@ -8,7 +8,7 @@ is involved. Where it is not so, a call goes as the function is written, and has
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy
@@ -19,7 +19,7 @@ from minpy.core.state import state
 from minpy.differentiation.trees import map_tree
 from minpy.gluon.block.guards import Guards
 
-__all__ = ["Changes", "NotOwnError", "Returned", "forbidden", "overlaps_itself"]
+__all__ = ["Changes", "NotOwnError", "Returned", "forbidden", "of_numpy", "overlaps_itself"]
 
 _WORK = 1000  # what NumPy may spend on finding out whether two strided arrays have an element in common
 
@@ -31,6 +31,15 @@ class _Forbidden(threading.local):
 
 
 forbidden = _Forbidden()
+
+
+class _OfNumPy(threading.local):
+    """The ids of NumPy's arrays that the compiled function was given that this thread is calling; others are ours."""
+
+    ids: Set[int] = frozenset()
+
+
+of_numpy = _OfNumPy()
 
 
 class NotOwnError(Exception):

@@ -15,7 +15,7 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.cached_graph import CachedGraph
-from minpy.gluon.block.changes import forbidden
+from minpy.gluon.block.changes import forbidden, of_numpy
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.graph.native.arguments import is_singular
@@ -206,7 +206,11 @@ class Directs:
         body = self._body
         guards = body._guards
         leaves = [new_array(FRONT_ENDS["numpy"], argument) for argument in arguments]
-        graph = None if body._asks_for_recording or guards is None else body._graphs.get(body._key(leaves, None))
+        # Derivatives are asked of arrays of ours, with NumPy's beside them.
+        before, of_numpy.ids = of_numpy.ids, {id(one) for place, one in enumerate(arguments) if place not in wanted}
+        key = body._key(leaves, None)
+        of_numpy.ids = before
+        graph = None if body._asks_for_recording or guards is None else body._graphs.get(key)
         if graph is None or guards is None or not graph.is_settled or graph.compiled.keeping is not None:
             return None
         captured = [source for source in graph.sources if type(source) is not int]
