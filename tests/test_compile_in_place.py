@@ -669,6 +669,32 @@ def test_keywords_and_nests():
     assert compiled.reason is None
 
 
+CONTAINERS = {
+    "an entry": lambda values, x: values.__setitem__("w", values["w"] - x),
+    "a new entry": lambda values, x: values.__setitem__("new", x * 2),
+    "a number": lambda values, x: values.__setitem__("count", values["count"] + 1),
+    "a list": lambda values, x: values["list"].append(x + 1),
+    "exchanged": lambda values, x: values.update(w=values["list"][0], list=[values["w"]]),
+}
+
+
+@pytest.mark.parametrize("which", CONTAINERS)
+def test_lists_and_dicts_that_are_changed(which):
+    def function(values, x):
+        CONTAINERS[which](values, x)
+        return x + 1
+
+    compiled = mx.compile(function)
+    mine, others = ({"w": np.ones(3), "count": 0, "list": [np.zeros(3)]} for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileWarning)
+        for _ in range(CALLS):
+            np.testing.assert_array_equal(compiled(mine, np.ones(3)), function(others, np.ones(3)))
+            assert list(mine) == list(others)
+            for one, other in zip(leaves_of(mine), leaves_of(others), strict=True):
+                np.testing.assert_array_equal(one, other)
+
+
 def test_two_threads_change_arrays_of_their_own():
     compiled = mx.compile(adam)
     given = [arrays(4, (50_000,), seed=seed) for seed in range(4)]

@@ -583,7 +583,12 @@ class HybridBlock(Block):
                 trace.argument(name, leaf) for name, leaf in zip(self._input_variables(leaves), leaves, strict=True)
             ]
             inputs = [one.symbol for one in given]
-            out = self._call_as_written(*split(filled(form, given)))
+            arguments = filled(form, given)
+            out = self._call_as_written(*split(arguments))
+            if self._is_function and not _is_filled(arguments, form, given):
+                raise NotTraceableError(
+                    "it changes a list or dict that it is given, which a graph cannot. Return what is to be in there."
+                )
             changes = Changes(given, inputs)
             found: list[Any] = []
             out_form = template_of(trace.unwrapped(changes.marked(out)), found, (Symbol, Returned))
@@ -958,6 +963,16 @@ class HybridBlock(Block):
         self._callback, self._monitor_all = callback, monitor_all
         for child in self._children.values():
             child._callback, child._monitor_all = callback, monitor_all
+
+
+def _is_filled(value: Any, template: Any, given: Sequence[Any]) -> bool:
+    """Tell whether a value is still what `filled` has made of a template and stand-ins."""
+    found: list[Any] = []
+    try:
+        is_same = key_of(template_of(value, found, Traced)) == key_of(template)
+    except Unkeyed:
+        return False
+    return is_same and all(one is other for one, other in zip(found, given, strict=True))
 
 
 def _restore(attributes: Sequence[tuple[Block, dict[str, Any]]], name: str | None) -> None:
