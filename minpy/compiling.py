@@ -21,7 +21,7 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
-from minpy.gluon.block.changes import NotOwnError, forbidden
+from minpy.gluon.block.changes import NotOwnError, forbidden, of_numpy
 from minpy.gluon.block.direct import NOT_GONE, Directs
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.graph.native.enabling import CompileWarning, disabled
@@ -117,6 +117,8 @@ class CompiledFunction:
         # Where both kinds meet, as in derivatives, one graph is to serve all.
         if plain or all(type(leaf) in (FRONT_ENDS["numpy"], numpy.ndarray) for leaf in arrays):
             arguments, keywords = map_tree(_wrapped, (arguments, keywords))
+        raws = {id(leaf) for leaf in arrays if isinstance(leaf, numpy.ndarray)}
+        before, of_numpy.ids = of_numpy.ids, raws
         try:
             answer = self._body(*self._first, *arguments, **keywords)
         except NotOwnError:
@@ -131,9 +133,10 @@ class CompiledFunction:
             answer = self._as_written(arguments, keywords, arrays)  # its own error says more
             self._refuse(f"{type(error).__name__}: {error}")
             return answer
+        finally:
+            of_numpy.ids = before
         self._look_at_changes()
         # What a function changes and returns is the very array that it was given.
-        raws = {id(leaf) for leaf in arrays if isinstance(leaf, numpy.ndarray)}
         if not plain:
             return map_tree(lambda leaf, _: _as_given(leaf, raws), answer) if raws else answer
         if self._refusal is None and not keywords and not self._first:

@@ -5,6 +5,7 @@ Random functions are in `fuzz_in_place`. Here: what meets such a change, each by
 
 import operator
 import threading
+import warnings
 
 import autograd
 import fuzz_in_place
@@ -94,6 +95,15 @@ def out(a, b, m):
     return m
 
 
+def out_by_position(a, b, m):
+    np.clip(a, 0, 1.5, m)
+    np.cumsum(m, 0, None, m)
+    np.dot(a, b, b)
+    b.sum(1, None, a[0])
+    a.round(1, a)
+    return np.concatenate((b[:2], m[:2]), 0, a)
+
+
 def not_read(m):
     m[...] = 3
 
@@ -143,11 +153,13 @@ FUNCTIONS = {
     "products": (with_products, lambda: [*arrays(1, (40, 30)), *arrays(1, (50, 40)), *arrays(1, (50, 30))]),
     "stored twice": (stored_twice, lambda: arrays(2)),
     "out": (out, lambda: arrays(3)),
+    "out by position": (out_by_position, lambda: arrays(3, (4, 4))),
     "not read": (not_read, lambda: arrays(1)),
     "parts": (parts, lambda: arrays(2, (4, 5))),
     "nan_to_num": (lambda x, y: np.nan_to_num(x, copy=False) + y, lambda: [one / (one > 1.2) for one in arrays(2)]),
     "masked": (masked, lambda: arrays(2)),
     "filled": (filled, lambda: arrays(1)),
+    "filled with more digits than a float has": (lambda x: x.fill(2**53 + 1), lambda: arrays(1, dtype="int64")),
     "copied": (copied, lambda: [*arrays(1), *arrays(1, (1,))]),
     "by a view": (by_a_view, lambda: arrays(1, (4,))),
     "a row is added": (a_row_is_added, lambda: [*arrays(1, (50, 40)), *arrays(1, (40,), "float64")]),
@@ -194,6 +206,25 @@ def test_native_code_stores_where_the_old_values_lie():
     runner = program.take()
     heads = program.native_of(runner).forward(given)[0]
     assert {id(head) for head in heads} == {id(given[position]) for position in graph.compiled.stored.values()}
+
+
+def test_what_is_stored_and_returned_is_two_arrays():
+    def function(x):
+        y, other = x * 2, np.empty_like(x)
+        other[...] = y
+        return y, other, y
+
+    def changing(m):
+        m += 1
+        return function(m)
+
+    for one in map(mx.compile, (function, changing)):
+        for _ in range(CALLS):
+            y, other, again = one(np.ones(3))
+            assert y is again
+            assert not np.shares_memory(y, other)
+            np.testing.assert_array_equal(y, other)
+        assert one.reason is None
 
 
 def test_what_is_changed_and_returned_is_the_array_that_was_given():
@@ -271,6 +302,65 @@ def test_arrays_that_it_refers_to_and_arguments_that_share_memory():
         np.testing.assert_array_equal(compiled(m), expected(np.ones(4), table.copy()))
         np.testing.assert_array_equal(compiled(table[:]), expected(other, other))
         np.testing.assert_array_equal(table, other)
+
+
+def changed(x):
+    x += 1
+
+
+def scalars(x):
+    total, first = x.sum(), x[0]
+    kept = total
+    total += 1
+    first *= 2
+    changed(kept)
+    return total, kept, first
+
+
+WITHOUT_AXES = {
+    "copy": lambda x: x[0:1].sum(0).copy(), "zeros": lambda x: np.zeros_like(x.sum()),
+    "squeezed": lambda x: np.squeeze(x[:1] * 2), "reshaped": lambda x: (x[:1] * 2).reshape(()),
+    "where": lambda x: np.where(x.sum() > 0, x[0], 1), "cast": lambda x: (x[:1] * 2).reshape(()).astype("float64"),
+    "broadcast": lambda x: np.full_like(x.sum(), 3),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", WITHOUT_AXES)
+def test_arrays_without_axes_are_no_scalars(which):
+    def function(x):
+        value = WITHOUT_AXES[which](x)
+        other = value
+        changed(value)
+        value *= 2
+        return value + 0, other + 0
+
+    compiled = mx.compile(function)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileWarning)
+        moved(compiled, function, lambda: arrays(1))
+
+
+def test_scalars_are_no_arrays():
+    compiled = mx.compile(scalars)
+    moved(compiled, scalars, lambda: arrays(1))
+    assert compiled.reason is None
+
+
+def test_of_mxnet_arrays_without_axes_are_arrays():
+    def function(x):
+        total, first = x.sum(), x[0]
+        kept = total
+        total += 1
+        first += 1
+        return kept * 1, total, x * 2
+
+    compiled = mx.compile(function)
+    for _ in range(CALLS):  # of NumPy's they are scalars
+        for make in (np.ones, mx.np.ones):
+            mine, others = make(3), make(3)
+            for one, other in zip((*compiled(mine), mine), (*function(others), others), strict=True):
+                np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+    assert compiled.reason is None
 
 
 def test_read_only_arrays_are_numpys_error_and_nothing_is_changed():
@@ -577,6 +667,32 @@ def test_keywords_and_nests():
         step(others[0], 0.1, state={"m": others[1]})
         np.testing.assert_allclose(mine, others, 1e-6)
     assert compiled.reason is None
+
+
+CONTAINERS = {
+    "an entry": lambda values, x: values.__setitem__("w", values["w"] - x),
+    "a new entry": lambda values, x: values.__setitem__("new", x * 2),
+    "a number": lambda values, x: values.__setitem__("count", values["count"] + 1),
+    "a list": lambda values, x: values["list"].append(x + 1),
+    "exchanged": lambda values, x: values.update(w=values["list"][0], list=[values["w"]]),
+}
+
+
+@pytest.mark.parametrize("which", CONTAINERS)
+def test_lists_and_dicts_that_are_changed(which):
+    def function(values, x):
+        CONTAINERS[which](values, x)
+        return x + 1
+
+    compiled = mx.compile(function)
+    mine, others = ({"w": np.ones(3), "count": 0, "list": [np.zeros(3)]} for _ in range(2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileWarning)
+        for _ in range(CALLS):
+            np.testing.assert_array_equal(compiled(mine, np.ones(3)), function(others, np.ones(3)))
+            assert list(mine) == list(others)
+            for one, other in zip(leaves_of(mine), leaves_of(others), strict=True):
+                np.testing.assert_array_equal(one, other)
 
 
 def test_two_threads_change_arrays_of_their_own():

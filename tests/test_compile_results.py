@@ -186,6 +186,37 @@ def test_functions_may_ask_for_arrays_of_mxnet():
         np.testing.assert_array_equal(compiled(mx.nd.array(X)).asnumpy(), 2 * X)
 
 
+READ = {
+    "shape": lambda x, other: x * other.shape[0], "dtype": lambda x, other: x.astype(other.dtype),
+    "fits": lambda x, other: x + 1 if x.shape == other.shape else x,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", READ)
+def test_arguments_of_which_only_the_shape_or_dtype_is_read(which):
+    function = READ[which]
+    compiled = mx.compile(function)
+    kinds = [(3, "float64")] * CALLS + [(2, "float64"), (3, "float32"), (2, "float32"), (3, "float64")]
+    for shape, dtype in kinds:
+        found, wanted = (one(np.ones(3), np.ones(shape, dtype)) for one in (compiled, function))
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_what_an_argument_is_depends_on_what_is_given():
+    def function(x):
+        kinds = np.ndarray, mx.np.ndarray, mx.nd.NDArray
+        return x * sum(10**place * isinstance(x, kind) for place, kind in enumerate(kinds))
+
+    compiled = mx.compile(function)
+    for _ in range(CALLS):
+        for x in (X, mx.np.array(X, dtype=X.dtype), mx.nd.array(X, dtype=X.dtype)):
+            found, wanted = compiled(x), function(x)
+            assert type(found) is type(wanted)
+            np.testing.assert_array_equal(mx.np.array(found).asnumpy(), mx.np.array(wanted).asnumpy())
+    assert compiled.reason is None
+
+
 Pair = collections.namedtuple("Pair", "first second")
 SEVERAL = {
     "modf": lambda x: np.modf(x), "divmod": lambda x: np.divmod(x, 2), "split": lambda x: np.split(x, 3),

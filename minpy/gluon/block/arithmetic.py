@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ class Arithmetic:
     if TYPE_CHECKING:
         _trace: Trace
         _in_numpy: bool
+        _is_scalar: bool
 
         symbol: Any
         dtype: Any
@@ -50,9 +52,23 @@ _BROADCAST = {
 }
 
 
+def _of_ufunc(compute: Callable[..., Any]) -> Callable[..., Any]:
+    """Note of what an operator answers that it is a scalar where it has no axes, as all that ufuncs give."""
+
+    @functools.wraps(compute)
+    def noted(*operands: Any) -> Any:
+        answer = compute(*operands)
+        if isinstance(answer, Arithmetic):
+            answer._is_scalar = True  # type: ignore[misc]
+        return answer
+
+    return noted
+
+
 def _binary(name: str, reflected: bool = False) -> Callable[[Arithmetic, Any], Any]:
     method = f"__{'r' if reflected else ''}{name}__"
 
+    @_of_ufunc
     def compute(self: Arithmetic, other: Any) -> Any:
         if other is None or isinstance(other, str):
             return NotImplemented
@@ -93,7 +109,7 @@ def _in_place(name: str) -> Callable[[Arithmetic, Any], Arithmetic]:
 
 
 def _unary(name: str) -> Callable[[Arithmetic], Any]:
-    return lambda self: self._trace.call(lambda one: getattr(one, name)(), (self,), {}, self._in_numpy)
+    return _of_ufunc(lambda self: self._trace.call(lambda one: getattr(one, name)(), (self,), {}, self._in_numpy))
 
 
 def _by_ufunc(name: str, reflected: bool = False) -> Callable[[Arithmetic, Any], Any]:
@@ -122,6 +138,7 @@ def _negated(self: Arithmetic) -> Any:
     return self._trace.call(lambda one: -one, (self,), {}, False)
 
 
+@_of_ufunc
 def _unchanged(self: Arithmetic) -> Any:
     if self._trace.of_function and self._in_numpy and self.dtype == bool:
         raise TypeError("bad operand type for unary +: booleans have none")

@@ -38,8 +38,9 @@ class CachedGraph:
         Variables that stand for other arrays.
     changes : Changes, optional
         The arguments that it changes, of a function that does.
-    shares : bool
-        Whether what is returned at several places is one array at all of them; otherwise each has its own memory.
+    places : sequence of int, optional
+        For all that `rebuild` is given, the position of the output that it is, of a function: what that returns at
+        several places is one array at all of them. Left out, they are the outputs.
 
     Attributes
     ----------
@@ -63,15 +64,14 @@ class CachedGraph:
         parameters: Mapping[str, Parameter],
         captured: Sequence[tuple[Symbol, Any]] = (),
         changes: Changes | None = None,
-        shares: bool = False,
+        places: Sequence[int] | None = None,
     ) -> None:
         self.name = name
         self.inputs = inputs
         self.out = out
         self.captured = captured
         self.changes = changes
-        values = list(dict.fromkeys(out.values)) if shares else out.values
-        self.compiled = Compiled(values, stores={} if changes is None else changes.stores())
+        self.compiled = Compiled(out.values, stores={} if changes is None else changes.stores())
         self.operator = GraphOperator(self.compiled, name)
         known: dict[Any, Any] = {one.values[0].node: array for one, array in captured}
         known.update((one.values[0].node, index) for index, one in enumerate(inputs) if one is not None)
@@ -92,10 +92,9 @@ class CachedGraph:
         self.compiled.parameters = {node for node, source in pairs if isinstance(source, Parameter)}
         self.parameters = [source for source in self.sources if isinstance(source, Parameter)]
         self.rebuild = rebuild
-        self.repeats = len(values) < len(out.values)
+        self.repeats = places is not None and len(set(places)) < len(places)
         self.assemble = rebuild
-        if self.repeats:
-            places = [values.index(value) for value in out.values]
+        if places is not None and self.repeats:
             self.assemble = lambda found: (rebuild or list)([found[place] for place in places])
         self.has_no_program = False  # whether shapes in it depend on values
         self.applied = 0  # how many of the block's steps it has gone through; see `optimizing`

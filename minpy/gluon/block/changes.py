@@ -8,7 +8,7 @@ is involved. Where it is not so, a call goes as the function is written, and has
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy
@@ -19,7 +19,7 @@ from minpy.core.state import state
 from minpy.differentiation.trees import map_tree
 from minpy.gluon.block.guards import Guards
 
-__all__ = ["Changes", "NotOwnError", "Returned", "forbidden", "overlaps_itself"]
+__all__ = ["Changes", "NotOwnError", "Returned", "forbidden", "of_numpy", "overlaps_itself"]
 
 _WORK = 1000  # what NumPy may spend on finding out whether two strided arrays have an element in common
 
@@ -31,6 +31,15 @@ class _Forbidden(threading.local):
 
 
 forbidden = _Forbidden()
+
+
+class _OfNumPy(threading.local):
+    """The ids of NumPy's arrays that the compiled function was given that this thread is calling; others are ours."""
+
+    ids: Set[int] = frozenset()
+
+
+of_numpy = _OfNumPy()
 
 
 class NotOwnError(Exception):
@@ -88,13 +97,18 @@ class Changes:
         return map_tree(lambda leaf, _: Returned(self._given[id(leaf)]) if id(leaf) in self._given else leaf, out)
 
     def heads(self, found: Sequence[Any]) -> list[Any]:
-        """Return the heads of the graph, given what is returned: symbols and marks."""
-        symbols = [one for one in found if not isinstance(one, Returned)]
+        """Return the heads of the graph, given what is returned: symbols and marks.
+
+        The same symbol is the same stand-in, and one array; two of the same value may be two arrays.
+        """
+        symbols = {id(one): one for one in found if not isinstance(one, Returned)}
         self._count = len(symbols)
-        number = iter(range(len(symbols)))
-        self.places = [(True, one.position) if isinstance(one, Returned) else (False, next(number)) for one in found]
+        numbers = {key: number for number, key in enumerate(symbols)}
+        self.places = [
+            (True, one.position) if isinstance(one, Returned) else (False, numbers[id(one)]) for one in found
+        ]
         self._given = {}  # stand-ins are gone with the trace
-        return [*symbols, *self._finals]
+        return [*symbols.values(), *self._finals]
 
     def stores(self) -> dict[int, Any]:
         """Return the variables of the arguments by the positions of the heads that they are to become."""

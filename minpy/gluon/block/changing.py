@@ -86,6 +86,7 @@ class Changing(Arithmetic):
     if TYPE_CHECKING:
         symbol: Any
         _role: str
+        _is_scalar: bool
         _part_of: tuple[Changing, Part] | None
         _relatives: list[weakref.ref[Changing]]
 
@@ -123,9 +124,13 @@ class Changing(Arithmetic):
         """Answer an operator in place: the value is another from here on, but for a scalar, which nobody changes."""
         if answer is NotImplemented:
             return answer
-        is_own = self._trace.of_function and self._in_numpy and not self._role and self._part_of is None
-        if is_own and not self.shape and not self._is_seen_by_others():
-            return answer
+        if self._trace.of_function and self._in_numpy and not self._role and not self.shape:
+            self._trace.asked_for_classes = True
+            if self._is_scalar and self._trace.is_of_numpy:
+                return answer
+            # All who hold it see the change if it is an array, and none but the one who makes it if it is a scalar.
+            if self._part_of is None and self._trace.is_of_numpy:
+                self._refuse_change("a value without axes, which may be a scalar", "Write x = x + 1")
         self._require_changeable()
         if not self._trace.of_function:
             self.symbol = answer.symbol
@@ -181,7 +186,8 @@ class Changing(Arithmetic):
 
     def _store(self, value: Any, part: Part, casting: str) -> None:
         """Put a value, which is broadcast, into a part of the array."""
-        if not self._role and self._part_of is None and not self.shape:  # a scalar of NumPy's, or an array
+        is_part = self._part_of is not None and not self._is_scalar
+        if not self._role and not is_part and not self.shape:  # a scalar of NumPy's, or an array
             self._refuse_change("a store into a value without axes", "Write x = value")
         self._require_changeable()
         value = self._cast(value, casting)
@@ -233,7 +239,8 @@ class Changing(Arithmetic):
         if isinstance(value, (bool, int, float, numpy.generic)):
             number = numpy.empty((), numpy.dtype(self.dtype))
             number[()] = value  # which refuses what the dtype does not hold
-            is_exact = number.dtype.kind in "fiu" and float(number) == number
+            # Python compares whole numbers with floats exactly.
+            is_exact = number.dtype.kind in "fiu" and float(number) == number.item()
             if part.shape and 0 not in part.shape and is_exact:
                 return self._trace.call(symbol.np.full, (part.shape, number.item()), {"dtype": number.dtype}, True)
             return self._trace.capture(number)

@@ -15,7 +15,7 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.cached_graph import CachedGraph
-from minpy.gluon.block.changes import forbidden
+from minpy.gluon.block.changes import forbidden, of_numpy
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.graph.native.arguments import is_singular
@@ -42,15 +42,14 @@ class Direct:
         Of the graph, for these arrays and gradients.
     arrays : sequence of numpy.ndarray
         Of all variables.
-    count : int
-        The number of arguments.
+    arguments : sequence of numpy.ndarray
     wanted : sequence of int
         The positions of the arguments whose gradients are asked for.
     """
 
     __slots__ = (
         "_captured", "_changes", "_graph", "_guards", "_kinds", "_modes", "_places", "_rebuild", "_sources", "_steps",
-        "_stored", "_straight", "_types",
+        "_stored", "_straight", "_types", "_unread",
     )  # fmt: skip
 
     def __init__(
@@ -59,7 +58,7 @@ class Direct:
         guards: Guards,
         program: Program,
         arrays: Sequence[numpy.ndarray],
-        count: int,
+        arguments: Sequence[numpy.ndarray],
         wanted: Sequence[int],
     ) -> None:
         self._graph = graph
@@ -74,7 +73,13 @@ class Direct:
         self._stored = graph.compiled.stored
         self._steps = program.steps
         self._modes = _modes()
-        self._types = (numpy.ndarray,) * count
+        self._types = (numpy.ndarray,) * len(arguments)
+        # Of what is no variable, the shape or dtype may have been read.
+        self._unread = [
+            (position, array.shape, array.dtype)
+            for position, array in enumerate(arguments)
+            if position not in _positions(graph)
+        ]
         self._sources = tuple(graph.sources)
         self._captured = any(type(source) is not int for source in graph.sources)
         self._kinds = [(array.shape, array.dtype) for array in arrays]
@@ -109,6 +114,9 @@ class Direct:
             if raw.shape != shape or raw.dtype is not dtype:
                 return None
         steps = self._steps
+        for position, shape, dtype in self._unread:
+            if arguments[position].shape != shape or arguments[position].dtype != dtype:
+                return None
         if not guards.hold() or not steps.is_current():
             return None
         return [*steps.with_captured(raws)] if steps.refers else raws
@@ -206,7 +214,11 @@ class Directs:
         body = self._body
         guards = body._guards
         leaves = [new_array(FRONT_ENDS["numpy"], argument) for argument in arguments]
-        graph = None if body._asks_for_recording or guards is None else body._graphs.get(body._key(leaves, None))
+        # Derivatives are asked of arrays of ours, with NumPy's beside them.
+        before, of_numpy.ids = of_numpy.ids, {id(one) for place, one in enumerate(arguments) if place not in wanted}
+        key = body._key(leaves, None)
+        of_numpy.ids = before
+        graph = None if body._asks_for_recording or guards is None else body._graphs.get(key)
         if graph is None or guards is None or not graph.is_settled or graph.compiled.keeping is not None:
             return None
         captured = [source for source in graph.sources if type(source) is not int]
@@ -235,7 +247,7 @@ class Directs:
             return NotImplemented if program.compiles else None
         if wanted and not all(argument.dtype.kind == "f" for argument in program.native.arguments[1]):
             return None
-        return Direct(graph, guards, program, raws, len(arguments), wanted)
+        return Direct(graph, guards, program, raws, arguments, wanted)
 
 
 def _positions(graph: CachedGraph) -> list[int | None]:

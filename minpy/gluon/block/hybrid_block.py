@@ -28,7 +28,7 @@ from minpy.core.state import TRACES, Scope, questions, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
-from minpy.gluon.block.changes import Changes, Returned
+from minpy.gluon.block.changes import Changes, Returned, of_numpy
 from minpy.gluon.block.draws import Draws
 from minpy.gluon.block.guards import CHANGES, Guards
 from minpy.gluon.block.modes import AsWritten, Modes
@@ -52,17 +52,17 @@ _MOST_GRAPHS = 32
 # Attributes of all blocks, which say nothing of what one computes.
 _INTERNAL = frozenset(
     """
-    _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op
-    _cached_op_args _callback _changes _children _empty_prefix _flags _forward_hooks _forward_pre_hooks _graphs
-    _guards _in_format _lasting _monitor_all _name _optimizations _out_format _params _prefix _reg_params _retraced
-    _scope
+    _active _asks_for_classes _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts
+    _cached_graph _cached_op _cached_op_args _callback _changes _children _empty_prefix _flags _forward_hooks
+    _forward_pre_hooks _graphs _guards _in_format _lasting _monitor_all _name _optimizations _out_format _params
+    _prefix _reg_params _retraced _scope
     """.split()  # noqa: SIM905
 )
 
 # Those that say what it has become.
 _OF_GRAPHS = """
-    _active _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts _cached_graph _cached_op
-    _cached_op_args _flags _graphs _guards _in_format _lasting _optimizations _out_format
+    _active _asks_for_classes _asks_for_recording _asks_for_shapes _asks_for_training _backend _backend_opts
+    _cached_graph _cached_op _cached_op_args _flags _graphs _guards _in_format _lasting _optimizations _out_format
     """.split()  # noqa: SIM905
 
 
@@ -123,7 +123,7 @@ class HybridBlock(Block):
         self._optimizations = Optimizations()
         self._callback: Callable[..., Any] | None = None
         self._monitor_all = False
-        self._asks_for_training = self._asks_for_recording = self._asks_for_shapes = False
+        self._asks_for_training = self._asks_for_recording = self._asks_for_shapes = self._asks_for_classes = False
         self._retraced = 0
         self._clear_cached_op()
 
@@ -398,6 +398,8 @@ class HybridBlock(Block):
         known = len(leaves) if form is None else key_of(form) if self._is_written_as_forward else repr(form)
         if self._is_function:
             known = known, *[leaf._data.dtype for leaf in leaves]
+        if self._asks_for_classes:
+            known = known, *[numpy.ndarray if id(leaf._data) in of_numpy.ids else type(leaf) for leaf in leaves]
         if not self._asks_for_training and not self._asks_for_shapes and not self._asks_for_recording:
             return known, is_np_array()
         key: list[Any] = [known, is_np_array()]
@@ -576,11 +578,17 @@ class HybridBlock(Block):
     def _trace_forward(self, leaves: Sequence[Any], form: Any) -> CachedGraph:
         """Return the graph that `forward` makes of stand-ins for arrays."""
         with self._trace_of(leaves[0]) as trace:
+            trace.is_of_numpy = self._is_function and all(id(leaf._data) in of_numpy.ids for leaf in leaves)
             given = [
                 trace.argument(name, leaf) for name, leaf in zip(self._input_variables(leaves), leaves, strict=True)
             ]
             inputs = [one.symbol for one in given]
-            out = self._call_as_written(*split(filled(form, given)))
+            arguments = filled(form, given)
+            out = self._call_as_written(*split(arguments))
+            if self._is_function and not _is_filled(arguments, form, given):
+                raise NotTraceableError(
+                    "it changes a list or dict that it is given, which a graph cannot. Return what is to be in there."
+                )
             changes = Changes(given, inputs)
             found: list[Any] = []
             out_form = template_of(trace.unwrapped(changes.marked(out)), found, (Symbol, Returned))
@@ -588,7 +596,7 @@ class HybridBlock(Block):
             raise ArgumentError(f"{self.name}: forward returned {describe(out)}; expected arrays.")
         self._out_format = out_form
         rebuild = lambda values: filled(out_form, values)
-        heads = changes.heads(found)
+        heads = changes.heads(found) if self._is_function else found
         group = heads[0] if len(heads) == 1 and len(heads[0].values) == 1 else Group(heads)
         self._note_shapes_asked(trace)
         parameters = self._parameters_by_name()
@@ -600,7 +608,7 @@ class HybridBlock(Block):
             parameters,
             trace.captured,
             changes if changes else None,
-            self._is_function and not changes,  # whose heads are told by their positions
+            [place for _, place in changes.places] if self._is_function and not changes else None,
         )
 
     def _trace_of(self, like: NDArray) -> Trace:
@@ -610,6 +618,9 @@ class HybridBlock(Block):
     def _note_shapes_asked(self, trace: Trace) -> None:
         if trace.asked_for_shapes and not self._asks_for_shapes:
             self._asks_for_shapes = True
+            self._graphs.clear()
+        if trace.asked_for_classes and not self._asks_for_classes:
+            self._asks_for_classes = True
             self._graphs.clear()
 
     def _parameters_by_name(self) -> dict[str, Any]:
@@ -952,6 +963,16 @@ class HybridBlock(Block):
         self._callback, self._monitor_all = callback, monitor_all
         for child in self._children.values():
             child._callback, child._monitor_all = callback, monitor_all
+
+
+def _is_filled(value: Any, template: Any, given: Sequence[Any]) -> bool:
+    """Tell whether a value is still what `filled` has made of a template and stand-ins."""
+    found: list[Any] = []
+    try:
+        is_same = key_of(template_of(value, found, Traced)) == key_of(template)
+    except Unkeyed:
+        return False
+    return is_same and all(one is other for one, other in zip(found, given, strict=True))
 
 
 def _restore(attributes: Sequence[tuple[Block, dict[str, Any]]], name: str | None) -> None:

@@ -19,13 +19,14 @@ import numpy
 
 from minpy import symbol
 from minpy.core import dispatch
-from minpy.core.array import Array, now, raw_of
+from minpy.core.array import FRONT_ENDS, Array, now, raw_of
 from minpy.core.errors import ArgumentError, NotTraceableError
 from minpy.core.nodes import Leaf
 from minpy.core.state import TRACES, leaving, tracing
 from minpy.differentiation.trees import leaves_of
+from minpy.gluon.block.changes import of_numpy
 from minpy.gluon.block.changing import ARGUMENT, Changing, Part, without_out
-from minpy.gluon.block.numbers import differs, need_numpy
+from minpy.gluon.block.numbers import differs, gives_scalars, need_numpy, place_of_out
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.inference import infer_dtypes, infer_shapes
@@ -65,6 +66,10 @@ class Trace:
         The variables that stand for arrays that the forward refers to.
     asked_for_shapes : bool
         Whether the forward has asked for a shape or dtype, so that its graph is for these only.
+    asked_for_classes : bool
+        Whether a function does what is another thing for NumPy's arrays than for ours, so that its graph is for some.
+    is_of_numpy : bool
+        Whether all arguments of a function are NumPy's arrays.
     """
 
     def __init__(
@@ -77,7 +82,8 @@ class Trace:
         self.like = like
         self._start = now()
         self.captured: list[tuple[Symbol, Any]] = []
-        self.asked_for_shapes = False
+        self.asked_for_shapes = self.asked_for_classes = False
+        self.is_of_numpy = False
         self._variables: dict[int, Symbol] = {}
         self._kept: list[Any] = []
         self._known_shapes: dict[Value, Any] = {}
@@ -99,7 +105,10 @@ class Trace:
 
     def argument(self, name: str, array: Any) -> Traced:
         """Return what stands for an argument."""
-        return Traced(self, self._variable(name, array), self.in_numpy, ARGUMENT)
+        found = Traced(self, self._variable(name, array), self.in_numpy, ARGUMENT)
+        if self.of_function:
+            found._given_as = numpy.ndarray if id(array._data) in of_numpy.ids else type(array)
+        return found
 
     def capture(self, array: Any) -> Traced:
         """Return what stands for an array that the forward refers to."""
@@ -263,7 +272,17 @@ def _kind(one: Symbol, in_numpy: bool) -> Symbol:
 class Traced(Changing):
     """A value in the place of an array: a symbol that knows its shape and dtype."""
 
-    __slots__ = ("__weakref__", "_in_numpy", "_part_of", "_relatives", "_role", "_trace", "symbol")
+    __slots__ = (
+        "__weakref__",
+        "_given_as",
+        "_in_numpy",
+        "_is_scalar",
+        "_part_of",
+        "_relatives",
+        "_role",
+        "_trace",
+        "symbol",
+    )
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1e6
 
@@ -272,6 +291,8 @@ class Traced(Changing):
         self.symbol = one
         self._in_numpy = in_numpy
         self._role = role
+        self._given_as: type | None = None  # the class of an argument
+        self._is_scalar = False  # if it has no axes: whether NumPy's function gives a scalar there, never an array
         self._part_of: tuple[Changing, Part] | None = None
         self._relatives: list[Any] = []
 
@@ -281,10 +302,16 @@ class Traced(Changing):
         asking = str(sys._getframe(1).f_globals.get("__name__", "")).partition(".")[0]
         if not self._trace.of_function or asking in _KNOWING:
             return Traced
-        if not self._in_numpy:
-            return type(self._trace.like)
-        # What NumPy computes without axes is a scalar.
-        return numpy.ndarray if self._role or self.ndim else numpy.dtype(self.dtype).type
+        self._trace.asked_for_classes = True
+        if self._given_as is not None:
+            return self._given_as
+        if not self._trace.is_of_numpy:
+            return FRONT_ENDS["numpy" if self._in_numpy else "mxnet"]
+        if self._role or self.ndim or (self._part_of is not None and not self._is_scalar):
+            return numpy.ndarray
+        if not self._is_scalar:
+            raise self._trace.refusal("asks for the class of a value without axes.", "Ask for its dtype")
+        return numpy.dtype(self.dtype).type  # what NumPy computes without axes is a scalar
 
     def __repr__(self) -> str:
         return f"<stand-in for {self.symbol.name} in the trace of {self._trace.name}>"
@@ -421,6 +448,13 @@ class Traced(Changing):
         dst._into(dst, dst._as_value(src, dst._whole()), casting)
 
     def _of_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        arguments, keywords = _with_out_named(name, arguments, keywords)
+        answer = self._answer_of_numpy(name, arguments, keywords)
+        if isinstance(answer, Traced) and gives_scalars(name) and keywords.get("out") is None:
+            answer._is_scalar = True  # if it has no axes
+        return answer
+
+    def _answer_of_numpy(self, name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
         if keywords.get("out") is not None and self._trace.of_function:
             answer = self._of_numpy(name, arguments, without_out(keywords))
             return self._into(keywords["out"], answer, "no")  # it may have computed in that dtype
@@ -489,9 +523,13 @@ class Traced(Changing):
                 trace, np = self._trace, self._in_numpy
 
                 def call(*arguments: Any, **keywords: Any) -> Any:
+                    if np and trace.of_function:
+                        (_, *arguments), keywords = _with_out_named(name, (self, *arguments), keywords)  # type: ignore[assignment]
                     if keywords.get("out") is not None and trace.of_function:
                         return self._into(keywords["out"], call(*arguments, **without_out(keywords)), "no")
                     answer = trace.call(method, (self, *arguments), keywords, np)
+                    if isinstance(answer, Traced):
+                        answer._is_scalar = gives_scalars(name)
                     return self._sharing(answer, name, (self, *arguments), keywords)
 
                 return call
@@ -509,9 +547,10 @@ class Traced(Changing):
             answer = answer.reshape((1,))
         if self._trace.of_function and self._in_numpy:
             part = Part.of(key, self.shape)
-            # An element may be a scalar, which is no part of anything.
             if part is not None and (part.shape or key is Ellipsis or (type(key) is tuple and Ellipsis in key)):
                 answer._part_of = self, part
+            elif part is not None:  # of our arrays, elements are arrays
+                answer._part_of, answer._is_scalar = (self, part), True
         return self._sharing(answer, "getitem")
 
     def reshape(self, *lengths: Any, **keywords: Any) -> Any:
@@ -649,6 +688,16 @@ def _in_its_class(name: str, answer: Any) -> Any:
         return answer
     kind = _class_of(name)
     return kind(*answer) if hasattr(kind, "_fields") else kind(answer)
+
+
+def _with_out_named(
+    name: str, arguments: Sequence[Any], keywords: Mapping[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    """Return the arguments of a call with `out` among the keywords, where it was given by position."""
+    place = place_of_out(name)
+    if place is None or len(arguments) <= place or arguments[place] is None:
+        return arguments, keywords
+    return (*arguments[:place], None, *arguments[place + 1 :]), {**keywords, "out": arguments[place]}
 
 
 @functools.cache
