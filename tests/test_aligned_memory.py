@@ -81,6 +81,25 @@ def test_numpy_s_own_arrays_stay_with_its_allocator_also_after_errors():
 
 
 @here
+def test_an_interrupt_leaves_numpy_s_allocator(monkeypatch):
+    """Also one that comes as soon as the other allocator is set."""
+    set_handler, *others = aligned._way
+    calls = []
+
+    def interrupted(one):
+        found = set_handler(one)
+        calls.append(found)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return found
+
+    monkeypatch.setattr(aligned, "_way", (interrupted, *others))
+    with pytest.raises(KeyboardInterrupt):
+        aligned.empty(100_000)
+    assert handler() == "default_allocator"
+
+
+@here
 def test_copies_convert_as_astype_does_and_are_contiguous():
     source = np.linspace(-3, 3, 60_000).reshape(200, 300)[::-2, ::3]
     made = aligned.copied(source, "int32")

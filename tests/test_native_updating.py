@@ -149,6 +149,17 @@ def test_numbers_that_always_change_are_counted_no_more(monkeypatch):
     assert len(updating._kinds[update]) == updating._MOST_KINDS
 
 
+def test_many_weights_are_one_call(monkeypatch):
+    """With batches of another size at each step no loop is made for each of them, however many weights there are."""
+    monkeypatch.setattr(updating, "_CALLS", 3)
+    update = OPERATORS["sgd_update"]
+    given = arrays_of(update, (70, 100), "float32") * 20
+    for size in range(1, 9):
+        for _ in range(2):
+            assert not updating.run(update, given, attributes_of(update, rescale_grad=1 / size), [0.1] * 20)
+    assert updating.run(update, given, attributes_of(update), [0.1] * 20)
+
+
 class Naive:
     """Weights, gradients and states as NumPy's steps would have them."""
 

@@ -88,8 +88,8 @@ def _adviser() -> Callable[[int, int], None] | None:
     return ask
 
 
-def _prepared() -> tuple[Callable[[Any], Any], Any] | None:
-    """Return (what sets NumPy's allocator, one that aligns); None where it cannot be had."""
+def _prepared() -> tuple[Callable[[Any], Any], Any, Any] | None:
+    """Return (what sets NumPy's allocator, one that aligns, NumPy's own); None where it cannot be had."""
     if sys.platform != "linux" or sys.implementation.name != "cpython":
         return None
     object_ = ctypes.py_object
@@ -101,7 +101,8 @@ def _prepared() -> tuple[Callable[[Any], Any], Any] | None:
     )
     api = _api(pointer_of)
     set_handler = _function(api[_SET_HANDLER], object_, object_)
-    usual = _Handler.from_address(pointer_of(_function(api[_GET_HANDLER], object_)(), _NAME))
+    own = _function(api[_GET_HANDLER], object_)()
+    usual = _Handler.from_address(pointer_of(own, _NAME))
     if usual.name != b"default_allocator" or usual.version != 1:
         return None  # somebody else's, who wants to see what is allocated
     allocate = ctypes.cast(ctypes.CDLL(None).aligned_alloc, ctypes.c_void_p).value
@@ -111,7 +112,7 @@ def _prepared() -> tuple[Callable[[Any], Any], Any] | None:
     for one in (ours, _NAME):  # for ever: at the end of the process arrays may be freed after this module
         ctypes.pythonapi.Py_IncRef(object_(one))
     _let_memory_stay()
-    return set_handler, capsule_of(ctypes.addressof(ours), _NAME, None)
+    return set_handler, capsule_of(ctypes.addressof(ours), _NAME, None), own
 
 
 _way = _prepared()
@@ -146,9 +147,9 @@ def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
         nbytes = dtype.itemsize * int(shape)  # type: ignore[arg-type]
     if nbytes < LARGE or _way is None:
         return numpy.empty(shape, dtype)
-    set_handler, ours = _way
-    before = set_handler(ours)
+    set_handler, ours, before = _way
     try:
+        before = set_handler(ours)  # Ctrl-C may come before anything has been assigned
         made = numpy.empty(shape, dtype)
     finally:
         set_handler(before)

@@ -18,7 +18,8 @@ from minpy.ops.optimizer.updates import Update
 
 __all__ = ["install", "run"]
 
-# Calls with the same numbers before a loop is made: what is trained for a few steps only is not worth it.
+# Calls with the same numbers before a loop is made, of however many weights: what is trained for a few steps only, or
+# whose numbers change with every step, is not worth it.
 _CALLS = 16
 # Kinds of calls that are counted for one update: where its numbers change with every step, it stays NumPy's.
 _MOST_KINDS = 64
@@ -83,7 +84,7 @@ def run(
     except TypeError:  # some of them cannot be compared
         return False
     if not kind.settled:
-        kind.calls += len(rates)
+        kind.calls += 1
         # Without waiting: in a forked child there may be nobody to wait for.
         if kind.calls < _CALLS or not _making.acquire(blocking=False):
             return False
