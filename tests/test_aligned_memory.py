@@ -99,6 +99,11 @@ def test_an_interrupt_leaves_numpy_s_allocator(monkeypatch):
     assert handler() == "default_allocator"
 
 
+def test_lengths_may_be_numpy_s_small_integers():
+    assert aligned.empty((np.int8(100), np.int8(100))).shape == (100, 100)
+    assert aligned.empty(np.int8(100)).shape == aligned.empty([np.uint8(100)]).shape == (100,)
+
+
 @here
 def test_copies_convert_as_astype_does_and_are_contiguous():
     source = np.linspace(-3, 3, 60_000).reshape(200, 300)[::-2, ::3]

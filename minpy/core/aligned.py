@@ -142,7 +142,7 @@ def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
     """
     dtype = numpy.dtype(dtype)
     try:
-        nbytes = dtype.itemsize * math.prod(shape)  # type: ignore[arg-type]
+        nbytes = dtype.itemsize * math.prod(map(int, shape))  # type: ignore[arg-type]
     except TypeError:
         nbytes = dtype.itemsize * int(shape)  # type: ignore[arg-type]
     if nbytes < LARGE or _way is None:
