@@ -161,6 +161,16 @@ def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
 def zeros(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
     """Return a new array of zeros, in memory as that of `empty`.
 
+    Parameters
+    ----------
+    shape : int or sequence of int
+    dtype : dtype
+        float64 if left out.
+
+    Returns
+    -------
+    numpy.ndarray
+
     Examples
     --------
     >>> zeros(3)
@@ -178,7 +188,11 @@ def copied(source: numpy.ndarray, dtype: Any = None) -> numpy.ndarray:
     ----------
     source : numpy.ndarray
     dtype : dtype, optional
-        What elements are converted to, as `astype` does it.
+        What elements are converted to, as `astype` does it; the source's if left out.
+
+    Returns
+    -------
+    numpy.ndarray
 
     Examples
     --------
