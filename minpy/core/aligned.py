@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy
 
-__all__ = ["LARGE", "copied", "empty", "zeros"]
+__all__ = ["LARGE", "copied", "empty", "is_large", "zeros"]
 
 _ALIGNMENT = 64
 # In bytes: with smaller arrays less is gained than the calls cost.
@@ -156,6 +156,20 @@ def empty(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:
     if nbytes >= _HUGE and _advise is not None:
         _advise(made.ctypes.data, nbytes)
     return made
+
+
+def is_large(array: numpy.ndarray) -> bool:
+    """Tell whether an array is large, and begins at a multiple of 64 bytes if arrays made here do.
+
+    Examples
+    --------
+    >>> is_large(empty(10)), is_large(empty((100, 100)))
+    (False, True)
+    """
+    if array.nbytes < LARGE:
+        return False
+    begin: int = array.__array_interface__["data"][0]
+    return begin % _ALIGNMENT == 0 or _way is None
 
 
 def zeros(shape: int | Sequence[int], dtype: Any = float) -> numpy.ndarray:

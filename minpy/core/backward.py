@@ -93,6 +93,8 @@ def _store(leaf: Leaf, found: dict[Any, Any], key: Any) -> None:
     if leaf.request == "add":
         target._data += gradient
         note_write(target._data)
+    elif gradient is target._data:  # computed there, as nobody else knows it
+        return
     elif is_sole_target(sys.getrefcount(gradient), gradient, target):
         target._data = gradient
     else:

@@ -22,7 +22,7 @@ from minpy.core.describing import ShownDocstring, docstring
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
 from minpy.core.filling import adapted
 from minpy.core.references import reference
-from minpy.core.rules import GradientRules, Plan, Rule, Unstaged
+from minpy.core.rules import GradientRules, Plan, PullInto, Rule, Target, Unstaged
 
 __all__ = ["Operator"]
 
@@ -66,8 +66,6 @@ class Operator(BaseOperator):
 
     # (function, its arguments) that find it again, for those that are not found under their name in their module.
     unpickled_by: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
-    # Whether its functions run as native code where that is faster: see `compile`.
-    is_compiled: bool = False
 
     def __init__(
         self,
@@ -449,9 +447,18 @@ class Operator(BaseOperator):
         )
 
     def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        needed: Sequence[int],
+        targets: dict[int, Target] | None = None,
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`, in order."""
+        """Return the gradients of the inputs at the positions `needed`, in order.
+
+        One rule for all of them may compute some in the buffers of targets, which are given for all of these positions.
+        """
         if self.guarded:
             gradient = tuple(map(guards.read_only, gradient)) if type(gradient) is tuple else guards.read_only(gradient)
         recorded = _holds_arrays(gradient) or _holds_arrays(answer) or _holds_arrays(arguments)
@@ -466,13 +473,15 @@ class Operator(BaseOperator):
                 continue
             rule = rules[index] if index < len(rules) else None
             if rule is not None:
-                parts[index] = self._apply(rule, index, answer, arguments, attributes, gradient)
+                alone = targets if len(needed) == 1 else None  # or another rule could fail afterwards
+                parts[index] = self._apply(rule, index, answer, arguments, attributes, gradient, alone)
                 continue
             for indices, rule in self.multiple_rules:
                 if indices is None or index in indices:
                     indices = tuple(range(len(arguments))) if indices is None else indices
                     form = rule if recorded else self.gradients.several_raw.get(rule, rule)
-                    results = self._apply(form, index, answer, arguments, attributes, gradient)
+                    alone = None if parts or not self._answers(rule, needed) else targets
+                    results = self._apply(form, index, answer, arguments, attributes, gradient, alone)
                     if not isinstance(results, (tuple, list)) or len(results) != len(indices):
                         got = len(results) if isinstance(results, (tuple, list)) else describe(results)
                         raise GradientError(
@@ -505,6 +514,16 @@ class Operator(BaseOperator):
         """The keyword arguments that may be arrays which need a gradient."""
         return () if self.builtin else (*self.signature.attributes, *self.keyword_rules)
 
+    def _answers(self, rule: Rule, needed: Sequence[int]) -> bool:
+        """Tell whether a rule of several arguments answers for all that are needed."""
+        rules = self.raw_rules
+        return all(
+            (index >= len(rules) or rules[index] is None)
+            and (answering := self.gradients.of_several(index)) is not None
+            and answering[1] is rule
+            for index in needed
+        )
+
     def _apply(
         self,
         rule: Rule,
@@ -513,10 +532,13 @@ class Operator(BaseOperator):
         arguments: Sequence[Any],
         attributes: dict[str, Any],
         gradient: Any,
+        targets: dict[int, Target] | None,
     ) -> Any:
         function = None
         try:
             function = rule(answer, *arguments, **attributes)
+            if targets and isinstance(function, PullInto):
+                return function.into(gradient, targets)
             if callable(function):
                 return function(gradient)
         except Unstaged as error:

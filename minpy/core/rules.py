@@ -8,11 +8,11 @@ from __future__ import annotations
 import dis
 import inspect
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["GradientRules", "Plan", "Rule", "Unstaged", "parameters_read", "values_read"]
+__all__ = ["GradientRules", "Plan", "PullInto", "Rule", "Target", "Unstaged", "parameters_read", "values_read"]
 
 Rule = Callable[..., Callable[[Any], Any]]
 _READS_EVERYTHING = {"locals", "vars", "eval", "exec", "dir"}
@@ -20,6 +20,30 @@ _READS_EVERYTHING = {"locals", "vars", "eval", "exec", "dir"}
 
 class Unstaged(TypeError):
     """A rule has returned something else than a function of the upstream gradient: that is its argument."""
+
+
+class Target(NamedTuple):
+    """What the gradient of an argument has to be, and where it may be computed, if anywhere."""
+
+    shape: tuple[int, ...]
+    dtype: Any
+    buffer: Any
+
+
+class PullInto:
+    """What a rule returns that can compute in given memory: a function of the upstream gradient, and another one."""
+
+    def __call__(self, gradient: Any) -> Any:
+        """Return what the rule gives for an upstream gradient."""
+        raise NotImplementedError
+
+    def into(self, gradient: Any, targets: Mapping[int, Target]) -> Any:
+        """Return the same; gradients may have been computed in the buffers of targets, by the positions of arguments.
+
+        Nothing has been written there if it raises, or if it returns something else than gradients of these kinds for
+        any of the arguments.
+        """
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)

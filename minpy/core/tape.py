@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy
 
+from minpy.core import aligned
 from minpy.core.array import Array, Shaped, last_write, now, written_since
 from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, describe
 from minpy.core.nodes import Leaf, Node, Output, connect
+from minpy.core.ownership import is_unseen
+from minpy.core.rules import Target
 from minpy.core.state import state
 from minpy.core.sums import sum_to
 
@@ -115,12 +118,13 @@ def _walk_alone(node: Node, gradient: Any, retain_graph: bool) -> dict[Any, Any]
     """Take a raw gradient back through the only node of a graph, as `gradients` does through many."""
     pending: dict[Any, Any] = {}
     zeros: set[Any] = set()
+    targets = _targets(node) if node.operator.is_compiled else None
     recording, state.recording = state.recording, False
     try:
-        if node.operator.direct:
+        if node.operator.direct and not targets:
             _walk_direct(node, node.operator, gradient, pending, zeros)
         else:
-            _walk_general(node, gradient, pending, zeros)
+            _walk_general(node, gradient, pending, zeros, targets)
     finally:
         state.recording = recording
     if zeros:
@@ -133,6 +137,26 @@ def _walk_alone(node: Node, gradient: Any, retain_graph: bool) -> dict[Any, Any]
         node.parents = node.arguments = node.answer = None  # type: ignore[assignment]
         node.freed = now()
     return found
+
+
+def _targets(node: Node) -> dict[int, Target] | None:
+    """Return where the gradients of arguments, which are leaves, may be computed; None if that is nowhere.
+
+    Nobody else knows these buffers, and each is the place of one gradient only.
+    """
+    leaves = [leaf for leaf in node.parents or () if leaf is not None]
+    found: dict[int, Target] = {}
+    for position, leaf in enumerate(node.parents or ()):
+        if leaf is None or node.operator.is_zero(position):
+            continue
+        found[position] = Target(leaf.shape, leaf.dtype, None)
+        target = leaf.gradient
+        if target is None or leaf.request != "write" or sum([other.gradient is target for other in leaves]) > 1:
+            continue
+        # `carray`: in C's order, and one may write to it.
+        if is_unseen(target) and target._data.flags.carray and aligned.is_large(target._data):
+            found[position] = Target(leaf.shape, leaf.dtype, target._data)
+    return found if any(one.buffer is not None for one in found.values()) else None
 
 
 def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
@@ -200,7 +224,13 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
         raise
 
 
-def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[Any]) -> None:
+def _walk_general(
+    node: Any,
+    gradient: Any,
+    pending: dict[Any, Any],
+    zeros: set[Any],
+    targets: dict[int, Target] | None = None,
+) -> None:
     operator = node.operator
     needed = []
     for index, parent in enumerate(node.parents):
@@ -210,7 +240,7 @@ def _walk_general(node: Any, gradient: Any, pending: dict[Any, Any], zeros: set[
             else:
                 needed.append(index)
     if needed:
-        for index, part in zip(needed, _pull_back(node, gradient, needed, create_graph=False), strict=True):
+        for index, part in zip(needed, _pull_back(node, gradient, needed, False, targets), strict=True):
             parent = node.parents[index]
             if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
                 part = conform(part, operator, index, node, parent)
@@ -262,8 +292,14 @@ def _walk_to(
     return found
 
 
-def _pull_back(node: Any, gradient: Any, needed: Sequence[int], create_graph: bool) -> Sequence[Any]:
-    """Return the gradients of the arguments of `node` at the positions `needed`."""
+def _pull_back(
+    node: Any,
+    gradient: Any,
+    needed: Sequence[int],
+    create_graph: bool,
+    targets: dict[int, Target] | None = None,
+) -> Sequence[Any]:
+    """Return the gradients of the arguments of `node` at the positions `needed`; some may be computed in `targets`."""
     arguments, answer = node.arguments, node.answer
     several = type(node.dtype) is tuple
     if several:
@@ -288,7 +324,9 @@ def _pull_back(node: Any, gradient: Any, needed: Sequence[int], create_graph: bo
             else value  # not read: for messages
             for value, parent in zip(arguments, node.parents, strict=True)
         ]
-    return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed)
+    if targets is None:
+        return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed)
+    return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed, targets)
 
 
 def _add(pending: dict[Any, Any], node: Any, gradient: Any) -> None:

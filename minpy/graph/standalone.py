@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy
 
 from minpy.core.array import Array, Shaped, raw_of
-from minpy.core.rules import Unstaged
+from minpy.core.rules import PullInto, Target, Unstaged
 from minpy.graph.expanding import Expansion
 from minpy.graph.frame import start
 from minpy.graph.ir import Node, Value, topological, variable
@@ -122,6 +122,7 @@ class _Way:
     __slots__ = (
         "form",
         "function_time",
+        "kinds",
         "positions",
         "program",
         "program_time",
@@ -134,6 +135,7 @@ class _Way:
     def __init__(self) -> None:
         self.program: Program | None = None
         self.positions: tuple[int, ...] | None = None  # which argument each head is the gradient of
+        self.kinds: list[tuple[tuple[int, ...], numpy.dtype]] = []  # shapes and dtypes of the heads
         self.function_time = self.program_time = float("inf")
         self.straight: Straight | None = None  # past the frame, once the program is native code
         self.runs = 0
@@ -144,6 +146,17 @@ class _Way:
     def note(self, result: Any) -> None:
         """Note what the function returns: NumPy has scalars in the place of arrays without axes."""
         self.form = tuple(map(type, result)) if isinstance(result, (tuple, list)) else type(result)
+
+    def places(self, targets: Mapping[int, Target]) -> list[numpy.ndarray | None]:
+        """Return, for each head, the buffer in which native code may compute it; nothing where some do not fit.
+
+        They would be refused, or converted, after others have been written.
+        """
+        assert self.positions is not None
+        kinds = dict(zip(self.positions, self.kinds, strict=True))
+        if any(kinds.get(position) != (target.shape, target.dtype) for position, target in targets.items()):
+            return []
+        return [targets[position].buffer if position in targets else None for position in self.positions]
 
     def settle(self, reason: str, program: Program | None = None) -> None:
         """Decide: the program runs from now on, or, without one, the function."""
@@ -190,8 +203,17 @@ class _Compiled:
         """Return, for each kind of arguments that there was, why which way is taken: for reports."""
         return {key: way.reason or "not decided yet" for key, way in self._ways.items()}
 
-    def run(self, function: Callable[[], Any], values: Sequence[Any], attributes: dict[str, Any]) -> Any:
-        """Return what `function()` does, which runs the definition on `values`; or what a program gives for them."""
+    def run(
+        self,
+        function: Callable[[], Any],
+        values: Sequence[Any],
+        attributes: dict[str, Any],
+        targets: Mapping[int, Target] | None = None,
+    ) -> Any:
+        """Return what `function()` does, which runs the definition on `values`; or what a program gives for them.
+
+        A program may compute heads in `targets`, by their `positions`.
+        """
         arrays: list[numpy.ndarray] = []
         try:
             kinds = tuple([_kind_of(value, arrays) for value in values])
@@ -213,7 +235,7 @@ class _Compiled:
         if not way.program.steps.is_current():  # what the function refers to is another than it was
             self._changed(key)
             return function()
-        return self._computed(way, function, values, arrays)
+        return self._computed(way, function, values, arrays, targets)
 
     def _changed(self, key: Any) -> None:
         """Begin anew with one kind of arguments, as the function refers to something else; but not for ever."""
@@ -276,19 +298,26 @@ class _Compiled:
         trace = _Trace(self.operator.__name__)
         try:
             heads, way.positions = self.heads(trace, values, attributes)
+            way.kinds = [(head.shape, head.dtype) for head in heads]
             way.program = Program(trace.steps(heads))
             way.program.rounds = 1  # it has been called often enough: one run tells what is to be known
         except Untraceable as error:
             way.settle(str(error))
 
     def _computed(
-        self, way: _Way, function: Callable[[], Any], values: Sequence[Any], arrays: list[numpy.ndarray]
+        self,
+        way: _Way,
+        function: Callable[[], Any],
+        values: Sequence[Any],
+        arrays: list[numpy.ndarray],
+        targets: Mapping[int, Target] | None = None,
     ) -> Any:
         assert way.program is not None
         try:
             heads = None
             if way.straight is not None:
-                heads = way.straight.forward(way.program.steps.with_captured(arrays))
+                into = way.places(targets) if targets else ()
+                heads = way.straight.forward(way.program.steps.with_captured(arrays), into)
             if heads is None:
                 heads, _ = start(way.program, arrays)
                 if way.program.native is not None:
@@ -351,16 +380,7 @@ class CompiledRule(_Compiled):
     def __call__(self, answer: Any, *values: Any, **attributes: Any) -> Callable[[Any], Any]:
         """Return the function from the upstream gradient to that of the argument, or to a tuple of them."""
 
-        def pull(gradient: Any) -> Any:
-            def function() -> Any:
-                staged = self.definition(answer, *values, **attributes)
-                if not callable(staged):
-                    raise Unstaged(staged)
-                return staged(gradient)
-
-            return self.run(function, (gradient, answer, *values), attributes)
-
-        return pull
+        return _Pull(self, answer, values, attributes)
 
     def heads(self, trace: _Trace, values: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[StandIn], Any]:
         """Return what the rule gives for stand-ins."""
@@ -388,6 +408,33 @@ class CompiledRule(_Compiled):
         answering = self.operator.gradients.of_several(self.index)
         indices = None if answering is None else answering[0]
         return range(count) if indices is None else indices
+
+
+class _Pull(PullInto):
+    """What a compiled rule returns: the function from the upstream gradient."""
+
+    __slots__ = ("_answer", "_attributes", "_rule", "_values")
+
+    def __init__(self, rule: CompiledRule, answer: Any, values: tuple[Any, ...], attributes: dict[str, Any]) -> None:
+        self._rule = rule
+        self._answer = answer
+        self._values = values
+        self._attributes = attributes
+
+    def __call__(self, gradient: Any) -> Any:
+        return self.into(gradient, None)
+
+    def into(self, gradient: Any, targets: Mapping[int, Target] | None) -> Any:
+        """Return what the rule gives, computed in `targets` by a program that is native code from end to end."""
+        rule, answer, values, attributes = self._rule, self._answer, self._values, self._attributes
+
+        def function() -> Any:
+            staged = rule.definition(answer, *values, **attributes)
+            if not callable(staged):
+                raise Unstaged(staged)
+            return staged(gradient)
+
+        return rule.run(function, (gradient, answer, *values), attributes, targets)
 
 
 def _can_be_given(form: Any) -> bool:

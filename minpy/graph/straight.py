@@ -40,10 +40,13 @@ class Straight:
         """Return what runs; None where Python is to run."""
         return self._program.native_of(runner)
 
-    def forward(self, arrays: Sequence[numpy.ndarray]) -> Sequence[Any] | None:
+    def forward(
+        self, arrays: Sequence[numpy.ndarray], into: Sequence[numpy.ndarray | None] = ()
+    ) -> Sequence[Any] | None:
         """Return the heads for arrays of all variables; None where there is no native code.
 
-        That is so as well for arrays that do not fit, if some are to be changed: they may share memory.
+        That is so as well for arrays that do not fit, if some are to be changed: they may share memory. Heads may be
+        computed `into` arrays, one or None for each: the arrays themselves are returned where they are.
         """
         program = self._program
         runner = program.take()
@@ -51,7 +54,7 @@ class Straight:
             native = self.native_of(runner)
             if native is None:
                 return None
-            found = native.forward(arrays)
+            found = native.forward(arrays, into) if into else native.forward(arrays)
             if found is UNFIT:
                 if program.steps.stored:
                     return None

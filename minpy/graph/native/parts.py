@@ -75,6 +75,8 @@ class PartWriter:
         self._calls = 0
         self._lasts: set[Node] = set()
         self._laid: dict[Laid, str] = {}
+        # Which head each new array is, where callers may give the memory of heads.
+        self._places: dict[Array, int] = {}
         # What stands for the block of what was made of parameters, if there is any.
         self.prepared: Array | None = None
         if memory.prepared:
@@ -123,8 +125,12 @@ class PartWriter:
         """
         self._name_inputs(inputs)
         self.names |= {array: f"f{index}" for index, array in enumerate(self.boundary.fresh)}
-        parameters = ["arrays"] if self.prepared is None else ["arrays", "prepared"]
+        parameters = ["arrays", "into=()"] if self.prepared is None else ["arrays", "prepared"]
         self._begin("forward", parameters, [inputs])
+        if self.prepared is None and all(work.is_native for _, work in numbered):
+            for index, head in enumerate(heads):
+                if index not in self.boundary.stored and self._is_fresh(head):
+                    self._places.setdefault(self._owner(head), index)
         given = set(self.boundary.arguments)
         later = [self.memory.owner(array) for array in read_later]
         ends = [array for _, _, arrays in lasting for array in arrays]
@@ -204,8 +210,7 @@ class PartWriter:
                 continue
             owner = self._owner(head)
             expression = self._expression(head)
-            is_fresh = is_whole(head, owner) and head.shape == self.boundary.fresh.get(owner)
-            if is_fresh and owner not in taken:
+            if self._is_fresh(head) and owner not in taken:
                 self._make(owner)
                 expression = self.names[owner]
             elif owner is head and isinstance(owner.step, Call) and owner in self.names and owner not in taken:
@@ -215,6 +220,11 @@ class PartWriter:
             taken.add(owner)
             found += f"{expression}, "
         return found
+
+    def _is_fresh(self, head: Array) -> bool:
+        """Tell whether a head is a new array, as that is made."""
+        owner = self._owner(head)
+        return is_whole(head, owner) and head.shape == self.boundary.fresh.get(owner)
 
     # -- works -------------------------------------------------------------------------------------------------------
 
@@ -315,7 +325,11 @@ class PartWriter:
             dtype = self._constant(f"dtype_{owner.dtype.name}", usual(owner.dtype))
             is_small = owner.size * owner.dtype.itemsize < aligned.LARGE
             empty = self._constant("empty", numpy.empty) if is_small else self._constant("aligned", aligned.empty)
-            self._put(f"{name} = {empty}({self.boundary.fresh[owner]}, {dtype})")
+            made = f"{empty}({self.boundary.fresh[owner]}, {dtype})"
+            if owner in self._places and not is_small:
+                index = self._places[owner]
+                made += f" if not into or into[{index}] is None else into[{index}]"
+            self._put(f"{name} = {made}")
 
     def _product(self, product: Product) -> None:
         """Write a product that NumPy does."""

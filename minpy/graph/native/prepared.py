@@ -150,7 +150,8 @@ class PreparedForward:
         self._prepare = prepare
         self._forward = forward
 
-    def __call__(self, arrays: Sequence[numpy.ndarray]) -> Any:
+    def __call__(self, arrays: Sequence[numpy.ndarray], into: Sequence[Any] = ()) -> Any:
+        """Return what the forward part does, which computes all heads in new arrays."""
         block = self._preparation.block(arrays, self._prepare)
         return UNFIT if block is UNFIT else self._forward(arrays, block)
 

@@ -80,7 +80,8 @@ class NativeRunner:
     ----------
     memory : RunnerMemory
     forward : callable
-        Of the arrays; returns (heads, what backward reads, what lasts).
+        Of the arrays; returns (heads, what backward reads, what lasts). It may be given arrays as well, or None, one
+        for each head, in which these are computed where native code does everything: nothing fails in between then.
     backward : callable or None
         Of the arrays, the heads' gradients, where gradients are asked, and what forward has kept.
     arguments : sequence of sequence of Argument

@@ -45,9 +45,15 @@ class Composed(Operator):
         return Plan(None, False)
 
     def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        needed: Sequence[int],
+        targets: Any = None,
     ) -> list[Any]:
-        """Return the gradients of the inputs at the positions `needed`, in order."""
+        """Return the gradients of the inputs at the positions `needed`, in order, in new arrays."""
 
         def function(*inputs: Any) -> Any:
             found = self.definition(*inputs, **attributes)

@@ -1,0 +1,236 @@
+"""Gradients that compiled rules compute in the arrays of leaves: random programs beside operators run as written.
+
+What may be in the way of a buffer: other names of it, views, another leaf with the same gradient, the same leaf twice,
+an upstream gradient or an argument that is some leaf's gradient, gradients that are added, rules that fail.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+
+import numpy as np
+import pytest
+
+import minpy as mx
+from minpy import autograd, customop, nd
+from minpy.core import aligned
+from minpy.graph import standalone
+
+pytest.importorskip("llvmlite")
+
+COMPILES = True
+SHAPE = (64, 128)  # of float32: what native code would compute in arrays that are aligned
+CALLS = 10
+
+
+@pytest.fixture(autouse=True)
+def _programs_are_chosen(monkeypatch):
+    class Chosen(standalone._Way):
+        """A way that takes its program, whatever was measured."""
+
+        __slots__ = ()
+
+        def settle(self, reason, program=None):
+            super().settle(reason, self.program if reason == "NumPy is faster" else program)
+
+    monkeypatch.setattr(standalone, "_WORTH", 0.0)
+    monkeypatch.setattr(standalone, "_Way", Chosen)
+
+
+def product(several, compiled):
+    @customop("numpy", compile=compiled)
+    def multiplied(x, y):
+        return x * y + x
+
+    if several:
+        multiplied.def_multiple_grad()(lambda ans, x, y: lambda g: (g * y + g, g * x))
+    else:
+        multiplied.def_grad(lambda ans, x, y: lambda g: g * y + g)
+        multiplied.def_grad(lambda ans, x, y: lambda g: g * x, argnum=1)
+    return multiplied
+
+
+def array(seed):
+    return nd.array(np.random.RandomState(seed).uniform(-1, 1, SHAPE).astype(np.float32))
+
+
+def settle(operator):
+    x, y = array(1), array(2)
+    for one in (x, y):
+        one.attach_grad()
+    for _ in range(3 * CALLS):
+        with autograd.record():
+            z = operator(x, y)
+        z.backward()
+    return x, y
+
+
+def places(*leaves):
+    return [one.grad._data.__array_interface__["data"][0] for one in leaves]
+
+
+def test_gradients_of_one_rule_are_computed_where_they_are():
+    operator = product(True, True)
+    x, y = settle(operator)
+    before = places(x, y)
+    for seed in range(3):
+        head = array(seed)
+        with autograd.record():
+            z = operator(x, y)
+        z.backward(head)
+        assert places(x, y) == before
+        np.testing.assert_allclose(x.grad.asnumpy(), (head * y + head).asnumpy(), rtol=1e-6)
+        np.testing.assert_allclose(y.grad.asnumpy(), (head * x).asnumpy(), rtol=1e-6)
+
+
+def test_a_rule_alone_computes_where_the_gradient_is():
+    operator = product(False, True)
+    x, _ = settle(operator)
+    y = array(3)
+    before = places(x)
+    for seed in range(3):
+        head = array(seed)
+        with autograd.record():
+            z = operator(x, y)
+        z.backward(head)
+        assert places(x) == before
+        np.testing.assert_allclose(x.grad.asnumpy(), (head * y + head).asnumpy(), rtol=1e-6)
+
+
+STEPS = ["call"] * 5 + ["twice", "shared", "hold", "view", "raw", "drop", "request", "head", "argument", "fail"]
+STEPS += ["retain", "chain", "new"]
+
+
+class World:
+    """Some leaves and an operator, and what was held of them; a random program is run in two of these."""
+
+    def __init__(self, operator):
+        self.operator = operator
+        self.leaves = [array(seed) for seed in range(3)]
+        for leaf in self.leaves:
+            leaf.attach_grad()
+        self.held = []
+
+    def values(self):
+        found = [leaf.grad.asnumpy() for leaf in self.leaves if leaf.grad is not None]
+        return found + [one.asnumpy() if isinstance(one, nd.NDArray) else np.array(one) for one in self.held]
+
+    def step(self, draw, seed):
+        choice = draw.choice(STEPS)
+        first, second = draw.sample(range(3), 2)
+        x, y, third = self.leaves[first], self.leaves[second], self.leaves[3 - first - second]
+        if choice == "call":
+            self.back(x, y, array(seed))
+        elif choice == "twice":
+            self.back(x, x, array(seed))
+        elif choice == "shared" and x.grad is not None:
+            autograd.mark_variables([x, y], [x.grad, x.grad])
+        elif choice == "hold" and x.grad is not None:
+            self.held.append(x.grad)
+        elif choice == "view" and x.grad is not None:
+            self.held.append(x.grad[3:7])
+        elif choice == "raw" and x.grad is not None:
+            self.held.append(np.from_dlpack(x.grad))
+        elif choice == "drop":
+            self.held.clear()
+            gc.collect()
+        elif choice == "request":
+            x.attach_grad(draw.choice(["write", "add", "write", "null"]))
+        elif choice == "head":
+            self.back(x, y, draw.choice([x, y, third]).grad)
+        elif choice == "argument" and third.grad is not None:
+            self.back(x, third.grad, array(seed))
+        elif choice == "fail":
+            with autograd.record():
+                z = self.operator(x, y)
+            with pytest.raises(mx.MXNetError, match="head gradient of shape" if z._node else "not computed under"):
+                z.backward(nd.zeros((2, 3)))
+        elif choice == "retain":
+            with autograd.record():
+                z = self.operator(x, y)
+            if z._node is not None:
+                z.backward(array(seed), retain_graph=True)
+                z.backward(array(seed + 1))
+        elif choice == "chain":
+            with autograd.record():
+                z = self.operator(self.operator(x, y), y)
+            if z._node is not None:
+                z.backward(array(seed))
+        elif choice == "new":
+            x.attach_grad()
+
+    def back(self, x, y, head):
+        with autograd.record():
+            z = self.operator(x, y)
+        if z._node is not None:
+            z.backward(head)
+
+
+def test_a_rule_that_returns_another_shape_writes_nothing():
+    @customop("numpy", compile=True)
+    def added(x, y):
+        return x + y
+
+    added.def_multiple_grad()(lambda ans, x, y: lambda g: (g * 2, g[:3] * 2))
+    x, y = array(1), array(2)
+    for one in (x, y):
+        one.attach_grad()
+    for _ in range(2 * CALLS):
+        with autograd.record():
+            z = added(x, y)
+        with pytest.raises(mx.MXNetError, match=r"returned a gradient of shape \(3, 128\); expected \(64, 128\)"):
+            z.backward(array(5))
+        for one in (x, y):
+            assert not one.grad.asnumpy().any()
+
+
+@pytest.mark.parametrize("several", [True, False])
+def test_random_programs(several):
+    compiled, plain = product(several, True), product(several, False)
+    settle(compiled)
+    for program in range(40):
+        worlds = [World(compiled), World(plain)]
+        for number in range(25):
+            seed = 1000 * program + number
+            for world in worlds:
+                world.step(random.Random(seed), seed)
+            for got, expected in zip(*(world.values() for world in worlds), strict=True):
+                np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6, err_msg=f"program {program}, {number}")
+
+
+def test_nothing_is_written_where_a_rule_fails():
+    fails = []
+
+    @customop("numpy", compile=True)
+    def doubled(x, y):
+        return 2 * x + y
+
+    doubled.def_grad(lambda ans, x, y: lambda g: 2 * g)
+
+    @doubled.def_grad(argnum=1)
+    def rule(ans, x, y):
+        def pull(g):
+            if fails:
+                raise ValueError("the second rule fails")
+            return g * 1
+
+        return pull
+
+    x, y = settle(doubled)
+    before = x.grad.asnumpy(), y.grad.asnumpy()
+    with autograd.record():
+        z = doubled(x, y)
+    fails.append(True)
+    with pytest.raises(mx.MXNetError, match="the second rule fails"):
+        z.backward(array(5))
+    for one, kept in zip((x, y), before, strict=True):
+        np.testing.assert_array_equal(one.grad.asnumpy(), kept)
+
+
+def test_large_arrays_are_those_that_begin_at_lines():
+    whole = aligned.empty((2 * aligned.LARGE,), np.uint8)
+    assert aligned.is_large(whole)
+    assert not aligned.is_large(whole[: aligned.LARGE // 2])
+    if aligned._way is not None:
+        assert not aligned.is_large(whole[16:])
