@@ -9,7 +9,7 @@ from minpy.core.errors import NotTraceableError
 from minpy.gluon.block.stand_ins.traced import Traced
 from minpy.gluon.block.templates import template_of
 
-__all__ = ["INTERNAL", "OF_GRAPHS", "Attributes"]
+__all__ = ["INTERNAL", "Attributes", "Before"]
 
 # Attributes of all blocks, which say nothing of what one computes.
 INTERNAL = frozenset(
@@ -21,10 +21,34 @@ INTERNAL = frozenset(
 )
 
 # Those that say what it has become, beside its graphs.
-OF_GRAPHS = """
+_OF_GRAPHS = """
     _active _backend _backend_opts _cached_graph _cached_op _cached_op_args _flags _in_format _lasting _optimizations
     _out_format
     """.split()  # noqa: SIM905
+
+
+class Before:
+    """What a block was, before it is made something else.
+
+    Parameters
+    ----------
+    block : HybridBlock
+        From here on steps and graphs can be added to it, which `restore` takes away again.
+    """
+
+    def __init__(self, block: Any) -> None:
+        self._block = block
+        self._before = {name: vars(block)[name] for name in _OF_GRAPHS if name in vars(block)}
+        self._graphs = block._graphs.copy()
+        block._optimizations = block._optimizations.followed()
+
+    def restore(self) -> None:
+        """Let the block be what it was."""
+        block = self._block
+        vars(block).update(self._before)
+        block._graphs.restore(self._graphs)
+        for graph in block._graphs.values():
+            graph.is_settled = graph.applied == len(block._optimizations.steps)
 
 
 class Attributes:

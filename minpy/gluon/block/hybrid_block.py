@@ -20,13 +20,13 @@ from minpy.core.errors import (
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import saving
-from minpy.gluon.block.attributes import INTERNAL, OF_GRAPHS
+from minpy.gluon.block.attributes import INTERNAL, Before
 from minpy.gluon.block.block import Block
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.forward import graph_of_forward
 from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward
-from minpy.gluon.block.inferring import infer, infer_deferred, require_rule
+from minpy.gluon.block.inferring import infer, infer_deferred, initialize_waiting, require_rule
 from minpy.gluon.block.modes import AsWritten
 from minpy.gluon.block.optimizing import Optimizations, optimized
 from minpy.gluon.block.places import warn_at_program
@@ -36,7 +36,6 @@ from minpy.gluon.block.steps import Step, taken_options
 from minpy.gluon.block.templates import Keywords, Unkeyed, split, template_of
 from minpy.gluon.changes import CHANGES
 from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
-from minpy.gluon.parameter.shapes import is_complete
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
 
@@ -320,17 +319,12 @@ class HybridBlock(Block):
             )
         flags = {"static_alloc": static_alloc, "static_shape": static_shape, "inline_limit": inline_limit}
         bulks = {"forward_bulk_size": forward_bulk_size, "backward_bulk_size": backward_bulk_size}
-        before = {name: vars(self)[name] for name in OF_GRAPHS if name in vars(self)}
-        self._optimizations = self._optimizations.followed()
-        graphs = self._graphs.copy()
+        before = Before(self)
         try:
             self._hybridize_itself(True, backend, clear, flags, bulks, kwargs)
             self._optimize(self._as_called(x, *args))
         except BaseException:
-            vars(self).update(before)
-            self._graphs.restore(graphs)
-            for graph in self._graphs.values():
-                graph.is_settled = graph.applied == len(self._optimizations.steps)
+            before.restore()
             raise
         super().hybridize(True, **flags, **bulks)
 
@@ -507,15 +501,7 @@ class HybridBlock(Block):
         """Run `forward`, with parameters whose shapes it says are known by what it is called on."""
         waiting = [parameter for parameter in self._reg_params.values() if parameter._deferred_init]
         if waiting:
-            says = tracing.trace is None or type(self).infer_shape is not HybridBlock.infer_shape
-            if says and any(not is_complete(parameter._shape) for parameter in waiting):
-                asked = tracing.trace is not None and tracing.trace.asked_for_shapes
-                self.infer_shape(*args)
-                if tracing.trace is not None:  # what it says holds from now on, and for all arguments
-                    tracing.trace.asked_for_shapes = asked
-            if tracing.trace is None:
-                for parameter in waiting:
-                    parameter._finish_deferred_init()
+            initialize_waiting(self, waiting, args, type(self).infer_shape is not HybridBlock.infer_shape)
         if tracing.trace is not None:
             return self.forward(*args, **kwargs)
         return super().__call__(*args, **kwargs)

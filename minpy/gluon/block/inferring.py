@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from minpy.core.errors import MXNetError, ShapeError
+from minpy.core.state import tracing
 from minpy.gluon.parameter.shapes import is_complete
 
-__all__ = ["infer", "infer_deferred", "require_rule"]
+__all__ = ["infer", "infer_deferred", "initialize_waiting", "require_rule"]
 
 
 def infer(block: Any, what: str, args: Sequence[Any]) -> None:
@@ -44,6 +45,29 @@ def infer_deferred(block: Any, args: Sequence[Any]) -> None:
         raise ShapeError(
             f"{block.name}: parameters cannot be initialized, as their shapes cannot be inferred. {error}"
         ) from error
+
+
+def initialize_waiting(block: Any, waiting: Sequence[Any], args: Sequence[Any], has_rule: bool) -> None:
+    """Give a block's own parameters that wait for their shapes these, and values, outside of traces.
+
+    Parameters
+    ----------
+    block : HybridBlock
+    waiting : sequence of Parameter
+    args : sequence
+        What it is called with.
+    has_rule : bool
+        Whether it defines `infer_shape`: in a trace nothing else says shapes.
+    """
+    trace = tracing.trace
+    if (trace is None or has_rule) and any(not is_complete(parameter._shape) for parameter in waiting):
+        asked = trace is not None and trace.asked_for_shapes
+        block.infer_shape(*args)
+        if trace is not None:  # what it says holds from now on, and for all arguments
+            trace.asked_for_shapes = asked
+    if trace is None:
+        for parameter in waiting:
+            parameter._finish_deferred_init()
 
 
 def require_rule(block: Any) -> None:
