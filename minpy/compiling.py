@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import threading
 import types
-import warnings
 from collections.abc import Callable, Sequence, Set
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
@@ -24,6 +23,7 @@ from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.gluon.block.changes import NotOwnError, forbidden, of_numpy
 from minpy.gluon.block.direct import NOT_GONE, Directs
 from minpy.gluon.block.hybrid_block import HybridBlock
+from minpy.gluon.block.places import warn_at_program
 from minpy.graph.native.enabling import CompileWarning, disabled
 from minpy.symbol import Symbol
 
@@ -74,7 +74,7 @@ class CompiledFunction:
         self._first = (function.__self__,) if isinstance(function, types.MethodType) else ()
         self._body = _Body(function.__func__ if isinstance(function, types.MethodType) else function)
         self._body.hybridize(fast_math=fast_math)
-        self._directs = Directs(self._body)
+        self._directs = Directs(self._body._graphs)
         self._refusal: str | None = None
         self._retraced = self._in_a_row = 0
 
@@ -177,10 +177,10 @@ class CompiledFunction:
 
     def _look_at_changes(self) -> None:
         """Give up where the graph has been made anew for each of many calls, which takes longer than Python."""
-        if self._body._retraced == self._retraced:
+        if self._body._graphs.retraced == self._retraced:
             self._in_a_row = 0
             return
-        self._retraced = self._body._retraced
+        self._retraced = self._body._graphs.retraced
         self._in_a_row += 1
         if self._in_a_row >= _MOST_IN_A_ROW:
             self._refuse(
@@ -222,12 +222,11 @@ class CompiledFunction:
             if self._refusal is not None:
                 return
             self._refusal = reason
-            self._directs = Directs(self._body)
+            self._directs = Directs(self._body._graphs)
         name = getattr(self._function, "__qualname__", "the function")
-        warnings.warn(
+        warn_at_program(
             f"minpy.compile: {name} is called as it is written, because it cannot become a graph: {reason}",
             CompileWarning,
-            stacklevel=4,
         )
 
 

@@ -6,6 +6,7 @@ import copy
 import gc
 import pickle
 import threading
+import warnings
 import weakref
 from typing import Any
 
@@ -597,3 +598,59 @@ def test_hooks_around_a_hybridized_block() -> None:
     for _ in range(2):
         net(data(2, 6))
     assert seen == [(2, 6), (2, 3)] * 2
+
+
+class DrawsOnce(gluon.HybridBlock):
+    def forward(self, x: Any) -> Any:
+        return x * float(np.random.rand())
+
+
+class DrawsOnceOfSymbols(gluon.HybridBlock):
+    def hybrid_forward(self, F: Any, x: Any) -> Any:
+        return x * float(np.random.rand())
+
+
+def _with_hook(block: Any) -> Any:
+    block.register_forward_hook(lambda *_: None)
+    return block
+
+
+def _hybridized(block: Any) -> Any:
+    block.hybridize()
+    return block
+
+
+def _inside(block: Any) -> Any:
+    net = gluon.nn.HybridSequential()
+    net.add(block)
+    return net
+
+
+@pytest.mark.parametrize(
+    ("block", "use"),
+    [
+        (_hybridized(DrawsOnce()), lambda block: block(nd.ones((2,)))),
+        (_hybridized(DrawsOnceOfSymbols()), lambda block: block(nd.ones((2,)))),
+        (_hybridized(_inside(DrawsOnce())), lambda block: block(nd.ones((2,)))),
+        (_hybridized(DrawsOnce()), lambda block: block._get_graph(nd.ones((2,)))),
+        (_with_hook(DrawsOnceOfSymbols()), lambda block: block.hybridize()),
+        (_inside(_with_hook(DrawsOnceOfSymbols())), lambda block: block.hybridize()),
+        (_with_hook(gluon.rnn.RNNCell(2)), lambda block: block.hybridize()),
+    ],
+    ids=["forward", "hybrid_forward", "inside", "graph alone", "hooks", "hooks inside", "hooks of a cell"],
+)
+def test_warnings_are_of_the_line_of_the_program(block, use):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        use(block)
+    assert [(one.filename, one.lineno) for one in seen] == [(__file__, use.__code__.co_firstlineno)]
+
+
+def test_blocks_that_earlier_versions_pickled_are_read():
+    net = gluon.nn.Dense(2, in_units=3)
+    net.initialize(mx.init.One())
+    net.hybridize()
+    net(nd.ones((1, 3)))
+    other = gluon.nn.Dense.__new__(gluon.nn.Dense)
+    other.__setstate__({**net.__getstate__(), "_graphs": {}, "_guards": None, "_retraced": 0})
+    assert other(nd.ones((1, 3))).asnumpy().tolist() == [[3, 3]]

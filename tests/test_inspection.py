@@ -25,7 +25,7 @@ from minpy.inspection.artifacts import find
 from minpy.inspection.command import main
 from minpy.inspection.counting import multiply_adds
 from minpy.inspection.tables import WIDTH, amount, size_text
-from minpy.ndarray.saving import heads
+from minpy.ndarray.array_files import heads
 
 SYMBOLS = Path(__file__).parent / "golden" / "symbols"
 EXPORTS = Path(__file__).parent / "golden" / "exports"

@@ -346,7 +346,7 @@ def test_threads_may_save_to_one_file(tmp_path: Path) -> None:
 
 
 def array_of(
-    version: int = saving._VERSION_2,
+    version: int = saving.VERSION_2,
     storage: int = 0,
     axes: int | None = None,
     shape: tuple[int, ...] = (1,),
@@ -464,7 +464,7 @@ def test_a_file_that_shrinks_while_it_is_read_is_an_error() -> None:
     content = content_of("single")
     for length in (30, 70):
         with pytest.raises(FileFormatError, match="the file shrank while it was read"):
-            saving._read(saving._Reader(io.BytesIO(content[:length]), len(content), "nd.load: 'x'"))
+            saving.read_arrays(saving.Reader(io.BytesIO(content[:length]), len(content), "nd.load: 'x'"))
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs sparse files")

@@ -12,7 +12,7 @@ import pytest
 import minpy as mx
 from minpy import nd
 from minpy.core.errors import FileFormatError
-from minpy.ndarray.saving import heads
+from minpy.ndarray.array_files import heads
 
 ROWS = np.array([[1, 2, 3], [4, 5, 6]], "float32")
 

@@ -21,8 +21,9 @@ from typing import Any, BinaryIO
 from minpy.core.errors import ArgumentError, FileFormatError, FileMissingError, nearest
 from minpy.files import access_error, checked_path
 from minpy.inspection.archives import Archive, is_archive, opened, read_exactly
+from minpy.ndarray.array_files import ArrayHead, heads
 from minpy.ndarray.ndarray import NDArray
-from minpy.ndarray.saving import ArrayHead, heads, load, load_frombuffer
+from minpy.ndarray.saving import load, load_frombuffer
 
 __all__ = ["Artifact", "find", "heads_of_file", "label_lines"]
 

@@ -11,27 +11,10 @@ from minpy.namespaces import listing, missing
 from minpy.ndarray import _internal as _internal
 from minpy.ndarray import contrib, image, linalg, op, random, sparse
 from minpy.ndarray import methods as methods  # installs them
-from minpy.ndarray.creation import (
-    arange,
-    array,
-    concatenate,
-    empty,
-    eye,
-    from_numpy,
-    full,
-    full_like,
-    histogram,
-    linspace,
-    moveaxis,
-    onehot_encode,
-    ones,
-    reset_arrays,
-    split_v2,
-    waitall,
-    zeros,
-)
+from minpy.ndarray.creation import arange, array, empty, eye, from_numpy, full, full_like, linspace, ones, zeros
 from minpy.ndarray.decoding import imdecode
 from minpy.ndarray.dlpack import from_dlpack, to_dlpack_for_read, to_dlpack_for_write
+from minpy.ndarray.functions import concatenate, histogram, moveaxis, onehot_encode, reset_arrays, split_v2, waitall
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.saving import load, load_frombuffer, save
 from minpy.ops.registry import OPERATORS as _OPERATORS

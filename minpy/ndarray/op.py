@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minpy.namespaces import listing, missing
-from minpy.ndarray.creation import reset_arrays
+from minpy.ndarray.functions import reset_arrays
 from minpy.ops.registry import OPERATORS as _OPERATORS
 
 _FOUND = {name: made for name, made in _OPERATORS.items() if not name.startswith("_")}

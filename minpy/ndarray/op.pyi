@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal, Generic, ParamSpec
 
 from minpy.core.operator import Operator
-from minpy.ndarray.creation import reset_arrays as reset_arrays
+from minpy.ndarray.functions import reset_arrays as reset_arrays
 
 _P = ParamSpec("_P")
 

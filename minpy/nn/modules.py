@@ -15,7 +15,7 @@ import minpy.symbol as sym
 from minpy.legacy import Function
 from minpy.namespaces import listing
 from minpy.nn import layers
-from minpy.nn.model_builder import Layer, Shape
+from minpy.nn.building.layer import Layer, Shape
 from minpy.symbol.symbol import Symbol
 
 __all__ = [

@@ -25,7 +25,7 @@ from minpy.core.switches import (
 )
 from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
-from minpy.ndarray.creation import waitall
+from minpy.ndarray.functions import waitall
 from minpy.ndarray.saving import load as _load
 from minpy.ndarray.saving import save as _save
 from minpy.numpy.wrapping import wrap_result as _wrap_result

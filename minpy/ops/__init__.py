@@ -46,6 +46,7 @@ from minpy.ops.nn import (
     roi_pooling,
     sequence,
     softmax,
+    softmax_output,
     sparse_regularization,
     upsampling,
 )

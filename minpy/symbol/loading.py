@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import json
-import math
 import re
-import typing
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-import numpy
-
-from minpy.core.attributes import REQUIRED, Attribute, parse_attribute
+from minpy.core.attributes import REQUIRED, Attribute
 from minpy.core.base import BaseOperator
 from minpy.core.configured import FAMILIES, ConfiguredOperator
 from minpy.core.customop import USER_OPERATORS
@@ -23,8 +18,8 @@ from minpy.custom.operator import PropOperator
 from minpy.custom.registry import PROPS
 from minpy.graph.ir import Node, Value
 from minpy.graph.verifier import GraphError, verify
-from minpy.ops.dtypes import DTYPES
 from minpy.ops.registry import OPERATORS, known_operator
+from minpy.symbol.attribute_texts import Unfit, says_nothing, value_of
 from minpy.symbol.naming import hidden_key
 from minpy.symbol.not_here import Missing, advice_of, table_of
 from minpy.symbol.renamed import present_name
@@ -50,7 +45,6 @@ _NODE_KEYS = ("op", "name", "inputs", *_ATTRIBUTE_KEYS, "backward_source_id", "c
 
 # Attributes that say how MXNet computes, not what: ignored where an operator does not take them.
 _IGNORED = frozenset(("workspace", "cudnn_algo_verbose", "cudnn_off", "cudnn_tune", "num_args"))
-_DTYPE_NUMBERS = frozenset(map(str, DTYPES))
 # More would exhaust the memory before anything could be wrong with them.
 _MOST_OUTPUTS = 100_000
 _MOST_LEVELS = 50  # of graphs inside of nodes
@@ -493,7 +487,7 @@ class Reader:
         for key, text in given.items():
             if key in known:
                 required = known[key].default is REQUIRED
-                if required or not _says_nothing(known[key], text.strip()):
+                if required or not says_nothing(known[key], text.strip()):
                     attributes[key] = self._value(row, known[key], text)
             elif operator.signature.open_ended:
                 attributes[key] = self._value(row, Attribute(key, None, None), text)
@@ -519,33 +513,10 @@ class Reader:
 
     def _value(self, row: _Row, attribute: Attribute, text: str) -> Any:
         """Return an attribute's value, of the type that it must have."""
-        kind = attribute.type
-        options = typing.get_args(kind) or (kind,)
-        if kind is None:
-            return _literal(text)
-        optional = kind is Any or type(None) in options or attribute.default is None
-        if attribute.name == "dtype" and row.op in OPERATORS and not _is_dtype(text, optional):
-            self.fail(f"{row}: attribute 'dtype' is {_short(text)}; expected the name of a dtype, such as 'float32'")
-        if str in options:
-            return None if type(None) in options and text.strip() == "None" else text
-        if bool in options and text.strip().lower() in ("true", "false", "1", "0"):
-            return text.strip().lower() in ("true", "1")
-        if float in options and re.fullmatch(r"[+-]?(inf|nan|infinity)", text.strip().lower()):
-            return float(text)
-        if float in options and re.fullmatch(r"[+-]?\d{1,15}", text):
-            return int(text)  # as in `x * 2`; it is written again as it was
         try:
-            value = parse_attribute(text, attribute, row.op) if _is_flat(text) else text
-        except (MXNetError, ValueError, OverflowError, MemoryError, RecursionError):
-            value = text
-        kinds = (kind,) if typing.get_origin(kind) is tuple else options
-        if type(value) is int and int not in kinds and any(typing.get_origin(one) is tuple for one in kinds):
-            value = (value,)
-        if kind is bool or (isinstance(value, float) and not math.isfinite(value)):  # 1e400; inf was told above
-            value = text
-        if not (_fits(value, kind) or (value is None and attribute.default is None)):
-            self.fail(f"{row}: attribute {attribute.name!r} is {_short(text)}; expected {_type_name(kind)}")
-        return value
+            return value_of(text, attribute, row.op)
+        except Unfit as error:
+            self.fail(f"{row}: attribute {attribute.name!r} is {_short(text)}; expected {error}")
 
     # -- what must fit together ------------------------------------------------------------------------------------
 
@@ -608,75 +579,9 @@ def _shown(value: Any) -> str:
     return "null" if value is None else describe(value)
 
 
-def _says_nothing(attribute: Attribute, text: str) -> bool:
-    """Tell whether a text means that an attribute is not given: None, for a tuple or a dtype that is never None."""
-    options = typing.get_args(attribute.type) or (attribute.type,)
-    if typing.get_origin(attribute.type) is tuple:
-        return text == "None"
-    if attribute.default is None or type(None) in options or attribute.type in (None, Any):
-        return False
-    if attribute.name == "dtype":
-        return text in ("None", "-1")
-    return text == "None" and any(typing.get_origin(one) is tuple for one in options)
-
-
-def _is_dtype(text: str, optional: bool) -> bool:
-    """Tell whether a text names a dtype, or none where it is optional."""
-    if text == "None":
-        return optional
-    try:
-        return text in _DTYPE_NUMBERS or (text.isalnum() and numpy.dtype(text) is not None)
-    except TypeError:
-        return False
-
-
 def _is_unicode(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _is_flat(text: str) -> bool:
-    """Tell whether Python's parser may be given a text: deep nests and long sums exhaust its stack."""
-    if len(text) <= 100:
-        return True
-    if not re.fullmatch(r"[\s\w.,()\[\]'\"+-]*", text) or re.search(
-        r"[\w.)\]]\s*[+-](?<!\d[eE][+-])|[+-]\s*[+-]", text
-    ):
-        return False
-    depth = 0
-    for bracket in re.findall(r"[()\[\]]", text):
-        depth += 1 if bracket in "([" else -1
-        if depth > 10:
-            return False
-    return True
-
-
-def _literal(text: str) -> Any:
-    """Return the value that a text spells, if it does; else the text."""
-    try:
-        return ast.literal_eval(text) if _is_flat(text) else text
-    except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
-        return text
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    """Tell whether a value is of an annotated type; of types that are not known here everything is."""
-    options = typing.get_args(kind)
-    if typing.get_origin(kind) is tuple:
-        return isinstance(value, tuple) and all(_fits(part, options[0]) for part in value)
-    if options:
-        return any(_fits(value, option) for option in options)
-    if kind is bool:
-        return isinstance(value, bool)
-    if kind is int:
-        return type(value) is int and -(2**63) <= value < 2**63
-    if kind is float:
-        return type(value) in (int, float)
-    return kind not in (str, type(None)) or isinstance(value, kind)
-
-
-def _type_name(kind: Any) -> str:
-    return getattr(kind, "__name__", str(kind)) if not typing.get_args(kind) else str(kind)

@@ -16,8 +16,8 @@ from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.changes import forbidden, of_numpy
+from minpy.gluon.block.graphs import Graphs
 from minpy.gluon.block.guards import Guards
-from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.graph.native.arguments import is_singular
 from minpy.graph.native.enabling import is_enabled
 from minpy.graph.program import Program
@@ -153,12 +153,12 @@ class Directs:
 
     Parameters
     ----------
-    body : HybridBlock
-        That the function is.
+    graphs : Graphs
+        Of the block that the function is.
     """
 
-    def __init__(self, body: HybridBlock) -> None:
-        self._body = body
+    def __init__(self, graphs: Graphs) -> None:
+        self._graphs = graphs
         # None stands for what has none.
         self._known: dict[Any, Direct | None] = {}
         self._latest: dict[Any, Direct] = {}
@@ -177,7 +177,7 @@ class Directs:
         latest = self._latest.get(wanted)
         if latest is None:
             return None
-        arrays = latest.arrays_of(arguments, self._body._guards)
+        arrays = latest.arrays_of(arguments, self._graphs.guards)
         if arrays is not None:
             return latest, arrays
         if set(map(type, arguments)) != {numpy.ndarray}:
@@ -185,7 +185,7 @@ class Directs:
         other = self._known.get(_key(arguments, wanted))
         if other is None or other is latest:
             return None
-        arrays = other.arrays_of(arguments, self._body._guards)
+        arrays = other.arrays_of(arguments, self._graphs.guards)
         if arrays is None:
             return None
         self._latest[wanted] = other
@@ -195,8 +195,8 @@ class Directs:
         """Find the way for arguments with which the function has just been called the long way, if there is one."""
         if not arguments or set(map(type, arguments)) != {numpy.ndarray} or not is_enabled():
             return
-        if self._guards is not self._body._guards:  # what the graphs were is forgotten
-            self._known, self._latest, self._guards = {}, {}, self._body._guards
+        if self._guards is not self._graphs.guards:  # what the graphs were is forgotten
+            self._known, self._latest, self._guards = {}, {}, self._graphs.guards
         key = _key(arguments, wanted)
         if self._known.get(key, self) is None:
             return
@@ -211,14 +211,13 @@ class Directs:
 
     def _found(self, arguments: Sequence[Any], wanted: tuple[int, ...]) -> Any:
         """Return the way; None, if there is none, or NotImplemented, if there may be one later."""
-        body = self._body
-        guards = body._guards
+        graphs, guards = self._graphs, self._graphs.guards
         leaves = [new_array(FRONT_ENDS["numpy"], argument) for argument in arguments]
         # Derivatives are asked of arrays of ours, with NumPy's beside them.
         before, of_numpy.ids = of_numpy.ids, {id(one) for place, one in enumerate(arguments) if place not in wanted}
-        key = body._key(leaves, None)
+        key = graphs.key(len(leaves), leaves)
         of_numpy.ids = before
-        graph = None if body._asks_for_recording or guards is None else body._graphs.get(key)
+        graph = None if graphs.asks_for_recording or guards is None else graphs.get(key)
         if graph is None or guards is None or not graph.is_settled or graph.compiled.keeping is not None:
             return None
         captured = [source for source in graph.sources if type(source) is not int]

@@ -21,7 +21,7 @@ from minpy.core.array import Array, last_write, now, written_since
 from minpy.gluon.changes import CHANGES
 from minpy.graph.tracing.captures import PLAIN
 
-__all__ = ["CHANGES", "Guards"]
+__all__ = ["Guards"]
 
 _PLAIN: tuple[Any, ...] = (*PLAIN, slice, range)
 # What is always compared among the attributes of blocks.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -20,19 +20,20 @@ from minpy.context import Context, current_context
 from minpy.core.errors import ArgumentError, ContextError, DTypeError, MXNetError, ShapeError, describe
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.hybrid_forward import written_as_forward
 from minpy.gluon.block.steps import Step
-from minpy.gluon.block.templates import filled, template_of
-from minpy.gluon.parameter import Parameter
+from minpy.gluon.block.templates import Unkeyed, filled, template_of
+from minpy.gluon.parameter import DeferredInitializationError, Parameter
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.ir import Value
 from minpy.ndarray import NDArray
 from minpy.ops.dtypes import DTYPES
 from minpy.symbol import Symbol
 
-__all__ = ["LOCK", "Given", "MadeParameter", "Optimizations", "stand_ins"]
+__all__ = ["Given", "MadeParameter", "Optimizations", "optimized"]
 
 # Held while a graph is rewritten: passes may write to parameters, and are to do so once.
-LOCK = threading.RLock()
+_LOCK = threading.RLock()
 
 
 class Given(NamedTuple):
@@ -283,24 +284,67 @@ class _Values:
                 parameter.set_data(copied)
 
 
-def stand_ins(
-    name: str, args: Any, contexts: Callable[[], Sequence[Context]]
-) -> tuple[Any, dict[int, tuple[Any, Any]]]:
-    """Return arguments with arrays in the places of symbols, and what is known of these.
+def optimized(block: Any, args: Sequence[Any]) -> CachedGraph:
+    """Return the graph of a block for such arguments when it has gone through all steps; it takes the other's place.
 
     Parameters
     ----------
-    name : str
-        Of the block.
-    args : nested list, tuple or dict of NDArray or Symbol
-    contexts : callable
-        Returns where the parameters are.
+    block : HybridBlock
+    args : sequence of nested list, tuple or dict of NDArray or Symbol
+        What it is called with; variables may stand for arrays.
+    """
+    args, symbols = _stand_ins(block, args)
+    if symbols:
+        _require_traceable(block, symbols)
+    with _LOCK:
+        try:
+            graph, leaves = block._graphs.find(block, args)
+        except Unkeyed as error:
+            raise ArgumentError(
+                f"{block.name} cannot be optimized for {block._backend!r}: among its arguments there is {error}. "
+                "Give it to the block when it is made, or call hybridize() without a backend."
+            ) from error
+        if graph.is_settled:  # by another thread
+            return graph
+        steps, given = block._optimizations, Given(leaves, symbols)
+        try:
+            rewritten = steps.apply(graph, given, block._parameters_by_name())
+        except DeferredInitializationError:
+            if any(shape is None for shape, _ in symbols.values()):
+                raise
+            block._initialize_deferred(args)
+            rewritten = steps.apply(graph, given, block._parameters_by_name())
+        block._prepare(rewritten)
+        block._graphs.replace(graph, rewritten)
+        if block._cached_graph and block._cached_graph[1] is graph.out:
+            block._show(rewritten)
+        return rewritten
 
-    Returns
-    -------
-    args
-    known : dict of int to (shape or None, dtype)
-        By the ids of the arrays.
+
+def _require_traceable(block: Any, symbols: Mapping[int, tuple[Any, Any]]) -> None:
+    """Raise `ArgumentError` for symbols without shapes, if the graph may depend on them."""
+    if all(shape is not None for shape, _ in symbols.values()):
+        return
+    written = written_as_forward(block)
+    if written:
+        raise ArgumentError(
+            f"{block.name}.optimize_for: a variable has no shape, and {written[0].name} defines forward, which may "
+            "ask for it. Give arrays, or variables with shapes: mx.sym.var('x', shape=(2, 3))."
+        )
+
+
+def _contexts(block: Any) -> list[Context]:
+    """Return the devices of the first parameter of a block that is initialized."""
+    for parameter in block.collect_params().values():
+        if parameter._data is not None or parameter._deferred_init:
+            places: list[Context] = parameter.list_ctx()
+            return places
+    return []
+
+
+def _stand_ins(block: Any, args: Any) -> tuple[Any, dict[int, tuple[Any, Any]]]:
+    """Return arguments with arrays in the places of symbols, and what is known of these: (shape or None, dtype), by the
+    ids of the arrays.
     """
     symbols: list[Symbol] = []
     template = template_of(args, symbols, Symbol)
@@ -308,12 +352,12 @@ def stand_ins(
         return args, {}
     arrays: list[Any] = []
     template_of(args, arrays, NDArray)
-    place = arrays[0].context if arrays else next(iter(contexts()), current_context())
+    place = arrays[0].context if arrays else next(iter(_contexts(block)), current_context())
     known: dict[int, tuple[Any, Any]] = {}
     made = []
     for one in symbols:
         if len(one.values) != 1:
-            raise ArgumentError(f"{name}.optimize_for: an argument is {describe(one)}, of several outputs.")
+            raise ArgumentError(f"{block.name}.optimize_for: an argument is {describe(one)}, of several outputs.")
         shape, dtype = _noted(one, "__shape__"), _noted(one, "__dtype__")
         complete = isinstance(shape, tuple) and is_complete(shape)
         kind = DTYPES.get(dtype, numpy.dtype("float32"))

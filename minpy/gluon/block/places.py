@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import os
+import sys
 import traceback
+import warnings
+from types import FrameType
 
-__all__ = ["place_in_program"]
+__all__ = ["place_in_program", "warn_at_program"]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 
@@ -14,6 +18,20 @@ def place_in_program(error: BaseException | None = None) -> str:
     """Return the line of the program that runs now, or in which an error was raised: the innermost outside minpy."""
     frames = traceback.extract_stack() if error is None else traceback.extract_tb(error.__traceback__)
     for frame in reversed(frames):
-        if not frame.filename.startswith(_PACKAGE) and not frame.filename.startswith("<frozen"):
+        if _is_of_program(frame.filename):
             return f"{frame.filename}:{frame.lineno}" + (f", `{frame.line}`" if frame.line else "")
     return "an unknown line"
+
+
+def warn_at_program(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of the program that runs now, however many calls of minpy's lie between."""
+    frame: FrameType | None = sys._getframe(1)
+    for level in itertools.count(2):
+        if frame is None or _is_of_program(frame.f_code.co_filename):
+            warnings.warn(message, category, stacklevel=level)
+            return
+        frame = frame.f_back
+
+
+def _is_of_program(filename: str) -> bool:
+    return not filename.startswith(_PACKAGE) and not filename.startswith("<frozen")

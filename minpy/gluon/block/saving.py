@@ -11,10 +11,11 @@ from minpy import ndarray as nd
 from minpy.core.errors import FileFormatError, MXNetError, nearest
 from minpy.files import access_error, checked_path, write_whole
 from minpy.gluon.block.steps import Step
+from minpy.gluon.parameter import Parameter
 from minpy.gluon.parameter.loading import Options, filled, read_file
 from minpy.graph.partitioning.registry import PARTITIONERS, PASSES
 
-__all__ = ["load_arrays", "load_model", "load_parameters", "save_model", "save_parameters"]
+__all__ = ["export", "load_arrays", "load_model", "load_parameters", "save_model", "save_parameters"]
 
 
 def save_parameters(block: Any, filename: str | os.PathLike[str], deduplicate: bool) -> None:
@@ -81,6 +82,27 @@ def _load_by_name(block: Any, arrays: Mapping[str, Any], options: Options) -> No
     if prefix and not any(name in parameters for name in given):
         parameters = {name.removeprefix(prefix): parameter for name, parameter in parameters.items()}
     filled(parameters, given, options, given)
+
+
+def export(block: Any, path: str | os.PathLike[str], epoch: int, remove_amp_cast: bool) -> tuple[str, str]:
+    """Write the graph and the parameters of a hybridized block. See `HybridBlock.export`."""
+    if not block._cached_graph:
+        raise MXNetError(
+            f"{block.name}.export: there is no graph yet. Call hybridize(), then the block with a batch of data, "
+            "and then export."
+        )
+    out = block._cached_graph[1]
+    sources = {**block._parameters_by_name(), **block._lasting}
+    arrays = {}
+    for kind, found in (("arg", out.list_arguments()), ("aux", out.list_auxiliary_states())):
+        for name in found:
+            if name in sources:
+                source = sources[name]
+                arrays[f"{kind}:{name}"] = source._reduce() if isinstance(source, Parameter) else source
+    names = f"{os.fspath(path)}-symbol.json", f"{os.fspath(path)}-{epoch:04d}.params"
+    out.save(names[0], remove_amp_cast=remove_amp_cast)
+    nd.save(names[1], arrays)
+    return names
 
 
 # -- models ------------------------------------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ class SymbolBlock(HybridBlock):
             self._cached_graph, self._out_format = (self._inputs, self._symbol), form
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
+        super().__setstate__(state)
         self._inputs = _found_in(self._symbol, self._inputs)
         self._cached_graph = (self._inputs, self._symbol)
 

@@ -9,7 +9,7 @@ from minpy import ndarray as nd
 from minpy import symbol
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
 from minpy.core.switches import is_np_array
-from minpy.gluon.block.traced import Traced
+from minpy.gluon.block.stand_ins.traced import Traced
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
 

@@ -1,21 +1,22 @@
-"""`RNN`: recurrent layers over whole sequences. The fast form of both passes is in `minpy.ops.kernels.recurrent`.
+"""`RNN`: recurrent layers over whole sequences.
 
-The definition below goes step by step; the kernel computes the same in memory that is allocated once.
+The definition goes step by step (`rnn_steps`); the kernel (`minpy.ops.kernels.recurrent`) computes the same in memory
+that is allocated once.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError, ShapeError, nearest
-from minpy.core.sums import sum_over
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, same_dtype
 from minpy.ops.inference.rules import derived, merge_lengths, promoted, with_axes
-from minpy.ops.kernels.recurrent import GATES, Layers, Weights, pull_back, run, weights_of
+from minpy.ops.kernels.recurrent import GATES, Layers, pull_back, run, weights_of
+from minpy.ops.nn.rnn_steps import Call, pulled, unrolled
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
 from minpy.ops.tensor.indexing import truncated
@@ -152,7 +153,7 @@ def rnn(
         use_sequence_length=use_sequence_length,
     )
     masks = _masks(call, p if training else 0.0)
-    result, last, last_cell, kept = _unrolled(call, masks)
+    result, last, last_cell, kept = unrolled(call, masks)
     reserve = np.concatenate([np.ravel(part) for part in kept])
     return _answers(data.dtype, result, last, last_cell, masks, reserve)
 
@@ -172,17 +173,6 @@ def _rnn_kernel(
     call = _call(data, parameters, state, state_cell, sequence_length, p=p, **attributes)
     masks = _masks(call, p if training else 0.0)
     return _answers(data.dtype, *_run(call, masks))
-
-
-class _Call(NamedTuple):
-    """The inputs of a call, checked, in the dtype to compute in."""
-
-    data: Any
-    weights: list[Weights]
-    state: Any
-    cell: Any
-    layers: Layers
-    valid: Any
 
 
 def _layers(
@@ -224,7 +214,7 @@ def _call(
     lstm_state_clip_nan: bool,
     use_sequence_length: bool,
     **others: Any,
-) -> _Call:
+) -> Call:
     """Return the inputs of a call with these attributes, or raise if they do not fit."""
     require_floats("RNN", data)
     least, most = lstm_state_clip_min, lstm_state_clip_max
@@ -263,7 +253,7 @@ def _call(
     dtype = np.dtype("float32" if data.dtype.itemsize == 2 else data.dtype)
     wide = [value.astype(dtype, copy=False) for value in (data, parameters, state)]
     cell = state_cell.astype(dtype, copy=False) if mode == "lstm" else None
-    return _Call(wide[0], weights_of(wide[1], layers), wide[2], cell, layers, valid)
+    return Call(wide[0], weights_of(wide[1], layers), wide[2], cell, layers, valid)
 
 
 def valid_steps(lengths: Any, steps: int) -> Any:
@@ -281,7 +271,7 @@ def drawn_masks(shape: tuple[int, ...], dtype: Any, p: float) -> np.ndarray:
     return kept / dtype.type(1 - p)
 
 
-def _masks(call: _Call, p: float) -> np.ndarray:
+def _masks(call: Call, p: float) -> np.ndarray:
     """Return what the outputs of each layer but the last are multiplied by; empty: nothing."""
     layers, (steps, batch) = call.layers, call.data.shape[:2]
     width = layers.directions * layers.results
@@ -290,7 +280,7 @@ def _masks(call: _Call, p: float) -> np.ndarray:
     return drawn_masks((layers.count - 1, steps, batch, width), call.data.dtype, p)
 
 
-def _run(call: _Call, masks: np.ndarray) -> tuple[Any, ...]:
+def _run(call: Call, masks: np.ndarray) -> tuple[Any, ...]:
     result, last, last_cell, reserve = run(*call, masks)
     return result, last, last_cell, masks, reserve
 
@@ -301,241 +291,7 @@ def _answers(dtype: Any, result: Any, last: Any, last_cell: Any, masks: Any, res
     return (*(value.astype(dtype, copy=False) for value in seen), masks, reserve)
 
 
-# -- the definition, step by step --------------------------------------------------------------------------------------
-
-
-def _sigmoid(values: Any) -> Any:
-    return np.tanh(values * 0.5) * 0.5 + 0.5
-
-
-class _Steps(NamedTuple):
-    """What one cell computed at every step, in the order in which it went."""
-
-    order: list[int]
-    outputs: list[Any]
-    hidden: list[Any]  # before each step
-    cells: list[Any]  # before each step, and the last
-    gates: list[list[Any]]
-    bent: list[Any]  # of an LSTM tanh of the cells; of a GRU what the reset gate multiplies
-
-
-def _turn(weight: Any) -> Any:
-    return np.swapaxes(weight, -1, -2)
-
-
-def _cell_steps(call: _Call, index: int, rows: Any) -> _Steps:
-    """Run one cell, the index-th, over all steps of (time, batch, inputs)."""
-    layers, weights = call.layers, call.weights[index]
-    steps, batch = rows.shape[:2]
-    flat = np.reshape(rows, (steps * batch, rows.shape[2]))
-    bias = weights.input_bias
-    given = np.matmul(flat, _turn(weights.input)) + np.expand_dims(bias, 1)
-    given = np.reshape(given, (layers.gates, steps, batch, layers.size))
-    backwards = index % layers.directions == 1
-    order = list(reversed(range(steps)) if backwards else range(steps))
-    hidden, cell = call.state[index], None if call.cell is None else call.cell[index]
-    found = _Steps(order, [], [], [cell], [], [])
-    for step in order:
-        product = np.matmul(hidden, _turn(weights.hidden)) + np.expand_dims(weights.hidden_bias, 1)
-        found.hidden.append(hidden)
-        gates, new, cell, bent = _step(layers, weights, given[:, step], product, hidden, cell)
-        if call.valid is None:
-            out, hidden = new, new
-        else:
-            inside = call.valid[step]
-            out, hidden = np.where(inside, new, 0.0), np.where(inside, new, hidden)
-            cell = None if cell is None else np.where(inside, cell, found.cells[-1])
-        found.outputs.append(out)
-        found.gates.append(gates)
-        found.cells.append(cell)
-        found.bent.append(bent)
-    found.hidden.append(hidden)
-    return found
-
-
-def _step(
-    layers: Layers, weights: Weights, given: Any, product: Any, hidden: Any, cell: Any
-) -> tuple[list[Any], Any, Any, Any]:
-    """Return (the gates, the new state, the new cell, what else the way back reads) of one step."""
-    if layers.mode == "lstm":
-        first, second, third, fourth = (given[gate] + product[gate] for gate in range(4))
-        enter, forget, candidate, leave = _sigmoid(first), _sigmoid(second), np.tanh(third), _sigmoid(fourth)
-        cell = forget * cell + enter * candidate
-        if layers.clip is not None:
-            least, most, stops_nan = layers.clip
-            cell = np.fmin(np.fmax(cell, least), most) if stops_nan else np.clip(cell, least, most)
-        bent = np.tanh(cell)
-        new = leave * bent
-        if weights.projection is not None:
-            new = np.dot(new, np.transpose(weights.projection))
-        return [enter, forget, candidate, leave], new, cell, bent
-    if layers.mode == "gru":
-        reset, update = _sigmoid(given[0] + product[0]), _sigmoid(given[1] + product[1])
-        candidate = np.tanh(given[2] + reset * product[2])
-        return [reset, update, candidate], candidate + update * (hidden - candidate), None, product[2]
-    total = given[0] + product[0]
-    new = np.maximum(total, 0) if layers.mode == "rnn_relu" else np.tanh(total)
-    return [new], new, None, None
-
-
-def _in_time(steps: _Steps, values: list[Any]) -> Any:
-    """Return values of all steps as one array, in the order of time."""
-    backwards = len(steps.order) > 1 and steps.order[0] > 0
-    return np.stack(values[::-1] if backwards else values)
-
-
-def _stacked(call: _Call, steps: _Steps, values: list[Any], width: int) -> Any:
-    """Return values of all steps as one array, in the order of time, also if there are no steps."""
-    if values:
-        return _in_time(steps, values)
-    return np.zeros((0, call.data.shape[1], width), call.data.dtype)
-
-
-def _layer_outputs(call: _Call, cells: list[_Steps]) -> Any:
-    return np.concatenate([_stacked(call, one, one.outputs, call.layers.results) for one in cells], axis=-1)
-
-
-def _layer(call: _Call, layer: int, rows: Any) -> list[_Steps]:
-    directions = call.layers.directions
-    return [_cell_steps(call, layer * directions + direction, rows) for direction in range(directions)]
-
-
-def _unrolled(call: _Call, masks: Any) -> tuple[Any, Any, Any, list[Any]]:
-    """Return (outputs, last states, last cells, what a kernel would reserve)."""
-    layers, rows = call.layers, call.data
-    last, last_cell, kept = [], [], []
-    result = rows
-    for layer in range(layers.count):
-        cells = _layer(call, layer, rows)
-        result = _layer_outputs(call, cells)
-        for one in cells:
-            last.append(one.hidden[-1])
-            last_cell.append(one.cells[-1])
-            for gate in layers.order:
-                kept.append(_stacked(call, one, [gates[gate] for gates in one.gates], layers.size))
-            if layers.mode == "lstm":
-                kept.append(_stacked(call, one, one.cells[1:], layers.size))
-            if layers.mode in ("lstm", "gru"):
-                kept.append(_stacked(call, one, one.bent, layers.size))
-        if layer + 1 < layers.count:
-            kept.append(result)
-            rows = result * masks[layer] if len(masks) else result
-    return result, np.stack(last), np.stack(last_cell) if layers.mode == "lstm" else None, kept
-
-
-def _pulled_step(
-    call: _Call, weights: Weights, steps: _Steps, number: int, upstream: Any, to_cell: Any
-) -> tuple[list[Any], list[Any], Any, Any]:
-    """Return the gradients of one step: of its gates' inputs and their products with the state; its state and cell."""
-    layers, gates, hidden = call.layers, steps.gates[number], steps.hidden[number]
-    if layers.mode == "lstm":
-        enter, forget, candidate, leave = gates
-        if weights.projection is not None:
-            upstream = np.dot(upstream, weights.projection)
-        bent = steps.bent[number]
-        to_cell = to_cell + upstream * leave * (1 - bent * bent)
-        if layers.clip is not None:
-            now = steps.cells[number + 1]
-            to_cell = to_cell * ((now > layers.clip[0]) & (now < layers.clip[1]))
-        slopes = [
-            to_cell * candidate * (enter - enter * enter),
-            to_cell * steps.cells[number] * (forget - forget * forget),
-            to_cell * enter * (1 - candidate * candidate),
-            upstream * bent * (leave - leave * leave),
-        ]
-        return slopes, slopes, 0.0, to_cell * forget
-    if layers.mode == "gru":
-        reset, update, candidate = gates
-        slope = upstream * (1 - update) * (1 - candidate * candidate)
-        first = slope * steps.bent[number] * (reset - reset * reset)
-        second = upstream * (hidden - candidate) * (update - update * update)
-        return [first, second, slope], [first, second, slope * reset], upstream * update, None
-    new = gates[0]
-    slope = upstream * ((new > 0) if layers.mode == "rnn_relu" else 1 - new * new)
-    return [slope], [slope], 0.0, None
-
-
-def _pulled_cell(
-    call: _Call, index: int, rows: Any, steps: _Steps, g: Any, to_hidden: Any, to_cell: Any
-) -> tuple[Any, list[Any], Any, Any]:
-    """Return the gradients of one cell: of what it was given, its weights, its first state and cell."""
-    layers, weights = call.layers, call.weights[index]
-    slopes: list[Any] = []
-    products: list[Any] = []
-    answered: list[Any] = []
-    for number in reversed(range(len(steps.order))):
-        step = steps.order[number]
-        upstream, rest, rest_of_cell = g[step] + to_hidden, 0.0, 0.0
-        if call.valid is not None:
-            inside = call.valid[step]
-            upstream, rest = upstream * inside, to_hidden * ~inside
-            if to_cell is not None:
-                to_cell, rest_of_cell = to_cell * inside, to_cell * ~inside
-        answered.append(upstream)
-        into_gates, into_products, rest_of_step, cell = _pulled_step(call, weights, steps, number, upstream, to_cell)
-        slopes.append(np.stack(into_gates))
-        products.append(np.stack(into_products))
-        to_hidden = np.sum(np.matmul(products[-1], weights.hidden), axis=0) + rest + rest_of_step
-        to_cell = None if cell is None else cell + rest_of_cell
-    shape = (layers.gates, rows.shape[0] * rows.shape[1], layers.size)
-    # The walk went against the order of the steps: forward in time for the direction that goes backwards.
-    turned = slice(None) if index % layers.directions == 1 else slice(None, None, -1)
-    batch = rows.shape[1]
-
-    def flat(values: list[Any], width: int) -> Any:
-        return np.reshape(np.stack(values[turned]) if values else np.zeros((0, batch, width)), (-1, width))
-
-    def by_gates(values: list[Any]) -> Any:
-        if not values:
-            return np.zeros(shape, rows.dtype)
-        return np.reshape(np.swapaxes(np.stack(values[turned]), 0, 1), shape)
-
-    given = np.reshape(rows, (shape[1], rows.shape[2]))
-    before = flat(steps.hidden[-2::-1], layers.results)
-    into_gates, into_products = by_gates(slopes), by_gates(products)
-    parts = [np.matmul(_turn(into_gates), given), np.matmul(_turn(into_products), before)]
-    if weights.projection is not None:
-        left = [gates[3] * bent for gates, bent in zip(steps.gates, steps.bent, strict=True)]
-        parts.append(np.dot(np.transpose(flat(answered, layers.results)), flat(left[::-1], layers.size)))
-    parts += [sum_over(into_gates, axis=1), sum_over(into_products, axis=1)]
-    to_rows = np.sum(np.matmul(into_gates, weights.input), axis=0)
-    return np.reshape(to_rows, rows.shape), parts, to_hidden, to_cell
-
-
-def _pulled(call: _Call, masks: Any, g: Any, of_state: Any, of_cell: Any) -> tuple[Any, Any, Any, Any]:
-    """Return the gradients of data, parameters, state and cell, from what is computed anew."""
-    layers = call.layers
-    rows: list[Any] = [call.data]
-    cells: list[list[_Steps]] = []
-    for layer in range(layers.count):
-        cells.append(_layer(call, layer, rows[-1]))
-        if layer + 1 < layers.count:
-            result = _layer_outputs(call, cells[-1])
-            rows.append(result * masks[layer] if len(masks) else result)
-    weights: dict[int, list[Any]] = {}
-    states: dict[int, Any] = {}
-    ended: dict[int, Any] = {}
-    for layer in reversed(range(layers.count)):
-        parts = []
-        for direction in range(layers.directions):
-            index = layer * layers.directions + direction
-            some = slice(direction * layers.results, (direction + 1) * layers.results)
-            part, weights[index], states[index], ended[index] = _pulled_cell(
-                call, index, rows[layer], cells[layer][direction], g[:, :, some], of_state[index],
-                None if of_cell is None else of_cell[index],
-            )  # fmt: skip
-            parts.append(part)
-        g = parts[0] if len(parts) == 1 else parts[0] + parts[1]
-        if layer and len(masks):
-            g = g * masks[layer - 1]
-    numbers = range(layers.count * layers.directions)
-    flat = [np.ravel(part) for index in numbers for part in weights[index][:-2]]
-    flat += [np.ravel(part) for index in numbers for part in weights[index][-2:]]
-    to_cell = None if of_cell is None else np.stack([ended[index] for index in numbers])
-    return g, np.concatenate(flat), np.stack([states[index] for index in numbers]), to_cell
-
-
-def _upstream(call: _Call, g: Any) -> tuple[Any, Any, Any]:
+def _upstream(call: Call, g: Any) -> tuple[Any, Any, Any]:
     """Return the upstream gradients of outputs, states and cells, in the dtype to compute in."""
     dtype = call.data.dtype
     seen = [value.astype(dtype, copy=False) for value in g[: 2 + (call.cell is not None)]]
@@ -555,7 +311,7 @@ def _rnn_gradients(
     **attributes: Any,
 ) -> Any:
     call = _call(data, parameters, state, state_cell, sequence_length, mode=mode, **attributes)
-    return lambda g: _with_lengths(_pulled(call, ans[-2], *_upstream(call, g)), mode, state_cell)
+    return lambda g: _with_lengths(pulled(call, ans[-2], *_upstream(call, g)), mode, state_cell)
 
 
 @rnn.def_multiple_grad_kernel

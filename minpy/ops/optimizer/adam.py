@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from minpy.ops.optimizer.documenting import documented
-from minpy.ops.optimizer.updates import MultiUpdate, Update, clipped, numbers_for, rescaled
+from minpy.ops.optimizer.multi_updates import MultiUpdate
+from minpy.ops.optimizer.updates import Update, clipped, numbers_for, rescaled
 
 __all__ = [
     "adam_update",

@@ -10,7 +10,8 @@ import numpy as np
 from minpy.ops.inference.partial_shapes import same_dtype, same_shape
 from minpy.ops.optimizer.adam import move_averages
 from minpy.ops.optimizer.documenting import documented
-from minpy.ops.optimizer.updates import MultiUpdate, Update, arithmetic_dtype, clipped, rescaled
+from minpy.ops.optimizer.multi_updates import MultiUpdate
+from minpy.ops.optimizer.updates import Update, arithmetic_dtype, clipped, rescaled
 from minpy.ops.registry import operator
 
 __all__ = [

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from minpy.ops.optimizer.documenting import documented
+from minpy.ops.optimizer.multi_updates import MultiUpdate
 from minpy.ops.optimizer.sgd import mp_sgd_mom_update, mp_sgd_update, sgd_mom_update, sgd_update
-from minpy.ops.optimizer.updates import MultiUpdate, Update
+from minpy.ops.optimizer.updates import Update
 
 __all__ = ["MULTI_UPDATES"]
 

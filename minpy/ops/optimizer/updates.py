@@ -6,7 +6,7 @@ arrays after another, so that each array is read from memory once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -18,11 +18,9 @@ from minpy.core.attributes import REQUIRED, bind
 from minpy.core.base import DTypes, PartialShape, Shapes
 from minpy.core.errors import (
     ArgumentError,
-    MXNetError,
     ShapeError,
     describe,
     describe_arguments,
-    named,
     operator_error,
 )
 from minpy.core.nodes import Leaf
@@ -30,10 +28,9 @@ from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import merge_shapes, same_dtype
-from minpy.ops.inference.rules import numbered
 from minpy.ops.registry import OPERATORS, find_operator
 
-__all__ = ["MultiUpdate", "Update", "arithmetic_dtype", "clipped", "numbers_for", "rescaled"]
+__all__ = ["Update", "arithmetic_dtype", "clipped", "numbers_for", "rescaled"]
 
 _BLOCK = 1 << 18  # elements; of smaller blocks the calls cost more than the caches save
 _LARGE = 1 << 16  # elements; of fewer, NumPy's passes are not much slower than one loop
@@ -436,181 +433,3 @@ class Update(Operator):
         other = next((dtype for name, dtype in pairs if name not in self.low and dtype is not None), _SINGLE)
         filled = [(low if name in self.low else other) if dtype is None else dtype for name, dtype in pairs]
         return filled[:-1], filled[-1:]
-
-
-class _Numbered(tuple[str, ...]):
-    """The names of states that are numbered, as many as there are weights: `mom_0`, `mom_1`, ..."""
-
-    def __contains__(self, name: object) -> bool:
-        return str(name).rpartition("_")[0] in tuple(self)
-
-
-class MultiUpdate(Operator):
-    """Updates of several weights in one call: their inputs one after another, then what they share.
-
-    Parameters
-    ----------
-    definition : callable
-        `definition(*data, **attributes)` moves the states and returns the new weights.
-    single : Update
-        The update of one weight.
-    name : str
-    lists : mapping of str to str
-        The attributes that have a value for each weight, and what `single` calls that value.
-    shared : sequence of str
-        What the inputs are called that follow those of the weights: one of these may be in `lists`, too.
-    count : str
-        The attribute that says how many weights there are.
-    """
-
-    def __init__(
-        self,
-        definition: Callable[..., Any],
-        single: Any,
-        *,
-        name: str,
-        lists: Mapping[str, str],
-        shared: Sequence[str] = (),
-        count: str = "num_weights",
-    ) -> None:
-        super().__init__(definition, name=name, builtin=True)
-        self.single, self.lists, self.shared, self.count = single, dict(lists), tuple(shared), count
-        self.own = [known for known in single.signature.inputs if known not in single.numbers]
-        self.auxiliary = _Numbered(single.auxiliary)
-        self.outputs = self._outputs
-        known = self.signature.attributes.items()
-        self.defaults = {key: one.default for key, one in known if one.default is not REQUIRED}
-        self.def_grad_zero()
-        self.def_kernel(self._compute)
-        self.def_infer_shape(self._infer_shapes)
-        self.def_infer_type(self._infer_types)
-        self.unpickled_by = (find_operator, (name,))
-        OPERATORS[name] = self
-
-    def __call__(self, /, *arguments: Any, **attributes: Any) -> Any:
-        out, name = attributes.pop("out", None), attributes.pop("name", None)
-        inputs, attributes = bind(self.__name__, self.signature, arguments, attributes, positional_attributes=True)
-        like = next((value for value in inputs if isinstance(value, Array)), None)
-        if any(dispatch.kind_of(type(value)) > dispatch.ARRAY for value in inputs):
-            return super().__call__(*inputs, **attributes, name=name, out=out)
-        raws = [value._data if isinstance(value, Array) else value for value in inputs]
-        attributes = {**self.defaults, **attributes}
-        groups, each = self.split(raws, attributes)
-        if out is None:
-            try:
-                results = [self.single.empty_result(group) for group in groups]
-            except MXNetError as error:
-                raise named(error, self.__name__, whole=True) from error.__cause__
-        else:
-            outs = list(out) if isinstance(out, (list, tuple)) else [out]
-            if len(outs) != len(groups):
-                raise ArgumentError(
-                    f"{self.__name__}: out= is {len(outs)} array(s), {self.count}={len(groups)}; give a list with one "
-                    "array for each weight."
-                )
-            results = [self.single.receiver(one, group[0]) for one, group in zip(outs, groups, strict=True)]
-        self._run(results, groups, each)
-        if out is not None:
-            return out
-        found = results if like is None else [like._like(result) for result in results]
-        return found[0] if len(found) == 1 else found
-
-    def split(self, raws: Sequence[Any], attributes: dict[str, Any]) -> tuple[list[list[Any]], list[dict[str, Any]]]:
-        """Return the inputs of each weight's update, and its attributes."""
-        name, stride = self.__name__, len(self.own)
-        number = attributes[self.count]
-        expected = number * stride + len(self.shared)
-        if len(raws) != expected or number < 1:
-            further = f", then {', '.join(self.shared)}" if self.shared else ""
-            raise ArgumentError(
-                f"{name}: {len(raws)} arrays are given; {self.count}={number} weights need {expected}: "
-                f"{', '.join(self.own)} of each{further}."
-            )
-        last = dict(zip(self.shared, raws[number * stride :], strict=True))
-        lists = {}
-        for key, own in self.lists.items():
-            values = last[key] if key in last else attributes[key]
-            if isinstance(values, np.ndarray):
-                values = values.reshape(-1).tolist()
-            elif isinstance(values, (int, float, np.number)):
-                values = [values]
-            elif not isinstance(values, (tuple, list)):
-                raise ArgumentError(f"{name}: {key} is {describe(values)}; expected {number} numbers, one a weight.")
-            if len(values) != number:
-                raise ArgumentError(
-                    f"{name}: {key} has {len(values)} values, {tuple(values)}; {self.count}={number} weights need one "
-                    "each."
-                )
-            lists[own] = values
-        numbers = [last[key] for key in self.shared if key in self.single.numbers]
-        groups = [[*raws[start : start + stride], *numbers] for start in range(0, number * stride, stride)]
-        for position, group in enumerate(groups):
-            try:
-                self.single.require_fit(group)
-            except MXNetError as error:
-                raise type(error)(f"{name}: weight {position} of {number}: {error}") from None
-        common = {key: value for key, value in attributes.items() if key not in self.lists and key != self.count}
-        each = [{**common, **{key: values[index] for key, values in lists.items()}} for index in range(number)]
-        return groups, each
-
-    def defined(self, raws: Sequence[Any], attributes: dict[str, Any]) -> tuple[np.ndarray, ...]:
-        """Return the new weights by the definition of one weight's update: what definitions call."""
-        groups, each = self.split(raws, attributes)
-        return tuple(self.single.definition(*group, **given) for group, given in zip(groups, each, strict=True))
-
-    def _compute(self, *raws: Any, **attributes: Any) -> Any:
-        groups, each = self.split(raws, attributes)
-        results = tuple(self.single.empty_result(group) for group in groups)
-        self._run(results, groups, each)
-        return results
-
-    def _run(self, results: Sequence[Any], groups: list[list[Any]], each: list[dict[str, Any]]) -> None:
-        try:
-            for result, group, given in zip(results, groups, each, strict=True):
-                self.single.run(result, group, given)
-        except MXNetError as error:
-            raise named(error, self.__name__, whole=True) from error.__cause__
-
-    # -- graphs --------------------------------------------------------------------------------------------------------
-
-    def input_names(self, attributes: dict[str, Any], count: int | None = None) -> list[str]:
-        """Return the names of the inputs of a call with these attributes: `weight_0`, `grad_0`, ..."""
-        number = attributes.get(self.count, 1)
-        return [f"{name}_{index}" for index in range(number) for name in self.own] + [*self.shared]
-
-    def argument_names(self, count: int) -> list[str]:
-        """Return what messages call the first `count` inputs of a call."""
-        number = (count - len(self.shared)) // len(self.own)
-        names = self.input_names({self.count: number})
-        return (names + [f"data[{index}]" for index in range(len(names), count)])[:count]
-
-    def argument_name(self, index: int) -> str:
-        """Return what messages call the input at a position, of however many."""
-        return f"data[{index}]"
-
-    def _outputs(self, attributes: dict[str, Any]) -> Sequence[str]:
-        number = attributes.get(self.count, 1)
-        return ("output",) if number == 1 else numbered(number)
-
-    def _infer_shapes(self, inputs: Shapes, outputs: Shapes, **attributes: Any) -> tuple[Shapes, Shapes]:
-        number, stride = len(outputs), len(self.own)
-        found: list[PartialShape] = []
-        results: list[PartialShape] = []
-        for index in range(number):
-            shape = outputs[index]
-            for known in inputs[index * stride : (index + 1) * stride]:
-                shape = merge_shapes(shape, known)
-            found += [shape] * stride
-            results.append(shape)
-        return found + [(number,) if name in self.lists else (1,) for name in self.shared], results
-
-    def _infer_types(self, inputs: DTypes, outputs: DTypes, **attributes: Any) -> tuple[DTypes, DTypes]:
-        stride = len(self.own)
-        found: list[Any] = []
-        results: list[Any] = []
-        for index, output in enumerate(outputs):
-            own, made = self.single.own_types(inputs[index * stride : (index + 1) * stride], [output])
-            found += own
-            results += made
-        last = inputs[len(found) :]
-        return found + [_SINGLE if dtype is None else dtype for dtype in last], results

@@ -27,7 +27,7 @@ from minpy.graph.native.translating.refusals import NotLowered
 from minpy.graph.native.translating.traces import Trace, Traces
 from minpy.graph.tracing.steps import Step, fill
 from minpy.ops import registry
-from minpy.ops.optimizer.updates import MultiUpdate
+from minpy.ops.optimizer.multi_updates import MultiUpdate
 
 __all__ = ["Operators", "given"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from minpy.graph.native.language import Array
 from minpy.graph.native.translating.answers import LOWERED, Answer
 from minpy.graph.native.translating.refusals import NotLowered
-from minpy.ops.optimizer.updates import MultiUpdate
+from minpy.ops.optimizer.multi_updates import MultiUpdate
 
 __all__ = ["update_several"]
 

@@ -16,7 +16,7 @@ import numpy
 
 from minpy import symbol
 from minpy.core.array import Array
-from minpy.gluon.block.arithmetic import Arithmetic
+from minpy.gluon.block.stand_ins.arithmetic import Arithmetic
 from minpy.ops.registry import OPERATORS
 
 __all__ = ["ARGUMENT", "Changing", "Part"]

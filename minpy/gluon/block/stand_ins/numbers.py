@@ -7,8 +7,6 @@ recorded as NumPy's functions, with the numbers as they are.
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,7 +15,7 @@ import numpy
 from minpy.core.errors import NotTraceableError
 from minpy.symbol.numpy.methods import COMPARISONS, SIGNS
 
-__all__ = ["METHODS", "differs", "gives_scalars", "need_numpy", "place_of_out"]
+__all__ = ["METHODS", "differs", "need_numpy"]
 
 # The functions that operators of Python are.
 METHODS = SIGNS | COMPARISONS
@@ -98,47 +96,3 @@ def differs(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> 
     except NotTraceableError:
         return False
     return "b" in kinds if name in _OF_NUMBERS else bool(kinds & {"b", "i", "u"})
-
-
-@functools.cache
-def place_of_out(name: str) -> int | None:
-    """Return which positional argument of a function of NumPy's is `out`; its methods have it there, too, after self.
-
-    >>> place_of_out("sum"), place_of_out("dot"), place_of_out("where")
-    (3, 2, None)
-    """
-    if name in _WITHOUT_SIGNATURE:
-        return 2
-    found: Any = numpy
-    for part in name.split("."):
-        found = getattr(found, part, None)
-    if not callable(found) or isinstance(found, numpy.ufunc):
-        return None  # NumPy itself makes a keyword of those of ufuncs
-    try:
-        parameters = inspect.signature(found).parameters
-    except (TypeError, ValueError):
-        return None
-    places = {one: place for place, (one, what) in enumerate(parameters.items()) if what.kind != what.KEYWORD_ONLY}
-    return places.get("out")
-
-
-# Which older versions of NumPy do not tell the parameters of.
-_WITHOUT_SIGNATURE = frozenset(["concatenate", "dot"])
-
-
-def gives_scalars(name: str) -> bool:
-    """Tell whether a function of NumPy's, or a method, gives a scalar where its answer has no axes: never an array.
-
-    >>> gives_scalars("exp"), gives_scalars("sum"), gives_scalars("copy")
-    (True, True, False)
-    """
-    return name in _SCALARS or isinstance(vars(numpy).get(name), numpy.ufunc)
-
-
-_SCALARS = frozenset(
-    [
-        *("all", "amax", "amin", "any", "argmax", "argmin", "average", "count_nonzero", "dot", "inner", "linalg.det"),
-        *("linalg.norm", "max", "mean", "median", "min", "nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum"),
-        *("nanvar", "prod", "ptp", "std", "sum", "trace", "var", "vdot"),
-    ]
-)

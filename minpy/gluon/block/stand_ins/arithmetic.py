@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from minpy.core.array import Array
-from minpy.gluon.block.numbers import METHODS
+from minpy.gluon.block.stand_ins.numbers import METHODS
 from minpy.ops.registry import OPERATORS
 
 if TYPE_CHECKING:
-    from minpy.gluon.block.traced import Trace
+    from minpy.gluon.block.stand_ins.trace import Trace
 
 __all__ = ["Arithmetic"]
 

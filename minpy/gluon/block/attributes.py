@@ -1,0 +1,93 @@
+"""The attributes of hybridized blocks: which are their own affair, and how they outlive a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from minpy.core.errors import NotTraceableError
+from minpy.gluon.block.stand_ins.traced import Traced
+from minpy.gluon.block.templates import template_of
+
+__all__ = ["INTERNAL", "Attributes", "Before"]
+
+# Attributes of all blocks, which say nothing of what one computes.
+INTERNAL = frozenset(
+    """
+    _active _backend _backend_opts _cached_graph _cached_op _cached_op_args _callback _changes _children _empty_prefix
+    _flags _forward_hooks _forward_pre_hooks _graphs _in_format _lasting _monitor_all _name _optimizations _out_format
+    _params _prefix _reg_params _scope
+    """.split()  # noqa: SIM905
+)
+
+# Those that say what it has become, beside its graphs.
+_OF_GRAPHS = """
+    _active _backend _backend_opts _cached_graph _cached_op _cached_op_args _flags _in_format _lasting _optimizations
+    _out_format
+    """.split()  # noqa: SIM905
+
+
+class Before:
+    """What a block was, before it is made something else.
+
+    Parameters
+    ----------
+    block : HybridBlock
+        From here on steps and graphs can be added to it, which `restore` takes away again.
+    """
+
+    def __init__(self, block: Any) -> None:
+        self._block = block
+        self._before = {name: vars(block)[name] for name in _OF_GRAPHS if name in vars(block)}
+        self._graphs = block._graphs.copy()
+        block._optimizations = block._optimizations.followed()
+
+    def restore(self) -> None:
+        """Let the block be what it was."""
+        block = self._block
+        vars(block).update(self._before)
+        block._graphs.restore(self._graphs)
+        for graph in block._graphs.values():
+            graph.is_settled = graph.applied == len(block._optimizations.steps)
+
+
+class Attributes:
+    """The attributes of some blocks before one of them is traced.
+
+    Parameters
+    ----------
+    blocks : iterable of Block
+    """
+
+    def __init__(self, blocks: Iterable[Any]) -> None:
+        self._before = [(block, dict(vars(block))) for block in blocks]
+
+    def restore(self, name: str | None) -> None:
+        """Give blocks back what a trace has replaced by stand-ins, which have no values.
+
+        Parameters
+        ----------
+        name : str or None
+            Of the block that was traced; None: there is an error already.
+
+        Raises
+        ------
+        NotTraceableError
+            If there were any.
+        """
+        found = ""
+        for block, before in self._before:
+            for key, value in [*vars(block).items()]:
+                if key in INTERNAL or value is before.get(key) or not isinstance(value, (Traced, list, tuple, dict)):
+                    continue
+                leaves: list[Any] = []
+                template_of(value, leaves, Traced)
+                if leaves:
+                    found = f"{block.name} stores what it computes in an attribute, {key!r}"
+                    vars(block).pop(key)
+                    vars(block).update({key: before[key]} if key in before else {})
+        if found and name is not None:
+            raise NotTraceableError(
+                f"{name} is hybridized, and the forward of {found}: a graph cannot. Return it, and give it back as an "
+                "argument; or leave the block that does it unhybridized: call hybridize(False) on it."
+            )

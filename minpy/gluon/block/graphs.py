@@ -1,0 +1,167 @@
+"""`Graphs`: what a hybridized block was traced to, a graph for everything that tracing has asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.state import state
+from minpy.core.switches import is_np_array
+from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.changes import of_numpy
+from minpy.gluon.block.forward import arrays_and_template
+from minpy.gluon.block.guards import Guards
+from minpy.gluon.block.nesting import _flatten
+from minpy.gluon.block.templates import key_of
+from minpy.gluon.block.tracing import traced
+from minpy.ndarray import NDArray
+
+__all__ = ["Graphs"]
+
+_MOST = 32
+
+
+class Graphs(dict[Any, CachedGraph]):
+    """The graphs of one block, by what each is for: see `key`. All of them hold for the same surroundings.
+
+    Parameters
+    ----------
+    of_function : bool
+        Whether the block stands for a function that is compiled.
+
+    Attributes
+    ----------
+    guards : Guards or None
+        What they hold for; None: there is none.
+    retraced : int
+        How often they were forgotten because something that they refer to had changed.
+    asks_for_recording : bool
+        Whether what the block computes depends on whether it is recorded.
+    """
+
+    def __init__(self, of_function: bool) -> None:
+        super().__init__()
+        self.guards: Guards | None = None
+        self.retraced = 0
+        self.asks_for_recording = False
+        self._asks_for_training = self._asks_for_shapes = self._asks_for_classes = False
+        self._of_function = of_function
+
+    def find(self, block: Any, args: Sequence[Any]) -> tuple[CachedGraph, list[Any]]:
+        """Return the graph for some arguments, traced if it is not there, and these in a flat list.
+
+        Parameters
+        ----------
+        block : HybridBlock
+            Whose graphs they are.
+        args : sequence
+            What it is called with.
+
+        Raises
+        ------
+        Unkeyed
+            If there is something among them that may change without its being seen.
+        """
+        if self.guards is not None and not self.guards.hold():
+            block._clear_cached_op()
+            self.retraced += 1
+        leaves: list[Any]
+        nested: Any = None
+        for one in args:
+            if not isinstance(one, NDArray):
+                leaves, nested = _taken_apart(block, args)
+                form = key_of(nested) if block._is_written_as_forward else repr(nested)
+                break
+        else:
+            leaves, form = [*args], len(args)  # arrays and nothing else, as it is mostly
+        graph = self.get(self.key(form, leaves))
+        if graph is None:
+            graph = self._add(block, leaves, _taken_apart(block, args)[1] if nested is None else nested, form)
+        return graph, leaves
+
+    def _add(self, block: Any, leaves: list[Any], nested: Any, form: Any) -> CachedGraph:
+        """Trace the block, and keep its graph; where there are many, the oldest goes."""
+        graph, guards = traced(block, leaves, nested)
+        while len(self) >= _MOST:
+            del self[next(iter(self))]
+        graph.is_settled = not block._optimizations.steps
+        block._prepare(graph)
+        if graph.changes is not None:
+            graph.changes.guards = guards
+        self[self.key(form, leaves)] = graph
+        self.guards = guards
+        if not block._cached_graph:
+            block._in_format = nested
+            block._show(graph)
+        return graph
+
+    def key(self, form: Any, leaves: Sequence[Any]) -> Any:
+        """Return what a graph is for: a form of arguments, and what tracing has asked for.
+
+        Parameters
+        ----------
+        form : hashable
+            How the arguments are nested; their number, where they are not.
+        leaves : sequence of NDArray or None
+            The arguments, in a flat list.
+        """
+        if self._of_function:
+            form = form, *[leaf._data.dtype for leaf in leaves]
+        if self._asks_for_classes:
+            form = form, *[numpy.ndarray if id(leaf._data) in of_numpy.ids else type(leaf) for leaf in leaves]
+        if not self._asks_for_training and not self._asks_for_shapes and not self.asks_for_recording:
+            return form, is_np_array()
+        key: list[Any] = [form, is_np_array()]
+        if self._asks_for_training:
+            key.append(bool(state.training))
+        if self.asks_for_recording:
+            key.append(state.recording == 1)
+        if self._asks_for_shapes:
+            key += [None if leaf is None else (leaf.shape, leaf.dtype, leaf.context) for leaf in leaves]
+        return tuple(key)
+
+    def note_asked(
+        self, training: bool = False, recording: bool = False, shapes: bool = False, classes: bool = False
+    ) -> None:
+        """Note what a trace has asked for. Graphs that were not told apart by that are forgotten."""
+        before = self._asked()
+        self._asks_for_training |= training
+        self.asks_for_recording |= recording
+        self._asks_for_shapes |= shapes
+        self._asks_for_classes |= classes
+        if self._asked() != before:
+            self.clear()
+
+    def _asked(self) -> tuple[bool, ...]:
+        return self._asks_for_training, self.asks_for_recording, self._asks_for_shapes, self._asks_for_classes
+
+    def replace(self, graph: CachedGraph, other: CachedGraph) -> None:
+        """Put another graph in the place of one."""
+        for key, one in self.items():
+            if one is graph:
+                self[key] = other
+                return
+
+    def forget(self) -> None:
+        """Forget all graphs: the next call traces anew. What tracing has asked for is known still."""
+        self.clear()
+        self.guards = None
+
+    def copy(self) -> Graphs:
+        """Return others with the same graphs."""
+        others = Graphs(self._of_function)
+        others.restore(self)
+        return others
+
+    def restore(self, others: Graphs) -> None:
+        """Become what others are: a copy from before."""
+        self.clear()
+        self.update(others)
+        vars(self).update(vars(others))
+
+
+def _taken_apart(block: Any, args: Sequence[Any]) -> tuple[list[Any], Any]:
+    """Return the arrays among nested arguments, and how they are nested."""
+    return arrays_and_template(args) if block._is_written_as_forward else _flatten(args, "input")

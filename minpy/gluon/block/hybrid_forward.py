@@ -1,0 +1,119 @@
+"""Blocks that define `hybrid_forward`: what symbols become in it is their graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minpy import symbol
+from minpy.context import Context
+from minpy.core.errors import ArgumentError, ContextError, NotTraceableError, NoValueError, describe
+from minpy.core.switches import is_np_array
+from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.nesting import _flatten, _regroup
+from minpy.gluon.block.places import place_in_program
+from minpy.gluon.block.stand_ins.trace import Trace
+from minpy.ndarray import NDArray
+from minpy.symbol import Group
+
+__all__ = ["first_of", "graph_of_hybrid_forward", "written_as_forward"]
+
+
+def first_of(name: str, args: Sequence[Any]) -> Any:
+    """Return the first array or symbol among the nested arguments of a block.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none.
+    ContextError
+        If arrays are on different contexts.
+    """
+    leaves, _ = _flatten(args, "input")
+    found = [leaf for leaf in leaves if leaf is not None]
+    if not found:
+        raise ArgumentError(f"{name}: no argument is an NDArray or a Symbol.")
+    contexts: list[Context] = list(dict.fromkeys(one.context for one in found if isinstance(one, NDArray)))
+    if len(contexts) > 1:
+        raise ContextError(
+            f"{name}: its arguments are on different contexts, {', '.join(map(str, contexts))}. Move them to "
+            "one with as_in_context()."
+        )
+    return found[0]
+
+
+def written_as_forward(block: Any) -> list[Any]:
+    """Return the blocks, of one and all inside, that define `forward`, and not `hybrid_forward`."""
+    written: list[Any] = []
+    block.apply(lambda one: written.append(one) if getattr(one, "_is_written_as_forward", False) else None)
+    return written
+
+
+def graph_of_hybrid_forward(block: Any, leaves: Sequence[Any], form: Any) -> CachedGraph:
+    """Return the graph that `hybrid_forward` makes of symbols.
+
+    Parameters
+    ----------
+    block : HybridBlock
+    leaves : sequence of NDArray or None
+        The arguments, in a flat list.
+    form
+        How they are nested, as `_flatten` says.
+    """
+    if not written_as_forward(block):
+        return _of_symbols(block, leaves, form, None)
+    with Trace.of(block, next(leaf for leaf in leaves if leaf is not None)) as trace:
+        return _of_symbols(block, leaves, form, trace)
+
+
+def _of_symbols(block: Any, leaves: Sequence[Any], form: Any, trace: Trace | None) -> CachedGraph:
+    inputs: list[Any] = [
+        None if leaf is None else symbol.var(name)
+        for leaf, name in zip(leaves, block._input_variables(leaves), strict=True)
+    ]
+    if trace is not None:  # which children are given that define `forward`
+        for one, leaf in zip(inputs, leaves, strict=True):
+            if leaf is not None:
+                trace.know(one, leaf)
+    if is_np_array():
+        inputs = [None if one is None else one.as_np_ndarray() for one in inputs]
+    out = _computed(block, _regroup(inputs, form)[0])
+    found, out_form = _flatten(out, "output")
+    block._out_format = out_form
+    out_symbols = [one for one in found if one is not None]
+    if not out_symbols:
+        raise ArgumentError(f"{block.name}: hybrid_forward returned {describe(out)}; expected symbols.")
+    rebuild = None if out_form == 0 else _Regrouping(out_form, found)
+    group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
+    if trace is None:
+        return CachedGraph(block.name, inputs, group, rebuild, block._parameters_by_name())
+    block._graphs.note_asked(shapes=trace.asked_for_shapes, classes=trace.asked_for_classes)
+    return CachedGraph(block.name, inputs, group, rebuild, block._parameters_by_name(), trace.captured)
+
+
+def _computed(block: Any, inputs: Sequence[Any]) -> Any:
+    own = {name: block._variable(parameter) for name, parameter in block._reg_params.items()}
+    try:
+        with block.name_scope():
+            return block.hybrid_forward(symbol, *inputs, **own)
+    except NoValueError as error:
+        raise NotTraceableError(
+            f"{block.name} is hybridized, and at {place_in_program(error)} it asks for what only arrays have: "
+            f"{error} Choose with F.where or F.contrib.cond, keep arrays with "
+            "self.params.get_constant; or leave the block that does it unhybridized: call "
+            "hybridize(False) on it, or derive it from Block."
+        ) from error
+
+
+class _Regrouping:
+    """Puts the outputs of a graph together as `hybrid_forward` returned them."""
+
+    def __init__(self, form: Any, leaves: Sequence[Any]) -> None:
+        self._form = form
+        self._counts = [0 if leaf is None else len(leaf.values) for leaf in leaves]
+
+    def __call__(self, values: list[Any]) -> Any:
+        if 0 in self._counts:
+            left = iter(values)
+            values = [value for count in self._counts for value in ([next(left) for _ in range(count)] or [None])]
+        return _regroup(values, self._form)[0]

@@ -1,0 +1,84 @@
+"""Shapes and dtypes of a hybridized block's parameters, as they follow from what it is called with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from minpy.core.errors import MXNetError, ShapeError
+from minpy.core.state import tracing
+from minpy.gluon.parameter.shapes import is_complete
+
+__all__ = ["infer", "infer_deferred", "initialize_waiting", "require_rule"]
+
+
+def infer(block: Any, what: str, args: Sequence[Any]) -> None:
+    """Set an attribute, 'shape' or 'dtype', of all parameters of a block from those of its arguments."""
+    graph, leaves = block._graphs.find(block, args)
+    names = graph.out.list_inputs()
+    given = {
+        one.name: getattr(leaf, what)
+        for one, leaf in zip(graph.inputs, leaves, strict=True)
+        if one is not None and one.name in names
+    }
+    inferred = graph.out.infer_shape_partial if what == "shape" else graph.out.infer_type_partial
+    arguments, _, states = inferred(**given)
+    names = [*graph.out.list_arguments(), *graph.out.list_auxiliary_states()]
+    found = dict(zip(names, [*arguments, *states], strict=True))
+    for parameter in graph.parameters:
+        value = found.get(parameter.name)
+        if value is not None:
+            setattr(parameter, what, value)
+
+
+def infer_deferred(block: Any, args: Sequence[Any]) -> None:
+    """Infer shapes for parameters that wait for them.
+
+    Raises
+    ------
+    ShapeError
+        If they cannot be inferred.
+    """
+    try:
+        block.infer_shape(*args)
+    except (ShapeError, MXNetError) as error:
+        raise ShapeError(
+            f"{block.name}: parameters cannot be initialized, as their shapes cannot be inferred. {error}"
+        ) from error
+
+
+def initialize_waiting(block: Any, waiting: Sequence[Any], args: Sequence[Any], has_rule: bool) -> None:
+    """Give a block's own parameters that wait for their shapes these, and values, outside of traces.
+
+    Parameters
+    ----------
+    block : HybridBlock
+    waiting : sequence of Parameter
+    args : sequence
+        What it is called with.
+    has_rule : bool
+        Whether it defines `infer_shape`: in a trace nothing else says shapes.
+    """
+    trace = tracing.trace
+    if (trace is None or has_rule) and any(not is_complete(parameter._shape) for parameter in waiting):
+        asked = trace is not None and trace.asked_for_shapes
+        block.infer_shape(*args)
+        if trace is not None:  # what it says holds from now on, and for all arguments
+            trace.asked_for_shapes = asked
+    if trace is None:
+        for parameter in waiting:
+            parameter._finish_deferred_init()
+
+
+def require_rule(block: Any) -> None:
+    """Raise the error for a block that defines `forward`, and not how shapes follow from its arguments."""
+    unknown = ", ".join(
+        f"{parameter.name} {parameter.shape}"
+        for parameter in block._reg_params.values()
+        if not is_complete(parameter._shape)
+    )
+    raise ShapeError(
+        f"{block.name}: parameters have shapes that are not known yet ({unknown}), and a block that "
+        "defines forward says how they follow from its arguments in a method: `def infer_shape(self, x): "
+        "self.weight.shape = (self.units, x.shape[1])`. Define it, or give the shapes when parameters are made."
+    )

@@ -1,0 +1,75 @@
+"""`Facts`: the shapes and dtypes of the values of a graph that is being traced, as far as they follow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+
+from minpy.core.array import raw_of
+from minpy.core.errors import NotTraceableError
+from minpy.gluon.block.places import place_in_program
+from minpy.gluon.parameter.shapes import is_complete
+from minpy.graph.inference import infer_dtypes, infer_shapes
+from minpy.graph.ir import Value
+from minpy.ops.inference.partial_shapes import is_known
+from minpy.symbol import Symbol
+
+__all__ = ["Facts"]
+
+
+class Facts:
+    """What is known of values: of variables because it was said, of others because it was inferred.
+
+    Parameters
+    ----------
+    name : str
+        Of the block.
+    parameters : mapping of str to Parameter
+        Those of the block and of all inside, by name: what is said of them is known.
+    """
+
+    def __init__(self, name: str, parameters: Mapping[str, Any]) -> None:
+        self._name = name
+        self._parameters = parameters
+        self._shapes: dict[Value, Any] = {}
+        self._dtypes: dict[Value, Any] = {}
+
+    def know(self, variable: Symbol, array: Any) -> None:
+        """Note the shape and dtype of what a variable stands for."""
+        raw = raw_of(array)
+        self._shapes[variable.values[0]], self._dtypes[variable.values[0]] = raw.shape, raw.dtype
+
+    def of(self, one: Symbol) -> tuple[tuple[int, ...], numpy.dtype]:
+        """Return the shape and dtype of a value.
+
+        Raises
+        ------
+        NotTraceableError
+            If they cannot be inferred.
+        """
+        (value,) = one.values
+        if value not in self._shapes or value not in self._dtypes:
+            self._infer(one)
+        shape, dtype = self._shapes.get(value), self._dtypes.get(value)
+        if shape is None or dtype is None:
+            raise NotTraceableError(
+                f"{self._name}: at {place_in_program()} the shape of {one.name} is asked for, and it does not follow "
+                "from what is known: it may depend on values, or on a parameter whose shape is not known yet (give "
+                "in_units, in_channels)."
+            )
+        return tuple(shape), numpy.dtype(dtype)
+
+    def _infer(self, one: Symbol) -> None:
+        for node in one.order:
+            parameter = self._parameters.get(node.name) if node.operator is None else None
+            if parameter is not None and Value(node) not in self._shapes:
+                self._dtypes[Value(node)] = numpy.dtype(parameter.dtype)
+                if is_complete(parameter._shape):
+                    self._shapes[Value(node)] = parameter._shape
+        origin = "of the array that is given"
+        dtypes = infer_dtypes(one.order, [(self._dtypes, origin)]).known
+        shapes = infer_shapes(one.order, [(self._shapes, origin)], dtypes).known
+        self._dtypes.update(dtypes)
+        self._shapes.update((value, shape) for value, shape in shapes.items() if is_known(shape))

@@ -1,0 +1,85 @@
+"""One trace of a block, from the state of things before it to the graph: what a call does for which there is none.
+
+What the block refers to is noted first, so that a later change is seen; the scopes that a trace needs are entered; and
+what it has left behind (numbers drawn once, stand-ins in attributes) is found out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from minpy.core.errors import NotTraceableError
+from minpy.core.state import Scope, questions, state
+from minpy.gluon.block.attributes import INTERNAL, Attributes
+from minpy.gluon.block.cached_graph import CachedGraph
+from minpy.gluon.block.draws import Draws
+from minpy.gluon.block.guards import Guards
+from minpy.gluon.block.modes import Modes
+from minpy.gluon.block.places import warn_at_program
+
+__all__ = ["traced"]
+
+
+def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedGraph, Guards]:
+    """Return the graph of a block, and what it holds for; the block's `Graphs` note what the trace has asked for.
+
+    Parameters
+    ----------
+    block : HybridBlock
+    leaves : sequence of NDArray or None
+        The arguments, in a flat list.
+    form
+        How they are nested.
+    """
+    blocks: dict[int, Any] = {}
+    block.apply(lambda one: blocks.setdefault(id(one), one))
+    attributes = Attributes(blocks.values())
+    # As things are before the trace: what that changes is seen at the next call.
+    guards = block._graphs.guards or Guards(blocks.values(), INTERNAL)
+    before = questions.training, questions.recording
+    questions.training = questions.recording = False
+    recording = 1 if state.recording == 1 else 2
+    draws = Draws(_functions_of(blocks.values()), blocks.values(), block._is_function)
+    try:
+        with Scope(recording, int(state.training)), Modes(block.name), draws:  # type: ignore[arg-type]
+            graph: CachedGraph = block._trace(leaves, form)
+        attributes.restore(block.name)
+        _heed(draws, block)
+        training, recorded = questions.training, questions.recording
+    except BaseException:
+        attributes.restore(None)
+        if block._is_function:  # it runs as it is written next, and changes what it changes once
+            guards.restore()
+        raise
+    finally:
+        questions.training = before[0] or questions.training
+        questions.recording = before[1] or questions.recording
+    block._graphs.note_asked(training=training, recording=recorded)
+    return graph, guards
+
+
+def _functions_of(blocks: Iterable[Any]) -> Iterator[Callable[..., Any]]:
+    """Return what users have written of some blocks."""
+    for block in blocks:
+        yield type(block).forward
+        if hasattr(type(block), "hybrid_forward"):
+            yield type(block).hybrid_forward
+
+
+def _heed(draws: Draws, block: Any) -> None:
+    """Warn that a trace holds numbers that were drawn once; of a function that is compiled it is an error."""
+    if not draws.found:
+        return
+    if block._is_function:
+        draws.undo()
+        raise NotTraceableError(
+            f"it {draws.found}, and a graph would hold what that gave once. Draw with minpy.np.random, or take the "
+            "numbers as an argument."
+        )
+    if draws.is_random:
+        warn_at_program(
+            f"{block.name} is hybridized, and its forward {draws.found}: every call uses the numbers that were "
+            "drawn when it was traced. Draw with mx.np.random (F.random in hybrid_forward), give the numbers as an "
+            "argument, or leave the block that does it unhybridized: call hybridize(False) on it."
+        )

@@ -1,0 +1,25 @@
+"""Functions that are given by their names: losses, first values, rules of updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from minpy.core.errors import ArgumentError, nearest
+
+__all__ = ["function_named"]
+
+
+def function_named(module: Any, name: str, what: str) -> Callable[..., Any]:
+    """Return a public function of a module.
+
+    Raises
+    ------
+    ArgumentError
+        If it has none of that name; `what` says what the name was given as.
+    """
+    known = module.__all__
+    if name not in known:
+        raise ArgumentError(f"{what} {name!r} is not known; there are {', '.join(known)}.{nearest(name, known)}")
+    found: Callable[..., Any] = getattr(module, name)
+    return found

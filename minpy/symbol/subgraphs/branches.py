@@ -1,0 +1,131 @@
+"""Branches: `_cond`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.base import DTypes, Shapes
+from minpy.graph.frame import Frame
+from minpy.ops.inference.partial_shapes import merge_dtypes, merge_shapes
+from minpy.symbol.subgraphs.control_flow import ControlFlow, holds, listed, same_facts
+from minpy.symbol.subgraphs.subgraph import Subgraph, is_same
+
+__all__ = ["Cond"]
+
+
+class Cond(ControlFlow):
+    """`_cond`: one of two graphs, as a third one says.
+
+    Parameters
+    ----------
+    graphs : sequence of Subgraph
+        The condition, the graph for where it holds, and the other.
+    """
+
+    __name__ = "_cond"
+
+    def __init__(self, graphs: Sequence[Subgraph]) -> None:
+        super().__init__(graphs, len(graphs[1].symbol.values))
+        self._forget()
+
+    def _forget(self) -> None:
+        self._chosen: tuple[Frame, list[Any]] | None = None  # with what it was started with
+        self._holds = False
+
+    def _made_from(self) -> tuple[Any, ...]:
+        return ()
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What files say of the node."""
+        names = ("cond_input_locs", "then_input_locs", "else_input_locs")
+        return {
+            "num_args": 3 + self.arity,
+            "num_outputs": len(self.outputs),
+            **{name: listed(graph.sources) for name, graph in zip(names, self.graphs, strict=True)},
+        }
+
+    def _differentiated(self) -> Sequence[Subgraph]:
+        return self.graphs[1:]
+
+    def forward(self, *raws: Any, training: bool | None = None) -> Any:
+        """Run the condition, and the graph that it chooses."""
+        self._forget()
+        condition = self.graphs[0]
+        given = condition.given(raws)
+        heads, _ = condition.start(condition.program(given, bool(training), None), given)
+        self._holds = holds(heads[0], "_cond: the condition")
+        answer = self._run(raws, bool(training), self._asked[0])
+        return tuple(answer) if len(answer) > 1 else answer[0]
+
+    def _run(self, raws: Sequence[Any], training: bool, needed: Any) -> list[numpy.ndarray]:
+        graph = self.graphs[1 if self._holds else 2]
+        given = graph.given(raws)
+        if training or graph.varies:
+            program = self._program(graph, given, raws, training, needed, ())
+        else:
+            program = graph.program(given, training, None)
+        answer, frame = graph.start(program, given)
+        if training or graph.varies:
+            self._chosen = frame, given
+        return answer
+
+    def pull_back(
+        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+    ) -> list[Any]:
+        """Return the gradients of the inputs at the positions `needed`: zero where the graph not chosen reads them."""
+        self._refuse_recording()
+        self._asked[0] = frozenset(needed)
+        graph = self.graphs[1 if self._holds else 2]
+        given = graph.given(arguments)
+        requests = self._requests(graph, arguments, needed, ())
+        totals = {index: numpy.zeros(arguments[index].shape, arguments[index].dtype) for index in needed}
+        if not requests:
+            return [totals[index] for index in needed]
+        if self._chosen is None:
+            program = graph.program(given, bool(attributes.get("training")), requests)
+            frame = graph.start(program, given)[1]
+        else:
+            frame, before = self._chosen
+            if not all(map(is_same, before, given)):
+                graph.move(frame, given)
+                self._chosen = frame, given
+            self._ready([frame], graph, given, requests)
+        buffers = {
+            node: numpy.empty(array.shape, array.dtype)
+            for node, array in zip(graph.variables, given, strict=True)
+            if node in frame.program.steps.requests
+        }
+        frame.backward(gradient if type(gradient) is tuple else (gradient,), buffers)
+        for node, source in zip(graph.variables, graph.sources, strict=True):
+            if node in buffers and source in totals:
+                totals[source] += buffers[node]
+        return [totals[index] for index in needed]
+
+    def shape_inference(self, inputs: Shapes, outputs: Shapes) -> tuple[Shapes, Shapes]:
+        """Complete shapes by the graphs; both that are chosen from give the same."""
+        return self._completed(inputs, outputs, merge_shapes, lambda graph, *known: graph.infer_shapes(*known))
+
+    def type_inference(self, inputs: DTypes, outputs: DTypes) -> tuple[DTypes, DTypes]:
+        """Complete dtypes by the graphs."""
+        return self._completed(inputs, outputs, merge_dtypes, lambda graph, *known: graph.infer_dtypes(*known))
+
+    def _completed(
+        self, inputs: Sequence[Any], outputs: Sequence[Any], merge: Callable[[Any, Any], Any], infer: Callable[..., Any]
+    ) -> tuple[list[Any], list[Any]]:
+        inputs, outputs = [*inputs], [*outputs]
+        changed = True
+        while changed:
+            before = [*inputs], [*outputs]
+            for graph in self.graphs:
+                is_branch = graph is not self.graphs[0]
+                known, heads = infer(graph, graph.given(inputs), outputs if is_branch else [None])
+                for source, fact in zip(graph.sources, known, strict=True):
+                    inputs[source] = merge(inputs[source], fact)
+                if is_branch:
+                    outputs = [merge(old, new) for old, new in zip(outputs, heads, strict=True)]
+            changed = not (same_facts(before[0], inputs) and same_facts(before[1], outputs))
+        return inputs, outputs
