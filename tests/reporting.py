@@ -16,9 +16,9 @@ __all__ = ["Reporting", "only_outcomes"]
 
 def only_outcomes(config: pytest.Config) -> bool:
     """Tell whether this process runs tests for another one, of which nobody has asked for more than outcomes."""
-    option = config.option
-    more = option.debug, option.setuponly, option.setupshow, option.traceconfig, option.xmlpath
-    return hasattr(config, "workerinput") and option.verbose <= 0 and option.durations is None and not any(more)
+    asked = (config.getoption(name, None) for name in ("debug", "setuponly", "setupshow", "traceconfig", "xmlpath"))
+    little = config.getoption("durations", None) is None and config.option.verbose <= 0
+    return hasattr(config, "workerinput") and little and not any(asked)
 
 
 class Reporting:
@@ -32,8 +32,9 @@ class Reporting:
         would look through tens of thousands of them.
         """
         plugins = session.config.pluginmanager
-        printing = plugins.unregister(name="terminalreporter")
-        plugins.register(Writing(printing), "terminalreporter")
+        if plugins.has_plugin("terminalreporter"):
+            printing = plugins.unregister(name="terminalreporter")
+            plugins.register(Writing(printing), "terminalreporter")
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item, nextitem: pytest.Item | None) -> bool:
