@@ -8,12 +8,15 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
 from many import seed
 from native.building import folder as libraries
+from reporting import Reporting, only_outcomes
 
 import minpy as mx
 from minpy.graph.native.enabling import disabled
@@ -44,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # Several processes fill the machine, and threads of theirs would wait for each other.
         for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
             environment.setenv(variable, os.environ.get(variable, "1"))
+    if only_outcomes(config):
+        config.pluginmanager.register(Reporting())
 
 
 @pytest.hookimpl(wrapper=True)
@@ -66,6 +71,15 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import WorkStealingScheduling
 
     return WorkStealingScheduling(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Iterator[list[pytest.Collector]]:
+    """Look for examples in docstrings of tests only where there may be one."""
+    found: list[pytest.Collector] = yield
+    if file_path.suffix == ".py" and ">>>" not in file_path.read_text(encoding="utf-8"):
+        return [one for one in found if not isinstance(one, DoctestModule)]
+    return found
 
 
 # Scripts: test_programs.py runs those of programs, the real MXNet the others.
