@@ -417,6 +417,35 @@ def test_an_error_in_the_middle_is_the_functions_own():
         np.testing.assert_array_equal(m, expected, f"call {call}")
 
 
+# -- shared memory -----------------------------------------------------------------------------------------------------
+
+
+def doubled_and_shifted(w, x):
+    w *= 2
+    w += x.sum()
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["first", "last"])
+@pytest.mark.parametrize("size", [1, 3, 40, 99])
+def test_arguments_of_other_sizes_in_the_memory_of_one_that_is_changed(size, is_first):
+    """Wherever they lie in it; and next to it, where they are apart."""
+
+    def function(one, other):
+        doubled_and_shifted(*((one, other) if is_first else (other, one)))
+
+    def call(function, whole, part):
+        function(*((whole, part) if is_first else (part, whole)))
+
+    compiled = mx.compile(function)
+    for _ in range(CALLS):
+        call(compiled, np.arange(100.0), np.arange(float(size)))
+    for start in range(0, 300 - size, 3):
+        mine, other = np.arange(300.0), np.arange(300.0)
+        call(compiled, mine[100:200], mine[start : start + size])
+        call(function, other[100:200], other[start : start + size])
+        np.testing.assert_allclose(mine, other, err_msg=f"{size} from {start} on, changed from 100 to 200")
+
+
 # -- views -------------------------------------------------------------------------------------------------------------
 
 

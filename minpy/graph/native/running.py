@@ -105,7 +105,7 @@ class NativeRunner:
     def fit_forward(self, arrays: Sequence[numpy.ndarray]) -> tuple[Sequence[numpy.ndarray], Any]:
         """Return arrays that fit in place of some that do not, and what the forward part gives for them."""
         arrays, finish = fitted(arrays, self.arguments[0])
-        found = self._again(self.forward(arrays))
+        found = self._again(self.forward(arrays), self.arguments[:1], [arrays])
         finish()
         return arrays, found
 
@@ -120,10 +120,21 @@ class NativeRunner:
         assert self.backward is not None
         rows = zip((arrays, heads, gradients), self.arguments, strict=True)
         made, finishing = zip(*(fitted(given, expected) for given, expected in rows), strict=True)
-        self._again(self.backward(*made, kept))
+        self._again(self.backward(*made, kept), self.arguments, made)
         finishing[2]()
 
-    def _again(self, found: Any) -> Any:
+    def _again(
+        self, found: Any, expected: Sequence[Sequence[Argument]], given: Sequence[Sequence[numpy.ndarray]]
+    ) -> Any:
         if found is UNFIT:
-            raise MXNetError(f"native code refuses arrays that were made for it: {self.arguments}.")
+            pairs = [pair for rows in zip(expected, given, strict=True) for pair in zip(*rows, strict=True)]
+            raise MXNetError(
+                "native code refuses arrays that were made for it: "
+                + "; ".join(
+                    f"{one.name}, {one.dtype} {one.shape}{', written to' * one.written}: got {array.dtype} "
+                    f"{array.shape} at {array.__array_interface__['data'][0]:#x}, strides {array.strides}, "
+                    f"{'' if array.flags.behaved else 'not '}aligned and writable"
+                    for one, array in pairs
+                )
+            )
         return found
