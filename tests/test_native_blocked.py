@@ -185,6 +185,7 @@ SHAPES = [
     (1, 70, 600, 200),
     (2, 33, 17, 300),
     (1, 520, 40, 90),
+    (1, 300, 200, 20),
 ]
 
 
@@ -207,6 +208,16 @@ def test_larger_products_in_any_number_of_parts(
     np.testing.assert_allclose(found[0], exact, rtol=0, atol=tolerance(dtype, shape[2]))
     np.testing.assert_array_equal(found[1], found[0])
     np.testing.assert_array_equal(found[2], found[0])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_threads_find_several_parts(shape: tuple[int, int, int, int]) -> None:
+    arrays = simple(*shape, (False, False), "float32")
+    matrices = matrices_from(arrays)
+    blocking = blocking_of(matrices, Processor(64, 32))
+    kernel = kernel_of_matrices(matrices, blocking, [one.where for one in arrays], is_shared=True)
+    assert kernel.splits >= 2
+    assert kernel_of_matrices(matrices, blocking, [one.where for one in arrays], is_shared=False).splits == 1
 
 
 @pytest.mark.parametrize("turned", TURNED)

@@ -40,6 +40,8 @@ class Limits:
     apart : int
         Bytes from which on rows of a matrix lie too far apart to be read there again and again: at multiples of a page,
         few sets of a cache hold all of them. They are packed.
+    bands : int
+        Bands of rows that threads share, where there is a single panel; each packs the second matrix for itself.
     """
 
     sums: int = 16
@@ -50,6 +52,7 @@ class Limits:
     panel: int = 8
     packed: int = 128
     apart: int = 1024
+    bands: int = 4
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ class Blocking:
         Of how many blocks the depth is made, all of about as many steps.
     together : int
         Tiles of a panel, next to one another: what threads share are panels.
+    bands : int
+        Into how many bands of rows threads cut the product, about: 1, where they share panels.
     packed : int
         Rows of the first matrix that are copied to the scratch memory at once, at most; 0, if it is read where it lies.
     packs_second : bool
@@ -79,6 +84,7 @@ class Blocking:
     columns: tuple[Part, ...]
     blocks: int
     together: int
+    bands: int
     packed: int
     packs_second: bool
     cycles: float
@@ -99,8 +105,19 @@ class Blocking:
         return max(tiles * height for height, count in self.rows for tiles, _ in self.groups(height, count))
 
     def groups(self, height: int, count: int) -> tuple[Part, ...]:
-        """Return tiles of a height in groups that read the same rows of a packed first matrix."""
-        return _evenly(count, max(1, self.packed // height)) if self.packed else ((count, 1),)
+        """Return tiles of a height in groups: those of a band, or that read the same rows of a packed first matrix."""
+        most = -(-sum(many for _, many in self.rows) // self.bands)
+        return _evenly(count, max(1, min(most, self.packed // height)) if self.packed else most)
+
+    @property
+    def row_groups(self) -> int:
+        """How many groups of rows there are."""
+        return sum(often for height, count in self.rows for _, often in self.groups(height, count))
+
+    @property
+    def units(self) -> int:
+        """How many parts of a product threads may do: panels, or groups of rows of a single one."""
+        return self.panels if self.bands == 1 else self.row_groups
 
     @property
     def panel_vectors(self) -> int:
@@ -122,7 +139,7 @@ def blocking_of(matrices: Matrices, processor: Processor, limits: Limits = Limit
     --------
     >>> attention = Matrices(4, 128, 128, 32, (32, 1), (1, 32), 128, stack=((64, 4096, 4096, 16384),))
     >>> print(blocking_of(attention, Processor(64, 32)))
-    Blocking(width=16, rows=((4, 32),), columns=((4, 2),), blocks=1, together=2, packed=0, packs_second=True...
+    Blocking(width=16, rows=((4, 32),), columns=((4, 2),), blocks=1, together=2, bands=1, packed=0, ...
     """
     columns, itemsize = matrices.columns, matrices.itemsize
     width = min(processor.lanes(itemsize), 1 << (columns.bit_length() - 1))
@@ -155,7 +172,8 @@ def blocking_of(matrices: Matrices, processor: Processor, limits: Limits = Limit
     several = sum(count for _, count in tiles)
     half = -(-several // 2) if matrices.count == 1 else several
     together = max(1, min((4 if packed else 1) * limits.panel // tiles[-1][0], half))
-    return Blocking(width, rows, tiles, blocks, together, packed, packs_second, cycles)
+    bands = limits.bands if matrices.count == 1 and together >= several else 1
+    return Blocking(width, rows, tiles, blocks, together, bands, packed, packs_second, cycles)
 
 
 def _evenly(total: int, most: int) -> tuple[Part, ...]:

@@ -113,7 +113,7 @@ def kernel_of_matrices(matrices: Matrices, blocking: Blocking, where: Sequence[W
         declares=PREFETCH,
         metadata=METADATA,
         in_place=frozenset([(3, 2)] if matrices.added is not None else ()),
-        splits=matrices.count * blocking.panels if is_shared else 1,
+        splits=matrices.count * blocking.units if is_shared else 1,
         scratch=scratch_bytes(matrices, blocking),
         flops=matrices.flops,
         bytes_moved=matrices.nbytes,

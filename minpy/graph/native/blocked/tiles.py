@@ -83,7 +83,7 @@ class _Block:
 
 
 class _Writer:
-    following: str  # the first matrix of the next product, where that is worth fetching
+    following = ""  # the first matrix of the next product, where that is worth fetching
 
     def __init__(self, matrices: Matrices, blocking: Blocking) -> None:
         self.matrices, self.blocking = matrices, blocking
@@ -92,18 +92,20 @@ class _Writer:
         self.packed_first = _sizes(matrices, blocking)[0]
 
     def write(self, is_shared: bool) -> str:
-        code, matrices, panels = self.code, self.matrices, self.blocking.panels
+        code, matrices, blocking = self.code, self.matrices, self.blocking
         count = 3 if matrices.added is None else 4
         pointers = [f"%p{number}" for number in range(count)]
-        units: tuple[Integer, Integer] = ("%begin", "%end") if is_shared else (0, matrices.count * panels)
-        with code.loop(*units) as unit:
-            index = code.quotient(unit.index, panels)
-            here = self.placed(index, pointers)
-            if matrices.count > 1 and matrices.first[1] == 1 and self.blocking.blocks == 1:
-                self.following = self.placed(code.add(index, 1), pointers)[0]
-            else:
-                self.following = ""
-            self.panel(here, code.remainder(unit.index, panels))
+        begin: Integer = "%begin" if is_shared else 0
+        end: Integer = "%end" if is_shared else matrices.count * blocking.units
+        if blocking.bands > 1:  # threads share the rows of one panel
+            self.panel(self.placed(0, pointers), 0, begin, end)
+        else:
+            with code.loop(begin, end) as unit:
+                index = code.quotient(unit.index, blocking.panels)
+                here = self.placed(index, pointers)
+                if matrices.count > 1 and matrices.first[1] == 1 and blocking.blocks == 1:
+                    self.following = self.placed(code.add(index, 1), pointers)[0]
+                self.panel(here, code.remainder(unit.index, blocking.panels), 0, blocking.row_groups)
         return code.body(count, alike=(2, 3) if count == 4 else ())
 
     def placed(self, index: Integer, pointers: list[str]) -> list[str]:
@@ -116,8 +118,8 @@ class _Writer:
             pointers = [code.at(one, code.multiply(here, step)) for one, step in zip(pointers, strides, strict=True)]
         return [pointers[1], pointers[0], *pointers[2:]] if self.matrices.is_turned else pointers
 
-    def panel(self, pointers: list[str], number: Integer) -> None:
-        """Write the product of the first matrix and some tiles of columns of the second."""
+    def panel(self, pointers: list[str], number: Integer, top: Integer, bottom: Integer) -> None:
+        """Write the product of the first matrix and some tiles of columns of the second: groups of rows in a range."""
         code, matrices, blocking = self.code, self.matrices, self.blocking
         first, second, *added, result = pointers
         tiles = sum(count for _, count in blocking.columns)
@@ -141,9 +143,9 @@ class _Writer:
                 code.at(second, code.multiply(step, matrices.second[0])), matrices.second[0], blocking.width,
                 result, before, leading, is_added, steps,
             )  # fmt: skip
-            self.block(block, begin, end)
+            self.block(block, begin, end, top, bottom)
 
-    def block(self, block: _Block, begin: Integer, end: Integer) -> None:
+    def block(self, block: _Block, begin: Integer, end: Integer, top: Integer, bottom: Integer) -> None:
         """Write what some steps of the depth add to the tiles of a panel."""
         code, matrices, blocking = self.code, self.matrices, self.blocking
         if blocking.packs_second:
@@ -164,11 +166,11 @@ class _Writer:
             )
             second = code.at("%scratch", code.multiply(start, -apart))
             block = replace(block, second=second, down=width, apart=apart)
-        row = 0
+        row = known = 0
         for height, count in blocking.rows:
             for tiles, groups in blocking.groups(height, count):
-                with code.loop(0, groups) as group:
-                    here = code.add(code.multiply(group.index, tiles * height), row)
+                with code.loop(code.larger(top, known), code.smaller(bottom, known + groups)) as group:
+                    here = code.add(code.multiply(code.subtract(group.index, known), tiles * height), row)
                     moved = self.lowered(block, here)
                     if blocking.packed:
                         moved = self.packed(moved, tiles * height)
@@ -178,6 +180,7 @@ class _Writer:
                             self.fetch(code.multiply(code.add(here, below), matrices.first[0]), height)
                         self.tiles(self.lowered(moved, below), height, begin, end)
                 row += tiles * groups * height
+                known += groups
 
     def lowered(self, block: _Block, row: Integer) -> _Block:
         """Return where a block reads and writes from a row on."""
