@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from minpy.core.errors import MissingDependencyError
+from minpy.graph.native.blocked.kernels import BLOCKED
 from minpy.graph.native.fusing.nest import Nest
+from minpy.graph.native.kernels.kernel import Kernel
 from minpy.graph.native.language import Assembly, Call, Origin, Product, Reduce, Step
 from minpy.graph.tracing.untraceable import Place
 
@@ -32,7 +34,8 @@ class ExplainedItem(NamedTuple):
     operators : tuple of str
         The names of the graph's nodes that it does, or a part of them.
     what : str
-        What it does: the functions of a kernel's nest and its space, the matrices of a product.
+        What it does: the functions of a kernel's nest and its space, the matrices of a product, and whether that is a
+        kernel, and not done by a BLAS.
     flops, nbytes : int
         Operations on numbers, and bytes read and written in memory, as far as they are known.
     reason : str
@@ -253,6 +256,8 @@ def _described(work: Work) -> tuple[str, str, str]:
     if isinstance(item, Product):
         first, second = item.operands[:2]
         what = f"{_times(first.shape)} by {_times(second.shape)}{', added' if len(item.operands) > 2 else ''}"
+        if any(isinstance(run, Kernel) and run.name == BLOCKED for run in work.runs):
+            what += ", a kernel"
         reason = "" if work.is_native else "NumPy's BLAS has no address that is known"
         return ("product" if work.is_native else "call"), what, reason
     if isinstance(item, Assembly):

@@ -86,7 +86,14 @@ def _surroundings() -> tuple[Any, ...]:
     found = blas.find()
     build = (sys.implementation.cache_tag, sys.version_info[:3], getattr(sys, "abiflags", ""))
     at = dataclasses.astuple(offsets())
-    return (*build, numpy.__version__, at, found and found.integer, threads.count(), llvm.toolchain())
+    return (
+        *build,
+        numpy.__version__,
+        at,
+        found and (found.integer, found.is_openblas),
+        threads.count(),
+        llvm.toolchain(),
+    )
 
 
 @cache

@@ -16,7 +16,7 @@ from minpy.graph.native.machine.blas import NO_TRANS, TRANS
 from minpy.graph.native.memory import Whereabouts
 from minpy.graph.native.writing import Writer
 
-__all__ = ["Gemm", "Matrix", "blas_matrix", "gemm_of", "is_row_major", "is_small", "small_kernel"]
+__all__ = ["Gemm", "Matrix", "blas_matrix", "collapsed", "gemm_of", "is_row_major", "is_small", "small_kernel"]
 
 _SMALL = 16 * 16 * 16
 _SMALL_SIDE = 64
@@ -72,7 +72,7 @@ class Gemm:
     first: Matrix
     second: Matrix
     leading: int
-    stack: tuple[tuple[int, int, int, int], ...]
+    stack: tuple[tuple[int, ...], ...]
 
     @property
     def count(self) -> int:
@@ -96,14 +96,14 @@ def gemm_of(product: Product, first: Whereabouts, second: Whereabouts, result: W
     assert two is not None
     assert out is not None
     strides = [where.layout.strides[: len(lead)] for where in (first, second, result)]
-    stack = _collapsed(list(zip(lead, *strides, strict=True)))
+    stack = collapsed(list(zip(lead, *strides, strict=True)))
     return Gemm(product.output.dtype.itemsize == 8, rows, columns, depth, one, two, out.leading, stack)
 
 
-def _collapsed(axes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, int, int, int], ...]:
-    """Return loops with those joined that are one, and without those that run once.
+def collapsed(axes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """Return loops, each a length and strides, with those joined that are one, and without those that run once.
 
-    >>> _collapsed([(2, 60, 0, 20), (5, 12, 0, 4)])
+    >>> collapsed([(2, 60, 0, 20), (5, 12, 0, 4)])
     ((10, 12, 0, 4),)
     """
     found: list[tuple[int, ...]] = []
@@ -114,7 +114,7 @@ def _collapsed(axes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, int, int, in
             found[-1] = (found[-1][0] * length, *steps)
         else:
             found.append((length, *steps))
-    return tuple(found)  # type: ignore[arg-type]
+    return tuple(found)
 
 
 def is_small(product: Product) -> bool:

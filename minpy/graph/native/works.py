@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from minpy.graph.native.blocked.kernels import blocked_kernel, covers_blocked
 from minpy.graph.native.fusing.nest import Item, Level, Nest, Place
 from minpy.graph.native.kernels.kernel import Kernel, is_long
 from minpy.graph.native.kernels.kernel import seconds as seconds_of
@@ -205,6 +206,9 @@ def _product(item: Product, places: Mapping[Array, Place], kernel_of: _Print, ha
     if covers_row(item, where, result):
         kernel = row_kernel(item, where, result)
         return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel])))
+    if covers_blocked(item, where, result):
+        kernel = blocked_kernel(item, where, result)
+        return Work(item, (kernel,), Uses(item.operands, item.outputs, (), _scratch([kernel]), in_place))
     if not has_blas:
         return Work(item, (), Uses(item.operands, item.outputs), is_native=False)
     runs: list[Run] = []

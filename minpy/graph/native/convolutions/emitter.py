@@ -7,7 +7,7 @@ names. Addresses are pointers and distances in elements.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -89,9 +89,9 @@ class Emitter:
         self._block = "entry"
         self._count = 0
 
-    def body(self, pointers: int) -> str:
-        """Return the parameters and the text of the function."""
-        given = "".join(f"ptr noalias %p{number}, " for number in range(pointers))
+    def body(self, pointers: int, alike: Collection[int] = ()) -> str:
+        """Return the parameters and the text of the function; some pointers may be to the same memory."""
+        given = "".join(f"ptr{'' if one in alike else ' noalias'} %p{one}, " for one in range(pointers))
         lines = "\n".join([*self._lines, "  ret void"])
         # Without the last attribute copies become calls of memcpy, of which nobody has given the address. With the one
         # before, loops stay as they are written: as quick, and compiled in half the time.

@@ -64,6 +64,11 @@ class Blas:
     _set_threads: Callable[[int], object] | None
 
     @property
+    def is_openblas(self) -> bool:
+        """Whether it is OpenBLAS, as its file is named."""
+        return "openblas" in os.path.basename(self.library).lower()
+
+    @property
     def threads(self) -> int | None:
         """How many threads a product may run in; None where the library does not say."""
         return None if self._get_threads is None else int(self._get_threads())
