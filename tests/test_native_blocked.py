@@ -24,7 +24,7 @@ from minpy.graph.native.blocked.matrices import Matrices, matrices_of
 from minpy.graph.native.convolutions.registers import Processor
 from minpy.graph.native.kernels.module import module_text
 from minpy.graph.native.language import Array, Layout, Product
-from minpy.graph.native.machine import blas, llvm
+from minpy.graph.native.machine import blas, llvm, threads
 from minpy.graph.native.memory import Whereabouts
 
 COMPILES = True
@@ -365,3 +365,24 @@ def test_another_blas_does_its_products_itself(monkeypatch: pytest.MonkeyPatch) 
     for _ in range(4):
         function(x)
     assert kinds(function.explain()[0]) == ["200x200 by 200x200"]
+
+
+@needs_wide_vectors
+@pytest.mark.parametrize(("several", "is_kernel"), [(1, True), (2, True), (3, False), (None, True)])
+def test_large_products_are_left_to_a_blas_of_more_threads(
+    several: int | None, is_kernel: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = blas.find()
+    if found is None:
+        pytest.skip("NumPy has no BLAS that is known")
+    count = None if several is None else lambda: several
+    monkeypatch.setattr(blas, "find", lambda: dataclasses.replace(found, library="openblas.so", _get_threads=count))
+    monkeypatch.setattr(threads, "count", lambda: 2)
+    x, stack = np.ones((200, 200), "f"), np.ones((64, 128, 64), "f")
+    function = mx.compile(lambda x, stack: (x @ x, stack @ np.swapaxes(stack, 1, 2)))
+    for _ in range(4):
+        function(x, stack)
+    assert kinds(function.explain()[0]) == [
+        "200x200 by 200x200" + ", a kernel" * is_kernel,
+        "64x128x64 by 64x64x128" + ", a kernel" * is_kernel,
+    ]

@@ -90,7 +90,7 @@ def _surroundings() -> tuple[Any, ...]:
         *build,
         numpy.__version__,
         at,
-        found and (found.integer, found.is_openblas),
+        found and (found.integer, found.is_openblas, found.has_more_threads),
         threads.count(),
         llvm.toolchain(),
     )

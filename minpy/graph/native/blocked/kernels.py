@@ -37,7 +37,8 @@ def covers_blocked(product: Product, places: Sequence[Whereabouts], result: Wher
     transposed, generated ones take 0.5 to 0.9 of their time; elsewhere 1.0 to 1.15 while all lies in the caches, and
     0.7 to 0.9 when it does not. Beyond, it packs both matrices, and generated kernels take 0.75 to 0.95 of its time.
     That is so with vectors of 64 bytes; with 32, it is about as fast as these kernels (0.8 to 1.1), and products are
-    left to it, as they are where matrices fill vectors badly, and where NumPy's BLAS is another one.
+    left to it, as they are where matrices fill vectors badly, and where NumPy's BLAS is another one. So are large ones
+    if the BLAS runs in more threads than kernels do when a program is compiled.
 
     Parameters
     ----------
@@ -51,7 +52,9 @@ def covers_blocked(product: Product, places: Sequence[Whereabouts], result: Wher
     if found is not None and not found.is_openblas:
         return False
     matrices = matrices_of(product, places, result)
-    return matrices is not None and is_faster(matrices, Processor.of(llvm.features()))
+    if matrices is None or (matrices.size > UNPACKED and found is not None and found.has_more_threads):
+        return False
+    return is_faster(matrices, Processor.of(llvm.features()))
 
 
 def is_faster(matrices: Matrices, processor: Processor) -> bool:
@@ -65,7 +68,7 @@ def is_faster(matrices: Matrices, processor: Processor) -> bool:
     """
     if processor.vector_bytes < 64 or min(matrices.rows, matrices.columns, matrices.depth) < LEAST_SIDE:
         return False
-    size = matrices.rows * matrices.columns * matrices.depth
+    size = matrices.size
     blocking = blocking_of(matrices, processor)
     if size < FILLED * blocking.cycles * blocking.width:
         return False

@@ -49,9 +49,14 @@ class Matrices:
         return math.prod(axis[0] for axis in self.stack)
 
     @property
+    def size(self) -> int:
+        """How many products of numbers one of them is."""
+        return self.rows * self.columns * self.depth
+
+    @property
     def flops(self) -> int:
         """Operations on numbers."""
-        return 2 * self.count * self.rows * self.columns * self.depth
+        return 2 * self.count * self.size
 
     @property
     def nbytes(self) -> int:

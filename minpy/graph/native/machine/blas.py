@@ -23,6 +23,8 @@ from typing import Any
 
 import numpy
 
+from minpy.graph.native.machine import threads as native_threads
+
 __all__ = ["COL_MAJOR", "NO_TRANS", "ROW_MAJOR", "TRANS", "Blas", "find"]
 
 # Of `cblas.h`.
@@ -72,6 +74,11 @@ class Blas:
     def threads(self) -> int | None:
         """How many threads a product may run in; None where the library does not say."""
         return None if self._get_threads is None else int(self._get_threads())
+
+    @property
+    def has_more_threads(self) -> bool:
+        """Whether products run in more threads than generated loops do."""
+        return (self.threads or 1) > native_threads.count()
 
     def set_threads(self, count: int) -> bool:
         """Let products run in so many threads from now on, those of NumPy too, and tell whether that was possible."""
