@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any
 
 import numpy
@@ -26,6 +27,7 @@ __all__ = ["conform", "gradients", "reachable"]
 
 numpy_array = numpy.ndarray
 _by_sequence = attrgetter("sequence")
+_NOTHING: Mapping[Any, Any] = MappingProxyType({})
 
 
 def gradients(
@@ -118,7 +120,8 @@ def _walk_alone(node: Node, gradient: Any, retain_graph: bool) -> dict[Any, Any]
     """Take a raw gradient back through the only node of a graph, as `gradients` does through many."""
     pending: dict[Any, Any] = {}
     zeros: set[Any] = set()
-    targets = _targets(node) if node.operator.is_compiled else None
+    leaves = [parent for parent in node.parents or () if parent is not None]
+    targets = _targets(node, {*leaves}) if node.operator.is_compiled else None
     recording, state.recording = state.recording, False
     try:
         if node.operator.direct and not targets:
@@ -139,30 +142,62 @@ def _walk_alone(node: Node, gradient: Any, retain_graph: bool) -> dict[Any, Any]
     return found
 
 
-def _targets(node: Node) -> dict[int, Target] | None:
-    """Return where the gradients of arguments, which are leaves, may be computed; None if that is nowhere.
+def _last_compiled(order: Sequence[Any]) -> Any:
+    """Return the node that is walked last but for leaves, if its gradients may be computed in given memory."""
+    for node in reversed(order):
+        if type(node) is not Leaf:
+            return node if node.operator is not None and node.operator.is_compiled else None
+    return None
 
-    Nobody else knows these buffers, and each is the place of one gradient only.
+
+def _targets(node: Node, leaves: Iterable[Any], pending: Mapping[Any, Any] = _NOTHING) -> dict[int, Target] | None:
+    """Return where the gradients of a node's arguments may be computed; None if that is nowhere.
+
+    These are buffers of leaves that nobody else knows, and each is the place of one gradient only. It is the last node
+    of a walk, after which nothing fails.
+
+    Parameters
+    ----------
+    node : Node
+    leaves : iterable of Leaf
+        All that the walk comes to.
+    pending : mapping
+        Gradients that others have computed, by their nodes.
     """
-    leaves = [leaf for leaf in node.parents or () if leaf is not None]
-    found: dict[int, Target] = {}
-    for position, leaf in enumerate(node.parents or ()):
-        if leaf is None or node.operator.is_zero(position):
+    parents = node.parents or ()
+    large = {
+        position: (leaf, leaf.gradient)
+        for position, leaf in enumerate(parents)
+        if type(leaf) is Leaf
+        and leaf.request == "write"
+        and leaf.gradient is not None
+        and leaf.gradient._data.nbytes >= aligned.LARGE
+    }
+    if not large:
+        return None
+    once, often = set[int](), set[int]()
+    for one in (*[id(leaf.gradient) for leaf in leaves], *map(id, parents)):
+        (often if one in once else once).add(one)
+    buffers: dict[int, numpy.ndarray] = {}
+    for position, (leaf, target) in large.items():
+        if leaf in pending or id(target) in often or id(leaf) in often or not is_unseen(target):
             continue
-        found[position] = Target(leaf.shape, leaf.dtype, None)
-        target = leaf.gradient
-        if target is None or leaf.request != "write" or sum([other.gradient is target for other in leaves]) > 1:
-            continue
-        # `carray`: in C's order, and one may write to it.
-        if is_unseen(target) and target._data.flags.carray and aligned.is_large(target._data):
-            found[position] = Target(leaf.shape, leaf.dtype, target._data)
-    return found if any(one.buffer is not None for one in found.values()) else None
+        if target._data.flags.carray and aligned.is_large(target._data):  # in C's order, and one may write to it
+            buffers[position] = target._data
+    if not buffers:
+        return None
+    return {
+        position: Target(parent.shape, parent.dtype, buffers.get(position))
+        for position, parent in enumerate(parents)
+        if parent is not None and not node.operator.is_zero(position)
+    }
 
 
 def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
     """Take raw gradients back to every leaf."""
     found: dict[Any, Any] = {}
     zeros: set[Any] = set()  # reached, but only by gradients that are zero
+    last = _last_compiled(order)
     for node in order:
         gradient = pending.pop(node, None)
         operator = node.operator
@@ -179,6 +214,9 @@ def _walk(order: Sequence[Any], pending: dict[Any, Any]) -> dict[Any, Any]:
                 found[node] = gradient
             else:
                 _add_output(pending, node, gradient)
+        elif node is last:
+            leaves = [one for one in order if type(one) is Leaf]
+            _walk_general(node, gradient, pending, zeros, _targets(node, leaves, pending))
         elif operator.direct:
             _walk_direct(node, operator, gradient, pending, zeros)
         else:

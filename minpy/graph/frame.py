@@ -150,6 +150,15 @@ class Frame:
 
     # -- backward ----------------------------------------------------------------------------------------------------
 
+    @property
+    def goes_through(self) -> bool:
+        """Whether the next `backward` is native code from end to end: once it writes to buffers, nothing fails."""
+        program = self._program
+        if self._kept is None or not self._is_native or program.steps.refers or program.native is None:
+            return False
+        part = program.native.backward
+        return part is not None and part.is_native
+
     def backward(
         self,
         head_gradients: Sequence[numpy.ndarray],

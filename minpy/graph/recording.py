@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy
@@ -12,6 +13,7 @@ from minpy.core.array import Array
 from minpy.core.base import BaseOperator
 from minpy.core.errors import ArgumentError
 from minpy.core.nodes import attach_outputs, record_node
+from minpy.core.rules import Target
 from minpy.core.state import state
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import Frame, start
@@ -21,6 +23,7 @@ from minpy.graph.replaying import replayed_gradients
 __all__ = ["GraphOperator", "call_graph"]
 
 _MOST_PLANS = 64
+_NOTHING: Mapping[int, Target] = MappingProxyType({})
 
 
 class _Plan:
@@ -47,6 +50,7 @@ class GraphOperator(BaseOperator):
     """
 
     builtin = True
+    is_compiled = True
     gradient_source = "its graph"
 
     def __init__(self, compiled: Compiled, name: str = "graph") -> None:
@@ -67,18 +71,29 @@ class GraphOperator(BaseOperator):
         return index >= self._count
 
     def pull_back(
-        self, answer: Any, arguments: Sequence[Any], attributes: dict[str, Any], gradient: Any, needed: Sequence[int]
+        self,
+        answer: Any,
+        arguments: Sequence[Any],
+        attributes: dict[str, Any],
+        gradient: Any,
+        needed: Sequence[int],
+        targets: Mapping[int, Target] = _NOTHING,
     ) -> list[Any]:
-        """Return the gradients of the variables at the positions `needed`."""
+        """Return the gradients of the variables at the positions `needed`, in `targets` if nothing can fail."""
         frame: Frame = arguments[-1]
         upstream = gradient if type(gradient) is tuple else (gradient,)
         if state.recording:
             return replayed_gradients(frame, self._variables, arguments[:-1], upstream, needed)
         variables, requests = self._variables, frame.program.steps.requests
+        if targets and not frame.goes_through:
+            targets = _NOTHING
         buffers = {}
         for index in needed:
-            like = arguments[index]
-            buffers[variables[index]] = aligned.empty(like.shape, like.dtype)
+            like, target = arguments[index], targets.get(index)
+            if target is None or target.buffer is None:
+                buffers[variables[index]] = aligned.empty(like.shape, like.dtype)
+            else:
+                buffers[variables[index]] = target.buffer
         if len(buffers) != len(requests):  # what was asked for when the call was recorded, and is not now
             for index, node in enumerate(variables):
                 if node in requests and node not in buffers:

@@ -75,6 +75,11 @@ class NativePart:
         exec(compile(self.source, self._file, "exec"), scope)
         self._make = scope.pop("make")
 
+    @property
+    def is_native(self) -> bool:
+        """Whether it calls no function of Python's that could fail, between segments."""
+        return "matmul" not in self.constants and not any(isinstance(one, Answer) for one in self.constants.values())
+
     def made(self, call_of: Callable[[Node], Any], memory: RunnerMemory) -> Callable[..., Any]:
         """Return the function for one runner, with the functions of its steps and its memory."""
         function: Callable[..., Any] = self._make(*(_made(one, call_of, memory) for one in self.constants.values()))
