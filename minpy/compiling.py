@@ -185,7 +185,8 @@ class CompiledFunction:
         if self._in_a_row >= _MOST_IN_A_ROW:
             self._refuse(
                 f"something that it refers to has changed before each of the last {_MOST_IN_A_ROW} calls (a number, a "
-                "list, an array of NumPy), and a graph is made anew for that. Give what changes as an argument."
+                "list, an array of NumPy), and a graph is made anew for that. Give what changes as an argument.",
+                level=4,
             )
 
     def gradients_at_once(self, arguments: Sequence[Any], argnums: tuple[int, ...]) -> Any:
@@ -217,7 +218,8 @@ class CompiledFunction:
             raise ArgumentError(f"{name}.explain: it is called as it is written, because {self._refusal}")
         return self._body.explain()
 
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, reason: str, level: int = 3) -> None:
+        """Call the function as it is written from now on; the warning names the caller so many frames above."""
         with self._lock:
             if self._refusal is not None:
                 return
@@ -227,7 +229,7 @@ class CompiledFunction:
         warnings.warn(
             f"minpy.compile: {name} is called as it is written, because it cannot become a graph: {reason}",
             CompileWarning,
-            stacklevel=4,
+            stacklevel=level,
         )
 
 

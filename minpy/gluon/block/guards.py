@@ -179,7 +179,8 @@ class Guards:
         self._count, self._time, self._meanings = CHANGES.count, now(), CHANGES.meanings
         # Lists and dicts, which can be changed without a block's knowing it.
         self._containers: list[tuple[Any, Any]] = []
-        self._arrays: list[Any] = []
+        # Each with its buffer, which is not handed over to another array meanwhile, as it is seen here.
+        self._arrays: list[tuple[Any, numpy.ndarray]] = []
         self._contents: dict[int, _Contents] = {}
         self._members: set[int] = set()
         self._owners: list[Any] = []
@@ -212,7 +213,7 @@ class Guards:
                     self._containers.append((value, _kept(value)))
 
     def _note_arrays(self, value: Any) -> None:
-        self._arrays += _arrays_in(value)
+        self._arrays += [(array, array._data) for array in _arrays_in(value)]
         for array in _numpy_in(value):
             if id(array) not in self._contents:
                 self._contents[id(array)] = _Contents(array)
@@ -249,7 +250,11 @@ class Guards:
 
     def _follow(self, value: Any, names: Set[str], seen: set[int], depth: int = 0) -> None:
         """Note what a value refers to that a function may use."""
-        if isinstance(value, types.FunctionType):
+        if isinstance(value, Array):
+            if "grad" in names:
+                self._parts.append((value, "grad", value.grad))
+                self._note_arrays(value.grad)
+        elif isinstance(value, types.FunctionType):
             self._note_function(value, seen)
         elif isinstance(value, types.MethodType):
             self._follow(value.__func__, names, seen, depth)
@@ -311,7 +316,7 @@ class Guards:
 
     def arrays(self) -> list[numpy.ndarray]:
         """Return the arrays that are referred to, raw: of NumPy's, and of ours."""
-        return [*(contents.array for contents in self._contents.values()), *(array._data for array in self._arrays)]
+        return [*(contents.array for contents in self._contents.values()), *(array._data for array, _ in self._arrays)]
 
     def restore(self) -> None:
         """Give NumPy's arrays the contents back that they had: after a trace that has come to nothing."""
@@ -339,8 +344,10 @@ class Guards:
         for contents in self._contents.values():
             if not contents.hold():
                 return False
+        if any([array._data is not data for array, data in self._arrays]):
+            return False
         if self._arrays and last_write() > self._time:
-            if any(written_since(array._data, self._time) for array in self._arrays):
+            if any(written_since(data, self._time) for _, data in self._arrays):
                 return False
             self._time = last_write()
         if self._count == CHANGES.count:
