@@ -26,7 +26,7 @@ from minpy.core.state import TRACES, leaving, tracing
 from minpy.differentiation.trees import leaves_of
 from minpy.gluon.block.changes import of_numpy
 from minpy.gluon.block.changing import ARGUMENT, Changing, Part, without_out
-from minpy.gluon.block.numbers import differs, gives_scalars, need_numpy, place_of_out
+from minpy.gluon.block.numbers import differs, differs_for_complex, gives_scalars, need_numpy, place_of_out
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.parameter.shapes import is_complete
 from minpy.graph.inference import infer_dtypes, infer_shapes
@@ -477,6 +477,8 @@ class Traced(Changing):
         """Tell whether only the function of NumPy itself gives NumPy's answer."""
         if self._trace.of_function and differs(name, arguments, keywords):
             return True
+        if differs_for_complex(name, arguments, keywords):
+            return True
         return need_numpy(name, arguments, keywords)
 
     def _untraced(self, what: str) -> NotTraceableError:
@@ -523,6 +525,8 @@ class Traced(Changing):
                 trace, np = self._trace, self._in_numpy
 
                 def call(*arguments: Any, **keywords: Any) -> Any:
+                    if np and differs_for_complex(name, (self,), {}):
+                        return self._of_numpy(name, (self, *arguments), keywords)
                     if np and trace.of_function:
                         (_, *arguments), keywords = _with_out_named(name, (self, *arguments), keywords)  # type: ignore[assignment]
                     if keywords.get("out") is not None and trace.of_function:
