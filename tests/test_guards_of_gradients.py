@@ -1,4 +1,4 @@
-"""What graphs know of gradients that functions and blocks refer to: backward passes write them without being noticed."""
+"""What graphs know of gradients that functions and blocks refer to, which backward passes write."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_gradients_of_parameters_are_not_traced(read):
     block = Scaled(read)
     block.initialize()
     block.hybridize()
-    with pytest.raises(NotTraceableError, match="reads the gradient of a parameter.*Read it outside"):
+    with pytest.raises(NotTraceableError, match=r"reads the gradient of a parameter.*Read it outside"):
         block(nd.ones((1,)))
 
     def function(a):

@@ -244,3 +244,65 @@ def test_a_global_that_is_deleted() -> None:
     del space["nothing"]
     with pytest.raises(NameError, match="nothing"):
         compiled(np.ones(2))
+
+
+@pytest.mark.parametrize("how", ["global", "closure", "array", "default"])
+def test_what_functions_refer_to_that_are_arguments(how: str) -> None:
+    shift, table = 1.0, np.ones(3)
+
+    def moved(x: Any, by: float = 1.0) -> Any:
+        return x * (GIVEN if how == "global" else shift if how == "closure" else np.sqrt(table) + by)
+
+    @mx.compile
+    def call(function: Any, x: Any, parts: Any = None) -> Any:
+        return function(x) if parts is None else parts["of"][0](x) + function(x)
+
+    x = np.arange(3.0)
+    for number in range(ROUNDS):
+        for _ in range(3):
+            np.testing.assert_allclose(call(moved, x), moved(x), rtol=1e-12)
+            np.testing.assert_allclose(call(np.sin, x, {"of": [moved]}), moved(x) + np.sin(x), rtol=1e-12)
+        shift = globals()["GIVEN"] = float(number)
+        table *= 4
+        if how == "default":
+            moved.__defaults__ = (float(number),)
+
+
+GIVEN = 1.0
+
+
+def test_many_functions_that_are_arguments() -> None:
+    call, x = mx.compile(lambda function, x: function(x)), np.arange(3.0)
+    factors = [[float(number)] for number in range(120)]
+    functions = [lambda x, factor=factor: x * factor[0] for factor in factors]
+    for _ in range(2):
+        for function, factor in zip(functions, factors, strict=True):
+            np.testing.assert_array_equal(call(function, x), x * factor[0])
+        for factor in factors:
+            factor[0] += 1
+
+
+class Scale:
+    """Something whose attributes change."""
+
+    factor = 1.0
+
+    @classmethod
+    @mx.compile
+    def times(cls, x: Any) -> Any:
+        return x * cls.factor
+
+
+class Larger(Scale):
+    """The same, with a value of its own."""
+
+    factor = 100.0
+
+
+def test_classes_that_are_arguments() -> None:
+    x = np.arange(3.0)
+    for number in range(ROUNDS):
+        Scale.factor = float(number)
+        for _ in range(2):
+            np.testing.assert_array_equal(Scale.times(x), x * number)
+            np.testing.assert_array_equal(Larger.times(x), x * 100)

@@ -21,7 +21,7 @@ from minpy.core.array import Array, last_write, now, written_since
 from minpy.gluon.changes import CHANGES
 from minpy.graph.tracing.captures import PLAIN
 
-__all__ = ["CHANGES", "Guards"]
+__all__ = ["CHANGES", "Guards", "is_of_user"]
 
 _PLAIN: tuple[Any, ...] = (*PLAIN, slice, range)
 # What is always compared among the attributes of blocks.
@@ -40,6 +40,8 @@ _OF_BLOCKS: tuple[Any, ...] = (
     frozenset,
 )
 _DEEPEST, _LONGEST, _MOST_FUNCTIONS = 4, 64, 100
+# So many functions are given as arguments before all graphs are forgotten: each may be another one.
+_MOST_GIVEN = 50
 _FEW_BYTES = 1 << 16
 # The methods that are called without being named.
 _CALLED = frozenset(["__call__", "__init__", "forward", "hybrid_forward"])
@@ -191,7 +193,9 @@ class Guards:
         self._names: list[tuple[Mapping[str, Any], str, Any]] = []
         self._cells: list[tuple[types.CellType, Any]] = []
         self._parts: list[tuple[Any, str, Any]] = []
-        seen: set[int] = set()
+        self._seen: set[int] = set()
+        self._given: set[int] = set()
+        seen = self._seen
         for block, *_ in self._rows:
             self._note_values(block)
             called = [value for value in vars(block).values() if isinstance(value, types.FunctionType)]
@@ -204,6 +208,17 @@ class Guards:
                     if name in names and not isinstance(value, _OF_BLOCKS):
                         self._names.append((vars(block), name, value))
                     self._follow(value, names, seen)
+
+    @property
+    def are_full(self) -> bool:
+        """Whether more functions have been given than are worth being looked at."""
+        return len(self._given) > _MOST_GIVEN
+
+    def note_given(self, functions: Iterable[types.FunctionType]) -> None:
+        """Note what functions refer to that are arguments of the call that is traced."""
+        for function in functions:
+            self._given.add(id(function))
+            self._note_function(function, self._seen)  # which keeps it, so that nothing else gets its id
 
     def _note_values(self, block: Any) -> None:
         for name, value in vars(block).items():
@@ -252,8 +267,9 @@ class Guards:
         """Note what a value refers to that a function may use."""
         if isinstance(value, Array):
             if "grad" in names:
-                self._parts.append((value, "grad", value.grad))
-                self._note_arrays(value.grad)
+                gradient = getattr(value, "grad", None)
+                self._parts.append((value, "grad", gradient))
+                self._note_arrays(gradient)
         elif isinstance(value, types.FunctionType):
             self._note_function(value, seen)
         elif isinstance(value, types.MethodType):
@@ -287,7 +303,7 @@ class Guards:
         self._members.add(id(owner))
         self._owners.append(owner)  # so that nothing else gets its id
         classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
-        spaces: list[Mapping[str, Any]] = [vars(one) for one in classes if _is_of_user(one.__module__)]
+        spaces: list[Mapping[str, Any]] = [vars(one) for one in classes if is_of_user(one.__module__)]
         if not isinstance(owner, type):
             spaces.insert(0, vars(owner))
         names, done = names | _CALLED, set[str]()
@@ -344,7 +360,7 @@ class Guards:
         for contents in self._contents.values():
             if not contents.hold():
                 return False
-        if any([array._data is not data for array, data in self._arrays]):
+        if any(array._data is not data for array, data in self._arrays):
             return False
         if self._arrays and last_write() > self._time:
             if any(written_since(data, self._time) for _, data in self._arrays):
@@ -375,16 +391,17 @@ def _holds(cell: types.CellType, kept: Any) -> bool:
         return False
 
 
-def _is_of_user(module: Any) -> bool:
+def is_of_user(module: Any) -> bool:
+    """Tell whether a module, by its name, is a user's: neither the package's nor a library's that it knows."""
     return str(module).partition(".")[0] not in _LIBRARIES and module != "builtins"
 
 
 def _has_members(value: Any) -> bool:
     """Tell whether a value is an object with attributes of its own, or a module of a user's."""
     if isinstance(value, types.ModuleType):
-        return _is_of_user(value.__name__)
+        return is_of_user(value.__name__)
     if isinstance(value, type):
-        return _is_of_user(value.__module__)
+        return is_of_user(value.__module__)
     if type(value).__module__.partition(".")[0] in ("numpy", "scipy", "minpy"):
         return False
     return hasattr(value, "__dict__")

@@ -36,7 +36,7 @@ from minpy.gluon.block.nesting import _flatten, _regroup
 from minpy.gluon.block.optimizing import LOCK, Given, Optimizations, stand_ins
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.block.steps import Step, taken_options
-from minpy.gluon.block.templates import Keywords, Unkeyed, filled, key_of, split, template_of
+from minpy.gluon.block.templates import Keywords, Unkeyed, filled, functions_in, key_of, split, template_of
 from minpy.gluon.block.traced import Trace, Traced
 from minpy.gluon.parameter import DeferredInitializationError, Parameter, ParameterDict
 from minpy.gluon.parameter.shapes import is_complete
@@ -417,7 +417,11 @@ class HybridBlock(Block):
         self.apply(lambda block: blocks.setdefault(id(block), block))
         attributes = [(block, dict(vars(block))) for block in blocks.values()]
         # As things are before the trace: what that changes is seen at the next call.
+        if self._guards is not None and self._guards.are_full:
+            self._clear_cached_op()
         guards = self._guards or Guards(blocks.values(), _INTERNAL)
+        if self._is_written_as_forward:
+            guards.note_given(functions_in(form))
         before = questions.training, questions.recording
         questions.training = questions.recording = False
         recording = 1 if state.recording == 1 else 2
