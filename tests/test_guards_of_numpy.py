@@ -306,3 +306,45 @@ def test_classes_that_are_arguments() -> None:
         for _ in range(2):
             np.testing.assert_array_equal(Scale.times(x), x * number)
             np.testing.assert_array_equal(Larger.times(x), x * 100)
+
+
+class Slotted:
+    """An object without a dict."""
+
+    __slots__ = ("factor", "table")
+
+    def __init__(self) -> None:
+        self.factor, self.table = 1.0, np.ones(3)
+
+    def times(self, x: Any) -> Any:
+        return x * self.factor + self.table.sum()
+
+
+def test_slots_of_objects() -> None:
+    slotted = Slotted()
+    _require_live(lambda x: slotted.times(x) * slotted.factor, lambda: setattr(slotted, "factor", slotted.factor + 1))
+    _require_live(lambda x: slotted.times(x), lambda: slotted.table.__iadd__(1))
+    _require_live(lambda x: x * np.sum(slotted.table), lambda: setattr(slotted, "table", slotted.table + 1))
+
+
+def test_values_of_long_dicts() -> None:
+    numbers = {f"number{place}": float(place) for place in range(200)}
+    _require_live(
+        lambda x: x * numbers["number100"], lambda: numbers.__setitem__("number100", numbers["number100"] + 1)
+    )
+
+
+def test_arrays_of_long_lists() -> None:
+    arrays = [np.ones(3) for _ in range(100)]
+    _require_live(lambda x: x * np.sqrt(arrays[70]) + arrays[99].sum(), lambda: arrays[99].__iadd__(1))
+
+
+def test_objects_that_lie_deep() -> None:
+    top = types.SimpleNamespace(leaf=1.0)
+    lowest = top
+    for _ in range(8):
+        top = types.SimpleNamespace(leaf=1.0, below=top)
+    _require_live(
+        lambda x: x * top.below.below.below.below.below.below.below.below.leaf,
+        lambda: setattr(lowest, "leaf", lowest.leaf + 1),
+    )

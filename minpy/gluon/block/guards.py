@@ -40,6 +40,8 @@ _OF_BLOCKS: tuple[Any, ...] = (
     frozenset,
 )
 _DEEPEST, _LONGEST, _MOST_FUNCTIONS = 4, 64, 100
+# Objects are looked at once, and only where they are named; arrays are few even in long lists.
+_DEEPEST_MEMBER, _MOST_ARRAYS = 16, 1024
 # So many functions are given as arguments before all graphs are forgotten: each may be another one.
 _MOST_GIVEN = 50
 _FEW_BYTES = 1 << 16
@@ -77,15 +79,24 @@ class _Content:
 
 
 class _Flat:
-    """The numbers and strings of a long list."""
+    """The numbers and strings of a long list, or of a long dict by their keys."""
 
-    __slots__ = ("copy", "kind", "kinds")
+    __slots__ = ("copy", "keys", "kind", "kinds")
 
     def __init__(self, value: Any) -> None:
-        self.kind, self.copy, self.kinds = type(value), list(value), list(map(type, value))
+        self.kind, self.copy = type(value), _values_of(value)
+        self.keys = list(value) if isinstance(value, dict) else None
+        self.kinds = list(map(type, self.copy))
 
     def is_in(self, value: Any) -> bool:
-        return type(value) is self.kind and list(value) == self.copy and list(map(type, value)) == self.kinds
+        if type(value) is not self.kind or (self.keys is not None and list(value) != self.keys):
+            return False
+        values = _values_of(value)
+        return values == self.copy and list(map(type, values)) == self.kinds
+
+
+def _values_of(container: Any) -> list[Any]:
+    return list(container.values() if isinstance(container, dict) else container)
 
 
 class _Long:
@@ -107,7 +118,7 @@ def _kept(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:
         return value
     if len(value) > _LONGEST:
-        is_flat = isinstance(value, (tuple, list)) and all(isinstance(one, _PLAIN) for one in value)
+        is_flat = isinstance(value, (tuple, list, dict)) and all(isinstance(one, _PLAIN) for one in _values_of(value))
         return _Flat(value) if is_flat else _Long(value)
     return _Content(value, depth)
 
@@ -128,7 +139,7 @@ def _same(value: Any, kept: Any) -> bool:
 def _arrays_in(value: Any, depth: int = 0) -> Iterator[Any]:
     if isinstance(value, Array):
         yield value
-    elif isinstance(value, (tuple, list, dict)) and depth <= _DEEPEST and len(value) <= _LONGEST:
+    elif isinstance(value, (tuple, list, dict)) and depth <= _DEEPEST and len(value) <= _MOST_ARRAYS:
         for one in value.values() if isinstance(value, dict) else value:
             yield from _arrays_in(one, depth + 1)
 
@@ -136,7 +147,7 @@ def _arrays_in(value: Any, depth: int = 0) -> Iterator[Any]:
 def _numpy_in(value: Any, depth: int = 0) -> Iterator[numpy.ndarray]:
     if isinstance(value, numpy.ndarray):
         yield value
-    elif isinstance(value, (tuple, list, dict)) and depth <= _DEEPEST and len(value) <= _LONGEST:
+    elif isinstance(value, (tuple, list, dict)) and depth <= _DEEPEST and len(value) <= _MOST_ARRAYS:
         for one in value.values() if isinstance(value, dict) else value:
             yield from _numpy_in(one, depth + 1)
 
@@ -298,14 +309,14 @@ class Guards:
 
     def _note_members(self, owner: Any, names: Set[str], seen: set[int], depth: int = 0) -> None:
         """Note those members of an object or a module that a function may name."""
-        if id(owner) in self._members or depth > _DEEPEST or not _has_members(owner):
+        if id(owner) in self._members or depth > _DEEPEST_MEMBER or not _has_members(owner):
             return
         self._members.add(id(owner))
         self._owners.append(owner)  # so that nothing else gets its id
         classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
         spaces: list[Mapping[str, Any]] = [vars(one) for one in classes if is_of_user(one.__module__)]
         if not isinstance(owner, type):
-            spaces.insert(0, vars(owner))
+            spaces.insert(0, vars(owner) if hasattr(owner, "__dict__") else {})
         names, done = names | _CALLED, set[str]()
         # What its methods name is read of the object, too.
         while waiting := {name for name in names - done if any(name in space for space in spaces)}:
@@ -315,6 +326,10 @@ class Guards:
                     self._names.append((space, name, _MISSING))
                     continue
                 value = self._note(space, name)
+                if isinstance(value, types.MemberDescriptorType) and not isinstance(owner, type):  # of __slots__
+                    value = getattr(owner, name, _MISSING)
+                    self._parts.append((owner, name, _kept(value)))
+                    self._note_arrays(value)
                 value = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
                 if isinstance(value, types.FunctionType):
                     names = names | _names_in(value.__code__)
@@ -352,7 +367,7 @@ class Guards:
             if not _holds(cell, kept):
                 return False
         for owner, name, kept in self._parts:
-            if not _same(getattr(owner, name), kept):
+            if not _same(getattr(owner, name, _MISSING), kept):
                 return False
         for value, kept in self._containers:
             if not _same(value, kept):
@@ -404,7 +419,7 @@ def _has_members(value: Any) -> bool:
         return is_of_user(value.__module__)
     if type(value).__module__.partition(".")[0] in ("numpy", "scipy", "minpy"):
         return False
-    return hasattr(value, "__dict__")
+    return hasattr(value, "__dict__") or is_of_user(type(value).__module__)
 
 
 def _latest(block: Any) -> tuple[Any, ...]:
