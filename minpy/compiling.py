@@ -7,6 +7,7 @@ of a hybridized block. It stays differentiable: on the tape a call is one node.
 from __future__ import annotations
 
 import functools
+import sys
 import threading
 import types
 from collections.abc import Callable, Sequence, Set
@@ -82,6 +83,12 @@ class CompiledFunction:
         return f"<compiled {self._function!r}>"
 
     def __reduce__(self) -> Any:
+        found: Any = sys.modules.get(getattr(self, "__module__", None) or "")
+        name = getattr(self, "__qualname__", "")
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is self:  # the name of a decorated function is its own
+            return name
         return CompiledFunction, (self._function, self.fast_math)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -218,6 +225,7 @@ class CompiledFunction:
         return self._body.explain()
 
     def _refuse(self, reason: str) -> None:
+        """Call the function as it is written from now on."""
         with self._lock:
             if self._refusal is not None:
                 return

@@ -1,5 +1,6 @@
 """`minpy.compile` of functions: what they compute and refer to, their derivatives, and what cannot be a graph."""
 
+import copy
 import datetime
 import operator
 import os
@@ -423,3 +424,23 @@ def test_changes_in_place_and_what_graphs_do_not_have_say_what_to_do(which):
         np.testing.assert_array_equal(compiled(np.array([3, 1, 2])), function(np.array([3, 1, 2])))
     for _ in range(3):
         np.testing.assert_array_equal(compiled(np.array([3, 1, 2])), function(np.array([3, 1, 2])))
+
+
+@mx.compile
+def decorated(x):
+    return np.tanh(x) * 2
+
+
+def test_a_decorated_function_pickles():
+    assert pickle.loads(pickle.dumps(decorated)) is decorated
+    assert copy.deepcopy(decorated) is decorated
+    inside = mx.compile(lambda x: x)
+    np.testing.assert_array_equal(copy.deepcopy(inside)(X), X)
+
+
+def test_explanations_say_that_compiling_is_switched_off():
+    compiled = mx.compile(energy)
+    with disabled():
+        for _ in range(4):
+            compiled(X, W)
+        assert "compiling is switched off, by MINPY_COMPILE=0 or minpy.compile.disabled()" in str(compiled.explain())

@@ -288,3 +288,28 @@ def test_large_arrays_are_those_that_begin_at_lines():
     assert not aligned.is_large(whole[: aligned.LARGE // 2])
     if aligned._way is not None:
         assert not aligned.is_large(whole[16:])
+
+
+def test_a_rule_may_read_the_gradient_that_it_computes():
+    def smoothed(compiled):
+        @customop("mxnet", compile=compiled)
+        def doubled(x, y):
+            return 2 * x + y
+
+        doubled.def_multiple_grad()(lambda ans, x, y: lambda g: (2 * g + 0.5 * nd.flip(kept, axis=0), g + kept.sum()))
+        return doubled
+
+    found = []
+    for compiled in (True, False):
+        operator = smoothed(compiled)
+        x, y = array(1), array(2)
+        for one in (x, y):
+            one.attach_grad()
+        kept = x.grad
+        for seed in range(2 * CALLS):
+            with autograd.record():
+                z = operator(x, y)
+            z.backward(array(seed) / SHAPE[1])
+        found.append((x.grad.asnumpy(), y.grad.asnumpy()))
+    for got, expected in zip(*found, strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-3)

@@ -244,3 +244,107 @@ def test_a_global_that_is_deleted() -> None:
     del space["nothing"]
     with pytest.raises(NameError, match="nothing"):
         compiled(np.ones(2))
+
+
+@pytest.mark.parametrize("how", ["global", "closure", "array", "default"])
+def test_what_functions_refer_to_that_are_arguments(how: str) -> None:
+    shift, table = 1.0, np.ones(3)
+
+    def moved(x: Any, by: float = 1.0) -> Any:
+        return x * (GIVEN if how == "global" else shift if how == "closure" else np.sqrt(table) + by)
+
+    @mx.compile
+    def call(function: Any, x: Any, parts: Any = None) -> Any:
+        return function(x) if parts is None else parts["of"][0](x) + function(x)
+
+    x = np.arange(3.0)
+    for number in range(ROUNDS):
+        for _ in range(3):
+            np.testing.assert_allclose(call(moved, x), moved(x), rtol=1e-12)
+            np.testing.assert_allclose(call(np.sin, x, {"of": [moved]}), moved(x) + np.sin(x), rtol=1e-12)
+        shift = globals()["GIVEN"] = float(number)
+        table *= 4
+        if how == "default":
+            moved.__defaults__ = (float(number),)
+
+
+GIVEN = 1.0
+
+
+def test_many_functions_that_are_arguments() -> None:
+    call, x = mx.compile(lambda function, x: function(x)), np.arange(3.0)
+    factors = [[float(number)] for number in range(120)]
+    functions = [lambda x, factor=factor: x * factor[0] for factor in factors]
+    for _ in range(2):
+        for function, factor in zip(functions, factors, strict=True):
+            np.testing.assert_array_equal(call(function, x), x * factor[0])
+        for factor in factors:
+            factor[0] += 1
+
+
+class Scale:
+    """Something whose attributes change."""
+
+    factor = 1.0
+
+    @classmethod
+    @mx.compile
+    def times(cls, x: Any) -> Any:
+        return x * cls.factor
+
+
+class Larger(Scale):
+    """The same, with a value of its own."""
+
+    factor = 100.0
+
+
+def test_classes_that_are_arguments() -> None:
+    x = np.arange(3.0)
+    for number in range(ROUNDS):
+        Scale.factor = float(number)
+        for _ in range(2):
+            np.testing.assert_array_equal(Scale.times(x), x * number)
+            np.testing.assert_array_equal(Larger.times(x), x * 100)
+
+
+class Slotted:
+    """An object without a dict."""
+
+    __slots__ = ("factor", "table")
+
+    def __init__(self) -> None:
+        self.factor, self.table = 1.0, np.ones(3)
+
+    def times(self, x: Any) -> Any:
+        return x * self.factor + self.table.sum()
+
+
+def test_slots_of_objects() -> None:
+    slotted = Slotted()
+    _require_live(lambda x: slotted.times(x) * slotted.factor, lambda: setattr(slotted, "factor", slotted.factor + 1))
+    _require_live(lambda x: slotted.times(x), lambda: slotted.table.__iadd__(1))
+    _require_live(lambda x: x * np.sum(slotted.table), lambda: setattr(slotted, "table", slotted.table + 1))
+
+
+def test_values_of_long_dicts() -> None:
+    numbers = {f"number{place}": float(place) for place in range(200)}
+    _require_live(
+        lambda x: x * numbers["number100"], lambda: numbers.__setitem__("number100", numbers["number100"] + 1)
+    )
+
+
+def test_arrays_of_long_lists() -> None:
+    arrays = [np.ones(3) for _ in range(100)]
+    _require_live(lambda x: x * np.sqrt(arrays[70]) + arrays[99].sum(), lambda: arrays[99].__iadd__(1))
+
+
+def test_objects_that_lie_deep() -> None:
+    top = types.SimpleNamespace(leaf=1.0)
+    lowest = top
+    for _ in range(8):
+        top = types.SimpleNamespace(leaf=1.0, below=top)
+    _require_live(
+        lambda x: x * top.below.below.below.below.below.below.below.below.leaf,
+        lambda: setattr(lowest, "leaf", lowest.leaf + 1),
+    )

@@ -344,8 +344,9 @@ def _nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False
 def _nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
     known = ~numpy.isnan(_value(a))
     centred = _without_nan(a - _nanmean(a, axis, dtype, True), 0.0)
-    count = numpy.asarray(numpy.sum(known, axis=axis, keepdims=keepdims) - ddof, anp.result_type(a))
-    return anp.sum(centred * centred, axis=axis, keepdims=keepdims) / count
+    squares = anp.sum(_squares(centred), axis=axis, keepdims=keepdims)
+    count = numpy.asarray(numpy.sum(known, axis=axis, keepdims=keepdims) - ddof, anp.result_type(squares))
+    return squares / count
 
 
 @_composes(numpy.nanstd)
@@ -372,9 +373,14 @@ def _var(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, *, keepdi
     if dtype is not None:
         a = a.astype(dtype)
     centred = a - anp.mean(a, axis=axis, keepdims=True)
-    squares = anp.sum(centred * centred, axis=axis, keepdims=keepdims)
+    squares = anp.sum(_squares(centred), axis=axis, keepdims=keepdims)
     count = anp.size(a) // max(anp.size(squares), 1) - ddof
     return squares / numpy.asarray(count, anp.result_type(squares))
+
+
+def _squares(a: Any) -> Any:
+    """Return the squares of absolute values."""
+    return anp.real(a * anp.conj(a)) if anp.result_type(a).kind == "c" else a * a
 
 
 @_composes(numpy.std)

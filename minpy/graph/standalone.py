@@ -147,15 +147,20 @@ class _Way:
         """Note what the function returns: NumPy has scalars in the place of arrays without axes."""
         self.form = tuple(map(type, result)) if isinstance(result, (tuple, list)) else type(result)
 
-    def places(self, targets: Mapping[int, Target]) -> list[numpy.ndarray | None]:
+    def places(self, targets: Mapping[int, Target], captured: Sequence[numpy.ndarray]) -> list[numpy.ndarray | None]:
         """Return, for each head, the buffer in which native code may compute it; nothing where some do not fit.
 
-        They would be refused, or converted, after others have been written.
+        They would be refused, or converted, after others have been written. A buffer may be that of an array that the
+        rule refers to, which is read meanwhile.
         """
         assert self.positions is not None
         kinds = dict(zip(self.positions, self.kinds, strict=True))
         if any(kinds.get(position) != (target.shape, target.dtype) for position, target in targets.items()):
             return []
+        if captured:
+            buffers = [target.buffer for target in targets.values() if target.buffer is not None]
+            if any(numpy.may_share_memory(buffer, array) for buffer in buffers for array in captured):
+                return []
         return [targets[position].buffer if position in targets else None for position in self.positions]
 
     def settle(self, reason: str, program: Program | None = None) -> None:
@@ -316,8 +321,10 @@ class _Compiled:
         try:
             heads = None
             if way.straight is not None:
-                into = way.places(targets) if targets else ()
-                heads = way.straight.forward(way.program.steps.with_captured(arrays), into)
+                steps = way.program.steps
+                variables = steps.with_captured(arrays)
+                into = way.places(targets, variables[steps.given :]) if targets else ()
+                heads = way.straight.forward(variables, into)
             if heads is None:
                 heads, _ = start(way.program, arrays)
                 if way.program.native is not None:

@@ -21,7 +21,7 @@ from minpy.core.array import Array, last_write, now, written_since
 from minpy.gluon.changes import CHANGES
 from minpy.graph.tracing.captures import PLAIN
 
-__all__ = ["Guards"]
+__all__ = ["Guards", "is_of_user"]
 
 _PLAIN: tuple[Any, ...] = (*PLAIN, slice, range)
 # What is always compared among the attributes of blocks.
@@ -40,6 +40,10 @@ _OF_BLOCKS: tuple[Any, ...] = (
     frozenset,
 )
 _DEEPEST, _LONGEST, _MOST_FUNCTIONS = 4, 64, 100
+# Objects are looked at once, and only where they are named; arrays are few even in long lists.
+_DEEPEST_MEMBER, _MOST_ARRAYS = 16, 1024
+# So many functions are given as arguments before all graphs are forgotten: each may be another one.
+_MOST_GIVEN = 50
 _FEW_BYTES = 1 << 16
 # The methods that are called without being named.
 _CALLED = frozenset(["__call__", "__init__", "forward", "hybrid_forward"])
@@ -75,15 +79,24 @@ class _Content:
 
 
 class _Flat:
-    """The numbers and strings of a long list."""
+    """The numbers and strings of a long list, or of a long dict by their keys."""
 
-    __slots__ = ("copy", "kind", "kinds")
+    __slots__ = ("copy", "keys", "kind", "kinds")
 
     def __init__(self, value: Any) -> None:
-        self.kind, self.copy, self.kinds = type(value), list(value), list(map(type, value))
+        self.kind, self.copy = type(value), _values_of(value)
+        self.keys = list(value) if isinstance(value, dict) else None
+        self.kinds = list(map(type, self.copy))
 
     def is_in(self, value: Any) -> bool:
-        return type(value) is self.kind and list(value) == self.copy and list(map(type, value)) == self.kinds
+        if type(value) is not self.kind or (self.keys is not None and list(value) != self.keys):
+            return False
+        values = _values_of(value)
+        return values == self.copy and list(map(type, values)) == self.kinds
+
+
+def _values_of(container: Any) -> list[Any]:
+    return list(container.values() if isinstance(container, dict) else container)
 
 
 class _Long:
@@ -105,7 +118,7 @@ def _kept(value: Any, depth: int = 0) -> Any:
     if depth > _DEEPEST:
         return value
     if len(value) > _LONGEST:
-        is_flat = isinstance(value, (tuple, list)) and all(isinstance(one, _PLAIN) for one in value)
+        is_flat = isinstance(value, (tuple, list, dict)) and all(isinstance(one, _PLAIN) for one in _values_of(value))
         return _Flat(value) if is_flat else _Long(value)
     return _Content(value, depth)
 
@@ -126,7 +139,7 @@ def _same(value: Any, kept: Any) -> bool:
 def _arrays_in(value: Any, depth: int = 0) -> Iterator[Any]:
     if isinstance(value, Array):
         yield value
-    elif isinstance(value, (tuple, list, dict)) and depth <= _DEEPEST and len(value) <= _LONGEST:
+    elif isinstance(value, (tuple, list, dict)) and depth <= _DEEPEST and len(value) <= _MOST_ARRAYS:
         for one in value.values() if isinstance(value, dict) else value:
             yield from _arrays_in(one, depth + 1)
 
@@ -134,7 +147,7 @@ def _arrays_in(value: Any, depth: int = 0) -> Iterator[Any]:
 def _numpy_in(value: Any, depth: int = 0) -> Iterator[numpy.ndarray]:
     if isinstance(value, numpy.ndarray):
         yield value
-    elif isinstance(value, (tuple, list, dict)) and depth <= _DEEPEST and len(value) <= _LONGEST:
+    elif isinstance(value, (tuple, list, dict)) and depth <= _DEEPEST and len(value) <= _MOST_ARRAYS:
         for one in value.values() if isinstance(value, dict) else value:
             yield from _numpy_in(one, depth + 1)
 
@@ -179,7 +192,8 @@ class Guards:
         self._count, self._time, self._meanings = CHANGES.count, now(), CHANGES.meanings
         # Lists and dicts, which can be changed without a block's knowing it.
         self._containers: list[tuple[Any, Any]] = []
-        self._arrays: list[Any] = []
+        # Each with its buffer, which is not handed over to another array meanwhile, as it is seen here.
+        self._arrays: list[tuple[Any, numpy.ndarray]] = []
         self._contents: dict[int, _Contents] = {}
         self._members: set[int] = set()
         self._owners: list[Any] = []
@@ -190,7 +204,9 @@ class Guards:
         self._names: list[tuple[Mapping[str, Any], str, Any]] = []
         self._cells: list[tuple[types.CellType, Any]] = []
         self._parts: list[tuple[Any, str, Any]] = []
-        seen: set[int] = set()
+        self._seen: set[int] = set()
+        self._given: set[int] = set()
+        seen = self._seen
         for block, *_ in self._rows:
             self._note_values(block)
             called = [value for value in vars(block).values() if isinstance(value, types.FunctionType)]
@@ -204,6 +220,17 @@ class Guards:
                         self._names.append((vars(block), name, value))
                     self._follow(value, names, seen)
 
+    @property
+    def are_full(self) -> bool:
+        """Whether more functions have been given than are worth being looked at."""
+        return len(self._given) > _MOST_GIVEN
+
+    def note_given(self, functions: Iterable[types.FunctionType]) -> None:
+        """Note what functions refer to that are arguments of the call that is traced."""
+        for function in functions:
+            self._given.add(id(function))
+            self._note_function(function, self._seen)  # which keeps it, so that nothing else gets its id
+
     def _note_values(self, block: Any) -> None:
         for name, value in vars(block).items():
             if name not in self._internal and name not in block._not_compared:
@@ -212,7 +239,7 @@ class Guards:
                     self._containers.append((value, _kept(value)))
 
     def _note_arrays(self, value: Any) -> None:
-        self._arrays += _arrays_in(value)
+        self._arrays += [(array, array._data) for array in _arrays_in(value)]
         for array in _numpy_in(value):
             if id(array) not in self._contents:
                 self._contents[id(array)] = _Contents(array)
@@ -249,7 +276,12 @@ class Guards:
 
     def _follow(self, value: Any, names: Set[str], seen: set[int], depth: int = 0) -> None:
         """Note what a value refers to that a function may use."""
-        if isinstance(value, types.FunctionType):
+        if isinstance(value, Array):
+            if "grad" in names:
+                gradient = getattr(value, "grad", None)
+                self._parts.append((value, "grad", gradient))
+                self._note_arrays(gradient)
+        elif isinstance(value, types.FunctionType):
             self._note_function(value, seen)
         elif isinstance(value, types.MethodType):
             self._follow(value.__func__, names, seen, depth)
@@ -277,14 +309,14 @@ class Guards:
 
     def _note_members(self, owner: Any, names: Set[str], seen: set[int], depth: int = 0) -> None:
         """Note those members of an object or a module that a function may name."""
-        if id(owner) in self._members or depth > _DEEPEST or not _has_members(owner):
+        if id(owner) in self._members or depth > _DEEPEST_MEMBER or not _has_members(owner):
             return
         self._members.add(id(owner))
         self._owners.append(owner)  # so that nothing else gets its id
         classes = owner.__mro__ if isinstance(owner, type) else type(owner).__mro__
-        spaces: list[Mapping[str, Any]] = [vars(one) for one in classes if _is_of_user(one.__module__)]
+        spaces: list[Mapping[str, Any]] = [vars(one) for one in classes if is_of_user(one.__module__)]
         if not isinstance(owner, type):
-            spaces.insert(0, vars(owner))
+            spaces.insert(0, vars(owner) if hasattr(owner, "__dict__") else {})
         names, done = names | _CALLED, set[str]()
         # What its methods name is read of the object, too.
         while waiting := {name for name in names - done if any(name in space for space in spaces)}:
@@ -294,6 +326,10 @@ class Guards:
                     self._names.append((space, name, _MISSING))
                     continue
                 value = self._note(space, name)
+                if isinstance(value, types.MemberDescriptorType) and not isinstance(owner, type):  # of __slots__
+                    value = getattr(owner, name, _MISSING)
+                    self._parts.append((owner, name, _kept(value)))
+                    self._note_arrays(value)
                 value = value.fget if isinstance(value, property) else getattr(value, "__func__", value)
                 if isinstance(value, types.FunctionType):
                     names = names | _names_in(value.__code__)
@@ -311,7 +347,7 @@ class Guards:
 
     def arrays(self) -> list[numpy.ndarray]:
         """Return the arrays that are referred to, raw: of NumPy's, and of ours."""
-        return [*(contents.array for contents in self._contents.values()), *(array._data for array in self._arrays)]
+        return [*(contents.array for contents in self._contents.values()), *(array._data for array, _ in self._arrays)]
 
     def restore(self) -> None:
         """Give NumPy's arrays the contents back that they had: after a trace that has come to nothing."""
@@ -331,7 +367,7 @@ class Guards:
             if not _holds(cell, kept):
                 return False
         for owner, name, kept in self._parts:
-            if not _same(getattr(owner, name), kept):
+            if not _same(getattr(owner, name, _MISSING), kept):
                 return False
         for value, kept in self._containers:
             if not _same(value, kept):
@@ -339,8 +375,10 @@ class Guards:
         for contents in self._contents.values():
             if not contents.hold():
                 return False
+        if any(array._data is not data for array, data in self._arrays):
+            return False
         if self._arrays and last_write() > self._time:
-            if any(written_since(array._data, self._time) for array in self._arrays):
+            if any(written_since(data, self._time) for _, data in self._arrays):
                 return False
             self._time = last_write()
         if self._count == CHANGES.count:
@@ -368,19 +406,20 @@ def _holds(cell: types.CellType, kept: Any) -> bool:
         return False
 
 
-def _is_of_user(module: Any) -> bool:
+def is_of_user(module: Any) -> bool:
+    """Tell whether a module, by its name, is a user's: neither the package's nor a library's that it knows."""
     return str(module).partition(".")[0] not in _LIBRARIES and module != "builtins"
 
 
 def _has_members(value: Any) -> bool:
     """Tell whether a value is an object with attributes of its own, or a module of a user's."""
     if isinstance(value, types.ModuleType):
-        return _is_of_user(value.__name__)
+        return is_of_user(value.__name__)
     if isinstance(value, type):
-        return _is_of_user(value.__module__)
+        return is_of_user(value.__module__)
     if type(value).__module__.partition(".")[0] in ("numpy", "scipy", "minpy"):
         return False
-    return hasattr(value, "__dict__")
+    return hasattr(value, "__dict__") or is_of_user(type(value).__module__)
 
 
 def _latest(block: Any) -> tuple[Any, ...]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
 import numpy
 
 from minpy.context import Context
+from minpy.gluon.block.guards import is_of_user
 from minpy.graph.tracing.captures import PLAIN
 from minpy.ndarray import NDArray
 
-__all__ = ["Keywords", "Unkeyed", "filled", "key_of", "split", "template_of"]
+__all__ = ["Keywords", "Unkeyed", "filled", "functions_in", "key_of", "split", "template_of"]
 
 
 _CONSTANT: tuple[Any, ...] = (*PLAIN, type, FunctionType, Context)
@@ -45,6 +46,15 @@ def split(values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     return tuple(values), {}
 
 
+def functions_in(template: Any) -> Iterator[FunctionType]:
+    """Yield the functions among the values of a template."""
+    if isinstance(template, FunctionType):
+        yield template
+    elif isinstance(template, (list, tuple, dict)):
+        for part in template.values() if isinstance(template, dict) else template:
+            yield from functions_in(part)
+
+
 def key_of(template: Any) -> Any:
     """Return a key that is equal for equal templates, of equal types.
 
@@ -64,7 +74,7 @@ def key_of(template: Any) -> Any:
         return kind, key_of(template.start), key_of(template.stop), key_of(template.step)
     if isinstance(template, (float, complex, numpy.inexact)):
         return kind, repr(template)  # NaN is no key, and -0.0 another than 0.0
-    if isinstance(template, _CONSTANT):
+    if isinstance(template, _CONSTANT) and not (isinstance(template, type) and is_of_user(template.__module__)):
         return kind, template
     raise Unkeyed(f"{kind.__name__} in the place of an array or a plain value")
 

@@ -17,6 +17,7 @@ from minpy.gluon.block.draws import Draws
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.modes import Modes
 from minpy.gluon.block.places import warn_at_program
+from minpy.gluon.block.templates import functions_in
 
 __all__ = ["traced"]
 
@@ -36,7 +37,11 @@ def traced(block: Any, leaves: Sequence[Any], form: Any) -> tuple[CachedGraph, G
     block.apply(lambda one: blocks.setdefault(id(one), one))
     attributes = Attributes(blocks.values())
     # As things are before the trace: what that changes is seen at the next call.
+    if block._graphs.guards is not None and block._graphs.guards.are_full:
+        block._clear_cached_op()
     guards = block._graphs.guards or Guards(blocks.values(), INTERNAL)
+    if block._is_written_as_forward:
+        guards.note_given(functions_in(form))
     before = questions.training, questions.recording
     questions.training = questions.recording = False
     recording = 1 if state.recording == 1 else 2

@@ -390,6 +390,8 @@ class Parameter:
 
     def list_data(self) -> list[Any]:
         """Return its arrays on all contexts."""
+        if TRACES and tracing.trace is not None:
+            return [tracing.trace.parameter(self) for _ in self._check_and_get(self._data, list)]
         return list(self._check_and_get(self._data, list))
 
     def grad(self, ctx: Context | None = None, *, device: Context | None = None) -> Any:
@@ -399,13 +401,17 @@ class Parameter:
         ------
         MXNetError
             If it has none, as `grad_req` is 'null'; or for what `data` raises.
+        NotTraceableError
+            While a hybridized block is traced.
         """
+        _refuse_trace()
         if self._data is not None and self._grad is None:
             raise self._no_gradient()
         return self._check_and_get(self._gradients(), ctx if device is None else device)
 
     def list_grad(self) -> list[Any]:
         """Return its gradients on all contexts."""
+        _refuse_trace()
         if self._data is not None and self._grad is None:
             raise self._no_gradient()
         return list(self._check_and_get(self._gradients(), list))
@@ -590,6 +596,15 @@ class Parameter:
     def _set_trainer(self, trainer: Any) -> None:
         """Note the Trainer that updates it."""
         self._trainer = trainer
+
+
+def _refuse_trace() -> None:
+    """Refuse to be traced where a graph would hold an array as it is now."""
+    if TRACES and tracing.trace is not None:
+        raise tracing.trace.refusal(
+            "reads the gradient of a parameter, which a graph would hold as it is now.",
+            "Read it outside, and give it as an argument",
+        )
 
 
 def _zeros_of(array: NDArray) -> NDArray:

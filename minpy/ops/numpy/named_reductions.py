@@ -60,7 +60,10 @@ def np_min(a: Any, *, axis: AXES = None, keepdims: bool = False, initial: float 
 @named("_npi_mean", dtype=_default, shape=reduced)
 def npi_mean(a: Any, *, axis: AXES = None, dtype: str | None = None, keepdims: bool = False) -> Any:
     """Return the mean over axes, of all elements by default."""
-    return np.mean(a, axis=axis, dtype=_default(np.result_type(a), dtype=dtype), keepdims=keepdims)
+    kind = _default(np.result_type(a), dtype=dtype)
+    if dtype is None and kind == np.float16:  # the sum may be beyond its range
+        return np.mean(a.astype(np.float32), axis=axis, keepdims=keepdims).astype(kind)
+    return np.mean(a, axis=axis, dtype=kind, keepdims=keepdims)
 
 
 def _deviations(a: Any, axis: AXES, dtype: Any, ddof: int, keepdims: bool) -> Any:

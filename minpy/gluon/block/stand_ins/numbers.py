@@ -15,7 +15,7 @@ import numpy
 from minpy.core.errors import NotTraceableError
 from minpy.symbol.numpy.methods import COMPARISONS, SIGNS
 
-__all__ = ["METHODS", "differs", "need_numpy"]
+__all__ = ["METHODS", "differs", "differs_for_complex", "need_numpy"]
 
 # The functions that operators of Python are.
 METHODS = SIGNS | COMPARISONS
@@ -78,6 +78,8 @@ def need_numpy(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) 
 # MXNet's operators of these names keep the dtype of integers, or make float32 of bools and numbers.
 _OF_FLOATS = frozenset("cumsum fabs hypot ldexp trace".split())  # noqa: SIM905
 _OF_NUMBERS = frozenset("clip fmax fmin maximum minimum power".split())  # noqa: SIM905
+# MXNet has no complex numbers, of which NumPy's functions of these names are not what they are of real ones.
+_OF_COMPLEX = frozenset("linalg.norm nan_to_num std var vdot".split())  # noqa: SIM905
 
 
 def differs(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
@@ -90,9 +92,25 @@ def differs(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> 
     """
     if name not in _OF_FLOATS and name not in _OF_NUMBERS:
         return False
+    kinds = _kinds(operands, keywords)
+    return "b" in kinds if name in _OF_NUMBERS else bool(kinds & {"b", "i", "u"})
+
+
+def differs_for_complex(name: str, operands: Sequence[Any], keywords: Mapping[str, Any]) -> bool:
+    """Tell whether an array is complex, and MXNet's operator is not what NumPy's function is for complex numbers.
+
+    Examples
+    --------
+    >>> [differs_for_complex('var', [numpy.ones(3, dtype)], {}) for dtype in ('float32', 'complex64')]
+    [False, True]
+    """
+    return name in _OF_COMPLEX and "c" in _kinds(operands, keywords)
+
+
+def _kinds(operands: Sequence[Any], keywords: Mapping[str, Any]) -> set[str]:
+    """Return the kinds of the arrays of a call; none if one is not known yet."""
     given = [one for one in (*operands, *keywords.values()) if hasattr(type(one), "dtype")]
     try:
-        kinds = {numpy.dtype(one.dtype).kind for one in given}
+        return {numpy.dtype(one.dtype).kind for one in given}
     except NotTraceableError:
-        return False
-    return "b" in kinds if name in _OF_NUMBERS else bool(kinds & {"b", "i", "u"})
+        return set()

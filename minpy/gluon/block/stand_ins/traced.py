@@ -19,7 +19,7 @@ from minpy.core.array import FRONT_ENDS, Array
 from minpy.core.errors import ArgumentError, NotTraceableError
 from minpy.differentiation.trees import leaves_of
 from minpy.gluon.block.stand_ins.changing import Changing, Part, without_out
-from minpy.gluon.block.stand_ins.numbers import differs, need_numpy
+from minpy.gluon.block.stand_ins.numbers import differs, differs_for_complex, need_numpy
 from minpy.gluon.block.stand_ins.numpy_functions import (
     ROUNDING,
     gives_scalars,
@@ -266,6 +266,8 @@ class Traced(Changing):
         """Tell whether only the function of NumPy itself gives NumPy's answer."""
         if self._trace.of_function and differs(name, arguments, keywords):
             return True
+        if differs_for_complex(name, arguments, keywords):
+            return True
         return need_numpy(name, arguments, keywords)
 
     def _untraced(self, what: str) -> NotTraceableError:
@@ -310,6 +312,8 @@ class Traced(Changing):
                 trace, np = self._trace, self._in_numpy
 
                 def call(*arguments: Any, **keywords: Any) -> Any:
+                    if np and differs_for_complex(name, (self,), {}):
+                        return self._of_numpy(name, (self, *arguments), keywords)
                     if np and trace.of_function:
                         (_, *arguments), keywords = with_out_named(name, (self, *arguments), keywords)  # type: ignore[assignment]
                     if keywords.get("out") is not None and trace.of_function:
