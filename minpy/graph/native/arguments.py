@@ -195,10 +195,10 @@ def write_apart(code: Writer, ranges: Sequence[tuple[str, int]], alone: Sequence
     begins = {one: code.put(f"ptrtoint ptr {ranges[one][0]} to i64") for one in used}
     found = ""
     for one, other in sorted(pairs):
-        # With a the begin of the first, m bytes long, and b that of the second, of n: they meet if -n < a - b < m,
+        # With a the begin of the first, m bytes long, and b that of the second, of n: they meet if -m < a - b < n,
         # which is one comparison of numbers without a sign.
         distance = code.put(f"sub i64 {begins[one]}, {begins[other]}")
-        moved = code.put(f"add i64 {distance}, {ranges[other][1] - 1}")
+        moved = code.put(f"add i64 {distance}, {ranges[one][1] - 1}")
         meets = code.put(f"icmp ult i64 {moved}, {ranges[one][1] + ranges[other][1] - 1}")
         found = code.put(f"or i1 {found}, {meets}") if found else meets
     label = f"apart{code.number()}"
