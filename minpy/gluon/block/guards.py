@@ -375,12 +375,13 @@ class Guards:
         for contents in self._contents.values():
             if not contents.hold():
                 return False
-        if any(array._data is not data for array, data in self._arrays):
-            return False
-        if self._arrays and last_write() > self._time:
-            if any(written_since(data, self._time) for _, data in self._arrays):
+        if self._arrays:
+            if any(array._data is not data for array, data in self._arrays):
                 return False
-            self._time = last_write()
+            if last_write() > self._time:
+                if any(written_since(data, self._time) for _, data in self._arrays):
+                    return False
+                self._time = last_write()
         if self._count == CHANGES.count:
             return True
         count = CHANGES.count
