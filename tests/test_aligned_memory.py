@@ -22,7 +22,7 @@ here = pytest.mark.skipif(aligned._way is None, reason="the C library cannot ali
 
 
 def handler() -> str:
-    core = np._core if hasattr(np, "_core") else np.core
+    core = np.core if np.__version__.startswith("1.") else np._core
     return core.multiarray.get_handler_name()
 
 
@@ -182,3 +182,9 @@ def test_without_the_allocator_arrays_are_numpy_s(monkeypatch):
     monkeypatch.setattr(aligned, "_way", None)
     assert np.array_equal(aligned.copied(np.arange(50_000)), np.arange(50_000))
     assert not aligned.zeros((300, 300)).any()
+
+
+def test_what_numpy_1_has_for_pickles_of_numpy_2_is_not_taken_for_its_own():
+    pytest.importorskip("numpy._core")
+    code = "import numpy._core, minpy.core.aligned as aligned; aligned.empty(1 << 20)"
+    subprocess.run([sys.executable, "-c", code], check=True)

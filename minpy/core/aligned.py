@@ -52,7 +52,8 @@ def _function(address: int, *types: Any) -> Callable[..., Any]:
 
 def _api(capsule_pointer: Callable[..., Any]) -> Any:
     """Return NumPy's table of functions of C."""
-    core = numpy._core if hasattr(numpy, "_core") else numpy.core
+    # NumPy 1.26 has a `numpy._core`, too, once something was unpickled that NumPy 2 had pickled: with little in it.
+    core = getattr(numpy, "core" if numpy.__version__.startswith("1.") else "_core")
     table = capsule_pointer(core.multiarray._ARRAY_API, None)
     return ctypes.cast(table, ctypes.POINTER(ctypes.c_void_p))
 
