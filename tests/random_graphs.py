@@ -80,7 +80,7 @@ class RandomGraph:
 
     def margins(self) -> list[np.ndarray]:
         """Return how far answers may be apart, for each element of each."""
-        noisy = re.sub(r"(\w+)\*\*(\d+)", r"np.power(\1,\2)", self.source)  # so that it goes through `np`, too
+        noisy = re.sub(r"(\w+)\*\*(\d+)(?![\d.])", r"np.power(\1,\2)", self.source)  # so that it goes through `np`, too
         runs = [self._run(_function(noisy, _Noisy(seed))) for seed in range(3)]
         found = []
         for position, wanted in enumerate(self.expected):
