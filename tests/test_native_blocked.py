@@ -290,7 +290,7 @@ def with_openblas(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have NumPy's BLAS taken for OpenBLAS, whichever it is: kernels are to be right in any case."""
     found = blas.find()
     if found is not None:
-        monkeypatch.setattr(blas, "find", lambda: dataclasses.replace(found, library="libopenblas.so"))
+        monkeypatch.setattr(blas, "find", lambda: dataclasses.replace(found, file="libopenblas.so"))
 
 
 def kinds(explanation: Any) -> list[str]:
@@ -359,7 +359,7 @@ def test_another_blas_does_its_products_itself(monkeypatch: pytest.MonkeyPatch) 
     found = blas.find()
     if found is None:
         pytest.skip("NumPy has no BLAS that is known")
-    monkeypatch.setattr(blas, "find", lambda: dataclasses.replace(found, library="libmkl_rt.so"))
+    monkeypatch.setattr(blas, "find", lambda: dataclasses.replace(found, file="libmkl_rt.so"))
     x = np.ones((200, 200), "f")
     function = mx.compile(lambda x: x @ x)
     for _ in range(4):
@@ -376,7 +376,7 @@ def test_large_products_are_left_to_a_blas_of_more_threads(
     if found is None:
         pytest.skip("NumPy has no BLAS that is known")
     count = None if several is None else lambda: several
-    monkeypatch.setattr(blas, "find", lambda: dataclasses.replace(found, library="openblas.so", _get_threads=count))
+    monkeypatch.setattr(blas, "find", lambda: dataclasses.replace(found, file="openblas.so", _get_threads=count))
     monkeypatch.setattr(threads, "count", lambda: 2)
     x, stack = np.ones((200, 200), "f"), np.ones((64, 128, 64), "f")
     function = mx.compile(lambda x, stack: (x @ x, stack @ np.swapaxes(stack, 1, 2)))

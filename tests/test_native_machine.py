@@ -223,8 +223,8 @@ class TestBlas:
         if not os.path.isdir(folder):
             pytest.skip("no wheel")
         found = blas.find()
-        assert found.library.endswith(".so")
-        assert os.path.samefile(os.path.dirname(found.library), folder)
+        assert found.file.endswith(".so")
+        assert os.path.samefile(os.path.dirname(found.file), folder)
         assert found.integer == "i64"
         assert blas.find() is found
 

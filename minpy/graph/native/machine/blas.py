@@ -55,20 +55,20 @@ class Blas:
         The type of its integers in LLVM IR: 'i32' or 'i64'. (Enumerations, such as `ROW_MAJOR`, are 'i32' always.)
     addresses : mapping of str to int
         Where functions begin: 'sgemm', 'dgemm', 'sgemv', 'dgemv' (with `cblas_` before them in C).
-    library : str
+    file : str
         The file that they are in; '' where that is not known.
     """
 
     integer: str
     addresses: Mapping[str, int]
-    library: str
+    file: str
     _get_threads: Callable[[], int] | None
     _set_threads: Callable[[int], object] | None
 
     @property
     def is_openblas(self) -> bool:
         """Whether it is OpenBLAS, as its file is named."""
-        return "openblas" in os.path.basename(self.library).lower()
+        return "openblas" in os.path.basename(self.file).lower()
 
     @property
     def threads(self) -> int | None:
