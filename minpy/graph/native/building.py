@@ -249,7 +249,8 @@ class _Builder:
         memory = self._timed("memory", lambda: self._memory(routine, works, places))
         table = Table()
         integer = blas_found.integer if blas_found is not None else "i64"
-        writer = PartWriter(self.boundary, memory, table, integer, threads.count(), self.apart)
+        computes = bool(self.boundary.apart) or any(work.runs for part in works for work in part)
+        writer = PartWriter(self.boundary, memory, table, integer, threads.count(), self.apart, computes)
         prepare, forward, backward = self._timed("parts", lambda: self._parts(writer, routine, works, translation))
         ir, loaded = self._compiled(writer.segments)
         return NativeProgram(

@@ -44,6 +44,8 @@ class PartWriter:
         In how many threads a kernel may run: 1 or 2.
     apart : bool
         Whether each work is a segment of its own, so that it can be timed.
+    checks : bool
+        Whether parts look at what they are given: not where no native code computes anything, as Python runs then.
 
     Attributes
     ----------
@@ -53,9 +55,17 @@ class PartWriter:
     """
 
     def __init__(
-        self, boundary: Boundary, memory: Memory, table: Table, integer: str, threads: int, apart: bool = False
+        self,
+        boundary: Boundary,
+        memory: Memory,
+        table: Table,
+        integer: str,
+        threads: int,
+        apart: bool = False,
+        checks: bool = True,
     ) -> None:
         self.apart = apart
+        self.checks = checks
         self.works: dict[str, Work] = {}
         self.boundary = boundary
         self.memory = memory
@@ -135,7 +145,7 @@ class PartWriter:
         later = [self.memory.owner(array) for array in read_later]
         ends = [array for _, _, arrays in lasting for array in arrays]
         self._lasts = {node for node, _, _ in lasting}
-        self._works(numbered, {*later, *map(self._owner, (*heads, *ends))}, inputs)
+        self._works(numbered, {*later, *map(self._owner, (*heads, *ends))}, (*heads, *ends), inputs)
         returned = self._heads(heads)
         self.kept = list(dict.fromkeys(self.names[one] for one in later if one in self.names and one not in given))
         lasts = "".join(f"{self._lasting(*row)}, " for row in lasting)
@@ -160,7 +170,7 @@ class PartWriter:
         parameters = ["arrays", "heads", "gradients", "kept"]
         self._begin("backward", parameters, [inputs, heads, targets])
         self._lasts = set()
-        self._works(numbered, set(map(self._owner, gradients)))
+        self._works(numbered, set(map(self._owner, gradients)), gradients)
         for gradient, target, request in zip(gradients, targets, self.boundary.requests, strict=True):
             name = self.names[target]
             if request == "add":
@@ -229,18 +239,24 @@ class PartWriter:
     # -- works -------------------------------------------------------------------------------------------------------
 
     def _works(
-        self, numbered: Sequence[tuple[int, Work]], stays: Collection[Array], inputs: Sequence[Array] = ()
+        self,
+        numbered: Sequence[tuple[int, Work]],
+        stays: Collection[Array],
+        results: Sequence[Array] = (),
+        inputs: Sequence[Array] = (),
     ) -> None:
-        """Write works: those that native code does together, as segments. What stays is needed when all are done."""
-        given = dict.fromkeys(
-            owner
-            for _, work in numbered
-            if work.runs
-            for owner in self._outside(work)
-            if owner in self.boundary.arguments
-        )
+        """Write works: those that native code does together, as segments.
+
+        What stays is needed when all are done, and results are read then. All that is given, and read by anybody, is
+        looked at first: Python's functions, too, get views that are laid over its memory.
+        """
+        used = dict.fromkeys(owner for _, work in numbered for owner in self._outside(work))
+        used |= dict.fromkeys(map(self._owner, results))
         if self.boundary.apart:
-            given |= dict.fromkeys(array for array in inputs if is_singular(array.dtype))
+            used |= dict.fromkeys(inputs)
+        given = dict.fromkeys(
+            owner for owner in used if self.checks and owner in self.boundary.arguments and is_singular(owner.dtype)
+        )
         ends = {owner: number for number, work in numbered for owner in self._outside(work) if owner not in stays}
         run: list[tuple[int, Work]] = []
         for number, work in numbered:
