@@ -19,6 +19,7 @@ from thoroughness import THOROUGH, often
 
 import minpy as mx
 from minpy.compiling import CompileWarning
+from minpy.core.errors import NotTraceableError
 from minpy.gluon import HybridBlock
 from minpy.graph import standalone
 
@@ -472,3 +473,45 @@ def test_arrays_of_one_layout_from_the_first_call_on(way: str, name: str, layout
     call = WAYS[way](program)
     for number in range(CALLS):
         require_right(way, call, program, layout, dtype, number)
+
+
+# -- what depends on layouts -------------------------------------------------------------------------------------------
+
+
+ORDERS = {
+    "ravel": lambda x: x.ravel("A") * 2,
+    "np.ravel": lambda x: np.ravel(x, "K") * 2,
+    "reshape": lambda x: x.reshape(8, 6, order="A") * 2,
+    "np.reshape": lambda x: np.reshape(x * 2, (8, 6), order="A"),
+    "flatten": lambda x: x.flatten("K") * 2,
+}
+
+
+@pytest.mark.parametrize("layout", ["C", "Fortran", "transposed", "reversed"])
+@pytest.mark.parametrize("name", ORDERS)
+def test_elements_in_the_order_of_memory(name: str, layout: str) -> None:
+    function = ORDERS[name]
+    compiled = mx.compile(function)
+    operator = mx.customop("numpy", compile=True)(function)
+    array = LAYOUTS[layout](np.arange(float(SIZE)).reshape(SHAPE))
+    wanted = function(array)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CompileWarning)
+        for _ in range(2 * CALLS):
+            np.testing.assert_array_equal(compiled(array), wanted)
+            np.testing.assert_array_equal(operator(array), wanted)
+    assert "depends on how the array lies in memory" in compiled.reason
+
+
+def test_a_graph_does_not_know_how_arrays_lie() -> None:
+    class Net(HybridBlock):
+        def forward(self, x):
+            return x.reshape(-1, order="A")
+
+    net = Net()
+    net.hybridize()
+    message = "reshape with order='A' depends on how the array lies in memory, which a graph does not know: take"
+    with pytest.raises(NotTraceableError, match=message):
+        net(mx.np.zeros((2, 3)))
+    with pytest.raises(NotTraceableError, match="ravel with order='K'"):
+        mx.sym.np.ravel(mx.sym.var("x").as_np_ndarray(), order="K")

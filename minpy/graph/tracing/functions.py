@@ -16,7 +16,15 @@ import numpy
 from minpy.core.operator import Operator
 from minpy.differentiation.trees import leaves_of
 from minpy.graph.tracing.facts import VALUE_BASED, Fact, fact_of, tiny
-from minpy.graph.tracing.noting import FUNCTION_HANDLERS, constant, is_known, known_of, operand, steps_of
+from minpy.graph.tracing.noting import (
+    FUNCTION_HANDLERS,
+    constant,
+    is_known,
+    known_of,
+    operand,
+    require_order,
+    steps_of,
+)
 from minpy.graph.tracing.recorder import Recorder
 from minpy.graph.tracing.storing import require_apart, require_own, store, store_all
 from minpy.graph.tracing.values import Traced
@@ -106,6 +114,8 @@ def _prepared(
     out = named.pop("out", None)
     if named.get("copy") is False or named.get("overwrite_input"):
         raise recorder.refuse(f"{function.__name__} changes an array in place")
+    if function in (numpy.ravel, numpy.reshape):
+        require_order(recorder, function.__name__, named.get("order", "C"))
     for position, name in enumerate(_signature(function).parameters):
         if name in named and position >= traced:
             for value in leaves_of(named[name]):

@@ -24,6 +24,7 @@ __all__ = [
     "known_of",
     "made",
     "operand",
+    "require_order",
     "steps_of",
     "value_of",
 ]
@@ -105,6 +106,12 @@ def elementwise(recorder: Recorder, function: Any, operands: Sequence[Any], dtyp
     node = recorder.node(operator, inputs, kind="elementwise")
     answers = tuple(made(recorder, node, fact, index) for index, fact in enumerate(facts))
     return answers if isinstance(found, tuple) else answers[0]
+
+
+def require_order(recorder: Recorder, what: str, order: Any) -> None:
+    """Refuse an order of elements that depends on how an array lies in memory, which may be another at each call."""
+    if order not in ("C", "F"):
+        raise recorder.refuse(f"{what} with order={order!r} depends on how the array lies in memory")
 
 
 def is_known(value: Any) -> bool:

@@ -12,7 +12,7 @@ import numpy
 
 from minpy.graph.tracing import steps
 from minpy.graph.tracing.facts import Fact
-from minpy.graph.tracing.noting import call_function, elementwise, steps_of
+from minpy.graph.tracing.noting import call_function, elementwise, require_order, steps_of
 from minpy.graph.tracing.storing import as_dtype, getitem, require_own, setitem, store, store_all
 from minpy.graph.tracing.ufuncs import add_at, call_ufunc, is_default, masked
 from minpy.graph.tracing.values import Traced
@@ -144,6 +144,7 @@ class StandIn(numpy.lib.mixins.NDArrayOperatorsMixin, Traced):
 
     def flatten(self, order: str = "C") -> Any:
         """Return a copy with one axis."""
+        require_order(self.recorder, "flatten", order)
         return steps_of(
             self.recorder, numpy.ndarray.flatten, (self, order), {}, "call", fact=Fact((self.size,), self.dtype, False)
         )

@@ -8,6 +8,7 @@ from typing import Any
 from minpy.core.errors import ArgumentError
 from minpy.symbol.numpy.arrays import _Symbol, as_np, call, set_method
 from minpy.symbol.numpy.elementwise import with_number
+from minpy.symbol.numpy.shapes import require_order
 from minpy.symbol.symbol import METHODS, Symbol
 
 __all__ = ["COMPARISONS", "SIGNS", "install"]
@@ -105,6 +106,7 @@ def _negative(self: Any) -> Any:
 
 def _reshape(self: Any, *shape: Any, order: str = "C", **keywords: Any) -> Any:
     """Return the symbol of the array in another shape; the lengths may be given one by one."""
+    require_order(order, "reshape")
     target = keywords.get("newshape", keywords.get("shape", shape))
     if len(target) == 1 and not isinstance(target[0], int):
         (target,) = target
@@ -119,6 +121,7 @@ def _transpose(self: Any, *axes: Any) -> Any:
 
 def _flatten(self: Any, order: str = "C") -> Any:
     """Return the symbol of the array with one axis."""
+    require_order(order, "flatten")
     return call("_np_reshape", [self], "reshape", newshape=(-1,), order=order)
 
 

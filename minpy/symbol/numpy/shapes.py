@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.errors import ArgumentError, NotTraceableError, describe
 from minpy.symbol.numpy.arrays import call, generic, is_symbol
 
-__all__ = ["FUNCTIONS"]
+__all__ = ["FUNCTIONS", "require_order"]
 
 
 def _unless(value: Any, default: Any, name: str) -> dict[str, Any]:
@@ -26,17 +26,36 @@ def _listed(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def require_order(order: str, what: str) -> None:
+    """Raise an error for an order of elements that depends on how an array lies in memory.
+
+    >>> require_order("F", "reshape")
+
+    Raises
+    ------
+    NotTraceableError
+        For another order than 'C' and 'F'.
+    """
+    if order not in ("C", "F"):
+        raise NotTraceableError(
+            f"{what} with order={order!r} depends on how the array lies in memory, which a graph does not know: take "
+            "order='C' or 'F'."
+        )
+
+
 # -- shapes ------------------------------------------------------------------------------------------------------------
 
 
 def reshape(a: Any, newshape: Any = None, order: str = "C", out: Any = None, shape: Any = None) -> Any:
     """Return the symbol of an array in another shape."""
+    require_order(order, "reshape")
     target = shape if newshape is None else newshape
     return call("_np_reshape", [a], "reshape", newshape=_shape(target), **_unless(order, "C", "order"))
 
 
 def ravel(x: Any, order: str = "C") -> Any:
     """Return the symbol of an array with one axis."""
+    require_order(order, "ravel")
     return call("_npx_reshape", [x], "reshape", newshape=-1) if order == "C" else reshape(x, -1, order)
 
 
