@@ -554,3 +554,29 @@ def test_a_second_backward_has_the_draws_of_its_forward(is_train: bool) -> None:
         expected = np.where(output > 0, output * np.log(np.where(output > 0, exponential, 1)), 0)
         np.testing.assert_allclose(found[0], expected, rtol=1e-4)
         assert (output == 0).any() == is_train
+
+
+@customop("numpy")
+def lengthened(a, like):
+    return np.concatenate([a, a[: like.shape[0]]])
+
+
+lengthened.def_grad(lambda ans, a, like: lambda g: g[: a.shape[0]])
+lengthened.def_grad(lambda ans, a, like: lambda g: np.full(like.shape, 3.0, like.dtype), argnum=1)
+
+
+@pytest.mark.parametrize("is_native", [False, True], ids=["python", "native"])
+@pytest.mark.parametrize("request_", ["write", "add"])
+def test_gradients_that_depend_on_nothing_are_written_at_every_call(request_, is_native):
+    symbol = lengthened(x, y) * 2
+    gradients = {name: nd.zeros((3,)) for name in "xy"}
+    executor = symbol.bind(mx.cpu(), {"x": nd.ones((3,)), "y": nd.ones((3,))}, gradients, request_)
+    with mx.compile.disabled() if not is_native else autograd.pause():
+        for number in range(1, 6):
+            if request_ == "write":
+                gradients["y"][:] = 77
+            executor.forward(is_train=True)
+            executor.backward(nd.ones((6,)))
+            times = number if request_ == "add" else 1
+            np.testing.assert_array_equal(gradients["y"].asnumpy(), np.full(3, 3.0 * times))
+            np.testing.assert_array_equal(gradients["x"].asnumpy(), np.full(3, 2.0 * times))

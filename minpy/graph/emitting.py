@@ -162,6 +162,8 @@ class Emitter:
         for node in steps:
             if node.operator is CONSTANT:
                 self.names[node] = self._constant(f"c{self.number[node]}", node.attributes["value"])
+                for variable in (finals or {}).get(node, ()):  # a gradient that depends on nothing
+                    lines.append((self._store(variable, self.steps.gradients[variable]), node))
                 continue
             lines.append((self._statement(node), node))
             for variable in (finals or {}).get(node, ()):
