@@ -15,7 +15,7 @@ import numpy
 
 from minpy.checking.report import FAILED, OK, SKIPPED
 
-__all__ = ["Comparison", "Tolerance", "compare", "elementwise", "slopes"]
+__all__ = ["Comparison", "Tolerance", "compare", "elementwise", "equal", "equal_but_for_rounding", "repeats", "slopes"]
 
 Arrays = Sequence[numpy.ndarray]
 Function = Callable[..., Arrays]
@@ -58,6 +58,51 @@ class Comparison:
     index: tuple[int, ...] | None = None
     got: float = 0.0
     expected: float = 0.0
+
+
+# Of the largest number: what is left where others are added up in another order.
+_ROUNDING = 64
+
+
+def equal_but_for_rounding(first: Arrays, second: Arrays) -> bool:
+    """Tell whether two runs give the same: integers exactly, and others up to what another order of sums changes.
+
+    >>> third = numpy.ones(2) / 3
+    >>> equal_but_for_rounding([third], [third * (1 + 2**-52)]), equal_but_for_rounding([third], [third * 1.001])
+    (True, False)
+    """
+    if [(one.shape, one.dtype) for one in first] != [(one.shape, one.dtype) for one in second]:
+        return False
+    for one, other in zip(first, second, strict=True):
+        if one.dtype.kind not in "fc":
+            if not numpy.array_equal(one, other):
+                return False
+            continue
+        allowed = _ROUNDING * float(numpy.finfo(one.dtype).eps)
+        finite = numpy.abs(one[numpy.isfinite(one)].astype(numpy.complex128))
+        scale = float(finite.max(initial=0.0))
+        if not numpy.allclose(one, other, rtol=allowed, atol=allowed * scale, equal_nan=True):
+            return False
+    return True
+
+
+def repeats(run: Callable[[], Arrays], first: Arrays | None = None) -> bool:
+    """Tell whether a function computes the same at every call, rather than drawing random numbers.
+
+    What it gave before is `first`, if it was called. Numbers may be rounded otherwise from the call on at which
+    something becomes native code; where that shows, as in what is left of numbers that cancel, two calls after it are
+    of the same bits.
+    """
+    first, second = run() if first is None else first, run()
+    if equal_but_for_rounding(first, second):
+        return True
+    third = run()
+    return len(second) == len(third) and all(map(equal, second, third))
+
+
+def equal(first: numpy.ndarray, second: numpy.ndarray) -> bool:
+    """Tell whether two arrays are of the same numbers; NaN equals NaN."""
+    return numpy.array_equal(first, second, equal_nan=first.dtype.kind in "fc")
 
 
 def flat(outputs: Any) -> numpy.ndarray:
