@@ -25,13 +25,13 @@ from minpy.gluon.block.changes import NotOwnError, forbidden, of_numpy
 from minpy.gluon.block.direct import NOT_GONE, Directs
 from minpy.gluon.block.hybrid_block import HybridBlock
 from minpy.gluon.block.places import warn_at_program
-from minpy.graph.native.enabling import CompileWarning, disabled
+from minpy.graph.native.enabling import CompileWarning, disabled, keeps_bits, same_bits
 from minpy.symbol import Symbol
 
 if TYPE_CHECKING:
     from minpy.graph.native.explaining import Explanations
 
-__all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled"]
+__all__ = ["CompileWarning", "CompiledFunction", "compile", "disabled", "keeps_bits", "same_bits"]
 
 # So many graphs for so many calls, and a function is called as it is written.
 _MOST_IN_A_ROW = 16
@@ -342,3 +342,5 @@ def compile(function: Any = None, *, fast_math: bool = False) -> Any:
 
 
 compile.disabled = disabled  # type: ignore[attr-defined]
+compile.same_bits = same_bits  # type: ignore[attr-defined]
+compile.keeps_bits = keeps_bits  # type: ignore[attr-defined]

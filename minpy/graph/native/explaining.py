@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from minpy.core.errors import MissingDependencyError
 from minpy.graph.native.blocked.kernels import BLOCKED
-from minpy.graph.native.enabling import is_enabled
+from minpy.graph.native.enabling import is_enabled, keeps_bits
 from minpy.graph.native.fusing.nest import Nest
 from minpy.graph.native.kernels.kernel import Kernel
 from minpy.graph.native.language import Assembly, Call, Origin, Product, Reduce, Step
@@ -222,6 +222,8 @@ def _why_python(program: Program) -> str:
         return program.python_reason
     if not program.compiles:
         return "compiling is switched off for it"
+    if keeps_bits():
+        return "bits are to stay the same, by MINPY_SAME_BITS=1 or minpy.compile.same_bits()"
     if not is_enabled():
         return "compiling is switched off, by MINPY_COMPILE=0 or minpy.compile.disabled()"
     return "it has not run often enough: the third call is compiled"
