@@ -522,3 +522,68 @@ def test_a_graph_does_not_know_how_arrays_lie() -> None:
         net(mx.np.zeros((2, 3)))
     with pytest.raises(NotTraceableError, match="ravel with order='K'"):
         mx.sym.np.ravel(mx.sym.var("x").as_np_ndarray(), order="K")
+
+
+# -- further arrays that programs are given ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", ["Fortran", "transposed", "strided", "reversed", "stride 0"])
+def test_arrays_that_a_function_refers_to(layout: str) -> None:
+    first, second = laid(layout, "float64", 1)
+    arrays = {"theirs": first, "ours": ours(second)}
+
+    @mx.compile
+    def function(x):
+        theirs, other = arrays["theirs"], arrays["ours"]
+        return np.sort(other[1:], axis=0), theirs.reshape(-1), other.swapaxes(0, 1), x + 1, theirs[1:] * 2
+
+    x = np.ones(3)
+    for number in range(CALLS):
+        if number == CALLS - 1:
+            first, second = laid("C", "float64", 2)
+            arrays["theirs"], arrays["ours"] = first, ours(second)
+        wanted = np.sort(second[1:], axis=0), first.reshape(-1), second.swapaxes(0, 1), x + 1, first[1:] * 2
+        require_close(raws(function(x)), wanted, f"call {number}")
+
+
+def test_many_arguments_some_of_which_lie_otherwise() -> None:
+    function = mx.compile(lambda arrays: [np.sort(array[1:], axis=0) * 2 for array in arrays] + [arrays[0] + 1])
+    names = list(LAYOUTS)[:12]
+    for number in range(CALLS + len(names)):
+        arrays = [laid("C", "float64", number + one)[0] for one in range(40)]
+        if number >= CALLS:
+            arrays[number] = laid(names[number - CALLS], "float64", number)[0]
+        wanted = [np.sort(array[1:], axis=0) * 2 for array in arrays] + [arrays[0] + 1]
+        require_close(raws(function(arrays)), wanted, f"call {number}")
+
+
+@pytest.mark.parametrize("layout", ["strided", "reversed"])
+def test_states_and_gradients_that_executors_write_to(layout: str) -> None:
+    def run(chosen: str) -> list[list[np.ndarray]]:
+        def memory(value: float) -> np.ndarray:
+            array = np.full(3, value)
+            return array if chosen == "C" else np.repeat(array, 2)[::2] if chosen == "strided" else array[::-1]
+
+        names = "x", "gamma", "beta", "mean", "variance"
+        net = mx.sym.BatchNorm(*map(mx.sym.var, names), fix_gamma=False, momentum=0.5)
+        data = np.random.RandomState(0).normal(size=(4, 3, 5))
+        given = {"x": data, "gamma": np.full(3, 2.0), "beta": np.ones(3)}
+        gradients = {"gamma": memory(0.0), "beta": memory(0.0)}
+        states = {"mean": memory(0.0), "variance": memory(1.0)}
+
+        def as_nd(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
+            return {name: ours(array).as_nd_ndarray() for name, array in arrays.items()}
+
+        executor = net.bind(mx.cpu(), as_nd(given), args_grad=as_nd(gradients), aux_states=as_nd(states))
+        found = []
+        for _ in range(CALLS):
+            outputs = executor.forward(is_train=True)
+            executor.backward(ours(data).as_nd_ndarray())
+            found.append([*raws(outputs), *raws([*gradients.values(), *states.values()])])
+            if chosen == "strided":
+                unused = [memory_of(array)[1::2] for array in (*gradients.values(), *states.values())]
+                assert [one.tolist() for one in unused] == [[0.0] * 3, [0.0] * 3, [0.0] * 3, [1.0] * 3]
+        return found
+
+    for found, wanted in zip(run(layout), run("C"), strict=True):
+        require_close(found, wanted, layout)
