@@ -21,6 +21,7 @@ from minpy import test_utils
 from minpy.checking.differences import repeats
 from minpy.gluon import HybridBlock
 from minpy.graph import standalone
+from minpy.graph.native.enabling import is_enabled
 from minpy.graph.native.machine import llvm
 from minpy.ops.registry import OPERATORS
 
@@ -233,6 +234,21 @@ def test_what_has_become_native_code_gives_the_bits_of_python_again() -> None:
     assert not mx.compile.keeps_bits()
     if llvm.available():  # so the other tests would see it
         assert found[4] != found[0]
+
+
+def test_scopes_nest_and_restore() -> None:
+    scope = mx.compile.same_bits()
+    with pytest.raises(ZeroDivisionError), scope:
+        with mx.compile.disabled(), scope:
+            assert (mx.compile.keeps_bits(), is_enabled()) == (True, False)
+        assert (mx.compile.keeps_bits(), is_enabled()) == (True, False)
+        _ = 1 / 0
+    assert (mx.compile.keeps_bits(), is_enabled()) == (False, True)
+    with mx.compile.disabled():
+        assert not mx.compile.keeps_bits()
+        with scope:
+            assert mx.compile.keeps_bits()
+        assert (mx.compile.keeps_bits(), is_enabled()) == (False, False)
 
 
 def test_explanations_say_why_it_is_no_native_code() -> None:
