@@ -10,6 +10,7 @@ import itertools
 import random
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -587,3 +588,18 @@ def test_states_and_gradients_that_executors_write_to(layout: str) -> None:
 
     for found, wanted in zip(run(layout), run("C"), strict=True):
         require_close(found, wanted, layout)
+
+
+def test_files_in_memory_are_read_and_written_where_they_lie(tmp_path: Path) -> None:
+    def function(x, y):
+        x += y
+        return np.sort(y[1:], axis=0), y.reshape(-1)
+
+    compiled = mx.compile(function)
+    stored, wanted = np.memmap(tmp_path / "numbers", np.float64, "w+", shape=SHAPE), np.zeros(SHAPE)
+    read = np.memmap(tmp_path / "more", np.float64, "w+", shape=SHAPE)
+    for number in range(CALLS):
+        read[...] = laid("C", "float64", number)[0]
+        expected = function(wanted, np.array(read))
+        require_close(raws(compiled(stored, read)), expected, f"call {number}")
+        require_close([np.fromfile(tmp_path / "numbers").reshape(SHAPE)], [wanted], f"call {number}, the file")

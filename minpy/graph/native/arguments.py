@@ -238,10 +238,10 @@ def fitted(arrays: Sequence[Any], arguments: Sequence[Argument]) -> tuple[list[n
     """
     found, back = [], []
     for array, argument in zip(arrays, arguments, strict=True):
-        if _fits(array, argument):
-            found.append(array)
+        raw = numpy.asarray(array)  # of another class, such as memmap, the memory is taken as it is
+        if _fits(raw, argument):
+            found.append(raw)
             continue
-        raw = numpy.asarray(array)
         if raw.shape != argument.shape and (argument.written or not _broadcasts(raw.shape, argument.shape)):
             raise ShapeError(
                 f"{argument.name} is {describe(array)}; the program that was compiled is for shape {argument.shape}."
