@@ -272,7 +272,7 @@ class NDArray(Members):
         return self.copy()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self._like(self._data.copy())
+        return self.copy()
 
     def copyto(self, other: Any) -> Any:
         """Copy into another array (converted to its dtype), or to a device.

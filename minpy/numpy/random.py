@@ -77,7 +77,7 @@ def finished(value: Any, dtype: Any, context: Context | None) -> Any:
     return place(ndarray, data, resolve_context(context))
 
 
-def _on_device(made: Any, dtype: Any, context: Context | None) -> Any:
+def on_device(made: Any, dtype: Any, context: Context | None) -> Any:
     """Return what was drawn with recorded parameters in a dtype, on a device."""
     from minpy.context import resolve_context
 
@@ -91,7 +91,7 @@ def _function(name: str) -> Callable[..., Any]:
         if TRACES and tracing.trace is not None:
             return tracing.trace.draw(name, arguments, {**keywords, "dtype": dtype})
         if name not in INTEGERS and holds_followed((*arguments, *keywords.values())):
-            return _on_device(followed_draw(name, arguments, keywords), dtype, ctx)
+            return on_device(followed_draw(name, arguments, keywords), dtype, ctx)
         method = getattr(generator(), name)
         keywords = {key: raw_of(value) for key, value in keywords.items()}
         return finished(method(*map(raw_of, arguments), **keywords), dtype, ctx)
