@@ -20,8 +20,21 @@ __all__ = ["as_array", "with_arrays"]
 
 # By name: functions some of whose arguments are lists of arrays, each of which may be a list in an array's place.
 _OF_SEVERAL = frozenset(
-    "choose column_stack concatenate dstack histogramdd hstack lexsort multi_dot piecewise row_stack select stack "
-    "vstack".split()  # noqa: SIM905
+    [
+        "choose",
+        "column_stack",
+        "concatenate",
+        "dstack",
+        "histogramdd",
+        "hstack",
+        "lexsort",
+        "multi_dot",
+        "piecewise",
+        "row_stack",
+        "select",
+        "stack",
+        "vstack",
+    ]
 )
 # Functions that look into lists of any depth themselves, or whose lists are no arrays.
 _OF_NESTS = frozenset("block einsum einsum_path ix_ shape ndim size iterable isscalar".split())  # noqa: SIM905

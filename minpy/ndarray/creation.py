@@ -368,7 +368,9 @@ def linspace(
         return _followed(between(start, stop, num, endpoint, 0)[0].astype(dtype or numpy.float32), ctx)
     return place(
         NDArray,
-        numpy.linspace(raw_of(as_scalar(start)), raw_of(as_scalar(stop)), num, endpoint=endpoint).astype(dtype or numpy.float32),
+        numpy.linspace(raw_of(as_scalar(start)), raw_of(as_scalar(stop)), num, endpoint=endpoint).astype(
+            dtype or numpy.float32
+        ),
         resolve_context(ctx),
     )
 

@@ -164,7 +164,9 @@ def followed_draw(name: str, arguments: Sequence[Any], keywords: Mapping[str, An
     return recipe.draw(size, *parameters)
 
 
-def _chosen(name: str, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, **rest: Any) -> Any:
+def _chosen(
+    name: str, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, **rest: Any
+) -> Any:
     """Return elements of an array at positions that are drawn."""
     if not is_followed(a):  # the probabilities are: which elements are drawn does not change with them by little
         a = raw_of(a)
@@ -173,7 +175,9 @@ def _chosen(name: str, a: Any, size: Any = None, replace: bool = True, p: Any = 
     if name == "permutation":
         axis = size if size is not None else axis
         return _take(asarray(a), generator().permutation(numpy.shape(_raw(a))[axis]), axis=axis)
-    positions = generator().choice(numpy.shape(_raw(a))[axis] if numpy.ndim(_raw(a)) else a, size, replace, _raw(p), **rest)
+    positions = generator().choice(
+        numpy.shape(_raw(a))[axis] if numpy.ndim(_raw(a)) else a, size, replace, _raw(p), **rest
+    )
     if not numpy.ndim(_raw(a)):
         return asarray(positions, dtype="int64")
     return _take(asarray(a), positions, axis=axis)

@@ -165,7 +165,7 @@ def _shape(what: str, source: Any, where: str) -> tuple[int, ...]:
             if shape != shapes[0]:
                 raise ArgumentError(
                     f"{what}: the nested lists are ragged: source{where}[0] has shape {shapes[0]}, "
-                    f"source{where}[{position}] has {shape}. Make all equally long (pad them), or keep a list of arrays."
+                    f"source{where}[{position}] has {shape}. Make them equal (pad them), or keep a list of arrays."
                 )
         return (len(source), *(shapes[0] if shapes else ()))
     shape: Any = getattr(source, "shape", None)

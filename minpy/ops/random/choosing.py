@@ -135,8 +135,6 @@ def _shuffle_dtypes(inputs: Any, outputs: Any) -> Any:
     return inputs, [*found, np.dtype(np.int64)][: len(outputs)]
 
 
-
-
 @multinomial.def_infer_shape
 @forwards
 def _multinomial_shape(data: Any, *, shape: Any = (), **_: Any) -> Any:
