@@ -13,8 +13,8 @@ import numpy
 
 from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, NoGradientError
-from minpy.core.followed import holds_followed, is_followed
-from minpy.numpy.creation import asarray
+from minpy.core.followed import is_followed
+from minpy.numpy.creation import array, asarray
 from minpy.numpy.wrapping import wrap_function
 from minpy.ops.random.generator import generator
 from minpy.ops.registry import operator
@@ -135,7 +135,7 @@ def followed_draw(name: str, arguments: Sequence[Any], keywords: Mapping[str, An
         If a parameter is missing, or there is no such one.
     """
     if name in ("choice", "permutation"):
-        return _chosen(name, *arguments, **keywords)
+        return (_choice if name == "choice" else _permutation)(*arguments, **keywords)
     if name not in RECIPES:
         raise NoGradientError(
             f"np.random.{name} has no gradient with respect to its parameters, and one of them is recorded. Call it "
@@ -164,20 +164,16 @@ def followed_draw(name: str, arguments: Sequence[Any], keywords: Mapping[str, An
     return recipe.draw(size, *parameters)
 
 
-def _chosen(
-    name: str, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, **rest: Any
-) -> Any:
-    """Return elements of an array at positions that are drawn."""
-    if not is_followed(a):  # the probabilities are: which elements are drawn does not change with them by little
-        a = raw_of(a)
-    if holds_followed([p]) and not isinstance(p, Array):
+def _permutation(x: Any, axis: int = 0) -> Any:
+    """Return an array in random order along an axis."""
+    x = asarray(x)
+    return _take(x, generator().permutation(numpy.shape(_raw(x))[axis]), axis=axis)
+
+
+def _choice(a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True) -> Any:
+    """Return elements of an array at positions that are drawn; these are constants, also where `p` is recorded."""
+    if is_followed(p) and not isinstance(p, Array):
         p = asarray(p)
-    if name == "permutation":
-        axis = size if size is not None else axis
-        return _take(asarray(a), generator().permutation(numpy.shape(_raw(a))[axis]), axis=axis)
-    positions = generator().choice(
-        numpy.shape(_raw(a))[axis] if numpy.ndim(_raw(a)) else a, size, replace, _raw(p), **rest
-    )
-    if not numpy.ndim(_raw(a)):
-        return asarray(positions, dtype="int64")
-    return _take(asarray(a), positions, axis=axis)
+    shape = numpy.shape(_raw(a))
+    positions = generator().choice(shape[axis] if shape else a, size, replace, _raw(p), shuffle=shuffle)
+    return _take(asarray(a), positions, axis=axis) if shape else array(positions, dtype="int64")
