@@ -31,6 +31,9 @@ CALLS = {
     "ones_like_dtype": "mx.np.ones_like(x, dtype='float32', ctx=mx.cpu()) * x",
     "array_of_an_array": "mx.np.array(x * 2)",
     "full_of_an_element": "mx.np.full((2,), x[0, 0])",
+    "list_of_elements": "mx.np.array([x[0, 0], x[1, 1]])",
+    "percentile_gradient": "mx.np.percentile(x, 30, axis=1)",
+    "quantile_gradient": "mx.np.quantile(x, 0.3)",
 }
 
 _VALUES = """
@@ -66,11 +69,27 @@ _DISTRIBUTIONS = {
     "lognormal": ("mx.np.random.lognormal(a, b)", "y", "y * (np.log(y) - a) / b"),
     "gumbel": ("mx.np.random.gumbel(a, b)", "0 * y + 1", "(y - a) / b"),
     "logistic": ("mx.np.random.logistic(a, b)", "0 * y + 1", "(y - a) / b"),
+    "power": ("mx.np.random.power(a)", "y * -np.log(y) / a", "0 * y"),
     "gamma": ("mx.np.random.gamma(a, 1.0)", "0 * y", "0 * y"),
     "beta": ("mx.np.random.beta(a, b)", "0 * y", "0 * y"),
     "chisquare": ("mx.np.random.chisquare(a)", "0 * y", "0 * y"),
     "normal_n": ("mx.npx.random.normal_n(a, b, batch_shape=2)", "0 * y + 1", "(y - a) / b"),
 }
+_SUMMED = """
+with mx.util.np_shape(True), mx.util.np_array(True):
+    a, b = mx.np.array([0.5, 0.8, 1.2]), mx.np.array([1.5, 1.7, 1.3])
+    a.attach_grad(); b.attach_grad()
+    with autograd.record():
+        y = {call}
+    y.backward()
+    result = (a.grad + b.grad).asnumpy().round(5)
+"""
+_SHARES = {
+    "uniform_gradients": "mx.np.random.uniform(a, b)",
+    "uniform_gradients_of_a_size": "mx.np.random.uniform(a, b, size=(2, 3))",
+    "uniform_n_gradients": "mx.npx.random.uniform_n(a, b, batch_shape=2)",
+}
+
 _NDARRAY_DRAWS = """
 a, b = nd.array([0.5, 0.8, 1.2]), nd.array([1.5, 0.9, 1.3])
 a.attach_grad(); b.attach_grad()
@@ -88,6 +107,7 @@ _NDARRAY_CALLS = {
     "nd_sample_normal": "nd.sample_normal(a, b, shape=2)",
     "nd_array_of_an_array": "nd.array(a * 2) * b",
     "nd_full_of_an_element": "nd.full((3,), a[0]) * b",
+    "nd_shuffle": "nd.random.shuffle(a * 2)",
 }
 
 _BLOCK = """
@@ -125,6 +145,7 @@ _SNIPPETS = [
         (f"drawn_{name}", _DRAWS.format(call=call, by_a=by_a, by_b=by_b))
         for name, (call, by_a, by_b) in _DISTRIBUTIONS.items()
     ),
+    *((f"drawn_{name}", _SUMMED.format(call=call)) for name, call in _SHARES.items()),
     *((f"drawn_{name}", _NDARRAY_DRAWS.format(call=call)) for name, call in _NDARRAY_CALLS.items()),
     *(
         (f"deferred_{name}", _BLOCK.format(call=call, shape=shape, data=data))
