@@ -15,7 +15,9 @@ from minpy.core.followed import holds_followed, is_followed
 from minpy.differentiation.trees import leaves_of
 from minpy.ops.numpy.assembling import assembled
 
-__all__ = ["as_array", "with_arrays"]
+__all__ = ["LISTS", "as_array", "with_arrays"]
+
+LISTS = frozenset((list, tuple))
 
 
 # By name: functions some of whose arguments are lists of arrays, each of which may be a list in an array's place.

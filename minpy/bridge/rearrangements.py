@@ -122,7 +122,7 @@ def _extract(condition: Any, arr: Any) -> Any:
 
 
 @_composes("trim_zeros")
-def _trim_zeros(filt: Any, trim: str = "fb") -> Any:
+def _trim_zeros(filt: Any, trim: Any = "fb") -> Any:
     found = numpy.trim_zeros(_raw(filt), trim)
     whole = numpy.flatnonzero(_raw(filt))
     start = (int(whole[0]) if whole.size else 0) if "f" in trim.lower() else 0
@@ -137,7 +137,8 @@ def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
     moved = [
         start + numpy.broadcast_to(_positions(one), shape) for start, one in zip(starts[:-1], several, strict=True)
     ]
-    return anp.concatenate(list(map(anp.ravel, several)))[numpy.choose(_raw(a), moved, mode=mode)]
+    chosen: Any = numpy.choose
+    return anp.concatenate(list(map(anp.ravel, several)))[chosen(_raw(a), moved, mode=mode)]
 
 
 @_composes("take")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import chain
 from typing import Any
 
 from minpy.core import dispatch
@@ -33,6 +34,18 @@ def is_followed(value: Any) -> bool:
 
 
 def holds_followed(values: Collection[Any]) -> bool:
-    """Tell the same of any of several values. Of a list of numbers that is a look at their types, in C."""
-    types = {*map(type, values)}
-    return not types <= _MEANINGLESS and any(map(is_followed, values))
+    """Tell the same of any of several values. Of nested lists of numbers that is a look at types, level by level."""
+    level = values
+    while True:
+        nests = []
+        for cls in {*map(type, level)} - _MEANINGLESS:
+            if issubclass(cls, (list, tuple)):
+                nests.append(cls)
+            elif _kinds.get(cls, dispatch.STRANGE) != dispatch.RAW and any(
+                is_followed(value) for value in level if type(value) is cls
+            ):
+                return True
+        if not nests:
+            return False
+        inner = level if nests == [*{*map(type, level)}] else [value for value in level if type(value) in nests]
+        level = [*chain.from_iterable(inner)]

@@ -445,7 +445,7 @@ class NDArray(Members):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = raw_key(key)
-        if type(value) in (list, tuple) and is_followed(value):
+        if state.recording and type(value) in (list, tuple) and is_followed(value):
             value = assembled("x[...] = value", value, self._data.dtype)
         raw = value._data if isinstance(value, Array) else value
         if isinstance(raw, numpy.ndarray):

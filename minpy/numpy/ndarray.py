@@ -90,7 +90,7 @@ class ndarray(NumPyMembers):
         return self._data.__index__()
 
     def __complex__(self) -> complex:
-        return complex(self._data.item())
+        return complex(self._number("complex(x)"))
 
     def as_np_ndarray(self) -> Any:
         """Return the array itself."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 from autograd.tracer import isbox
 
-from minpy.bridge.lists import with_arrays
+from minpy.bridge.lists import LISTS, with_arrays
 from minpy.bridge.protocols import autograd_version
 from minpy.core.array import Array, new_array
 from minpy.numpy.ndarray import ndarray
@@ -34,14 +34,11 @@ def _holds_box(values: Iterable[Any]) -> bool:
     return any(isbox(value) or (type(value) in (list, tuple) and _holds_box(value)) for value in values)
 
 
-_LISTS = frozenset((list, tuple))
-
-
 def wrap_function(function: Callable[..., Any], name: str, module: str = "numpy") -> Callable[..., Any]:
     """Return a NumPy function that returns arrays of the tape; boxes of HIPS autograd go to autograd's version."""
 
     def wrapper(*arguments: Any, **keywords: Any) -> Any:
-        if not _LISTS.isdisjoint((*map(type, arguments), *map(type, keywords.values()))):
+        if not LISTS.isdisjoint((*map(type, arguments), *map(type, keywords.values()))):
             arguments, keywords = with_arrays(function, arguments, keywords)
         if _holds_box(arguments) or _holds_box(keywords.values()):
             return (autograd_version(function) or function)(*arguments, **keywords)

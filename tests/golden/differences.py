@@ -49,7 +49,7 @@ RECORDED = [
         "recorded_list_of_elements",
     ),
     Difference(
-        "`np.percentile`, `quantile`, `random.uniform`, `random.power` and `npx.random.uniform_n` have gradients of zero.",
+        "`np.percentile`, `quantile`, `random.uniform`, `random.power` and `npx.random.uniform_n` have zero gradients.",
         "They have those of what they compute.",
         "Gradients that are silently zero.",
         "recorded_percentile_gradient recorded_quantile_gradient drawn_uniform_gradients "
