@@ -58,6 +58,7 @@ np.asarray_chkfinite([c, 1.0])
 np.asarray_chkfinite(a)
 np.ascontiguousarray(a)
 np.ascontiguousarray([c, 1.0])
+np.asfarray(a)
 np.asfortranarray(a)
 np.asfortranarray([c, 1.0])
 np.asin(a / 2)
@@ -103,6 +104,7 @@ np.count_nonzero(a)
 np.cov(a)
 np.cross(a[:, :3], b[:, :3])
 np.cumprod(a, axis=1)
+np.cumproduct(a)
 np.cumsum(a, axis=1)
 np.cumulative_prod(v)
 np.cumulative_sum(v)
@@ -131,6 +133,7 @@ np.expand_dims(a, 0)
 np.expm1(a)
 np.extract(m, a)
 np.fabs(a)
+np.fastCopyAndTranspose(a)
 after(s, np.fill_diagonal(s, c))
 after(s, np.fill_diagonal(s, [c, 1.0, 2.0]))
 np.fix(a)
@@ -814,6 +817,11 @@ SKIPPED = {
         "npx.gpu_memory_info npx.is_np_array npx.is_np_default_dtype npx.is_np_shape npx.np_array "
         "npx.np_default_dtype npx.np_shape npx.num_gpus npx.reset_np npx.set_np npx.use_np npx.use_np_array "
         "npx.use_np_shape npx.waitall npx.seed npx.random.seed",
+        "of NumPy 1, about types, texts and itself": "np.add_docstring np.add_newdoc np.add_newdoc_ufunc np.byte_bounds "
+        "np.compare_chararrays np.deprecate np.deprecate_with_doc np.disp np.find_common_type np.get_array_wrap "
+        "np.geterrobj np.issctype np.issubclass_ np.issubsctype np.lookfor np.mat np.maximum_sctype np.obj2sctype "
+        "np.recfromcsv np.recfromtxt np.safe_eval np.sctype2char np.set_numeric_ops np.set_string_function "
+        "np.seterrobj np.source np.who",
         "raises: it left NumPy": "np.mirr np.npv np.ppmt np.pv np.rate",
         "sets everything to 0": "nd.reset_arrays nd.op.reset_arrays",
         "runs an operator of a user, whose rules decide": "nd.Custom",

@@ -5,7 +5,7 @@ NumPy makes arrays of lists before any of its protocols is asked, or never looks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -52,8 +52,8 @@ def as_array(what: str, values: Any) -> Any:
 
 
 def with_arrays(
-    function: Callable[..., Any], arguments: Sequence[Any], keywords: Mapping[str, Any]
-) -> tuple[Sequence[Any], Mapping[str, Any]]:
+    function: Callable[..., Any], arguments: Sequence[Any], keywords: dict[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
     """Return the arguments of a call of NumPy's with arrays in the place of lists that hold what is followed."""
     given = [*arguments, *keywords.values()]
     if not holds_followed(given) or (name := getattr(function, "__name__", "")) in _OF_NESTS:

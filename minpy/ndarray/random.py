@@ -64,7 +64,11 @@ def _finished(data: numpy.ndarray, context: Context | str | None, out: Any) -> A
 def _written(made: Any, context: Context | str | None, out: Any) -> Any:
     """Return what was drawn with recorded parameters: on the tape, with a gradient of zero, as MXNet has it."""
     if out is None:
-        return made if context is None or not isinstance(made, Array) else made.as_in_context(resolve_context(context))
+        return (
+            made
+            if context is None or not hasattr(made, "as_in_context")
+            else made.as_in_context(resolve_context(context))
+        )
     out[...] = made
     return out
 

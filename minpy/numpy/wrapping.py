@@ -39,7 +39,8 @@ def wrap_function(function: Callable[..., Any], name: str, module: str = "numpy"
 
     def wrapper(*arguments: Any, **keywords: Any) -> Any:
         if not LISTS.isdisjoint((*map(type, arguments), *map(type, keywords.values()))):
-            arguments, keywords = with_arrays(function, arguments, keywords)
+            converted, keywords = with_arrays(function, arguments, keywords)
+            arguments = tuple(converted)
         if _holds_box(arguments) or _holds_box(keywords.values()):
             return (autograd_version(function) or function)(*arguments, **keywords)
         return wrap_result(function(*arguments, **keywords))

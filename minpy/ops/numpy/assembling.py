@@ -168,9 +168,9 @@ def _shape(what: str, source: Any, where: str) -> tuple[int, ...]:
                     f"source{where}[{position}] has {shape}. Make them equal (pad them), or keep a list of arrays."
                 )
         return (len(source), *(shapes[0] if shapes else ()))
-    shape: Any = getattr(source, "shape", None)
-    if shape is None:
+    own: Any = getattr(source, "shape", None)
+    if own is None:
         if not isinstance(source, (int, float, complex)):
             raise DTypeError(f"{what}: source{where} is {describe(source)}, which is no number. Convert it first.")
         return ()
-    return tuple(shape)
+    return tuple(own)
