@@ -488,15 +488,11 @@ def test_numpy_functions_are_recorded_to_second_order(name):
     "function",
     [
         lambda x: np.interp(x, [0, 1], [1, 2], period=3),
-        lambda x: np.percentile(x, 30),
         lambda x: np.ldexp(x, [1, 2, 3]),
-        lambda x: np.block([[x, x]]),
-        lambda x: np.choose([0, 1, 1], [x, x]),
         lambda x: np.unique(x),
         lambda x: np.bincount([0, 1, 1], weights=x),
         lambda x: np.histogram(x),
         lambda x: np.modf(x),
-        lambda x: np.heaviside(x, 0.5),
         lambda x: np.linalg.lstsq(np.eye(3), x, rcond=None),
         lambda x: np.sum(x, where=[True, False, True]),
         lambda x: np.sum(x, initial=3.0),
@@ -608,8 +604,10 @@ def test_out_of_a_call():
             np.add(x, y, out=mx.nd.zeros(2, dtype="float64"))
         with pytest.raises(MutationError, match="in place, which cannot be recorded"):
             np.add.at(x, [0], 1.0)
-        with pytest.raises(MutationError, match=r"numpy.copyto changes an array in place"):
+        with pytest.raises(MutationError, match=r"in-place change .* a variable"):
             np.copyto(x, X)
+        with pytest.raises(MutationError, match=r"numpy.copyto changes an array of NumPy in place"):
+            np.copyto(np.zeros(3), x)
 
 
 def test_out_of_a_call_that_is_not_recorded():

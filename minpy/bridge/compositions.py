@@ -194,17 +194,6 @@ def _resize(a: Any, new_shape: Any) -> Any:
     return _moved(a, numpy.resize(_positions(a), new_shape))
 
 
-@_composes(numpy.pad)
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
-    if mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
-        return _moved(array, numpy.pad(_positions(array), pad_width, mode))
-    if mode != "constant" or not isinstance(options.get("constant_values", 0), (int, float)):
-        raise NotImplementedError("only mode='constant' with one number, 'edge', 'reflect', 'symmetric' and 'wrap'")
-    where = numpy.pad(_positions(array), pad_width, mode="constant", constant_values=anp.size(array))
-    value = numpy.asarray([options.get("constant_values", 0)], anp.result_type(array))
-    return anp.concatenate([anp.ravel(array), value])[where]
-
-
 @_composes(numpy.dstack)
 def _dstack(tup: Any) -> Any:
     return anp.concatenate([_atleast_3d(one) for one in tup], axis=2)
@@ -294,16 +283,19 @@ def _cumprod(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
 
 @_composes(numpy.interp)
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    if period is not None or isbox(xp):
-        raise NotImplementedError("only without period, and for x and fp")
-    known = numpy.asarray(getval(x))
-    upper = numpy.clip(numpy.searchsorted(xp, known, side="right"), 1, len(xp) - 1)
+    if period is not None:
+        raise NotImplementedError("only without period")
+    known, places = numpy.asarray(_value(x)), numpy.asarray(_value(xp))
+    upper = numpy.clip(numpy.searchsorted(places, known, side="right"), 1, len(places) - 1)
     lower = upper - 1
-    xp, fp = numpy.asarray(xp, "float64"), fp.astype("float64") if isbox(fp) else numpy.asarray(fp, "float64")
+    xp = xp.astype("float64") if isbox(xp) else numpy.asarray(xp, "float64")
+    fp = fp.astype("float64") if isbox(fp) else numpy.asarray(fp, "float64")
     share = (x - xp[lower]) / (xp[upper] - xp[lower])
     value = fp[lower] + share * (fp[upper] - fp[lower])
-    value = anp.where(known < xp[0], fp[0] if left is None else left, value)
-    return anp.where(known > xp[-1], fp[-1] if right is None else right, value)
+    zeros = numpy.zeros(known.shape)
+    first = fp[zeros.astype(int)] if left is None else left + zeros
+    last = fp[zeros.astype(int) - 1] if right is None else right + zeros
+    return anp.where(known > places[-1], last, anp.where(known < places[0], first, value))
 
 
 # -- NaN is not counted ------------------------------------------------------------------------------------------------

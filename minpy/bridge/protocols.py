@@ -17,8 +17,10 @@ import autograd.numpy
 import numpy
 from autograd.tracer import isbox, trace_primitives_map
 
-from minpy.bridge.compositions import COMPOSITIONS
 from minpy.bridge.hips import call_through_autograd, no_gradient, register_array, wrap_result
+from minpy.bridge.lists import LISTS, with_arrays
+from minpy.bridge.rearrangements import COMPOSITIONS
+from minpy.bridge.writers import WRITERS, target_of, write
 from minpy.core.array import Array, memory_of, note_external, note_write
 from minpy.core.errors import ArgumentError, MutationError, NoGradientError, ShapeError, describe
 from minpy.core.state import state
@@ -46,12 +48,9 @@ _ACCUMULATIONS: dict[Any, Callable[..., Any]] = {numpy.add: numpy.cumsum, numpy.
 _STRUCTURAL = _functions(
     "shape ndim size result_type iscomplexobj isrealobj can_cast common_type min_scalar_type array_equal array_equiv "
     "allclose isclose array_repr array_str array2string shares_memory may_share_memory zeros_like ones_like empty_like "
-    "full_like argsort argpartition lexsort searchsorted digitize isin count_nonzero savetxt save savez "
+    "argsort argpartition lexsort searchsorted digitize isin count_nonzero savetxt save savez "
     "savez_compressed"
 )
-
-# They change their first argument.
-_WRITERS = _functions("copyto put place putmask fill_diagonal put_along_axis")
 
 # Their second argument is an axis or several.
 _AXIS_SECOND = _functions("sum mean prod max min amax amin std var all any squeeze")
@@ -120,7 +119,9 @@ class NumPyProtocols(Array):
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, keywords: Any) -> Any:
         name = f"{function.__module__}.{function.__name__}"
-        if function in _WRITERS:
+        if not LISTS.isdisjoint((*map(type, arguments), *map(type, keywords.values()))):
+            arguments, keywords = with_arrays(function, arguments, keywords)
+        if function in WRITERS:
             return _change(name, function, arguments, keywords)
         keywords = dict(keywords)
         if isinstance(keywords.get("dtype"), str):
@@ -209,12 +210,16 @@ def _without_defaults(name: str, keywords: dict[str, Any]) -> dict[str, Any]:
 
 def _change(name: str, function: Any, arguments: Any, keywords: Any) -> None:
     """Call a function that changes its first argument in place."""
+    target = target_of(function, arguments, keywords)
     if _is_recorded((arguments, keywords)):
+        if function in WRITERS and isinstance(target, Array):
+            write(function, arguments, keywords)
+            return
         raise MutationError(
-            f"{name} changes an array in place, which cannot be recorded. Write it with operators that return new "
-            "arrays (numpy.where, x[...] = value on a copy), or as a @customop('numpy')."
+            f"{name} changes {'an array of NumPy' if function in WRITERS else 'an array'} in place, which cannot be "
+            "recorded. Write it with operators that return new arrays (numpy.where, x[...] = value on a copy), or as "
+            "a @customop('numpy')."
         )
-    target = arguments[0] if arguments else keywords[next(key for key in ("dst", "a", "arr") if key in keywords)]
     replaces = function is numpy.copyto and "where" not in keywords
     if not replaces:
         _refuse_part(name, target)

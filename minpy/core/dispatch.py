@@ -20,6 +20,7 @@ from minpy.core.errors import (
     DTypeError,
     MutationError,
     MXNetError,
+    NoGradientError,
     broadcast_error,
     describe,
     named,
@@ -103,6 +104,8 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
                         value = attributes.pop(key)
                         named = {} if name is None else {"name": name}
                         return operator.with_inputs(key)(*inputs, value, **attributes, **named)
+            if operator.builtin and state.recording:
+                refuse_recorded(operator, attributes)
     kind = RAW
     for value in inputs:
         try:
@@ -167,10 +170,28 @@ def note_bound(operator: Any, written: tuple[Any, ...], attributes: dict[str, An
     It does not for strings, which may have to be parsed, nor where only some values of a type can be taken.
     """
     known = operator.signature.attributes
+    if any(isinstance(cls, type) and issubclass(cls, Array) for cls in written):  # one may be recorded
+        return
     if str not in written and all(
         name not in known or known[name].taken(type(value)) is True for name, value in attributes.items()
     ):
         operator.keywords_bound.add(written)
+
+
+def refuse_recorded(operator: Any, attributes: dict[str, Any]) -> None:
+    """Raise if an attribute of a call that may be recorded is itself recorded: no gradient would reach it.
+
+    Raises
+    ------
+    NoGradientError
+    """
+    for key, value in attributes.items():
+        if isinstance(value, Array) and value._node is not None:
+            raise NoGradientError(
+                f"{operator.__name__}: {key} is a recorded array ({describe(value._data)}), and there is no gradient "
+                f"with respect to it: {key} is a number. Give {key}=x.asscalar() if no gradient shall flow, or compute "
+                "with operators whose inputs are arrays."
+            )
 
 
 def visible(operator: Any, answer: Any, attributes: dict[str, Any]) -> Any:

@@ -9,8 +9,9 @@ import numpy
 
 from minpy.context import CPU, Context, current_context, resolve_context
 from minpy.core import aligned
-from minpy.core.array import Array, create, new_array, note_external
+from minpy.core.array import Array, create, new_array, note_external, raw_of
 from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, describe
+from minpy.core.followed import holds_followed, is_followed
 from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import filled, numeric_array
 from minpy.ndarray.functions import (  # noqa: F401  # where pickles of earlier versions look for them
@@ -24,6 +25,7 @@ from minpy.ndarray.functions import (  # noqa: F401  # where pickles of earlier 
 )
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place, require_dense
+from minpy.ops.numpy.assembling import as_scalar, assembled, between, filled_with, spaced_by
 from minpy.ops.tensor.creation import evenly_spaced
 
 __all__ = [
@@ -68,7 +70,6 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     """
     if isinstance(source_array, Array):
         dtype = source_array._data.dtype if dtype is None else dtype
-        source_array = source_array._data
     dtype = _FLOAT32 if dtype is None else dtype
     if local.code is not None and ctx is None and type(source_array) is numpy.ndarray and source_array.dtype == dtype:
         caller: Any = sys._getframe(1)
@@ -78,10 +79,20 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
             lent._data = source_array
             lent._node = None
             return lent
+    if is_followed(source_array):
+        return _followed(assembled("nd.array", source_array, dtype), ctx)
     data = numeric_array(source_array, dtype)
     if ctx is None and current_context() is CPU:
         return new_array(NDArray, data)
     return place(NDArray, data, resolve_context(ctx))
+
+
+def _followed(made: Any, context: Context | None) -> Any:
+    """Return what was made of recorded or traced values as an array of MXNet's semantics, on a device."""
+    if not isinstance(made, Array):
+        return made.as_nd_ndarray() if hasattr(made, "as_nd_ndarray") else made
+    array: Any = made
+    return array.as_nd_ndarray().as_in_context(resolve_context(context))
 
 
 def _shape(shape: Any) -> Any:
@@ -262,6 +273,8 @@ def full(
     if out is not None:
         out[:] = val
         return out
+    if is_followed(val):
+        return _followed(filled_with("nd.full", val, _shape(shape), dtype or numpy.float32), ctx)
     return place(NDArray, filled(_shape(shape), val, dtype or numpy.float32), resolve_context(ctx))
 
 
@@ -311,6 +324,10 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
+    if holds_followed((start, stop, step)):
+        made = spaced_by(start, stop, step, dtype or numpy.float32)
+        return _followed(made if repeat == 1 else numpy.repeat(made, repeat), ctx)
+    start, stop, step = (raw_of(as_scalar(value)) for value in (start, stop, step))
     data = evenly_spaced(start, stop, step, repeat, numpy.dtype(dtype or numpy.float32))
     return place(NDArray, data, resolve_context(ctx))
 
@@ -347,9 +364,13 @@ def linspace(
     >>> nd.linspace(0, 1, 3).asnumpy()
     array([0. , 0.5, 1. ], dtype=float32)
     """
+    if holds_followed((start, stop)):
+        return _followed(between(start, stop, num, endpoint, 0)[0].astype(dtype or numpy.float32), ctx)
     return place(
         NDArray,
-        numpy.linspace(start, stop, num, endpoint=endpoint).astype(dtype or numpy.float32),
+        numpy.linspace(raw_of(as_scalar(start)), raw_of(as_scalar(stop)), num, endpoint=endpoint).astype(
+            dtype or numpy.float32
+        ),
         resolve_context(ctx),
     )
 
@@ -432,6 +453,9 @@ def full_like(data: NDArray, fill_value: float, ctx: Context | None = None, dtyp
     >>> nd.full_like(nd.array([1, 2]), 7).asnumpy()
     array([7., 7.], dtype=float32)
     """
+    if is_followed(fill_value):
+        made = filled_with("nd.full_like", fill_value, data.shape, dtype or data.dtype)
+        return _followed(made, data.context if ctx is None else ctx)
     made = filled(data.shape, fill_value, dtype or data.dtype)
     return place(NDArray, made, data.context if ctx is None else resolve_context(ctx))
 

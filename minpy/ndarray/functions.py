@@ -9,6 +9,7 @@ import numpy
 
 from minpy.core.array import Array
 from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.followed import is_followed
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.axes import several_axes
 from minpy.ops.tensor import counting, indexing, joining, splitting
@@ -162,6 +163,10 @@ def histogram(
     """
     if isinstance(bins, Array):
         return list(counting.histogram(a, bins))
+    if is_followed(a):  # on the tape, with a gradient of zero
+        ends = (float(a._data.min()), float(a._data.max())) if range is None else range
+        counts, edges = counting.histogram(a, bin_cnt=bins, range=ends)
+        return (counts.astype("float32"), edges.astype("float32")) if range is None else [counts, edges]
     if range is None:
         counts, edges = numpy.histogram(a._data, bins)
         return a._like(counts.astype(numpy.float32)), a._like(edges.astype(numpy.float32))

@@ -28,6 +28,7 @@ from minpy.core.errors import (
     ShapeError,
     describe,
 )
+from minpy.core.followed import is_followed
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
@@ -40,6 +41,7 @@ from minpy.ndarray.placement import place, rebuild, require_dense
 from minpy.ndarray.variables import mark_variable
 from minpy.ndarray.writing import receive, record_store, require_writable, unrecorded_write, view_of
 from minpy.ops.inference.reshaping import resolve_shape
+from minpy.ops.numpy.assembling import assembled
 from minpy.ops.tensor import indexing, mathematics
 from minpy.ops.tensor.identity import cast, identity
 from minpy.ops.tensor.reshape import reshape_exactly
@@ -270,7 +272,7 @@ class NDArray(Members):
         return self.copy()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self._like(self._data.copy())
+        return self.copy()
 
     def copyto(self, other: Any) -> Any:
         """Copy into another array (converted to its dtype), or to a device.
@@ -443,6 +445,8 @@ class NDArray(Members):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         key = raw_key(key)
+        if state.recording and type(value) in (list, tuple) and is_followed(value):
+            value = assembled("x[...] = value", value, self._data.dtype)
         raw = value._data if isinstance(value, Array) else value
         if isinstance(raw, numpy.ndarray):
             if raw.size == 1:

@@ -1,7 +1,7 @@
 """`minpy.nd.random`: NDArrays drawn from distributions, by minpy's own generator (`minpy.random.seed`).
 
 Parameters are numbers, with `shape` the result's shape; or NDArrays, and then an array of `shape` is drawn for each of
-their elements.
+their elements. What is drawn has a gradient of zero with respect to them, as in MXNet; `minpy.np.random` has others.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED as _REQUIRED
 from minpy.core.attributes import Attribute, Signature, bind
 from minpy.core.errors import ArgumentError
+from minpy.core.followed import holds_followed, is_followed
 from minpy.namespaces import listing, missing
 from minpy.ndarray.ndarray import NDArray
 from minpy.ndarray.placement import place
@@ -60,12 +61,27 @@ def _finished(data: numpy.ndarray, context: Context | str | None, out: Any) -> A
     return out
 
 
+def _written(made: Any, context: Context | str | None, out: Any) -> Any:
+    """Return what was drawn with recorded parameters: on the tape, with a gradient of zero, as MXNet has it."""
+    if out is None:
+        return (
+            made
+            if context is None or not hasattr(made, "as_in_context")
+            else made.as_in_context(resolve_context(context))
+        )
+    out[...] = made
+    return out
+
+
 def _drawn(name: str, parameters: Sequence[Any], shape: Any, dtype: Any, ctx: Any, out: Any) -> Any:
     arrays = [value for value in parameters if isinstance(value, Array)]
     if arrays:
         raws = [value._data if isinstance(value, Array) else value for value in parameters]
         if len(arrays) < len(raws):
             raise ArgumentError(f"random.{name}: its parameters must be all numbers, or all NDArrays.")
+        if holds_followed(arrays):
+            options = {"shape": () if shape is None else shape, "dtype": dtype or "float32"}
+            return _written(OPERATORS[f"_sample_{name}"](*parameters, **options), ctx, out)
         data = draw_each(name, raws, shape, dtype)
         return _finished(data, ctx or arrays[0].context, out)
     if shape is None and out is not None:
@@ -272,8 +288,11 @@ def exponential(
     >>> nd.random.exponential(2, shape=(2, 3)).shape
     (2, 3)
     """
-    rate = numpy.true_divide(1, scale._data) if isinstance(scale, Array) else 1 / scale
-    return _drawn("exponential", (scale._like(rate) if isinstance(scale, Array) else rate,), shape, dtype, ctx, out)
+    if isinstance(scale, Array) and not is_followed(scale):
+        rate = scale._like(numpy.true_divide(1, scale._data))
+    else:
+        rate = 1 / scale
+    return _drawn("exponential", (rate,), shape, dtype, ctx, out)
 
 
 def poisson(

@@ -12,11 +12,23 @@ import numpy as _numpy
 
 from minpy.namespaces import listing as _listing
 from minpy.namespaces import missing as _missing
+from minpy.numpy import arguments as _arguments
 from minpy.numpy import creation as _creation
 from minpy.numpy import fft as fft
 from minpy.numpy import linalg as linalg
 from minpy.numpy import random as random
 from minpy.numpy import restored as _restored
+from minpy.numpy.arguments import asarray_chkfinite as asarray_chkfinite
+from minpy.numpy.arguments import ascontiguousarray as ascontiguousarray
+from minpy.numpy.arguments import asfortranarray as asfortranarray
+from minpy.numpy.arguments import fromiter as fromiter
+from minpy.numpy.arguments import full_like as full_like
+from minpy.numpy.arguments import ones_like as ones_like
+from minpy.numpy.arguments import percentile as percentile
+from minpy.numpy.arguments import quantile as quantile
+from minpy.numpy.arguments import require as require
+from minpy.numpy.arguments import take as take
+from minpy.numpy.arguments import zeros_like as zeros_like
 from minpy.numpy.creation import arange as arange
 from minpy.numpy.creation import array as array
 from minpy.numpy.creation import asanyarray as asanyarray
@@ -39,7 +51,7 @@ from minpy.numpy.ndarray import ndarray as ndarray
 from minpy.numpy.wrapping import wrap_function as _wrap_function
 from minpy.numpy.wrapping import wrapped_namespace as _wrapped_namespace
 
-_OWN = [*_creation.__all__, "fft", "linalg", "ndarray", "random"]
+_OWN = [*_creation.__all__, *_arguments.__all__, "fft", "linalg", "ndarray", "random"]
 _generated = _wrapped_namespace(_numpy, "numpy", skip=[*_OWN, "test", "matrix", "asmatrix", "bmat"])
 globals().update(_generated)
 for _name in ("alltrue", "in1d", "msort", "product", "round_", "row_stack", "sometrue", "trapz"):

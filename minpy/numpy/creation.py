@@ -7,11 +7,13 @@ from typing import Any
 import numpy
 
 from minpy.context import Context, resolve_context
-from minpy.core.array import Array
+from minpy.core.array import Array, raw_of
+from minpy.core.followed import holds_followed, is_followed
 from minpy.core.switches import default_float
 from minpy.ndarray.conversion import numeric_array
 from minpy.ndarray.placement import place
 from minpy.numpy.ndarray import ndarray
+from minpy.ops.numpy.assembling import assembled, between, filled_with, spaced_by
 
 __all__ = [
     "arange",
@@ -39,6 +41,13 @@ def _placed(data: numpy.ndarray, context: Context | None) -> Any:
     return place(ndarray, data, resolve_context(context))
 
 
+def _followed(made: Any, context: Context | None) -> Any:
+    """Return what was made of recorded or traced values as an array of NumPy's semantics, on a device."""
+    if not isinstance(made, Array):
+        return made.as_np_ndarray() if hasattr(made, "as_np_ndarray") else made
+    return made.as_np_ndarray().as_in_context(resolve_context(context))
+
+
 def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
     """Return an array with the values of a list, number or array.
 
@@ -63,12 +72,13 @@ def array(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
     >>> np.array([1, 2, 3])
     array([1., 2., 3.], dtype=float32)
     """
-    if isinstance(object, (Array, numpy.ndarray, numpy.generic)):
-        if isinstance(object, Array) and object._node is not None:
-            copied = object.as_np_ndarray().copy()
-            return copied if dtype is None else copied.astype(dtype)
-        dtype = object.dtype if dtype is None else dtype
-    return _placed(numeric_array(object, default_float() if dtype is None else dtype, wraps=False), ctx)
+    followed = is_followed(object)
+    if dtype is None:
+        has_dtype = isinstance(object, (Array, numpy.ndarray, numpy.generic)) or (followed and hasattr(object, "dtype"))
+        dtype = object.dtype if has_dtype else default_float()
+    if followed:
+        return _followed(assembled("np.array", object, dtype), ctx)
+    return _placed(numeric_array(object, dtype, wraps=False), ctx)
 
 
 def asarray(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
@@ -93,6 +103,8 @@ def asarray(object: Any, dtype: Any = None, ctx: Context | None = None) -> Any:
     """
     if isinstance(object, ndarray) and (dtype is None or dtype == object.dtype):
         return object
+    if dtype is None and hasattr(object, "dtype") and not isinstance(object, Array) and is_followed(object):
+        return _followed(object, ctx)
     return array(object, dtype, ctx)
 
 
@@ -223,6 +235,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", ctx: 
     value = fill_value._data if isinstance(fill_value, Array) else fill_value
     if dtype is None:
         dtype = getattr(value, "dtype", bool if isinstance(value, bool) else default_float())
+    if is_followed(fill_value):
+        return _followed(filled_with("np.full", fill_value, shape, dtype), ctx)
     return _placed(numpy.full(shape, value, dtype, order), ctx)
 
 
@@ -260,7 +274,9 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    return _placed(numpy.arange(start, stop, step).astype(dtype or default_float()), ctx)
+    if holds_followed((start, stop, step)):
+        return _followed(spaced_by(start, stop, step, dtype or default_float()), ctx)
+    return _placed(numpy.arange(*map(raw_of, (start, stop, step))).astype(dtype or default_float()), ctx)
 
 
 def linspace(
@@ -305,7 +321,11 @@ def linspace(
     >>> np.linspace(0, 1, 3)
     array([0. , 0.5, 1. ], dtype=float32)
     """
-    values, step = numpy.linspace(start, stop, num, endpoint, retstep=True, axis=axis)
+    if holds_followed((start, stop)):
+        made, distance = between(start, stop, num, endpoint, axis)
+        result = _followed(made.astype(dtype or default_float()), ctx)
+        return (result, distance) if retstep else result
+    values, step = numpy.linspace(raw_of(start), raw_of(stop), num, endpoint, retstep=True, axis=axis)
     result = _placed(values.astype(dtype or default_float()), ctx)
     return (result, step) if retstep else result
 
@@ -343,7 +363,11 @@ def logspace(
     >>> np.logspace(0, 2, 3)
     array([  1.,  10., 100.], dtype=float32)
     """
-    return _placed(numpy.logspace(start, stop, num, endpoint, base, axis=axis).astype(dtype or default_float()), None)
+    if holds_followed((start, stop, base)):
+        exponents, _ = between(start, stop, num, endpoint, axis)
+        return _followed(numpy.power(base, exponents).astype(dtype or default_float()), None)
+    values = numpy.logspace(raw_of(start), raw_of(stop), num, endpoint, raw_of(base), axis=axis)
+    return _placed(values.astype(dtype or default_float()), None)
 
 
 def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
@@ -369,7 +393,11 @@ def geomspace(start: float, stop: float, num: int = 50, endpoint: bool = True, d
     >>> np.geomspace(1, 4, 3)
     array([1., 2., 4.], dtype=float32)
     """
-    return _placed(numpy.geomspace(start, stop, num, endpoint, axis=axis).astype(dtype or default_float()), None)
+    if holds_followed((start, stop)):
+        exponents, _ = between(numpy.log(start), numpy.log(stop), num, endpoint, axis)
+        return _followed(numpy.exp(exponents).astype(dtype or default_float()), None)
+    values = numpy.geomspace(raw_of(start), raw_of(stop), num, endpoint, axis=axis)
+    return _placed(values.astype(dtype or default_float()), None)
 
 
 def eye(N: int, M: int | None = None, k: int = 0, dtype: Any = None, ctx: Context | None = None) -> Any:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy
 
+from minpy.bridge.lists import as_array
 from minpy.core.array import Array, register_front_end, share
 from minpy.core.errors import MutationError
+from minpy.core.followed import is_followed
 from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.ndarray.methods import ARITHMETIC, install_arithmetic, install_comparisons
@@ -88,7 +90,7 @@ class ndarray(NumPyMembers):
         return self._data.__index__()
 
     def __complex__(self) -> complex:
-        return complex(self._data.item())
+        return complex(self._number("complex(x)"))
 
     def as_np_ndarray(self) -> Any:
         """Return the array itself."""
@@ -135,10 +137,14 @@ class ndarray(NumPyMembers):
                 return NotImplemented
         if _NUMPY_1:  # where a zero-dimensional float32 array and a Python number make float64
             x, y = _as_weak(x, y), _as_weak(y, x)
-        return operator(
-            numpy.asarray(x) if isinstance(x, (list, tuple)) else x,
-            numpy.asarray(y) if isinstance(y, (list, tuple)) else y,
-        )
+        return operator(_as_operand(operator, x), _as_operand(operator, y))
+
+
+def _as_operand(operator: Operator, value: Any) -> Any:
+    """Return a list in the place of an array as an array: recorded, if something in it is."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    return as_array(operator.__name__, value) if is_followed(value) else numpy.asarray(value)
 
 
 def _as_weak(value: Any, other: Any) -> Any:

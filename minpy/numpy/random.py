@@ -13,10 +13,12 @@ import numpy
 from minpy.context import Context
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError
+from minpy.core.followed import holds_followed
 from minpy.core.state import TRACES, tracing
 from minpy.core.switches import default_float
 from minpy.namespaces import listing
 from minpy.numpy.ndarray import ndarray
+from minpy.numpy.reparametrised import INTEGERS, followed_draw
 from minpy.ops.random.generator import generator, seed
 
 _DISTRIBUTIONS = [
@@ -75,10 +77,21 @@ def finished(value: Any, dtype: Any, context: Context | None) -> Any:
     return place(ndarray, data, resolve_context(context))
 
 
+def on_device(made: Any, dtype: Any, context: Context | None) -> Any:
+    """Return what was drawn with recorded parameters in a dtype, on a device."""
+    from minpy.context import resolve_context
+
+    if made.dtype != (dtype or made.dtype) or made.dtype == numpy.float64:
+        made = made.astype(dtype or default_float())
+    return made if context is None else made.as_in_context(resolve_context(context))
+
+
 def _function(name: str) -> Callable[..., Any]:
     def draw(*arguments: Any, dtype: Any = None, ctx: Context | None = None, **keywords: Any) -> Any:
         if TRACES and tracing.trace is not None:
             return tracing.trace.draw(name, arguments, {**keywords, "dtype": dtype})
+        if name not in INTEGERS and holds_followed((*arguments, *keywords.values())):
+            return on_device(followed_draw(name, arguments, keywords), dtype, ctx)
         method = getattr(generator(), name)
         keywords = {key: raw_of(value) for key, value in keywords.items()}
         return finished(method(*map(raw_of, arguments), **keywords), dtype, ctx)
@@ -127,4 +140,4 @@ def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = No
 
 def shuffle(x: Any) -> None:
     """Put the elements along the first axis into random order, in place."""
-    x[...] = generator().permutation(raw_of(x), axis=0)
+    x[...] = x[generator().permutation(len(x))]

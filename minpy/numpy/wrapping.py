@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 from autograd.tracer import isbox
 
+from minpy.bridge.lists import LISTS, with_arrays
 from minpy.bridge.protocols import autograd_version
 from minpy.core.array import Array, new_array
 from minpy.numpy.ndarray import ndarray
@@ -37,6 +38,9 @@ def wrap_function(function: Callable[..., Any], name: str, module: str = "numpy"
     """Return a NumPy function that returns arrays of the tape; boxes of HIPS autograd go to autograd's version."""
 
     def wrapper(*arguments: Any, **keywords: Any) -> Any:
+        if not LISTS.isdisjoint((*map(type, arguments), *map(type, keywords.values()))):
+            converted, keywords = with_arrays(function, arguments, keywords)
+            arguments = tuple(converted)
         if _holds_box(arguments) or _holds_box(keywords.values()):
             return (autograd_version(function) or function)(*arguments, **keywords)
         return wrap_result(function(*arguments, **keywords))

@@ -9,8 +9,10 @@ import numpy
 from minpy.context import Context
 from minpy.core.array import raw_of
 from minpy.core.errors import ArgumentError
+from minpy.core.followed import holds_followed
 from minpy.namespaces import listing
-from minpy.numpy.random import finished
+from minpy.numpy.random import finished, on_device
+from minpy.numpy.reparametrised import followed_draw
 from minpy.ops.random.generator import generator, seed
 
 __all__ = ["bernoulli", "normal_n", "seed", "uniform_n"]
@@ -85,6 +87,9 @@ def normal_n(
     >>> npx.random.normal_n(np.zeros(3), 1.0, batch_shape=(4, 2)).shape
     (4, 2, 3)
     """
+    if holds_followed((loc, scale)):
+        draws = followed_draw("normal", (loc, scale, _batched(batch_shape, loc, scale)), {})
+        return on_device(draws, dtype, ctx)
     loc, scale = raw_of(loc), raw_of(scale)
     return finished(generator().normal(loc, scale, _batched(batch_shape, loc, scale)), dtype, ctx)
 
@@ -113,6 +118,9 @@ def uniform_n(
     >>> npx.random.uniform_n(np.zeros(3), np.ones(3), batch_shape=2).shape
     (2, 3)
     """
+    if holds_followed((low, high)):
+        draws = followed_draw("uniform", (low, high, _batched(batch_shape, low, high)), {})
+        return on_device(draws, dtype, ctx)
     low, high = raw_of(low), raw_of(high)
     return finished(generator().uniform(low, high, _batched(batch_shape, low, high)), dtype, ctx)
 

@@ -41,6 +41,28 @@ CONTROL_FLOW = [
     ),
 ]
 
+RECORDED = [
+    Difference(
+        "`np.array` of a list of recorded elements is a constant: no gradient goes through it.",
+        "It is recorded, as whatever else is made of recorded values.",
+        "Gradients that are silently zero.",
+        "recorded_list_of_elements",
+    ),
+    Difference(
+        "`np.percentile`, `quantile`, `random.uniform`, `random.power` and `npx.random.uniform_n` have zero gradients.",
+        "They have those of what they compute.",
+        "Gradients that are silently zero.",
+        "recorded_percentile_gradient recorded_quantile_gradient drawn_uniform_gradients "
+        "drawn_uniform_gradients_of_a_size drawn_uniform_n_gradients drawn_power",
+    ),
+    Difference(
+        "`nd.random.shuffle` cannot be differentiated.",
+        "The gradient takes the elements' way back.",
+        "It only moves elements.",
+        "drawn_nd_shuffle",
+    ),
+]
+
 ARRAYS = [
     Difference(
         "Arrays of different dtypes in one operation are an error.",

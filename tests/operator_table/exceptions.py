@@ -18,7 +18,6 @@ EXCEPTIONS: list[tuple[str, str, str]] = [
     ("gradient of moving_*", "_contrib_BatchNormWithReLU _contrib_BatchNormWithReLU-scaled", "nor are these"),
     ("gradient of moving_*", "BatchNorm_v1 BatchNorm_v1-scaled", "nor are these"),
     ("gradient of *", "_sample_*", "what is drawn is a constant to the tape, as in MXNet"),
-    ("gradient of *", "_shuffle", "the order is a constant to the tape, as in MXNet"),
     ("gradient of *", "BlockGrad", "this is what it is for"),
     ("gradient of *", "*_update* *_mom_update* multi_lars", "updates of weights are not differentiated"),
     ("gradient of label", "*Output", "a label is a constant"),

@@ -14,8 +14,9 @@ import numpy as np
 
 from minpy.core.errors import ShapeError
 from minpy.core.sums import sum_to
+from minpy.ops.inference.contractions import contracted
 from minpy.ops.inference.partial_shapes import merge_shapes
-from minpy.ops.inference.rules import forwards, merge_lengths, promoted, with_axes
+from minpy.ops.inference.rules import merge_lengths, promoted, with_axes
 from minpy.ops.kernels import products
 from minpy.ops.kernels.products import matrix_product
 from minpy.ops.registry import operator
@@ -127,12 +128,16 @@ def _dot_rhs_gradient(ans: Any, lhs: Any, rhs: Any, *, transpose_a: bool, transp
 
 
 @dot.def_infer_shape
-@forwards
-def _dot_shape(lhs: Any, rhs: Any, *, transpose_a: bool = False, transpose_b: bool = False, **_: Any) -> Any:
+def _dot_shape(inputs: Any, outputs: Any, *, transpose_a: bool, transpose_b: bool) -> Any:
+    lhs, rhs = inputs
+    if lhs is None or rhs is None:
+        return inputs, outputs
     if not lhs or not rhs:
         raise ShapeError("both arrays need at least one axis; multiply numbers with *.")
-    merge_lengths(lhs[0 if transpose_a else -1], rhs[-1 if transpose_b else 0])
-    return (lhs[1:] if transpose_a else lhs[:-1]) + (rhs[:-1] if transpose_b else rhs[1:]) or (1,)
+    are_vectors = len(lhs) == len(rhs) == 1
+    pair = (0 if transpose_a else len(lhs) - 1, len(rhs) - 1 if transpose_b else 0)
+    inputs, answers = contracted(lhs, rhs, [pair], None if are_vectors else outputs[0])
+    return inputs, [(1,)] if are_vectors else answers
 
 
 dot.def_infer_type(promoted)

@@ -8,6 +8,7 @@ import numpy as np
 
 from minpy.core.base import Shapes
 from minpy.core.errors import ArgumentValueError
+from minpy.ops.inference.contractions import dot_shapes, matmul_shapes, tensordot_axes_shapes, tensordot_shapes
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.numpy.named import named
 
@@ -16,25 +17,25 @@ __all__ = ["NORM_FLAGS"]
 # -- products ----------------------------------------------------------------------------------------------------------
 
 
-@named("_np_dot")
+@named("_np_dot", shape=dot_shapes)
 def np_dot(a: Any, b: Any) -> Any:
     """Return `numpy.dot`: the sum of products over the last axis of a and the last but one of b."""
     return np.dot(a, b)
 
 
-@named("_npi_matmul")
+@named("_npi_matmul", shape=matmul_shapes)
 def npi_matmul(a: Any, b: Any) -> Any:
     """Return products of matrices, which are broadcast."""
     return np.matmul(a, b)
 
 
-@named("_npi_tensordot")
+@named("_npi_tensordot", shape=tensordot_shapes)
 def npi_tensordot(a: Any, b: Any, *, a_axes_summed: tuple[int, ...], b_axes_summed: tuple[int, ...]) -> Any:
     """Return the sum of products over axes of a and of b."""
     return np.tensordot(a, b, axes=(list(a_axes_summed), list(b_axes_summed)))
 
 
-@named("_npi_tensordot_int_axes")
+@named("_npi_tensordot_int_axes", shape=tensordot_axes_shapes)
 def npi_tensordot_int_axes(a: Any, b: Any, *, axes: int) -> Any:
     """Return the sum of products over the last axes of a and the first ones of b."""
     return np.tensordot(a, b, axes=axes)

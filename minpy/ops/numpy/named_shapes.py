@@ -11,6 +11,7 @@ from minpy.core.errors import ArgumentValueError
 from minpy.ops.inference.numpy_reshaping import resolve_numpy_shape
 from minpy.ops.inference.partial_shapes import UNKNOWN, is_known, same_shape
 from minpy.ops.numpy.named import named
+from minpy.ops.tensor.transpose import permuted
 
 __all__ = ["AXIS"]
 
@@ -58,12 +59,11 @@ def np_squeeze(a: Any, *, axis: AXIS = None) -> Any:
 
 
 def _transpose_shape(inputs: Shapes, outputs: Shapes, *, axes: Any) -> tuple[Shapes, Shapes]:
-    shape = inputs[0]
-    if shape is None:
+    known = inputs[0] if inputs[0] is not None else outputs[0]
+    if known is None:
         return inputs, outputs
-    if axes is None or axes == ():
-        return inputs, [shape[::-1]]
-    return inputs, [tuple(shape[axis] for axis in axes)]
+    order = [axis % len(known) for axis in axes] if axes else range(len(known))[::-1]
+    return permuted(inputs, outputs, order)
 
 
 @named("_np_transpose", shape=_transpose_shape)

@@ -17,8 +17,8 @@ from minpy.ops.registry import operator
 __all__ = ["multinomial", "shuffle"]
 
 
-@operator(name="_shuffle", aliases=("shuffle",), random=True)
-def shuffle(data: np.ndarray) -> np.ndarray:
+@operator(name="_shuffle", aliases=("shuffle",), random=True, visible_outputs=1)
+def shuffle(data: np.ndarray) -> Any:
     """Return the data with its elements along the first axis in random order.
 
     Parameters
@@ -36,7 +36,8 @@ def shuffle(data: np.ndarray) -> np.ndarray:
     >>> sorted(nd.shuffle(nd.array([3, 1, 2])).asnumpy().tolist())
     [1.0, 2.0, 3.0]
     """
-    return generator().permutation(data, axis=0)
+    order = generator().permutation(len(data))
+    return data[order], order.astype(np.int64)
 
 
 @operator(
@@ -113,8 +114,25 @@ def _multinomial_gradient(ans: Any, data: Any, *, get_prob: bool) -> Any:
     return gradient
 
 
-shuffle.def_grad_zero()
-shuffle.def_infer_shape(same_shape)
+@shuffle.def_grad()
+def _shuffle_gradient(ans: Any, data: Any) -> Any:
+    back = np.argsort(raw_of(ans[1]))
+    return lambda g: g[0][back]
+
+
+shuffle.keep_shape_only(0)
+
+
+@shuffle.def_infer_shape
+def _shuffle_shapes(inputs: Any, outputs: Any) -> Any:
+    inputs, found = same_shape(inputs, outputs[:1])
+    return inputs, [*found, None if inputs[0] is None else inputs[0][:1]][: len(outputs)]
+
+
+@shuffle.def_infer_type
+def _shuffle_dtypes(inputs: Any, outputs: Any) -> Any:
+    inputs, found = same_dtype(inputs, outputs[:1])
+    return inputs, [*found, np.dtype(np.int64)][: len(outputs)]
 
 
 @multinomial.def_infer_shape

@@ -12,7 +12,7 @@ from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.kernels.permuting import laid_out
 from minpy.ops.registry import operator
 
-__all__ = ["swapaxes", "transpose"]
+__all__ = ["permuted", "swapaxes", "transpose"]
 
 
 @operator(name="transpose")
@@ -72,7 +72,7 @@ def _transpose_shapes(inputs: Any, outputs: Any, *, axes: Any) -> Any:
         return inputs, outputs
     if known is not None and len(known) != count:
         raise ShapeError(f"axes {tuple(axes)} are no permutation of {len(known)} axes.")
-    return _permuted(inputs, outputs, several_axes("transpose", axes or range(count)[::-1], count))
+    return permuted(inputs, outputs, several_axes("transpose", axes or range(count)[::-1], count))
 
 
 @operator(name="swapaxes", aliases=("SwapAxis",))
@@ -119,10 +119,10 @@ def _swapaxes_shapes(inputs: Any, outputs: Any, *, dim1: int, dim2: int) -> Any:
     first, second = (one_axis("swapaxes", dim, len(known)) for dim in (dim1, dim2))
     order = list(range(len(known)))
     order[first], order[second] = second, first
-    return _permuted(inputs, outputs, order)
+    return permuted(inputs, outputs, order)
 
 
-def _permuted(inputs: Any, outputs: Any, order: Any) -> Any:
+def permuted(inputs: Any, outputs: Any, order: Any) -> Any:
     """Return the shapes of the data, and of the result, which has the data's axes in an order."""
     data = [UNKNOWN] * len(order) if inputs[0] is None else list(inputs[0])
     result = merge_shapes(outputs[0], tuple(data[axis] for axis in order)) or ()

@@ -1,0 +1,76 @@
+"""Lists of recorded or traced values in the place of arrays: `np.add([x[0], 1.0], y)`, `np.vstack([[x[0], 1.0], y])`.
+
+NumPy makes arrays of lists before any of its protocols is asked, or never looks into them. So they become arrays first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array
+from minpy.core.followed import holds_followed, is_followed
+from minpy.differentiation.trees import leaves_of
+from minpy.ops.numpy.assembling import assembled
+
+__all__ = ["LISTS", "as_array", "with_arrays"]
+
+LISTS = frozenset((list, tuple))
+
+
+# By name: functions some of whose arguments are lists of arrays, each of which may be a list in an array's place.
+_OF_SEVERAL = frozenset(
+    [
+        "choose",
+        "column_stack",
+        "concatenate",
+        "dstack",
+        "histogramdd",
+        "hstack",
+        "lexsort",
+        "multi_dot",
+        "piecewise",
+        "row_stack",
+        "select",
+        "stack",
+        "vstack",
+    ]
+)
+# Functions that look into lists of any depth themselves, or whose lists are no arrays.
+_OF_NESTS = frozenset("block einsum einsum_path ix_ shape ndim size iterable isscalar".split())  # noqa: SIM905
+
+
+def as_array(what: str, values: Any) -> Any:
+    """Return a nest of recorded or traced values and numbers as one array, of the dtype that its arrays have."""
+    leaves = leaves_of(values)
+    dtypes = {numpy.dtype(leaf.dtype) for leaf in leaves if hasattr(leaf, "dtype")}
+    if complex in map(type, leaves):
+        dtypes.add(numpy.dtype("complex64"))
+    return assembled(what, values, numpy.result_type(*dtypes))
+
+
+def with_arrays(
+    function: Callable[..., Any], arguments: Sequence[Any], keywords: dict[str, Any]
+) -> tuple[Sequence[Any], dict[str, Any]]:
+    """Return the arguments of a call of NumPy's with arrays in the place of lists that hold what is followed."""
+    given = [*arguments, *keywords.values()]
+    if not holds_followed(given) or (name := getattr(function, "__name__", "")) in _OF_NESTS:
+        return arguments, keywords
+
+    def converted(value: Any) -> Any:
+        if not _is_nest(value):
+            return value
+        if name in _OF_SEVERAL:
+            return type(value)([as_array(f"np.{name}", one) if _is_nest(one) else one for one in value])
+        return as_array(f"np.{name}", value)
+
+    return [*map(converted, arguments)], {key: converted(value) for key, value in keywords.items()}
+
+
+def _is_nest(value: Any) -> bool:
+    """Tell whether a value is a list with an array in it, or with what is followed."""
+    if not isinstance(value, (list, tuple)):
+        return False
+    return any(isinstance(leaf, Array) or is_followed(leaf) for leaf in leaves_of(value))

@@ -1,0 +1,441 @@
+"""Functions of NumPy that only move elements, join arrays, or are another name of a function: with gradients.
+
+As `minpy.bridge.compositions`, written with functions for which autograd has rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import autograd.numpy as anp
+import numpy
+from autograd.tracer import getval, isbox
+
+from minpy.bridge.compositions import COMPOSITIONS
+
+__all__ = ["COMPOSITIONS"]
+
+
+def _composes(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a composition for functions of NumPy, by names; those that this NumPy does not have are left out."""
+
+    def register(composition: Callable[..., Any]) -> Callable[..., Any]:
+        for name in names:
+            function: Any = numpy
+            for part in name.split("."):
+                function = vars(function).get(part)
+            if function is not None:
+                COMPOSITIONS[function] = composition
+        return composition
+
+    return register
+
+
+def _raw(value: Any) -> Any:
+    while isbox(value):
+        value = getval(value)
+    return value
+
+
+def _positions(a: Any) -> Any:
+    return numpy.arange(anp.size(a)).reshape(anp.shape(a))
+
+
+def _moved(a: Any, positions: Any) -> Any:
+    return anp.ravel(a)[positions]
+
+
+# -- joining -----------------------------------------------------------------------------------------------------------
+
+
+@_composes("block")
+def _block(arrays: Any) -> Any:
+    depth = _depth(arrays)
+    ndim = max(depth, max(anp.ndim(leaf) for leaf in _leaves(arrays)))
+    return _joined(arrays, ndim, ndim - depth)
+
+
+def _depth(nest: Any) -> int:
+    return 1 + _depth(nest[0]) if isinstance(nest, list) else 0
+
+
+def _leaves(nest: Any) -> list[Any]:
+    return [leaf for item in nest for leaf in _leaves(item)] if isinstance(nest, list) else [nest]
+
+
+def _joined(nest: Any, ndim: int, axis: int) -> Any:
+    if not isinstance(nest, list):
+        return anp.reshape(nest, (1,) * (ndim - anp.ndim(nest)) + anp.shape(nest))
+    return anp.concatenate([_joined(item, ndim, axis + 1) for item in nest], axis=axis)
+
+
+@_composes("broadcast_arrays")
+def _broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+    shape = numpy.broadcast_shapes(*map(anp.shape, args))
+    found = [_moved(one, numpy.broadcast_to(_positions(one), shape)) for one in args]
+    return tuple(found)
+
+
+@_composes("unstack")
+def _unstack(x: Any, /, *, axis: int = 0) -> Any:
+    rows = anp.moveaxis(x, axis, 0)
+    return tuple(rows[position] for position in range(anp.shape(rows)[0]))
+
+
+@_composes("full_like")
+def _full_like(
+    a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None
+) -> Any:
+    lengths = anp.shape(a) if shape is None else shape
+    return (fill_value + numpy.zeros(lengths, anp.result_type(fill_value))).astype(dtype or anp.result_type(a))
+
+
+@_composes("pad")
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    if mode in ("edge", "reflect", "symmetric", "wrap") and options.get("reflect_type", "even") == "even":
+        return _moved(array, numpy.pad(_positions(array), pad_width, mode))
+    if mode != "constant":
+        raise NotImplementedError("only mode='constant', 'edge', 'reflect', 'symmetric' and 'wrap'")
+    values = options.get("constant_values", 0)
+    shape = numpy.broadcast_shapes(anp.shape(values), (anp.ndim(array), 2))
+    if shape != (anp.ndim(array), 2):
+        raise ValueError(f"constant_values of shape {anp.shape(values)} for an array of {anp.ndim(array)} axes")
+    numbers = anp.size(array) + numpy.arange(anp.size(values)).reshape(anp.shape(values))
+    where = numpy.pad(_positions(array), pad_width, mode="constant", constant_values=numbers)
+    kind = anp.result_type(array)
+    given = anp.ravel(values).astype(kind) if isbox(values) else numpy.ravel(numpy.asarray(values, kind))
+    return anp.concatenate([anp.ravel(array), given])[where]
+
+
+# -- choosing ----------------------------------------------------------------------------------------------------------
+
+
+@_composes("compress")
+def _compress(condition: Any, a: Any, axis: int | None = None) -> Any:
+    return _moved(a, numpy.compress(_raw(condition), _positions(a), axis))
+
+
+@_composes("extract")
+def _extract(condition: Any, arr: Any) -> Any:
+    return _moved(arr, numpy.extract(_raw(condition), _positions(arr)))
+
+
+@_composes("trim_zeros")
+def _trim_zeros(filt: Any, trim: Any = "fb") -> Any:
+    found = numpy.trim_zeros(_raw(filt), trim)
+    whole = numpy.flatnonzero(_raw(filt))
+    start = (int(whole[0]) if whole.size else 0) if "f" in trim.lower() else 0
+    return filt[start : start + len(found)]
+
+
+@_composes("choose")
+def _choose(a: Any, choices: Any, mode: str = "raise") -> Any:
+    several = [choices[position] for position in range(len(choices))]
+    shape = numpy.broadcast_shapes(anp.shape(a), *map(anp.shape, several))
+    starts = numpy.cumsum([0, *map(anp.size, several)])
+    moved = [
+        start + numpy.broadcast_to(_positions(one), shape) for start, one in zip(starts[:-1], several, strict=True)
+    ]
+    chosen: Any = numpy.choose
+    return anp.concatenate(list(map(anp.ravel, several)))[chosen(_raw(a), moved, mode=mode)]
+
+
+@_composes("take")
+def _take(a: Any, indices: Any, axis: int | None = None, mode: str = "raise") -> Any:
+    indices = numpy.asarray(_raw(indices))
+    if indices.dtype.kind == "f":  # which MXNet takes for whole numbers
+        indices = indices.astype(numpy.int64)
+    if mode != "raise":
+        length = anp.size(a) if axis is None else anp.shape(a)[axis]
+        indices = indices % length if mode == "wrap" else numpy.clip(indices, 0, length - 1)
+    if axis is None:
+        return anp.ravel(a)[indices]
+    return a[(slice(None),) * (axis % anp.ndim(a)) + (indices,)]
+
+
+@_composes("split")
+def _split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    return anp.split(ary, indices_or_sections, axis)
+
+
+@_composes("array_split")
+def _array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
+    return anp.array_split(ary, indices_or_sections, axis)
+
+
+@_composes("hsplit")
+def _hsplit(ary: Any, indices_or_sections: Any) -> Any:
+    return anp.split(ary, indices_or_sections, 0 if anp.ndim(ary) == 1 else 1)
+
+
+@_composes("vsplit")
+def _vsplit(ary: Any, indices_or_sections: Any) -> Any:
+    return anp.split(ary, indices_or_sections, 0)
+
+
+@_composes("dsplit")
+def _dsplit(ary: Any, indices_or_sections: Any) -> Any:
+    return anp.split(ary, indices_or_sections, 2)
+
+
+@_composes("quantile")
+def _quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Any:
+    if isbox(q) and method != "linear":
+        raise NotImplementedError(f"with respect to q only with method='linear', not {method!r}")
+    shares = numpy.asarray(_raw(q), "float64")
+    axes = range(anp.ndim(a)) if axis is None else [axis] if isinstance(axis, (int, numpy.integer)) else axis
+    axes = sorted({one % anp.ndim(a) for one in axes})
+    rest = [one for one in range(anp.ndim(a)) if one not in axes]
+    rows = anp.reshape(anp.transpose(a, (*rest, *axes)), (*(anp.shape(a)[one] for one in rest), -1))
+    if numpy.isnan(_raw(rows)).any():
+        raise NotImplementedError("not of NaN")
+    ordered = COMPOSITIONS[numpy.sort](rows, -1)
+    place = shares * (anp.shape(rows)[-1] - 1)
+    low, high = numpy.floor(place).astype(int), numpy.ceil(place).astype(int)
+    weight = {"linear": place - low, "lower": 0.0, "higher": 1.0, "midpoint": numpy.where(high > low, 0.5, 0.0)}.get(
+        method, numpy.round(place) - low if method == "nearest" else None
+    )
+    if weight is None:
+        raise NotImplementedError(f"not with method={method!r}")
+    if isbox(q):
+        weight = q * (anp.shape(rows)[-1] - 1) - low
+    else:
+        weight = numpy.asarray(weight, anp.result_type(a))
+    found = ordered[..., low] * (1 - weight) + ordered[..., high] * weight
+    found = anp.transpose(found, (*range(len(rest), anp.ndim(found)), *range(len(rest))))  # q's axes stand first
+    if not keepdims:
+        return found
+    return anp.reshape(found, (*shares.shape, *(1 if one in axes else n for one, n in enumerate(anp.shape(a)))))
+
+
+@_composes("percentile")
+def _percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+) -> Any:
+    return _quantile(a, (q if isbox(q) else numpy.asarray(q)) / 100.0, axis, method=method, keepdims=keepdims)
+
+
+@_composes("nan_to_num")
+def _nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    raw = _raw(x)
+    if raw.dtype.kind == "c":
+        raise NotImplementedError("not of complex numbers")
+    limits = numpy.finfo(raw.dtype)
+    found = anp.where(numpy.isnan(raw), nan + numpy.zeros(raw.shape, raw.dtype), x)
+    found = anp.where(numpy.isposinf(raw), limits.max if posinf is None else posinf, found)
+    return anp.where(numpy.isneginf(raw), limits.min if neginf is None else neginf, found).astype(raw.dtype)
+
+
+# -- under the names of the array API ----------------------------------------------------------------------------------
+
+
+def _version(name: str) -> Callable[..., Any]:
+    function: Any = getattr(numpy, name)
+    return COMPOSITIONS.get(function) or getattr(anp, name)
+
+
+@_composes("linalg.matmul")
+def _matmul(x1: Any, x2: Any, /) -> Any:
+    return anp.matmul(x1, x2)
+
+
+@_composes("linalg.outer")
+def _outer(x1: Any, x2: Any, /) -> Any:
+    return _version("outer")(x1, x2)
+
+
+@_composes("linalg.tensordot")
+def _tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return anp.tensordot(x1, x2, axes)
+
+
+@_composes("linalg.cross")
+def _cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return anp.cross(x1, x2, axis, axis, axis)
+
+
+@_composes("linalg.matrix_transpose", "matrix_transpose")
+def _matrix_transpose(x: Any, /) -> Any:
+    return anp.swapaxes(x, -1, -2)
+
+
+@_composes("linalg.diagonal")
+def _diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return _version("diagonal")(x, offset, -2, -1)
+
+
+@_composes("linalg.trace")
+def _trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return anp.sum(_version("diagonal")(x if dtype is None else x.astype(dtype), offset, -2, -1), axis=-1)
+
+
+@_composes("linalg.svd")
+def _svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    if hermitian:
+        raise NotImplementedError("not with hermitian=True")
+    rows, columns = anp.shape(a)[-2:]
+    if compute_uv and full_matrices and rows != columns:
+        raise NotImplementedError("of a matrix that is not square only with full_matrices=False")
+    u, values, vh = (lambda parts: (parts[0], parts[1], parts[2]))(anp.linalg.svd(a, full_matrices=False))
+    return (u, values, vh) if compute_uv else values
+
+
+@_composes("linalg.svdvals")
+def _svdvals(x: Any, /) -> Any:
+    return anp.linalg.svd(x, full_matrices=False)[1]
+
+
+@_composes("linalg.matrix_norm")
+def _matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return COMPOSITIONS[numpy.linalg.norm](x, ord, (-2, -1), keepdims)
+
+
+@_composes("linalg.vector_norm")
+def _vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    if axis is None:
+        value = COMPOSITIONS[numpy.linalg.norm](anp.ravel(x), ord, 0)
+        return anp.reshape(value, (1,) * anp.ndim(x)) if keepdims else value
+    if isinstance(axis, (tuple, list)) and len(axis) > 1:
+        raise NotImplementedError("only along one axis, or all")
+    return COMPOSITIONS[numpy.linalg.norm](x, ord, axis, keepdims)
+
+
+@_composes("vecdot", "linalg.vecdot")
+def _vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return anp.sum(anp.moveaxis(anp.conj(x1), axis, -1) * anp.moveaxis(x2, axis, -1), axis=-1)
+
+
+@_composes("matvec")
+def _matvec(x1: Any, x2: Any, /) -> Any:
+    return anp.sum(x1 * x2[..., None, :], axis=-1)
+
+
+@_composes("vecmat")
+def _vecmat(x1: Any, x2: Any, /) -> Any:
+    return anp.sum(anp.conj(x1)[..., :, None] * x2, axis=-2)
+
+
+@_composes("cumulative_sum")
+def _cumulative_sum(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    return _accumulated(anp.cumsum, 0.0, x, axis, dtype, include_initial)
+
+
+@_composes("cumulative_prod")
+def _cumulative_prod(x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    return _accumulated(COMPOSITIONS[numpy.cumprod], 1.0, x, axis, dtype, include_initial)
+
+
+def _accumulated(function: Any, first: float, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
+    if axis is None and anp.ndim(x) > 1:
+        raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+    axis = 0 if axis is None else axis
+    found = function(x if dtype is None else x.astype(dtype), axis=axis)
+    if not include_initial:
+        return found
+    shape = [1 if one == axis % anp.ndim(x) else length for one, length in enumerate(anp.shape(x))]
+    return anp.concatenate([numpy.full(shape, first, anp.result_type(found)), found], axis)
+
+
+@_composes("cumsum")
+def _cumsum(a: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    return anp.cumsum(a if dtype is None else a.astype(dtype), axis=axis)
+
+
+# -- sums of products --------------------------------------------------------------------------------------------------
+
+
+@_composes("convolve")
+def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    if anp.size(a) < anp.size(v):
+        a, v = v, a
+    return _slid(a, v, mode)
+
+
+@_composes("correlate")
+def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    turned = anp.conj(anp.ravel(v))[::-1]
+    if anp.size(a) >= anp.size(v):
+        return _slid(a, turned, mode)
+    return _slid(turned, a, mode)
+
+
+def _slid(a: Any, v: Any, mode: str) -> Any:
+    """Return the convolution of a vector and one that is not longer."""
+    length, short = anp.size(a), anp.size(v)
+    if not short:
+        raise ValueError("v cannot be empty")
+    a, v = anp.ravel(a), anp.ravel(v)
+    zeros = numpy.zeros(short - 1, anp.result_type(a))
+    padded = anp.concatenate([zeros, a, zeros])
+    windows = padded[numpy.arange(length + short - 1)[:, None] + numpy.arange(short)[None, :]]
+    full = anp.dot(windows, v[::-1])
+    if mode in ("full", "f"):
+        return full
+    first = (short - 1) // 2 if mode in ("same", "s") else short - 1
+    return full[first : first + (length if mode in ("same", "s") else length - short + 1)]
+
+
+@_composes("vander")
+def _vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    count = anp.size(x) if N is None else N
+    powers = [anp.ones_like(x)]
+    for _ in range(count - 1):
+        powers.append(powers[-1] * x)
+    columns: Sequence[Any] = powers[:count]
+    return anp.stack(columns if increasing else columns[::-1], axis=-1)
+
+
+@_composes("diff")
+def _diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    last = anp.moveaxis(a, axis, -1)
+    parts = [_end(prepend, last, axis), last, _end(append, last, axis)]
+    last = anp.concatenate([part for part in parts if part is not None], axis=-1) if len(parts) > 1 else last
+    for _ in range(n):
+        last = last[..., 1:] - last[..., :-1]
+    return anp.moveaxis(last, -1, axis)
+
+
+def _end(value: Any, last: Any, axis: int) -> Any:
+    if value is None or value is vars(numpy)["_NoValue"]:
+        return None
+    if anp.ndim(value):
+        return anp.moveaxis(value, axis, -1)
+    return value + numpy.zeros((*anp.shape(last)[:-1], 1), anp.result_type(last))
+
+
+@_composes("divmod")
+def _divmod(x1: Any, x2: Any) -> Any:
+    whole = numpy.floor_divide(_raw(x1), _raw(x2))
+    return whole, x1 - x2 * whole
+
+
+@_composes("fmod")
+def _fmod(x1: Any, x2: Any) -> Any:
+    return x1 - x2 * numpy.trunc(_raw(x1) / _raw(x2)).astype(anp.result_type(x1, x2))
+
+
+@_composes("float_power")
+def _float_power(x1: Any, x2: Any) -> Any:
+    return anp.power(x1 * numpy.float64(1.0), x2 * numpy.float64(1.0))
+
+
+@_composes("heaviside")
+def _heaviside(x1: Any, x2: Any) -> Any:
+    at_zero = _raw(x1) == 0
+    steps = numpy.where(at_zero, 0.0, numpy.heaviside(_raw(x1), 0.0)).astype(anp.result_type(x1, x2))
+    return steps + at_zero * x2

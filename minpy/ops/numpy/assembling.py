@@ -1,0 +1,176 @@
+"""Arrays made of values that are recorded or traced: of nested lists of them, and of one that fills an array.
+
+What makes arrays of values (`array`, `full`, and whatever takes a list in an array's place) comes here if somebody
+follows one of the values, so that what is made is followed, too.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from minpy.core import dispatch
+from minpy.core.array import Array, raw_of
+from minpy.core.errors import ArgumentError, DTypeError, describe
+from minpy.core.followed import is_followed
+from minpy.ops.registry import OPERATORS, operator
+
+__all__ = ["array_of", "as_scalar", "assembled", "between", "filled_with", "full_of", "spaced_by"]
+
+
+@operator(name="_array_of", public=False)
+def array_of(*leaves: Any, shape: Any, dtype: Any) -> Any:
+    """Return an array of a shape and dtype with the elements of the leaves, those of one after those of another."""
+    return np.reshape(np.concatenate([np.reshape(leaf, -1).astype(dtype) for leaf in leaves]), shape)
+
+
+@array_of.def_multiple_grad()
+def _array_of_gradient(ans: Any, *leaves: Any) -> Callable[[Any], Any]:
+    shapes = [np.shape(leaf) for leaf in leaves]
+    ends = list(itertools.accumulate(map(math.prod, shapes)))
+
+    def gradient(g: Any) -> tuple[Any, ...]:
+        flat = np.reshape(g, -1)
+        starts = [0, *ends[:-1]]
+        return tuple(np.reshape(flat[a:b], one) for a, b, one in zip(starts, ends, shapes, strict=True))
+
+    return gradient
+
+
+@operator(name="_full_of", public=False)
+def full_of(value: Any, *, shape: Any, dtype: Any) -> Any:
+    """Return an array of a shape and dtype that is filled with a value, which is broadcast."""
+    return np.array(np.broadcast_to(value, shape), dtype)
+
+
+full_of.def_grad(lambda ans, value: lambda g: g)  # broadcasting is undone for all rules
+array_of.may_alias = full_of.may_alias = False
+
+
+def assembled(what: str, source: Any, dtype: Any) -> Any:
+    """Return an array of a dtype with the values of a nest of lists and tuples, some of which are recorded or traced.
+
+    Parameters
+    ----------
+    what : str
+        The function that was called, for messages.
+    source : nested lists and tuples of arrays and numbers, or an array
+    dtype : dtype
+
+    Returns
+    -------
+    array
+        Of the kind of the arrays in it.
+
+    Raises
+    ------
+    ArgumentError
+        If the nesting is ragged.
+    DTypeError
+        If a value is no number.
+    """
+    leaves = [*_leaves(source)]
+    if any(map(_is_told_by_operators, leaves)):
+        return OPERATORS["cast"](_stacked(source), dtype=np.dtype(dtype).name)
+    shape = _shape(what, source, "")
+    if not any(map(_is_graph, leaves)):
+        return array_of(*leaves, shape=shape, dtype=np.dtype(dtype))
+    parts = [np.ravel(leaf) if hasattr(leaf, "shape") else np.full(1, leaf, dtype) for leaf in leaves]
+    joined: Any = np.concatenate(parts) if len(parts) > 1 else parts[0]
+    return joined.reshape(shape).astype(np.dtype(dtype))
+
+
+def _stacked(source: Any) -> Any:
+    """Return a nest of symbols as one, whose shapes are not known."""
+    return OPERATORS["stack"](*map(_stacked, source), axis=0) if isinstance(source, (list, tuple)) else source
+
+
+def filled_with(what: str, value: Any, shape: Any, dtype: Any) -> Any:
+    """Return an array of a shape and dtype that is filled with a value which is recorded or traced; see `assembled`."""
+    if isinstance(value, (list, tuple)):
+        value = assembled(what, value, dtype)
+    if _is_told_by_operators(value):
+        return OPERATORS["cast"](OPERATORS["broadcast_to"](value, shape=shape), dtype=np.dtype(dtype).name)
+    if not _is_graph(value):
+        return full_of(value, shape=shape, dtype=np.dtype(dtype))
+    made: Any = np.broadcast_to(value, shape)
+    return made.astype(np.dtype(dtype))
+
+
+def spaced_by(start: Any, stop: Any, step: Any, dtype: Any) -> Any:
+    """Return `numpy.arange` of numbers some of which are recorded: how many values there are is no matter of gradients.
+
+    Raises
+    ------
+    ArgumentError
+        If a number is traced, so that nobody knows how many values there are.
+    """
+    if not all(isinstance(value, (Array, int, float, np.generic, np.ndarray)) for value in (start, stop, step)):
+        raise ArgumentError("arange: the number of values depends on one that is traced, and not known. Use linspace.")
+    first, last, distance = (raw_of(as_scalar(value)) for value in (start, stop, step))
+    count = len(np.arange(first, last, distance))
+    values: Any = as_scalar(start) + as_scalar(step) * np.arange(count)
+    return (values + 0 * as_scalar(stop) if not is_followed((start, step)) else values).astype(np.dtype(dtype))
+
+
+def between(start: Any, stop: Any, num: int, endpoint: bool, axis: int) -> tuple[Any, Any]:
+    """Return (`numpy.linspace` of ends that are recorded or traced, the distance of its values)."""
+    start, stop = as_scalar(start), as_scalar(stop)
+    count = num - 1 if endpoint else num
+    ndim = max(np.ndim(raw_of(start)), np.ndim(raw_of(stop)))
+    shares = np.reshape(np.arange(num) / max(count, 1), (num, *(1,) * ndim))
+    made: Any = start * (1.0 - shares) + stop * shares
+    distance = (stop - start) / count if count > 0 else float("nan")
+    return np.moveaxis(made, 0, axis) if axis else made, distance
+
+
+def as_scalar(value: Any) -> Any:
+    """Return an array of one element as one without axes, and any array with NumPy's semantics."""
+    if isinstance(value, (list, tuple)):
+        return assembled("linspace", value, "float32") if is_followed(value) else np.asarray(value)
+    if isinstance(value, Array):
+        value = value.as_np_ndarray()
+        return value.reshape(()) if value.size == 1 else value
+    return value
+
+
+def _is_graph(value: Any) -> bool:
+    """Tell whether a value stands in a graph: what is computed from it there is told by functions of NumPy."""
+    return hasattr(value, "__array_function__") and not isinstance(value, (np.ndarray, np.generic, Array))
+
+
+def _is_told_by_operators(value: Any) -> bool:
+    """Tell whether a value stands in a graph that is told by operators only: a symbol."""
+    if isinstance(value, Array) or hasattr(value, "__array_function__"):
+        return False
+    return dispatch.kind_of(type(value)) == dispatch.TRACER and not hasattr(value, "_value")
+
+
+def _leaves(source: Any) -> Iterator[Any]:
+    if isinstance(source, (list, tuple)):
+        for item in source:
+            yield from _leaves(item)
+    else:
+        yield source
+
+
+def _shape(what: str, source: Any, where: str) -> tuple[int, ...]:
+    if isinstance(source, (list, tuple)):
+        shapes = [_shape(what, item, f"{where}[{position}]") for position, item in enumerate(source)]
+        for position, shape in enumerate(shapes):
+            if shape != shapes[0]:
+                raise ArgumentError(
+                    f"{what}: the nested lists are ragged: source{where}[0] has shape {shapes[0]}, "
+                    f"source{where}[{position}] has {shape}. Make them equal (pad them), or keep a list of arrays."
+                )
+        return (len(source), *(shapes[0] if shapes else ()))
+    own: Any = getattr(source, "shape", None)
+    if own is None:
+        if not isinstance(source, (int, float, complex)):
+            raise DTypeError(f"{what}: source{where} is {describe(source)}, which is no number. Convert it first.")
+        return ()
+    return tuple(own)
