@@ -16,10 +16,11 @@ import numpy
 
 from minpy.array_variants import ArrayType, number_types
 from minpy.context import Context, current_context, resolve_context
+from minpy.core.array import PLAIN_CLASSES, share
 from minpy.core.array import Array as AnyArray
-from minpy.core.array import share
 from minpy.core.errors import ArgumentError, describe
 from minpy.namespaces import listing, missing
+from minpy.ndarray.methods import ARITHMETIC, install_arithmetic
 from minpy.ndarray.placement import place
 from minpy.numpy.ndarray import ndarray
 
@@ -215,6 +216,10 @@ class Array(ndarray, Value):
     def mark_for_bp(self, tape: Tape) -> None:
         """Let what is computed from this array be differentiated with respect to it, by `tape.get_gradient`."""
         self.attach_grad()
+
+
+install_arithmetic(Array, {**ARITHMETIC})  # as fast as that of the class above
+PLAIN_CLASSES.add(Array)
 
 
 def wrap(data: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from minpy.array_variants import variants, variants_repr
 from minpy.core.customop import USER_OPERATORS, user_name
-from minpy.core.customop import customop as customop
+from minpy.core.customop import customop as operator_of
 from minpy.core.errors import ArgumentError, NoGradientError, describe
 from minpy.core.operator import Operator
 from minpy.namespaces import listing, missing
@@ -110,3 +110,45 @@ class Primitive(Operator, metaclass=_AnyOperator):
     def gradable(self, bp_args: Sequence[int], bp_kwargs: Sequence[str]) -> bool:
         """Tell whether there is a gradient for all of some arguments, given by position and by keyword."""
         return all(self.has_rule(index) for index in bp_args) and all(key in self.keyword_rules for key in bp_kwargs)
+
+
+def customop(op_type: str = "numpy", *, compile: bool = False) -> Callable[[Callable[..., Any]], Operator]:
+    """Make a `Primitive` of a function; its gradient is given with `def_grad`.
+
+    Parameters
+    ----------
+    op_type : {'numpy', 'mxnet'}
+        What the function and its gradient rules are given: `numpy.ndarray`s, or `NDArray`s.
+    compile : bool
+        Whether the function and its rules run as native code where that is faster: see `Operator.compile`.
+
+    Returns
+    -------
+    callable
+        A decorator, as `minpy.customop` returns.
+
+    Raises
+    ------
+    ArgumentError
+        For another kind, or if the decorator is applied to something that is not a function.
+
+    Examples
+    --------
+    >>> import minpy
+    >>> @customop('numpy')
+    ... def double(x):
+    ...     return 2 * x
+    >>> double.def_grad(lambda ans, x: lambda g: 2 * g).gradable((0,), ())
+    True
+    >>> minpy.core.grad(double)(3)
+    2.0
+    """
+    as_operator = operator_of(op_type)
+
+    def decorate(function: Callable[..., Any]) -> Operator:
+        if not callable(function):
+            return as_operator(function)  # which refuses it
+        made = Primitive(function, variants[op_type])
+        return made.compile() if compile else made
+
+    return decorate

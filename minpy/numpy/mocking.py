@@ -21,11 +21,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
+from itertools import product
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy
 
+from minpy.array import Array
 from minpy.array_variants import ArrayType, variants_repr
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.exchanging import Exchange
@@ -219,8 +221,9 @@ class _There(Module):
         for name in self._functions:
             self._exchange.put(self._module, name, lambda _, name=name: PrimitiveSelector(name, self))
         for sign, name in self._signs.items():
-            for prefix in ("", "r") if hasattr(ndarray, f"__r{sign}__") else ("",):
-                self._exchange.put(ndarray, f"__{prefix}{sign}__", self._counted(name))
+            for cls, method in product((ndarray, Array), (f"__{sign}__", f"__r{sign}__")):
+                if method in vars(cls):
+                    self._exchange.put(cls, method, self._counted(name))
 
     def _counted(self, name: str) -> Any:
         """Return what makes, of the method of a sign, one for which the policy is asked as for the function."""
