@@ -314,7 +314,7 @@ class Operator(BaseOperator):
         """Let the forward function and the rules run as native code, in eager calls, on the tape and under autograd.
 
         They are traced for each kind of arguments (shapes, dtypes, values of attributes), fused, and compiled, where
-        llvmlite is installed: `pip install "minpy[compile]"`. For each kind both ways are timed at the first calls, and
+        llvmlite is installed: `pip install llvmlite`. For each kind both ways are timed at the first calls, and
         the faster one is taken from then on, so that small arrays are left to NumPy. What cannot be traced is called as
         it is written; `trace_report` says why. In graphs, every operator is compiled anyway.
 
