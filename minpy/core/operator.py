@@ -18,7 +18,7 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.attributes import Signature, read_signature
 from minpy.core.base import BaseOperator, ShapeInference, TypeInference
 from minpy.core.derived import Bound, is_method, with_keyword_input
-from minpy.core.describing import ShownDocstring, docstring
+from minpy.core.describing import ShownDocstring, docstring, shown_names
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
 from minpy.core.filling import adapted
 from minpy.core.references import reference
@@ -131,6 +131,9 @@ class Operator(BaseOperator):
         return made
 
     # -- describing ----------------------------------------------------------------------------------------------
+
+    def __dir__(self) -> list[str]:
+        return shown_names(self, Operator)
 
     def __repr__(self) -> str:
         known = [self.argument_name(index) for index in range(len(self.signature.inputs)) if self.has_rule(index)]
