@@ -37,7 +37,7 @@ _NUMBERS = tuple(kind for kinds in number_types.values() for kind in kinds)
 class _Kind(type):
     """Lets arrays that are not of a class count as its instances, where they do what its instances do."""
 
-    _covered: tuple[type, ...] = ()
+    _covered: ClassVar[tuple[type, ...]] = ()
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or isinstance(instance, cls._covered)
@@ -55,7 +55,7 @@ class Value(metaclass=_Kind):
 
     __slots__ = ()
 
-    _covered = (ndarray,)
+    _covered: ClassVar[tuple[type, ...]] = (ndarray,)
 
     @property
     def context(self) -> Context:

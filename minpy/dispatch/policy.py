@@ -269,7 +269,8 @@ def get_global_policy() -> Policy:
     >>> get_global_policy().name
     'PreferMXNetPolicy'
     """
-    return Config["default_policy"]  # type: ignore[no-any-return]
+    policy: Policy = Config["default_policy"]
+    return policy
 
 
 def wrap_policy(plc: str | Policy) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

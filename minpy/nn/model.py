@@ -114,14 +114,17 @@ class ModelBase:
             If MinPy wrote the file, and h5py is not installed.
         """
         archive = _read(f"{prefix}.params")
+        loaded = []
         for kind, values, known in (
             ("param_", self.params, self.param_configs),
             ("aux_param_", self.aux_params, self.aux_param_configs),
         ):
             found = {key.removeprefix(kind): archive[key] for key in archive if key.startswith(kind)}
-            missing_ones = [name for name in {**known, **values} if name not in found]
-            if missing_ones:
-                raise ParamsNameNotFoundError(f"{prefix}.params has no parameter {', '.join(map(repr, missing_ones))}.")
+            absent = [name for name in {**known, **values} if name not in found]
+            if absent:
+                raise ParamsNameNotFoundError(f"{prefix}.params has no parameter {', '.join(map(repr, absent))}.")
+            loaded.append((values, found))
+        for values, found in loaded:
             values.update((name, np.array(value)) for name, value in found.items())
 
 

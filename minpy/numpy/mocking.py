@@ -219,11 +219,15 @@ class _There(Module):
         if not use_selector:
             return
         for name in self._functions:
-            self._exchange.put(self._module, name, lambda _, name=name: PrimitiveSelector(name, self))
+            self._exchange.put(self._module, name, self._asking(name))
         for sign, name in self._signs.items():
             for cls, method in product((ndarray, Array), (f"__{sign}__", f"__r{sign}__")):
                 if method in vars(cls):
                     self._exchange.put(cls, method, self._counted(name))
+
+    def _asking(self, name: str) -> Any:
+        """Return what makes the function for which the policy is asked, in the place of a function."""
+        return lambda _: PrimitiveSelector(name, self)
 
     def _counted(self, name: str) -> Any:
         """Return what makes, of the method of a sign, one for which the policy is asked as for the function."""

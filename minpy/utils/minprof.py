@@ -157,7 +157,7 @@ class FuncCallProfiler:
         """Return a function's code; for one that is not written in Python the line of a caller, and its name."""
         code = getattr(func, "__code__", None)
         if code is not None:
-            return code  # type: ignore[no-any-return]
+            return code
         frame = sys._getframe(stackdepth)
         return (frame.f_code.co_filename, frame.f_lineno, getattr(func, "__name__", type(func).__name__))
 
