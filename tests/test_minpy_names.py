@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from minpy.absent import ROWS_OF_MINPY, reason
+from minpy.core.errors import ShapeError
 
 RECORD: dict[str, dict[str, list[str]]] = json.loads(
     (Path(__file__).resolve().parent / "golden" / "minpy_names.json").read_text(encoding="utf-8")
@@ -81,3 +82,20 @@ def test_the_old_names_of_types_are_there() -> None:
     assert (np.int, np.float, np.complex, np.object, np.str) == (int, float, complex, object, str)
     assert np.ones(2, dtype=np.float).dtype == "float64"
     assert not {"int", "float", "set_policy", "mocking"} & {*dir(np)}
+
+
+def test_functions_that_minpy_has_beside_numpys_are_there() -> None:
+    np, core = importlib.import_module("minpy.numpy"), importlib.import_module("minpy.core")
+    x, label = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 0.0], [0.0, 1.0]])
+    slope = core.grad(lambda x: np.sum(np.sigmoid(x)))(x)
+    assert abs(slope - np.sigmoid(x) * (1 - np.sigmoid(x))).max() < 1e-6
+    out = np.zeros((2, 3))
+    assert np.onehot_encode(np.array([0, 2]), out) is out
+    assert out.tolist() == [[1, 0, 0], [0, 0, 1]]
+    with pytest.raises(ShapeError, match=r"indices of shape \(3,\) and a matrix of shape \(2, 3\)"):
+        np.onehot_encode(np.array([0, 2, 1]), out)
+    # as MinPy 0.3.4 answers
+    probabilities = [[0.26894143, 0.7310586], [0.26894143, 0.7310586]]
+    assert abs(np.softmax_output(x, label).asnumpy() - probabilities).max() < 1e-6
+    gradient = core.grad(lambda x: np.softmax_output(x, label))(x)
+    assert abs(gradient.asnumpy() - [[-0.3655293, 0.3655293], [0.13447072, -0.1344707]]).max() < 1e-6
