@@ -193,9 +193,12 @@ if TYPE_CHECKING:
     from minpy.compiling import compile as compile  # noqa: A004 - the name that users know
     from minpy.symbol import numpy as np_symbol
 else:
-    _POLICIES = ("get_global_policy", "set_global_policy", "wrap_policy")
+    _POLICIES = ("Config", "get_global_policy", "set_global_policy", "wrap_policy")
+    _OF_MINPY = ("array", "array_variants", "dispatch", "nn", "primitive", "tape", "utils")
 
     def __getattr__(name):
+        if name in _OF_MINPY:
+            return import_module(f"minpy.{name}")
         if name in namespaces.LATE:
             return globals().setdefault(name, import_module(f"minpy.{namespaces.ALIASES.get(name, name)}"))
         if name == "compile":

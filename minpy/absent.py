@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["HOMES", "ROWS", "Row", "reason"]
+__all__ = ["HOMES", "ROWS", "ROWS_OF_MINPY", "Row", "reason"]
 
 
 class Row(NamedTuple):
@@ -210,6 +210,50 @@ ROWS = [
     ),
 ]
 
+# MinPy's names, which are not there for other reasons than MXNet's.
+ROWS_OF_MINPY = [
+    Row(
+        "",
+        "check_mxnet_version",
+        "it is MinPy's, and asks for a version of MXNet. No MXNet is needed here.",
+    ),
+    Row(
+        r"array_variants(\.\w+)?",
+        r"register_primitives|def_grads|wrap_namespace|(numpy|mxnet)_(core|wrapper)|random",
+        "it is how MinPy fills its namespaces with the functions of NumPy and MXNet. They are in minpy.numpy.",
+    ),
+    Row(
+        r"utils(\.\w+)?",
+        "blacklist_generator|generate_default_blacklist|test_(ufunc|numeric|fromnumeric)",
+        "it lists the functions that fail in MXNet, for MinPy to run them by NumPy. NumPy computes everything here.",
+    ),
+    Row(
+        "primitive",
+        "FakeGradFunc",
+        "it is how MinPy's tape notes that a gradient is missing. Here backward raises NoGradientError.",
+    ),
+    Row(
+        "tape",
+        "GradRecord",
+        "it is what MinPy's tape is made of. Here arrays hold the nodes that they come from: see minpy.autograd.",
+    ),
+    Row(
+        r"utils\.\w+",
+        "PY3|exec_",
+        "it tells Python 2 from Python 3, and Python is 3 here.",
+    ),
+    Row(
+        r"nn\.model",
+        "UnknownAccessModeError",
+        "nothing in MinPy raises it.",
+    ),
+    Row(
+        r"dispatch\.rule",
+        r"MXNET_\w+",
+        "it says what of MXNet MinPy trusted. NumPy computes everything here.",
+    ),
+]
+
 # Where names are that MXNet's modules import of each other.
 HOMES = {
     "AttrScope": "AttrScope",
@@ -248,7 +292,7 @@ HOMES = {
 
 
 def reason(module: str, name: str) -> str | None:
-    """Return why a name of MXNet's is not in a module; None if there is no more to say of it.
+    """Return why a name of MXNet's, or MinPy's, is not in a module; None if there is no more to say of it.
 
     Parameters
     ----------
@@ -269,7 +313,7 @@ def reason(module: str, name: str) -> str | None:
     home = HOMES.get(name)
     if home is not None and home.rpartition(".")[0] != module:
         return f"MXNet's module imports it for itself; it is minpy.{home}."
-    for row in ROWS:
+    for row in (*ROWS_OF_MINPY, *ROWS):
         if re.fullmatch(row.modules, module) and re.fullmatch(row.names, name):
             return row.text
     return None

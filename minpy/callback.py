@@ -261,6 +261,6 @@ def _progress(total: int, length: int, title: str) -> Any:
         from tqdm import tqdm
     except ImportError as error:
         raise MissingDependencyError(
-            "ProgressBar: tqdm is not installed. Install it: pip install 'minpy[progress]', or use Speedometer."
+            "ProgressBar: tqdm is not installed. Install it: pip install tqdm, or use Speedometer."
         ) from error
     return tqdm(total=total, desc=title, unit="batch", ncols=length, disable=None)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy
+from autograd.tracer import isbox
 
 import minpy.numpy as np
-from minpy import functional
-from minpy.core.array import Array
+from minpy import array, functional, tape
+from minpy.core.array import Array, as_raw
 from minpy.core.errors import ArgumentError, nearest
 from minpy.core.state import Scope
+from minpy.differentiation.nested import Call, ones_like
+from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.graph.compiled import Compiled
 from minpy.graph.recording import call_graph
 from minpy.namespaces import listing
@@ -87,22 +91,35 @@ class Function:
         self._symbol, self._name = symbol, name
         self._compiled = Compiled(symbol.values)
         self.is_train = True
-        self._shapes: dict[str, tuple[int, ...]] = {}
         self._inputs: set[str] = set()
-        self._outputs: dict[str, tuple[int, ...]] = {}
+        self._shapes: dict[str, tuple[int, ...]] = {}
+        self._param_shapes: dict[str, tuple[int, ...]] = {}
+        self._aux_shapes: dict[str, tuple[int, ...]] = {}
+        self._out_shapes: dict[str, tuple[int, ...]] = {}
         if input_shapes is not None:
+            self._inputs = {*dict(input_shapes)}
             self._infer(dict(input_shapes))
 
     def __call__(self, **kwargs: Any) -> Any:
-        """Return the output for arrays by the variables' names; a tuple of several. Labels may be left out."""
-        known = {name: array.shape for name, array in kwargs.items()}
+        """Return the output for arrays by the variables' names; a tuple of several. Labels may be left out.
+
+        Names that the symbol has no variable of are ignored: a model's whole dict of parameters may be given. That is
+        an error if they are like the name of a variable that is left out, or if there are no others.
+
+        Raises
+        ------
+        ArgumentError
+            For such names.
+        """
         names = [node.name for node in self._compiled.variables]
-        unknown = [name for name in known if name not in names]
-        if unknown:
-            raise ArgumentError(
-                f"{self._name} has no variable {unknown[0]!r}; its variables are {', '.join(names)}."
-                + nearest(unknown[0], names)
-            )
+        known = {name: numpy.shape(value) for name, value in kwargs.items() if name in names and value is not None}
+        missing = [name for name in names if name not in kwargs]
+        for name in kwargs:
+            if name not in names and (not known or nearest(name, missing)):
+                raise ArgumentError(
+                    f"{self._name} has no variable {name!r}; its variables are {', '.join(names)}."
+                    + nearest(name, missing)
+                )
         if not self._shapes or any(self._shapes[name] != shape for name, shape in known.items()):
             self._infer(known)
         arrays = []
@@ -115,12 +132,11 @@ class Function:
 
     def get_params(self) -> dict[str, dict[str, tuple[int, ...]]]:
         """Return the shapes of the variables beside `input_shapes`, as `ModelBase.add_params` takes them."""
-        arguments = self._symbol.list_arguments()
-        return {name: {"shape": self._shapes[name]} for name in arguments if name not in self._inputs}
+        return {name: {"shape": shape} for name, shape in self._param_shapes.items()}
 
     def get_output_shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the outputs, by name."""
-        return dict(self._outputs)
+        return dict(self._out_shapes)
 
     def get_one_output_shape(self) -> tuple[int, ...]:
         """Return the shape of the only output.
@@ -130,18 +146,21 @@ class Function:
         ArgumentError
             If there are several.
         """
-        if len(self._outputs) != 1:
+        if len(self._out_shapes) != 1:
             raise ArgumentError(
-                f"{self._name} has {len(self._outputs)} outputs with known shapes; see get_output_shapes."
+                f"{self._name} has {len(self._out_shapes)} outputs with known shapes; see get_output_shapes."
             )
-        return next(iter(self._outputs.values()))
+        return next(iter(self._out_shapes.values()))
 
     def _infer(self, shapes: dict[str, tuple[int, ...]]) -> None:
         arguments, outputs, states = self._symbol.infer_shape(**shapes)
-        found = zip(self._symbol.list_arguments(), arguments, strict=True)
-        self._shapes = {**dict(found), **dict(zip(self._symbol.list_auxiliary_states(), states, strict=True))}
-        self._outputs = dict(zip(self._symbol.list_outputs(), outputs, strict=True))
-        self._inputs = set(shapes)
+        of_arguments = dict(zip(self._symbol.list_arguments(), arguments, strict=True))
+        self._param_shapes = {
+            name: shape for name, shape in of_arguments.items() if name not in (self._inputs or shapes)
+        }
+        self._aux_shapes = dict(zip(self._symbol.list_auxiliary_states(), states, strict=True))
+        self._out_shapes = dict(zip(self._symbol.list_outputs(), outputs, strict=True))
+        self._shapes = {**of_arguments, **self._aux_shapes}
 
 
 def function(symbol: Symbol, input_shapes: Shapes | None = None, name: str = "mxnet_symbol") -> Function:
@@ -159,32 +178,49 @@ def function(symbol: Symbol, input_shapes: Shapes | None = None, name: str = "mx
 # -- gradients ---------------------------------------------------------------------------------------------------------
 
 
-def grad(func: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Callable[..., Any]:
-    """Return a function that computes the gradient of a function: `minpy.grad`, but for one argument in a sequence.
+def grad(func: Callable[..., Any], argnum: int | Iterable[int] = 0) -> Callable[..., Any]:
+    """Return a function that computes the gradient of a function, as MinPy's did: it takes what `minpy.grad` refuses.
+
+    Integers are differentiated as the floats that they are equal to; a result that is no single number as the sum of
+    its elements, a tuple of results as the sum of all. Where these are mistakes nobody is told: `minpy.grad` tells.
 
     Parameters
     ----------
     func : callable
-        Returns one number.
-    argnum : int or sequence of int
-        The positions of the arguments to differentiate with respect to. As in MinPy, of a single one in a sequence the
-        gradient comes back itself, not in a tuple.
+        Returns an array or a number, or several. Arrays among its arguments are given to it as `minpy.array.Array`s.
+    argnum : int or iterable of int
+        The positions of the arguments to differentiate with respect to.
 
     Returns
     -------
     callable
-        Takes what `func` takes, and returns the gradient, or a tuple of several.
+        Takes what `func` takes, and returns the gradient: an `Array` for an array, a `Number` for a number. For
+        several positions a list of these; for a single one in a list the gradient itself.
+
+    Raises
+    ------
+    DTypeError, ArgumentError
+        As `minpy.grad`.
 
     Examples
     --------
+    >>> import numpy
     >>> import minpy
-    >>> minpy.core.grad(lambda x: x * x, [0])(3.0), minpy.grad(lambda x: x * x, [0])(3.0)
-    (6.0, (6.0,))
+    >>> minpy.core.grad(lambda x: x * x, [0])(3), minpy.core.grad(lambda x, y: x * y, range(2))(2, 3)
+    (6.0, [3.0, 2.0])
+    >>> minpy.core.grad(lambda x: x ** 2)(numpy.arange(3)).asnumpy()
+    array([0., 2., 4.])
     """
-    return functional.grad(func, _unwrapped_argnum(argnum))
+    both = grad_and_loss(func, argnum)
+
+    @functools.wraps(func)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        return both(*args, **kwargs)[0]
+
+    return gradient
 
 
-def grad_and_loss(func: Callable[..., Any], argnum: int | Sequence[int] = 0) -> Callable[..., Any]:
+def grad_and_loss(func: Callable[..., Any], argnum: int | Iterable[int] = 0) -> Callable[..., Any]:
     """Return a function that computes (gradient, loss); arguments and gradient are those of `minpy.core.grad`.
 
     Examples
@@ -193,11 +229,95 @@ def grad_and_loss(func: Callable[..., Any], argnum: int | Sequence[int] = 0) -> 
     >>> minpy.core.grad_and_loss(lambda x: x * x, [0])(3.0)
     (6.0, 9.0)
     """
-    return functional.grad_and_loss(func, _unwrapped_argnum(argnum))
+    argnums = (argnum,) if isinstance(argnum, (int, numpy.integer)) else tuple(argnum)
+    strict = functional.grad_and_loss(func, argnums)
+
+    @functools.wraps(func)
+    def gradient_and_loss(*args: Any, **kwargs: Any) -> Any:
+        if hasattr(func, "gradients_at_once") or any(map(isbox, leaves_of((args, kwargs)))):
+            gradients, loss = strict(*args, **kwargs)  # what is compiled, or traced, takes arrays as they are
+            return _one_or_list(gradients), loss
+        given = [_wrapped_array(arg) for arg in args]
+        for position in {index for index in argnums if -len(args) <= index < len(args)}:
+            given[position] = map_tree(_as_variable, args[position])
+
+        @functools.wraps(func)
+        def recorded(*inner: Any, **keywords: Any) -> Any:
+            pairs = [(args[index], inner[index]) for index in argnums]
+            with tape.tape() as current, _in_place_of(pairs):
+                current.start_recording()
+                return func(*inner, **keywords)
+
+        call = Call("grad", recorded, argnums, False, given, kwargs)
+        parts = call.gradients([ones_like(output) for output in call.real_outputs()])
+        found = [_like_given(args[position], part) for position, part in zip(call.argnums, parts, strict=True)]
+        numbers = all(isinstance(args[position], (int, float)) for position in call.argnums)
+        loss = map_tree(lambda leaf, _: _result(leaf, numbers), call.result())
+        return _one_or_list(found), loss
+
+    return gradient_and_loss
 
 
-def _unwrapped_argnum(argnum: int | Sequence[int]) -> int | Sequence[int]:
-    return argnum if isinstance(argnum, int) or len(argnum) != 1 else argnum[0]
+@contextmanager
+def _in_place_of(pairs: Sequence[tuple[Any, Any]]) -> Iterator[None]:
+    """Let arrays that were given stand for the variables made of them, on the tape.
+
+    In MinPy they are the same: functions that leave their arguments alone, and read the arrays where they found them
+    (`model.params`), are differentiated, too.
+    """
+    before = []
+    for given, variable in pairs:
+        for outer, inner in zip(leaves_of(given), leaves_of(variable), strict=True):
+            if isinstance(outer, Array) and isinstance(inner, Array) and outer is not inner:
+                before.append((outer, outer._node))
+                outer._node = inner._node
+    try:
+        yield
+    finally:
+        for outer, node in reversed(before):
+            outer._node = node
+
+
+def _one_or_list(gradients: Sequence[Any]) -> Any:
+    return gradients[0] if len(gradients) == 1 else list(gradients)
+
+
+def _wrapped_array(value: Any) -> Any:
+    """Return arrays as `Array`s, but for those with MXNet's semantics; anything else as it is."""
+    return array.wrap(value) if isinstance(value, (numpy.ndarray, np.ndarray)) else value
+
+
+def _as_variable(value: Any, path: str) -> Any:
+    """Return what can be differentiated with respect to for an argument: floats for integers, arrays for numbers."""
+    if isinstance(value, (numpy.ndarray, Array)):
+        value = value.astype(numpy.float64) if as_raw(value).dtype.kind in "biu" else value
+        return _wrapped_array(value)
+    if isinstance(value, (bool, int, float, numpy.generic)) and numpy.asarray(value).dtype.kind in "biuf":
+        kept = isinstance(value, numpy.floating)
+        return array.Array(numpy.asarray(value, value.dtype if kept else numpy.float64))  # type: ignore[union-attr]
+    return value
+
+
+def _like_given(given: Any, gradient: Any) -> Any:
+    """Return a gradient as MinPy's kinds of values, in the structure of the argument."""
+    parts = iter([leaf for leaf in leaves_of(gradient) if leaf is not None])
+
+    def restored(leaf: Any, _: str) -> Any:
+        if leaf is None:
+            return None
+        return _result(next(parts), isinstance(leaf, (bool, int, float)))
+
+    return map_tree(restored, given)
+
+
+def _result(value: Any, is_number: bool) -> Any:
+    """Return a result as an `Array`, or as a `Number` where numbers came in; one that is recorded stays so."""
+    if isinstance(value, Array) and (value._node is not None or not isinstance(value, np.ndarray)):
+        return value
+    raw = value._data if isinstance(value, Array) else value
+    if is_number and isinstance(raw, (numpy.ndarray, numpy.generic)) and not raw.ndim:
+        raw = raw.item()
+    return array.wrap(numpy.asarray(raw) if isinstance(raw, numpy.generic) else raw)
 
 
 # -- arrays ------------------------------------------------------------------------------------------------------------

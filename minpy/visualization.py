@@ -176,7 +176,7 @@ def plot_network(
     except ImportError:
         raise MissingDependencyError(
             "plot_network needs the Python package graphviz, which is not installed. Install it with: "
-            'python -m pip install "minpy[viz]". print_graph draws the network in the terminal, without it.'
+            "python -m pip install graphviz. print_graph draws the network in the terminal, without it."
         ) from None
     order = _order(symbol, "plot_network")
     shapes = None if shape is None else _inferred_shapes(symbol, shape, "plot_network")

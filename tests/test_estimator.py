@@ -544,7 +544,7 @@ def test_a_bar_of_progress() -> None:
 
 def test_a_bar_without_tqdm_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "tqdm.auto", None)
-    with pytest.raises(ImportError, match=r"needs tqdm, .* python -m pip install 'minpy\[progress\]'"):
+    with pytest.raises(ImportError, match=r"needs tqdm, .* python -m pip install tqdm"):
         ProgressBarHandler()
 
 

@@ -84,11 +84,12 @@ def test_a_file_that_is_no_picture_is_named(tmp_path: Path) -> None:
         assert ImageFolderDataset(tmp_path).synsets == ["cats"]
 
 
-def test_packages_that_are_missing_are_named_with_their_extras(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packages_that_are_missing_are_named_with_how_to_install_them(monkeypatch: pytest.MonkeyPatch) -> None:
     def nothing(package: str) -> str:
         raise about.PackageNotFoundError(package)
 
     monkeypatch.setattr(about, "version", nothing)
     text = about.about()
-    for package, extra in (("tqdm", "progress"), ("pillow", "image"), ("bokeh", "notebook"), ("scipy", "special")):
-        assert f"\n{package} not installed (minpy[{extra}])\n" in text
+    for package in ("tqdm", "pillow", "bokeh", "scipy", "llvmlite"):
+        assert f"\n{package} not installed (pip install {package})\n" in text
+    assert "\ntorch not installed\n" in text

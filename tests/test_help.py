@@ -6,11 +6,13 @@ import inspect
 import pydoc
 from typing import Any
 
+import numpy as np
 import pytest
 
 from minpy import customop, nd
 from minpy.core.operator import Operator
 from minpy.ops.ufunc import UnaryUfunc
+from minpy.primitive import Primitive
 
 
 def softplus(x, beta=1.0, shift=0.0, *, limit=3.0):  # type: ignore[no-untyped-def]
@@ -115,3 +117,15 @@ def test_docstrings_can_be_given() -> None:
 def test_builtin_operators_have_the_docstring_of_their_function() -> None:
     assert nd.FullyConnected.__doc__ == nd.FullyConnected.__wrapped__.__doc__
     assert shown(nd.tanh).startswith("tanh(data)\n    Return the hyperbolic tangent of each element.\n")
+
+
+def test_dir_of_an_operator_lists_what_is_for_users() -> None:
+    shown = [name for name in dir(nd.softmax) if not name.startswith("_")]
+    assert {"check", "def_grad", "compile", "signature"} <= {*shown}
+    assert not {"raw_rules", "plan", "keeps_dtype", "pull_back", "adopt"} & {*shown}
+    for name in shown:
+        member = getattr(type(nd.softmax), name, None)
+        assert hasattr(nd.softmax, name)
+        assert not callable(member) or inspect.getdoc(member), name
+    assert "__name__" in dir(nd.softmax)
+    assert {"gradable", "typestr"} <= {*dir(Primitive(np.tanh, 0))}

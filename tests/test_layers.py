@@ -25,9 +25,9 @@ LAYERS = [
     ["minpy.ndarray"],
     ["minpy.symbol*"],
     ["minpy.attribute", "minpy.executor", "minpy.name", "minpy.operator", "minpy.test_utils*", "minpy.visualization"],
-    ["minpy.autograd", "minpy.functional", "minpy.numpy*", "minpy.primitive", "minpy.random"],
-    ["minpy.numpy_extension*"],
-    ["minpy.contrib*", "minpy.dlpack", "minpy.profiler*", "minpy.recordio*"],
+    ["minpy.array_variants*", "minpy.autograd", "minpy.functional", "minpy.numpy*", "minpy.random"],
+    ["minpy.numpy_extension*", "minpy.primitive", "minpy.tape"],
+    ["minpy.array", "minpy.contrib*", "minpy.dlpack", "minpy.profiler*", "minpy.recordio*"],
     [
         "minpy.device",
         "minpy.engine",
@@ -52,6 +52,7 @@ LAYERS = [
     ["minpy.compiling"],
     ["minpy.contrib.amp*", "minpy.contrib.io", "minpy.contrib.svrg_optimization*", "minpy.contrib.tensorboard"],
     ["minpy.dispatch*", "minpy.legacy"],
+    ["minpy.numpy.mocking", "minpy.utils*"],
     ["minpy.nn*"],
     ["minpy"],
     ["minpy.inspection*", "minpy.tools*"],
@@ -62,12 +63,14 @@ HEIGHTS = {group: height for height, groups in enumerate(LAYERS) for group in gr
 
 
 # What is imported once it is asked for: by `op.check` and `op.trace_report`, which most programs never call, and by
-# MinPy's names in `minpy.core`.
+# MinPy's names in `minpy.core` and `minpy.numpy`.
 LATE = {
     ("minpy.core.base", "minpy.checking"),
     ("minpy.core.base", "minpy.graph.tracing.report"),
     ("minpy.core.operator", "minpy.graph.standalone"),
     ("minpy.core", "minpy.legacy"),
+    ("minpy.numpy", "minpy.numpy.mocking"),
+    ("minpy.numpy.random", "minpy.numpy.mocking"),
 }
 
 

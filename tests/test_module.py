@@ -472,7 +472,7 @@ def test_progress_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Mo
             show(mx.model.BatchEndParam(epoch, number, None, None))
     assert drawn == [["Epoch 0", 3, 1, 2, 3, "closed"], ["Epoch 1", 3, 1, 2, 3, "closed"]]
     monkeypatch.setitem(sys.modules, "tqdm", None)
-    with pytest.raises(mx.core.errors.MissingDependencyError, match=r"pip install 'minpy\[progress\]'"):
+    with pytest.raises(mx.core.errors.MissingDependencyError, match=r"pip install tqdm"):
         mx.callback.ProgressBar(3)(mx.model.BatchEndParam(0, 0, None, None))
 
 

@@ -81,7 +81,7 @@ def test_as_a_picture(executor):
 
 def test_pictures_say_what_they_need(executor, monkeypatch):
     monkeypatch.setitem(sys.modules, "graphviz", None)
-    with pytest.raises(MissingDependencyError, match=r'install "minpy\[viz\]". print shows the same as text'):
+    with pytest.raises(MissingDependencyError, match=r"pip install graphviz\. print shows the same as text"):
         executor.explain()[0].picture()
 
 

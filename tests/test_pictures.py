@@ -64,8 +64,8 @@ def test_without_any_library(monkeypatch: pytest.MonkeyPatch) -> None:
     without(monkeypatch, "PIL", "cv2")
     with pytest.raises(
         MissingDependencyError,
-        match=r"decoding pictures needs OpenCV or Pillow, neither of which is installed. Install them with: "
-        r"python -m pip install 'minpy\[image\]'",
+        match=r"decoding pictures needs OpenCV or Pillow, neither of which is installed. Install one with: "
+        r"python -m pip install pillow",
     ):
         internal._cvimread(PICTURES / "noise.png")
     assert internal._cvimresize(nd.zeros((2, 2, 1)), w=3, h=4).shape == (4, 3, 1)  # which takes neither

@@ -63,3 +63,32 @@ def test_mypy_finds_mistakes(tmp_path):
     found = mypy(path)
     lines = {int(line) for line in re.findall(r"mistakes\.py:(\d+): error:", found)}
     assert lines == set(range(4, 12)), found
+
+
+# Each with the type that mypy finds of it.
+REVEALED = {
+    "nd.softmax(x)": "NDArray",
+    "nd.softmax(numpy.ones(2))": "Any",
+    "nd.FullyConnected(x, x, num_hidden=2, no_bias=True)": "NDArray",
+    "nd.concat(x, x, dim=1)": "NDArray",
+    "nd.random_uniform()": "NDArray",
+    "nd.linalg.gemm2(x, x)": "NDArray",
+    "nd.contrib.div_sqrt_dim(x)": "NDArray",
+    "nd.split(x, num_outputs=2)": "Any",
+    "nd.exp.check([1.0])": "Report",
+    "x.softmax()": "NDArray",
+    "gluon.loss.L2Loss()(x, x)": "NDArray",
+    "gluon.loss.SoftmaxCrossEntropyLoss()(x, label=x)": "NDArray",
+    "gluon.nn.HybridSequential()(x)": "NDArray",
+    "gluon.nn.Dense(2)(sym.var('x'))": "Symbol",
+    "gluon.rnn.LSTM(2)(x)": "Any",
+}
+
+
+def test_mypy_knows_what_operators_losses_and_layers_return(tmp_path):
+    path = tmp_path / "revealed.py"
+    lines = ["import numpy", "from minpy import gluon, nd, sym", "x = nd.ones((2, 2))"]
+    path.write_text("\n".join([*lines, *(f"reveal_type({call})" for call in REVEALED)]))
+    revealed = re.findall(r'revealed\.py:(\d+): note: Revealed type is "([^"]*)"', found := mypy(path))
+    types = {int(line) - len(lines) - 1: text.rpartition(".")[2] for line, text in revealed}
+    assert [types.get(index) for index in range(len(REVEALED))] == [*REVEALED.values()], found

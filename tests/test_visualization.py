@@ -411,7 +411,7 @@ def test_without_graphviz_the_error_names_the_extra(monkeypatch):
         mx.viz.plot_network(perceptron())
     assert str(caught.value) == (
         "plot_network needs the Python package graphviz, which is not installed. Install it with: "
-        'python -m pip install "minpy[viz]". print_graph draws the network in the terminal, without it.'
+        "python -m pip install graphviz. print_graph draws the network in the terminal, without it."
     )
     assert isinstance(caught.value, ImportError)
     setup = configparser.ConfigParser()

@@ -34,16 +34,18 @@ ROOT = Path(minpy.__file__).parent
 
 NAMESPACE = '''"""The types of `{name}`, written by tools/make_stubs.py.
 
-An operator answers in kind (NDArrays, NumPy arrays, boxes of HIPS autograd), so its result is Any.
+An operator answers in kind: of NDArrays, an NDArray; of NumPy arrays and boxes of HIPS autograd, one of these, which is
+Any here. So is what an operator answers that may have several results.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, ParamSpec
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 from minpy.core.operator import Operator
 {imports}
 
 _P = ParamSpec("_P")
+_A = TypeVar("_A", bound=NDArray)
 
 class _Operator(Operator, Generic[_P]):
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> Any: ...
@@ -95,16 +97,20 @@ def type_text(name: str, kind: Any) -> str:
     return text.replace("typing.", "").replace(", ...]", "]").replace("tuple[", "Sequence[")
 
 
-def parameters(operator: Operator, own: list[str]) -> str:
-    """Return the parameters of a call: inputs, then attributes, which may follow by position as in MXNet."""
+def parameters(operator: Operator, own: list[str], first: str = "Any") -> str:
+    """Return the parameters of a call: inputs, then attributes, which may follow by position as in MXNet.
+
+    `first` is the type of the first input, and of all where there is any number of them.
+    """
     signature = operator.signature
     texts = []
     optional = False
-    for name in own:
+    for position, name in enumerate(own):
         optional = optional or name in signature.defaults or bool(signature.synonyms)
-        texts.append(f"{name}: Any = ..." if optional else f"{name}: Any")
+        kind = "Any" if position else first
+        texts.append(f"{name}: {kind} = ..." if optional else f"{name}: {kind}")
     if signature.variadic is not None:
-        texts.append(f"*{signature.variadic}: Any")
+        texts.append(f"*{signature.variadic}: {'Any' if own else first}")
         optional = False
     for name, attribute in signature.attributes.items():
         if name != "training":
@@ -126,12 +132,33 @@ def plain_parameters(function: Any) -> str:
     return ", ".join(text for text in texts if not text.startswith("self:"))
 
 
+def is_single(operator: Operator) -> bool:
+    """Tell whether a call has one result, whatever its attributes."""
+    definition = operator.definition
+    if isinstance(operator, UnaryUfunc) or isinstance(definition, numpy.ufunc) or operator.visible_outputs == 1:
+        return True
+    return definition.__annotations__.get("return") in ("np.ndarray", "numpy.ndarray")
+
+
 def result(operator: Operator) -> str:
     """Return the type of a method's result: an array of the same class, unless there may be several."""
-    definition = operator.definition
-    single = isinstance(operator, UnaryUfunc) or isinstance(definition, numpy.ufunc)
-    single = single or definition.__annotations__.get("return") in ("np.ndarray", "numpy.ndarray")
-    return "Self" if single else "Any"
+    return "Self" if is_single(operator) else "Any"
+
+
+def operator_of(name: str, operator: Operator) -> str:
+    """Return the declaration of an operator of `minpy.nd`: of NDArrays it answers an NDArray, if that is one."""
+    own = list(operator.signature.inputs)
+    plain = parameters(operator, own)
+    if not is_single(operator):
+        return f"@_operator\ndef {name}({plain}) -> Any: ..."
+    calls = [f"    def __call__(self, {plain}) -> NDArray: ..."]
+    if own or operator.signature.variadic is not None:
+        in_kind = parameters(operator, own, first="_A")
+        calls = [
+            f"    @overload\n    def __call__(self, {text}) -> {kind}: ..."
+            for text, kind in ((in_kind, "_A"), (plain, "Any"))
+        ]
+    return "\n".join([f"class _{name}_(Operator):", *calls, f"{name}: _{name}_"])
 
 
 def module_import(module: ModuleType, name: str) -> str:
@@ -148,11 +175,12 @@ def namespace(module: ModuleType = nd, name: str = "minpy.nd") -> str:
     for one in sorted(set(vars(module)["__all__"]) - inside):
         value = getattr(module, one)
         if isinstance(value, Operator):
-            functions.append(f"@_operator\ndef {one}({parameters(value, list(value.signature.inputs))}) -> Any: ...")
+            functions.append(operator_of(one, value))
         elif module is nd and one in nd.random.FUNCTIONS:
             functions.append(f"def {one}({plain_parameters(value)}) -> NDArray: ...")
         else:
             imports.append(f"from {value.__module__} import {one} as {one}")
+    imports += [] if module is nd else ["from minpy.ndarray.ndarray import NDArray as NDArray"]
     return NAMESPACE.format(name=name, imports="\n".join(sorted(imports)), functions="\n".join(functions))
 
 

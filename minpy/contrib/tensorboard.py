@@ -48,7 +48,7 @@ class LogMetricsCallback:
         except ImportError:
             raise MissingDependencyError(
                 "LogMetricsCallback needs the package tensorboardX, which is not installed. Install it with: "
-                'python -m pip install "minpy[tensorboard]".'
+                "python -m pip install tensorboardX."
             ) from None
         self.prefix = prefix
         self.summary_writer = SummaryWriter(os.fspath(logging_dir))

@@ -6,7 +6,32 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-__all__ = ["ShownDocstring", "docstring", "gradients_section"]
+__all__ = ["ShownDocstring", "docstring", "gradients_section", "shown_names"]
+
+# What people who write operators call and read. The rest is what the parts of minpy ask of each other.
+_FOR_USERS = (
+    "check",
+    "compile",
+    "def_grad",
+    "def_grad_into",
+    "def_grad_kernel",
+    "def_grad_kw",
+    "def_grad_zero",
+    "def_infer_shape",
+    "def_infer_type",
+    "def_into",
+    "def_jvp",
+    "def_kernel",
+    "def_multiple_grad",
+    "def_multiple_grad_kernel",
+    "def_shape",
+    "definition",
+    "forward",
+    "keep_shape_only",
+    "kind",
+    "signature",
+    "trace_report",
+)
 
 
 class ShownDocstring:
@@ -70,3 +95,25 @@ def _kind(known: Any, index: int) -> str:
     if index < len(known.definitions) and known.definitions[index] is not None:
         return f"by a rule{forward}"
     return f"by the rule for several arguments{forward}" if known.of_several(index) is not None else ""
+
+
+def shown_names(operator: Any, base: type) -> list[str]:
+    """Return what `dir` lists of an operator: Python's own names, those for users, and those that classes outside add.
+
+    Parameters
+    ----------
+    operator : Operator
+    base : type
+        The class of operators: what classes derived from it define is listed, unless they are of the core.
+
+    Examples
+    --------
+    >>> from minpy import nd
+    >>> [name for name in dir(nd.exp) if not name.startswith(('_', 'def'))]
+    ['check', 'compile', 'forward', 'keep_shape_only', 'kind', 'signature', 'trace_report']
+    """
+    names = {name for name in object.__dir__(operator) if name.startswith("__")}
+    for cls in type(operator).__mro__:
+        if issubclass(cls, base) and not cls.__module__.startswith(("minpy.core.", "minpy.ops.")):
+            names |= {name for name in vars(cls) if not name.startswith("_")}
+    return sorted({*names, *_FOR_USERS})

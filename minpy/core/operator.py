@@ -18,7 +18,7 @@ from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.attributes import Signature, read_signature
 from minpy.core.base import BaseOperator, ShapeInference, TypeInference
 from minpy.core.derived import Bound, is_method, with_keyword_input
-from minpy.core.describing import ShownDocstring, docstring
+from minpy.core.describing import ShownDocstring, docstring, shown_names
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
 from minpy.core.filling import adapted
 from minpy.core.references import reference
@@ -131,6 +131,9 @@ class Operator(BaseOperator):
         return made
 
     # -- describing ----------------------------------------------------------------------------------------------
+
+    def __dir__(self) -> list[str]:
+        return shown_names(self, Operator)
 
     def __repr__(self) -> str:
         known = [self.argument_name(index) for index in range(len(self.signature.inputs)) if self.has_rule(index)]
@@ -314,7 +317,7 @@ class Operator(BaseOperator):
         """Let the forward function and the rules run as native code, in eager calls, on the tape and under autograd.
 
         They are traced for each kind of arguments (shapes, dtypes, values of attributes), fused, and compiled, where
-        llvmlite is installed: `pip install "minpy[compile]"`. For each kind both ways are timed at the first calls, and
+        llvmlite is installed: `pip install llvmlite`. For each kind both ways are timed at the first calls, and
         the faster one is taken from then on, so that small arrays are left to NumPy. What cannot be traced is called as
         it is written; `trace_report` says why. In graphs, every operator is compiled anyway.
 

@@ -34,12 +34,11 @@ Runs a program written for MXNet as Python does, with `import mxnet` finding min
   --help         print this
 """
 
-# Each with the extra that it comes with, if it is one.
-_PACKAGES = {
-    "numpy": "", "autograd": "", "opencv-python-headless": "image", "pillow": "image", "tqdm": "progress",
-    "scipy": "special", "tensorboardX": "tensorboard", "pandas": "notebook", "bokeh": "notebook", "graphviz": "viz",
-    "llvmlite": "compile", "torch": "",
-}  # fmt: skip
+# Of these, what some parts need, and what is there without being needed by any.
+_OPTIONAL = (
+    "opencv-python-headless", "pillow", "tqdm", "scipy", "tensorboardX", "pandas", "bokeh", "graphviz", "llvmlite"
+)  # fmt: skip
+_PACKAGES = ("numpy", "autograd", *_OPTIONAL, "torch")
 _MEANT = ("MXNET_HOME", "MXNET_PROFILER_AUTOSTART")
 
 
@@ -49,8 +48,7 @@ def _version_of(package: str) -> str:
             return version(name)
         except PackageNotFoundError:
             continue
-    extra = _PACKAGES[package]
-    return f"not installed (minpy[{extra}])" if extra else "not installed"
+    return f"not installed (pip install {package})" if package in _OPTIONAL else "not installed"
 
 
 def about() -> str:

@@ -251,7 +251,7 @@ class Program:
             from minpy.graph.native.machine import llvm
 
             if not llvm.available():
-                self.python_reason = "llvmlite is not installed: pip install 'minpy[compile]'"
+                self.python_reason = "llvmlite is not installed: pip install llvmlite"
             else:
                 from minpy.graph.native.recalling import native_program
 

@@ -22,7 +22,8 @@ def require_opencv(name: str) -> Any:
     cv2 = opencv()
     if cv2 is None:
         raise MissingDependencyError(
-            f"{name} draws with OpenCV, which is not installed. Install it with: python -m pip install 'minpy[image]'"
+            f"{name} draws with OpenCV, which is not installed. Install it with: "
+            "python -m pip install opencv-python-headless"
         )
     return cv2
 

@@ -42,7 +42,7 @@ def imread(filename: Any, *args: Any, **kwargs: Any) -> Any:
     ArgumentError
         If it holds no picture, or a damaged one.
     MissingDependencyError
-        If neither OpenCV nor Pillow is installed: `minpy[image]`.
+        If neither OpenCV nor Pillow is installed: `pip install pillow`.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def imdecode(buf: Any, *args: Any, **kwargs: Any) -> Any:
     ArgumentError
         If it is no picture, or a damaged one.
     MissingDependencyError
-        If neither OpenCV nor Pillow is installed: `minpy[image]`.
+        If neither OpenCV nor Pillow is installed: `pip install pillow`.
 
     Examples
     --------

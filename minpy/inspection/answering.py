@@ -145,6 +145,8 @@ def read_picture(path: str, shape: Sequence[int], preparation: Preparation) -> n
     path : str
     shape : sequence of int
         (batch, channels, height, width) or (batch, height, width, channels); the picture is repeated along the batch.
+    preparation : Preparation
+        How pixels become the network's numbers.
 
     Raises
     ------

@@ -40,7 +40,7 @@ def _bytes(name: str, buffer: Any) -> Any:
 def _cvimdecode(
     buf: Any, flag: int = 1, to_rgb: bool = True, out: NDArray | None = None, name: str | None = None
 ) -> NDArray:
-    """Return an encoded picture (PNG, JPEG, ...) as an array. It takes OpenCV or Pillow: `minpy[image]`.
+    """Return an encoded picture (PNG, JPEG, ...) as an array. It takes OpenCV or Pillow (`pip install pillow`).
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def imdecode(
     channels: int = 3,
     mean: NDArray | None = None,
 ) -> NDArray:
-    """Return an encoded picture as an array, channels first. It takes OpenCV or Pillow: `minpy[image]`.
+    """Return an encoded picture as an array, channels first. It takes OpenCV or Pillow (`pip install pillow`).
 
     Parameters
     ----------

@@ -404,6 +404,8 @@ class NDArray(Members):
                 return self
             parts: Any = (key, ...)
         elif kind is int:
+            if not self._data.ndim:
+                return self._element_of_number(key)
             self._require_in_range(key)
             parts = (key, ...)
         elif kind is tuple and BASIC.issuperset(map(type, key)):
@@ -429,6 +431,10 @@ class NDArray(Members):
         size = self._data.shape[0] if self._data.ndim else 0
         if not -size <= key < size and self._data.ndim:
             raise IndexError(f"index {key} is out of range for axis 0 of an array of shape {self.shape}.")
+
+    def _element_of_number(self, key: int) -> Any:
+        """Return what `x[key]` is of an array without axes."""
+        raise IndexError(f"x[{key}] of an array of shape (), which is one number: x.item() returns it.")
 
     def _gathered(self, key: Any) -> Any:
         """Return the elements that indices in arrays or a mask choose: a copy."""

@@ -10,10 +10,21 @@ import numpy
 import minpy.numpy as np
 from minpy.core.errors import ArgumentError
 from minpy.files import write_whole
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 
-__all__ = ["ModelBase"]
+__all__ = ["ModelBase", "ParamsNameNotFoundError"]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.nn.model", "name", __all__)
+
+
+class ParamsNameNotFoundError(ArgumentError, ValueError):
+    """A parameter that a file lacks.
+
+    Examples
+    --------
+    >>> issubclass(ParamsNameNotFoundError, ValueError)
+    True
+    """
 
 
 class ModelBase:
@@ -93,20 +104,42 @@ class ModelBase:
         write_whole(f"{prefix}.params", iter([buffer.getvalue()]))
 
     def load(self, prefix: str) -> None:
-        """Read the parameters that `save` wrote.
+        """Read the parameters that `save` wrote, or MinPy's (which takes h5py).
 
         Raises
         ------
-        ArgumentError
+        ParamsNameNotFoundError
             If the file lacks a parameter that the model has configured.
+        ArgumentError
+            If MinPy wrote the file, and h5py is not installed.
         """
-        with numpy.load(f"{prefix}.params") as archive:
-            for kind, values, known in (
-                ("param_", self.params, self.param_configs),
-                ("aux_param_", self.aux_params, self.aux_param_configs),
-            ):
-                found = {key.removeprefix(kind): archive[key] for key in archive if key.startswith(kind)}
-                missing = [name for name in {**known, **values} if name not in found]
-                if missing:
-                    raise ArgumentError(f"{prefix}.params has no parameter {', '.join(map(repr, missing))}.")
-                values.update((name, np.array(value)) for name, value in found.items())
+        archive = _read(f"{prefix}.params")
+        loaded = []
+        for kind, values, known in (
+            ("param_", self.params, self.param_configs),
+            ("aux_param_", self.aux_params, self.aux_param_configs),
+        ):
+            found = {key.removeprefix(kind): archive[key] for key in archive if key.startswith(kind)}
+            absent = [name for name in {**known, **values} if name not in found]
+            if absent:
+                raise ParamsNameNotFoundError(f"{prefix}.params has no parameter {', '.join(map(repr, absent))}.")
+            loaded.append((values, found))
+        for values, found in loaded:
+            values.update((name, np.array(value)) for name, value in found.items())
+
+
+def _read(path: str) -> dict[str, numpy.ndarray]:
+    """Return the arrays in a file that this or MinPy's `save` wrote."""
+    with open(path, "rb") as file:
+        is_hdf5 = file.read(4) == b"\x89HDF"
+    if not is_hdf5:
+        with numpy.load(path) as archive:
+            return dict(archive)
+    try:
+        import h5py
+    except ModuleNotFoundError as error:
+        raise ArgumentError(
+            f"{path} was written by MinPy, in HDF5, and h5py is not installed. Install it: pip install h5py"
+        ) from error
+    with h5py.File(path, "r") as archive:
+        return {key: numpy.asarray(archive[key]) for key in archive}

@@ -30,11 +30,26 @@ True
 
 from __future__ import annotations
 
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 from minpy.nn.building.layer import Layer
 from minpy.nn.building.model import Model
 from minpy.nn.building.module import Add, Binary, Container, Module, Mul, Parallel, Sequential, Sub
 from minpy.nn.building.updater import Updater
+from minpy.nn.modules import Reshape
 
-__all__ = ["Add", "Binary", "Container", "Layer", "Model", "Module", "Mul", "Parallel", "Sequential", "Sub", "Updater"]
+__all__ = [
+    "Add",
+    "Binary",
+    "Container",
+    "Layer",
+    "Model",
+    "Module",
+    "Mul",
+    "Parallel",
+    "Reshape",
+    "Sequential",
+    "Sub",
+    "Updater",
+]
 __dir__ = listing(__all__)
+__getattr__ = missing("minpy.nn.model_builder", "name", __all__)

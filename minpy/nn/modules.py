@@ -469,6 +469,8 @@ class Pooling(_OfOperator):
     stride, pad : tuple of int, optional
     global_pool : bool, optional
     name : str, optional
+    init_configs, update_configs : dict, optional
+        As other layers take them; there are no parameters.
 
     Examples
     --------

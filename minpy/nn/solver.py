@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy
 
+from minpy.core.array import as_raw
 from minpy.core.errors import ArgumentError, nearest
-from minpy.functional import grad_and_loss
+from minpy.legacy import grad_and_loss
 from minpy.namespaces import listing
 from minpy.nn import init as init_rules
 from minpy.nn import optim
@@ -225,7 +226,7 @@ class Solver:
             grads, loss = grad_and_loss(loss_of, tuple(range(len(names))))(*current.values())
         finally:
             model.params.update(current)
-        self.loss_history.append(float(loss))
+        self.loss_history.append(float(numpy.sum(as_raw(loss))))
         for name, grad in zip(names, grads, strict=True):
             config = self.optim_configs.setdefault(name, dict(self.optim_config))
             rule = self.update_rules.get(name, self.update_rule)

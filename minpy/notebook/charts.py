@@ -21,7 +21,7 @@ def _bokeh() -> Any:
     except ImportError:
         raise MissingDependencyError(
             "The charts of notebook.callback need the package bokeh, which is not installed. Install it with: "
-            'python -m pip install "minpy[notebook]".'
+            "python -m pip install bokeh."
         ) from None
     return bokeh
 

@@ -58,7 +58,7 @@ class PandasLogger:
         except ImportError:
             raise MissingDependencyError(
                 "PandasLogger needs the package pandas, which is not installed. Install it with: "
-                'python -m pip install "minpy[notebook]".'
+                "python -m pip install pandas."
             ) from None
         self.batch_size = batch_size
         self.frequent = frequent

@@ -67,5 +67,19 @@ __all__ = sorted({*_OWN, *_generated})
 __dir__ = _listing(__all__)
 
 
+# What MinPy's programs call here: its policies, see `minpy.numpy.mocking`.
+_OF_POLICIES = ("generate_attrs", "policy", "record_op_stat", "set_policy", "show_op_stat")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _restored.TYPES:
+        return _restored.TYPES[name]
+    if name in ("onehot_encode", "sigmoid", "softmax_output"):
+        from minpy.numpy import of_minpy
+
+        return getattr(of_minpy, name)
+    if name in _OF_POLICIES:
+        from minpy.numpy import mocking
+
+        return getattr(mocking.NUMPY, name)
     return _missing("minpy.numpy", "function", __all__)(name)

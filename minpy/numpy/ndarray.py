@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -102,6 +103,17 @@ class ndarray(NumPyMembers):
         array = place(NDArray, data, self.context, self._node)
         share(self, array)
         return array
+
+    def _element_of_number(self, key: int) -> Any:
+        """Return the number for 0, with a warning: full reductions had the shape (1,) in MinPy."""
+        if key not in (0, -1):
+            return super()._element_of_number(key)
+        warnings.warn(
+            f"x[{key}] of an array of shape (), which is one number: x.item() returns it. It is accepted because "
+            "np.sum(x) and its kin had the shape (1,) in MinPy.",
+            stacklevel=3,
+        )
+        return self[()] if self._node is not None else self._data[()]
 
     def copy(self, order: str = "C") -> Any:
         """Return a copy, in row-major order or as `order` says ('C', 'F', 'A' or 'K'); recorded."""

@@ -16,7 +16,7 @@ from minpy.core.errors import ArgumentError
 from minpy.core.followed import holds_followed
 from minpy.core.state import TRACES, tracing
 from minpy.core.switches import default_float
-from minpy.namespaces import listing
+from minpy.namespaces import listing, missing
 from minpy.numpy.ndarray import ndarray
 from minpy.numpy.reparametrised import INTEGERS, followed_draw
 from minpy.ops.random.generator import generator, seed
@@ -111,6 +111,15 @@ random_sample = globals()["random"]
 if TYPE_CHECKING:  # those
 
     def __getattr__(name: str) -> Any: ...
+
+else:
+
+    def __getattr__(name):
+        if name in ("generate_attrs", "policy", "record_op_stat", "set_policy", "show_op_stat"):
+            from minpy.numpy import mocking
+
+            return getattr(mocking.RANDOM, name)
+        return missing("minpy.numpy.random", "function", __all__)(name)
 
 
 def rand(*shape: int, dtype: Any = None, ctx: Context | None = None) -> Any:

@@ -9,7 +9,19 @@ import numpy
 
 from minpy.core.errors import MissingPartError
 
-__all__ = ["CONSTANTS", "FINANCIAL", "alltrue", "in1d", "msort", "product", "round_", "row_stack", "sometrue", "trapz"]
+__all__ = [
+    "CONSTANTS",
+    "FINANCIAL",
+    "TYPES",
+    "alltrue",
+    "in1d",
+    "msort",
+    "product",
+    "round_",
+    "row_stack",
+    "sometrue",
+    "trapz",
+]
 
 # NumPy's old names of numbers.
 CONSTANTS = {
@@ -22,6 +34,26 @@ CONSTANTS = {
     "PINF": float("inf"),
     "PZERO": 0.0,
     "infty": float("inf"),
+}
+
+# Types that NumPy had under further names, its own and Python's; MinPy's programs use them as dtypes.
+TYPES: dict[str, type] = {
+    "bool": bool,
+    "bool8": numpy.bool_,
+    "complex": complex,
+    "complex_": numpy.complex128,
+    "float": float,
+    "float_": numpy.float64,
+    "int": int,
+    "int0": numpy.intp,
+    "long": int,
+    "object": object,
+    "object0": numpy.object_,
+    "str": str,
+    "string_": numpy.bytes_,
+    "uint0": numpy.uintp,
+    "unicode": str,
+    "unicode_": numpy.str_,
 }
 
 # They left NumPy for the package numpy_financial, and raise in MXNet, too.

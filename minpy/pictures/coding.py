@@ -194,5 +194,5 @@ def encode(
     if opencv is not None:
         return through_opencv.encoded(opencv, pixels, kind, quality, to_rgb)
     if image.dtype == np.uint16 and channels > 1:
-        raise DTypeError(f"{name}: 16 bits a colour take OpenCV: python -m pip install 'minpy[image]'")
+        raise DTypeError(f"{name}: 16 bits a colour take OpenCV: python -m pip install opencv-python-headless")
     return through_pillow.encoded(pillow, pixels, kind, quality, to_rgb)

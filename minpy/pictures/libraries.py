@@ -70,13 +70,12 @@ def require_any(purpose: str) -> tuple[ModuleType | None, ModuleType | None]:
     """
     found = opencv(), pillow()
     if found == (None, None):
+        package = "opencv-python-headless" if _wanted() == "opencv" else "pillow"
         only = {"opencv": "OpenCV", "pillow": "Pillow"}.get(_wanted())
         which = (
             f"{only}, which is not installed, and the environment variable {VARIABLE} forbids others"
             if only
             else "OpenCV or Pillow, neither of which is installed"
         )
-        raise MissingDependencyError(
-            f"{purpose} needs {which}. Install them with: python -m pip install 'minpy[image]'"
-        )
+        raise MissingDependencyError(f"{purpose} needs {which}. Install one with: python -m pip install {package}")
     return found

@@ -35,7 +35,7 @@ def as_bound_symbol(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arra
 def as_compiled(case: Case, upstream: Sequence[numpy.ndarray]) -> tuple[Arrays, Arrays | None]:
     """Run the call as a graph of one node that has become native code."""
     if not llvm.available():
-        raise Unsupported("llvmlite is not installed: pip install 'minpy[compile]'")
+        raise Unsupported("llvmlite is not installed: pip install llvmlite")
     if not is_enabled():
         raise Unsupported("compiling is switched off")
     return _bound(case, upstream)

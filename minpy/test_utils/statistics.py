@@ -25,7 +25,7 @@ def _statistics() -> Any:
     except ImportError:
         raise MissingDependencyError(
             "tests of random generators need SciPy, which is not installed. Install it with: "
-            "python -m pip install 'minpy[special]'"
+            "python -m pip install scipy"
         ) from None
     return scipy.stats
 

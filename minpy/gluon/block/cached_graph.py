@@ -143,10 +143,14 @@ class CachedGraph:
 
         Parameters
         ----------
+        leaves : sequence
+            What the block is called with.
         callback : callable
             `callback(name of the node and output, operator's name, NDArray)`.
         monitor_all : bool
             Whether it is called on inputs, too.
+        training : bool
+            Whether operators behave as in training.
         """
         arrays, like = self._arrays(leaves)
         count = len(self.compiled.arguments)

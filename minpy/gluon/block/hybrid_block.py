@@ -179,7 +179,7 @@ class HybridBlock(Block):
     ) -> None:
         """Let the next call trace the block to a graph, which is run from then on.
 
-        Where llvmlite is installed (`pip install "minpy[compile]"`), the graph becomes native code when it has been
+        Where llvmlite is installed (`pip install llvmlite`), the graph becomes native code when it has been
         called twice with the same shapes: see `explain`.
 
         Parameters

@@ -11,7 +11,7 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, ShapeError, describe
 from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
 
@@ -77,7 +77,7 @@ def _mean(F: Any, loss: Any, batch_axis: int) -> Any:
     return _as_np(F.mean(loss, axis=batch_axis, exclude=True))
 
 
-class Loss(HybridBlock):
+class Loss(HybridArrayBlock):
     """The base of losses.
 
     A subclass says in `hybrid_forward` what it computes: a number for each sample.

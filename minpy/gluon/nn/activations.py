@@ -7,7 +7,8 @@ from typing import Any
 from minpy import initializer
 from minpy.core.errors import ArgumentValueError, nearest
 from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
+from minpy.gluon.block import HybridBlock as HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.arguments import count, number
 from minpy.namespaces import listing, missing
 
@@ -21,7 +22,7 @@ _LAYERS = {"leaky": "LeakyReLU", "prelu": "PReLU", "elu": "ELU", "selu": "SELU",
            "silu": "SiLU", "leakyrelu": "LeakyReLU"}  # fmt: skip
 
 
-class Activation(HybridBlock):
+class Activation(HybridArrayBlock):
     """An activation function by its name.
 
     Parameters
@@ -65,7 +66,7 @@ class Activation(HybridBlock):
         return f"{type(self).__name__}({self._act_type})"
 
 
-class LeakyReLU(HybridBlock):
+class LeakyReLU(HybridArrayBlock):
     """x if it is positive, else alpha x.
 
     Maas, Hannun & Ng 2013, "Rectifier Nonlinearities Improve Neural Network Acoustic Models".
@@ -104,7 +105,7 @@ class LeakyReLU(HybridBlock):
         return f"{type(self).__name__}({self._alpha})"
 
 
-class PReLU(HybridBlock):
+class PReLU(HybridArrayBlock):
     """x if it is positive, else alpha x, where alpha learns.
 
     He et al. 2015, "Delving Deep into Rectifiers" (https://arxiv.org/abs/1502.01852).
@@ -144,7 +145,7 @@ class PReLU(HybridBlock):
         return leaky_relu(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
-class ELU(HybridBlock):
+class ELU(HybridArrayBlock):
     """x if it is positive, else alpha (exp(x) - 1).
 
     Clevert, Unterthiner & Hochreiter 2015, "Fast and Accurate Deep Network Learning by Exponential Linear Units (ELUs)"
@@ -178,7 +179,7 @@ class ELU(HybridBlock):
         return leaky_relu(x, act_type="elu", slope=self._alpha)
 
 
-class SELU(HybridBlock):
+class SELU(HybridArrayBlock):
     """The exponential linear unit, scaled so that networks keep mean 0 and variance 1.
 
     Klambauer et al. 2017, "Self-Normalizing Neural Networks" (https://arxiv.org/abs/1706.02515).
@@ -204,7 +205,7 @@ class SELU(HybridBlock):
         return leaky_relu(x, act_type="selu", name="fwd")
 
 
-class GELU(HybridBlock):
+class GELU(HybridArrayBlock):
     """x Φ(x), with the distribution function Φ of the normal distribution.
 
     Hendrycks & Gimpel 2016, "Gaussian Error Linear Units (GELUs)" (https://arxiv.org/abs/1606.08415).
@@ -230,7 +231,7 @@ class GELU(HybridBlock):
         return leaky_relu(x, act_type="gelu", name="fwd")
 
 
-class Swish(HybridBlock):
+class Swish(HybridArrayBlock):
     """x sigmoid(beta x).
 
     Ramachandran, Zoph & Le 2017, "Searching for Activation Functions" (https://arxiv.org/abs/1710.05941).

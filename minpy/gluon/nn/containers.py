@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from minpy.gluon.block import Block, HybridBlock
+from minpy.gluon.block.answering import ArrayBlock, HybridArrayBlock
 
 __all__ = ["HybridSequential", "Sequential"]
 
@@ -22,7 +23,7 @@ def _part(container: Any, key: Any) -> Any:
     return made
 
 
-class Sequential(Block):
+class Sequential(ArrayBlock):
     """Blocks called one after the other, each with what the one before returns.
 
     Parameters
@@ -80,7 +81,7 @@ class Sequential(Block):
         super().hybridize(active, **kwargs)
 
 
-class HybridSequential(HybridBlock):
+class HybridSequential(HybridArrayBlock):
     """Blocks called one after the other, which can become one graph together.
 
     Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.activations import Activation
 from minpy.gluon.nn.arguments import count as count_of
 from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
@@ -13,7 +13,7 @@ from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
 __all__ = ["Conv1D", "Conv2D", "Conv3D"]
 
 
-class _Conv(HybridBlock):
+class _Conv(HybridArrayBlock):
     """What convolutions and transposed convolutions have in common.
 
     Parameters

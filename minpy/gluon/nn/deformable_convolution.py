@@ -6,7 +6,7 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.activations import Activation
 from minpy.gluon.nn.arguments import count as count_of
 from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
@@ -14,7 +14,7 @@ from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
 
 
-class _DeformableConv(HybridBlock):
+class _DeformableConv(HybridArrayBlock):
     """What the two have in common; `_numbers` is how many the offsets' convolution computes for each element."""
 
     _numbers = 2

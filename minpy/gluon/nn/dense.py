@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.activations import Activation
 from minpy.gluon.nn.arguments import count
 
 __all__ = ["Dense"]
 
 
-class Dense(HybridBlock):
+class Dense(HybridArrayBlock):
     """A fully connected layer: `activation(x weight' + bias)`.
 
     Parameters

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.arguments import fraction
 
 __all__ = ["Dropout"]
 
 
-class Dropout(HybridBlock):
+class Dropout(HybridArrayBlock):
     """In training, set a random part of the elements to 0 and divide the others by what is left; else nothing.
 
     Srivastava et al. 2014, "Dropout: A Simple Way to Prevent Neural Networks from Overfitting"

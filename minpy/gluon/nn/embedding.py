@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.arguments import count
 
 __all__ = ["Embedding"]
 
 
-class Embedding(HybridBlock):
+class Embedding(HybridArrayBlock):
     """A table of vectors, one for each index: words, for example, become vectors.
 
     Parameters

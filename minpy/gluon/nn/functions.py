@@ -12,11 +12,12 @@ from minpy import symbol
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import Block, HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 
 __all__ = ["Flatten", "HybridLambda", "Identity", "Lambda"]
 
 
-class Flatten(HybridBlock):
+class Flatten(HybridArrayBlock):
     """All axes but the first become one: (batch, a, b, ...) becomes (batch, a·b·...).
 
     Parameters
@@ -42,7 +43,7 @@ class Flatten(HybridBlock):
         return type(self).__name__
 
 
-class Identity(HybridBlock):
+class Identity(HybridArrayBlock):
     """A layer that returns its input: a shortcut beside others in `HybridConcatenate`, for example.
 
     Parameters

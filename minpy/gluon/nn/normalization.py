@@ -8,6 +8,7 @@ import numpy
 
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.arguments import count, fraction, integer, number
 
 __all__ = ["BatchNorm", "BatchNormReLU", "GroupNorm", "InstanceNorm", "LayerNorm", "SyncBatchNorm"]
@@ -23,7 +24,7 @@ def _scale_and_shift(
         setattr(layer, name, layer.params.get(name, grad_req=request, shape=shape, init=init, allow_deferred_init=True))
 
 
-class _BatchNorm(HybridBlock):
+class _BatchNorm(HybridArrayBlock):
     """What batch normalizations have in common; see `BatchNorm`. `fuse_relu`: whether negative results become 0."""
 
     gamma: Any
@@ -295,7 +296,7 @@ class SyncBatchNorm(BatchNorm):
         return F.contrib.SyncBatchNorm(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
 
-class InstanceNorm(HybridBlock):
+class InstanceNorm(HybridArrayBlock):
     """Normalize each channel of each sample by its own mean and variance, then scale and shift it.
 
     Ulyanov et al. 2016, "Instance Normalization: The Missing Ingredient for Fast Stylization"
@@ -365,7 +366,7 @@ class InstanceNorm(HybridBlock):
         return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0]})"
 
 
-class LayerNorm(HybridBlock):
+class LayerNorm(HybridArrayBlock):
     """Normalize along one axis, each place by its own mean and variance, then scale and shift.
 
     Ba, Kiros & Hinton 2016, "Layer Normalization" (https://arxiv.org/abs/1607.06450).
@@ -431,7 +432,7 @@ class LayerNorm(HybridBlock):
         return f"{type(self).__name__}({options}, in_channels={self.gamma._shape[0]})"
 
 
-class GroupNorm(HybridBlock):
+class GroupNorm(HybridArrayBlock):
     """Normalize each group of channels of each sample by its mean and variance, then scale and shift the group.
 
     Wu & He 2018, "Group Normalization" (https://arxiv.org/abs/1803.08494); scale and shift are one number a group, as

@@ -8,12 +8,12 @@ from typing import Any
 
 from minpy.core.errors import ArgumentValueError
 from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 
 __all__ = ["ReflectionPad2D"]
 
 
-class ReflectionPad2D(HybridBlock):
+class ReflectionPad2D(HybridArrayBlock):
     """Images with edges around them that mirror what lies inside.
 
     Parameters

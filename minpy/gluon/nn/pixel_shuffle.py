@@ -12,7 +12,7 @@ from typing import Any
 
 from minpy.core.errors import ArgumentValueError
 from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 
 __all__ = ["PixelShuffle1D", "PixelShuffle2D", "PixelShuffle3D"]
 
@@ -30,7 +30,7 @@ def _factors(layer: str, factor: Any, count: int) -> tuple[int, ...]:
     return found
 
 
-class PixelShuffle1D(HybridBlock):
+class PixelShuffle1D(HybridArrayBlock):
     """Signals made longer by their channels.
 
     Parameters
@@ -73,7 +73,7 @@ class PixelShuffle1D(HybridBlock):
         return f"{type(self).__name__}({self._factor})"
 
 
-class PixelShuffle2D(HybridBlock):
+class PixelShuffle2D(HybridArrayBlock):
     """Images made higher and wider by their channels.
 
     Parameters
@@ -117,7 +117,7 @@ class PixelShuffle2D(HybridBlock):
         return f"{type(self).__name__}({self._factors})"
 
 
-class PixelShuffle3D(HybridBlock):
+class PixelShuffle3D(HybridArrayBlock):
     """Volumes or videos made larger along three axes by their channels.
 
     Parameters

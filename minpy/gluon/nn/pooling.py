@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from minpy.core.switches import is_np_array
-from minpy.gluon.block import HybridBlock
+from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.windows import per_axis, require_layout
 
 __all__ = ["AvgPool1D", "AvgPool2D", "AvgPool3D", "MaxPool1D", "MaxPool2D", "MaxPool3D"]
 
 
-class _Pooling(HybridBlock):
+class _Pooling(HybridArrayBlock):
     """What all layers of pooling have in common.
 
     Parameters

@@ -158,7 +158,7 @@ class Explanation:
         except ImportError:
             raise MissingDependencyError(
                 "Explanation.picture needs the Python package graphviz, which is not installed. Install it with: "
-                'python -m pip install "minpy[viz]". print shows the same as text, without it.'
+                "python -m pip install graphviz. print shows the same as text, without it."
             ) from None
         drawn = graphviz.Digraph("program", node_attr={"shape": "box", "style": "filled,rounded"})
         drawn.attr(label=graphviz.escape(str(self).partition("\n")[0]))

@@ -156,6 +156,8 @@ class Cache:
 
         Parameters
         ----------
+        name, key : str
+            What the library is called, and what tells it from others of the name.
         built : str
             The library, in a folder of `building`.
         record : mapping

@@ -130,8 +130,11 @@ def build_error(compiler: Compiler, what: str, failed: Sequence[Ran]) -> BuildEr
 
     Parameters
     ----------
+    compiler : Compiler
     what : str
         What could not be made, or of what: "gemm.cc".
+    failed : sequence of Ran
+        The commands.
     """
     output = "\n".join(text for text in (plain(one.output).strip() for one in failed) if text)
     found, file, line = first_error(output)

@@ -98,6 +98,14 @@ class Container(Module):
     True
     """
 
+    def param_shapes(self, *_: Any) -> dict[str, tuple[int, ...]]:
+        """Return no shapes: the modules inside have the parameters."""
+        return {}
+
+    def aux_param_shapes(self, *_: Any) -> dict[str, tuple[int, ...]]:
+        """Return no shapes: the modules inside have the parameters."""
+        return {}
+
 
 class Sequential(Container):
     """Modules one after the other, each of which gets what the one before returned.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from textwrap import dedent
 from typing import Any
 
 from minpy.core.attributes import read_signature
@@ -47,7 +48,7 @@ def documented(
     summary : str
         One line, then perhaps formulas.
     arrays : str
-        What is said of the inputs.
+        What is said of the inputs: a line with their names, and then an indented one, for each kind of them.
     example : str
         Lines that are typed at a prompt, and what they print.
     source : str
@@ -58,7 +59,7 @@ def documented(
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         signature = read_signature(function)
-        lines = [inspect.cleandoc(summary), "", "Parameters", "----------", *inspect.cleandoc(arrays).splitlines()]
+        lines = [inspect.cleandoc(summary), "", "Parameters", "----------", *dedent(arrays).strip().splitlines()]
         for name in signature.attributes:
             kind, text = _KNOWN.get(name, ("float", ""))
             lines += [f"{name} : {kind}", f"    {described.get(name, text)}"]

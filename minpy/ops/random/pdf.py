@@ -62,7 +62,7 @@ Examples
 >>> nd.random_pdf_{name}({call}).asnumpy().round(4)
 {result}
 """
-_NEEDS_SCIPY = " It needs SciPy: install `minpy[special]`."
+_NEEDS_SCIPY = " It needs SciPy: `pip install scipy`."
 
 
 def _digamma(x: Any) -> Any:

@@ -27,7 +27,7 @@ def _scipy_special(name: str) -> Any:
         import scipy.special
     except ImportError:
         raise MissingDependencyError(
-            f"{name} needs SciPy, which is not installed. Install it with: python -m pip install 'minpy[special]'"
+            f"{name} needs SciPy, which is not installed. Install it with: python -m pip install scipy"
         ) from None
     return scipy.special
 
@@ -58,7 +58,7 @@ def _special(
     return operator(forward, name=name, elementwise=True, doc=unary_doc(name, sentence, example, result, notes))
 
 
-_NEEDS_SCIPY = "It needs SciPy: install `minpy[special]`."
+_NEEDS_SCIPY = "It needs SciPy: `pip install scipy`."
 
 erf = _special(
     _erf,

@@ -117,7 +117,7 @@ class LoggingHandler(TrainBegin, TrainEnd, EpochBegin, EpochEnd, BatchBegin, Bat
 
 
 class ProgressBarHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
-    """Shows a bar for each epoch, with the metrics of training behind it. It takes tqdm: `minpy[progress]`.
+    """Shows a bar for each epoch, with the metrics of training behind it. It takes tqdm (`pip install tqdm`).
 
     Parameters
     ----------
@@ -149,8 +149,7 @@ class ProgressBarHandler(TrainBegin, EpochBegin, BatchEnd, EpochEnd, TrainEnd):
             from tqdm.auto import tqdm
         except ImportError:
             raise MissingDependencyError(
-                "ProgressBarHandler needs tqdm, which is not installed. Install it with: "
-                "python -m pip install 'minpy[progress]'"
+                "ProgressBarHandler needs tqdm, which is not installed. Install it with: python -m pip install tqdm"
             ) from None
         self.metrics: list[EvalMetric] = [] if metrics is None else _check_metrics(metrics)
         self.total = total

@@ -1,4 +1,4 @@
-"""LLVM IR made into machine code by llvmlite, the extra `minpy[compile]`: for this processor, or for another.
+"""LLVM IR made into machine code by llvmlite (the extra `compile`): for this processor, or for another.
 
 What is compiled (`objects`) goes through the cache (`store`) and is put into memory by `linking`, or by LLVM's JIT
 where that does not know how: code fresh from the compiler and code from a file take the same way into the process. What
@@ -216,7 +216,7 @@ def _require() -> None:
     why = missing()
     if why is not None:
         raise MissingDependencyError(
-            f"compiling needs llvmlite: {why}. Install it with: python -m pip install 'minpy[compile]'"
+            f"compiling needs llvmlite: {why}. Install it with: python -m pip install --upgrade llvmlite"
         )
 
 

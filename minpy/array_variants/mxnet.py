@@ -1,0 +1,13 @@
+"""MXNet's kind of array: `NDArray`. It has no kind of number of its own."""
+
+from __future__ import annotations
+
+from minpy.namespaces import listing, missing
+from minpy.ndarray.ndarray import NDArray
+
+__all__ = ["array_type", "number_type"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.array_variants.mxnet", "name", __all__)
+
+array_type = NDArray
+number_type: list[type] = []

@@ -1,0 +1,14 @@
+"""NumPy's kind of array, and of numbers."""
+
+from __future__ import annotations
+
+import numpy
+
+from minpy.namespaces import listing, missing
+
+__all__ = ["array_type", "number_type"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.array_variants.numpy", "name", __all__)
+
+array_type = numpy.ndarray
+number_type: list[type] = [float, numpy.float16, numpy.float32, numpy.float64, int, numpy.int32, numpy.int64]

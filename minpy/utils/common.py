@@ -1,0 +1,41 @@
+"""MinPy's decorator that converts arguments."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from minpy.namespaces import listing, missing
+
+__all__ = ["enforce_type"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.utils.common", "name", __all__)
+
+
+def enforce_type(T: type, method: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that makes all arguments of a function instances of a type, by calling it.
+
+    Parameters
+    ----------
+    T : type
+    method : bool
+        Whether it is a method, whose first argument is left as it is.
+
+    Examples
+    --------
+    >>> enforce_type(float)(lambda x, y: (x, y))(1, y='2')
+    (1.0, 2.0)
+    """
+
+    def decorate(func: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(func)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            kept = args[:1] if method else ()
+            converted = [arg if isinstance(arg, T) else T(arg) for arg in args[len(kept) :]]
+            named = {name: arg if isinstance(arg, T) else T(arg) for name, arg in kwargs.items()}
+            return func(*kept, *converted, **named)
+
+        return call
+
+    return decorate

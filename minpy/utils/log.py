@@ -1,0 +1,31 @@
+"""MinPy's loggers: `get_logger(name)`. Their lines are those of `minpy.log`."""
+
+from __future__ import annotations
+
+import logging
+from logging import CRITICAL, DEBUG, ERROR, INFO, NOTSET, WARNING
+
+from minpy import log
+from minpy.namespaces import listing, missing
+
+__all__ = ["CRITICAL", "DEBUG", "ERROR", "INFO", "NOTSET", "WARNING", "get_logger"]
+__dir__ = listing(__all__)
+__getattr__ = missing("minpy.utils.log", "name", __all__)
+
+
+def get_logger(name: str | None = None, level: int = WARNING) -> logging.Logger:
+    """Return a logger of Python's `logging` that writes to standard error; asked again by name, the same one.
+
+    Parameters
+    ----------
+    name : str, optional
+        None for the root logger, which is left as it is.
+    level : int
+        What to be silent below; that of the first call for a name holds.
+
+    Examples
+    --------
+    >>> get_logger('minpy.example').level == WARNING
+    True
+    """
+    return log.get_logger(name, level=level)
