@@ -35,8 +35,10 @@ def run(*arguments: str, folder: Path | None = None, **options) -> subprocess.Co
 def _as_mxnet():
     """Stand in for MXNet in one test, and leave no trace."""
     before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "mxnet"}
+    module = mx.Context.__module__
     mx.install_as_mxnet()
     yield
+    mx.Context.__module__ = module
     for name in [name for name in sys.modules if name.split(".")[0] == "mxnet"]:
         del sys.modules[name]
     sys.modules.update(before)

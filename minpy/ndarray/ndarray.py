@@ -208,8 +208,11 @@ class NDArray(Members):
         return rebuild, (type(self), self._data, self.context)
 
     def __iter__(self) -> Iterator[Any]:
-        for position in range(len(self)):
-            yield self[position]
+        if not self._data.ndim:  # refused here and not at the first item: `np.iterable` asks this
+            raise TypeError(
+                "iteration over a zero-dimensional array: it has no axis. Use .item() for its value, or .reshape(-1)."
+            )
+        return map(self.__getitem__, range(self._data.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self._data == (value._data if isinstance(value, Array) else value)).any())
