@@ -259,8 +259,11 @@ class NDArray(Members):
         return self._data.tolist()
 
     def astype(self, dtype: Any, copy: bool = True) -> Self:
-        """Return the array with elements converted; itself if nothing changes and `copy` is False."""
-        dtype = numpy.dtype(dtype)
+        """Return the array with elements converted; itself if nothing changes and `copy` is False.
+
+        Instead of a dtype there may be an array, whose dtype is meant.
+        """
+        dtype = numpy.dtype(dtype.dtype if isinstance(dtype, NDArray) else dtype)
         if not copy and dtype == self._data.dtype:
             return self
         return cast(self, dtype=dtype)
