@@ -86,6 +86,8 @@ LATE = (
     "monitor",
     "notebook",
     "np_symbol",
+    "numpy_dispatch_protocol",
+    "numpy_op_signature",
     "optimizer",
     "profiler",
     "recordio",
@@ -264,6 +266,7 @@ class _OtherNames:
 
 def _real_name(inside: str) -> str:
     """Return the name of a module in minpy, for any of its names."""
+    inside = {"numpy.multiarray": "numpy", "np.multiarray": "numpy"}.get(inside, inside)  # of which MXNet's is made
     parts = inside.split(".")
     parts[0] = ALIASES.get(parts[0], parts[0])
     if parts[0] in ("ndarray", "symbol") and len(parts) > 1:

@@ -32,6 +32,7 @@ from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.core.switches import is_np_shape
+from minpy.namespaces import missing
 from minpy.ndarray import writing
 from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import numeric_array, wrapped
@@ -650,3 +651,16 @@ _SIGNS: dict[Any, str] = {
 
 
 register_front_end("mxnet", NDArray)
+
+# What MXNet's libraries and tests read in this module: numbers in files and of storage types, and Python's slice.
+py_slice = slice
+_STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_STORAGE_TYPE_ID_TO_STR = {number: name for name, number in _STORAGE_TYPE_STR_TO_ID.items()}
+_GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
+
+
+def __getattr__(name: str) -> Any:
+    namespace: Any = sys.modules["minpy.ndarray"]  # in MXNet its functions are in this module
+    if not name.startswith("_") and name in namespace.__all__:
+        return getattr(namespace, name)
+    return missing(__name__, "name", namespace.__all__)(name)
