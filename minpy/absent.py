@@ -55,7 +55,7 @@ ROWS = [
         "it is for operators made by TVM, of which there are none.",
     ),
     Row(
-        "|rtc|test_utils|util|npx",
+        "|rtc|util",
         r"Cuda\w+|get_cuda_compute_capability|get_gpu_(count|memory)",
         "it is for CUDA, and arrays are on the CPU.",
     ),
@@ -99,7 +99,7 @@ ROWS = [
     Row(
         "",
         r"_?(api|api_internal|ctypes|cy3|ffi|global_var|numpy_op_doc)|ndarray_doc|symbol_doc|numpy_op_fallback"
-        r"|numpy_op_signature|numpy_dispatch_protocol|executor_manager",
+        r"|executor_manager",
         "it is how MXNet's Python is made, or not for programs.",
     ),
     Row(

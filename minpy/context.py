@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
@@ -110,8 +111,8 @@ class Context(metaclass=_HasDefault):
     def __repr__(self) -> str:
         return f"{self.device_type}({self.device_id})"
 
-    def __reduce__(self) -> tuple[type[Context], tuple[str, int]]:
-        return Context, (self.device_type, self.device_id)
+    def __reduce__(self) -> tuple[Callable[[str, int], Context], tuple[str, int]]:
+        return rebuild_context, (self.device_type, self.device_id)
 
     def __setstate__(self, state: dict[str, int]) -> None:
         """Take over what a pickle written by MXNet holds."""
@@ -124,6 +125,11 @@ class Context(metaclass=_HasDefault):
         return self
 
     __exit__ = leaving(_default)
+
+
+def rebuild_context(device_type: str, device_id: int) -> Context:
+    """Return a context from what a pickle holds: by a name that is there whether or not minpy stands in for MXNet."""
+    return Context(device_type, device_id)
 
 
 CPU = Context("cpu", 0)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any
 
 from minpy.absent import reason
@@ -86,6 +86,8 @@ LATE = (
     "monitor",
     "notebook",
     "np_symbol",
+    "numpy_dispatch_protocol",
+    "numpy_op_signature",
     "optimizer",
     "profiler",
     "recordio",
@@ -100,6 +102,12 @@ LATE = (
     "visualization",
     "viz",
 )
+
+# Modules of Python's that `import mxnet` brings, and scripts use without importing them themselves.
+IMPORTED_BY_MXNET = ("multiprocessing.pool", "multiprocessing.queues", "urllib.request")
+
+# Classes whose module programs compare, or write into files, as MXNet's.
+KNOWN_BY_MODULE = (("context", "Context"),)
 
 # Names of MXNet that are not there, and what they are.
 PARTS_TO_COME = {
@@ -219,14 +227,14 @@ class _OtherNames:
         if not inside:
             return None if package == "minpy" else self._spec_of_all(name)
         if (text := missing_part(inside)) is not None:
-            raise MissingPartError(text)
+            raise _missing_module(text, name)
         real = f"minpy.{_real_name(inside)}"
         if name == real:
             return None  # Python's own finder knows it
         if find_spec(real) is None:
             if package == "minpy":
                 return None
-            raise MissingPartError(_unknown(name, real))
+            raise _missing_module(_unknown(name, real), name)
         return ModuleSpec(name, self, loader_state=real)  # type: ignore[arg-type]
 
     def _spec_of_all(self, name: str) -> ModuleSpec:
@@ -246,11 +254,19 @@ class _OtherNames:
         spec = module.__spec__
         assert spec is not None
         if spec.loader_state is not None:
-            sys.modules[spec.name] = import_module(spec.loader_state)  # what Python returns is what it finds there
+            real = import_module(spec.loader_state)
+            sys.modules[spec.name] = real  # what Python returns is what it finds there
+            # Python makes each module that it loads an attribute of the one that holds it. Where a class or function
+            # has the name of the module that defines it (`minpy.numpy.ndarray`), it shall not: so it is loaded already.
+            for name, module in [*sys.modules.items()]:
+                holder, _, inner = name.rpartition(".")
+                if holder == spec.loader_state and vars(real).get(inner, module) is not module:
+                    sys.modules[f"{spec.name}.{inner}"] = module
 
 
 def _real_name(inside: str) -> str:
     """Return the name of a module in minpy, for any of its names."""
+    inside = {"numpy.multiarray": "numpy", "np.multiarray": "numpy"}.get(inside, inside)  # of which MXNet's is made
     parts = inside.split(".")
     parts[0] = ALIASES.get(parts[0], parts[0])
     if parts[0] in ("ndarray", "symbol") and len(parts) > 1:
@@ -258,6 +274,20 @@ def _real_name(inside: str) -> str:
         if parts[0] == "ndarray" and parts[1] in INSIDE.values():  # `minpy.nd.np` is `minpy.np`
             del parts[0]
     return ".".join(parts)
+
+
+def _missing_module(text: str, name: str) -> MissingPartError:
+    """Return the error for a module that is not there: with its name, as Python's own errors have it.
+
+    `from holder import name` passes over an error with this name, and then says nothing but that it cannot import it:
+    there the text is worth more.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__") == "importlib._bootstrap":
+        if frame.f_code.co_name == "_handle_fromlist":
+            return MissingPartError(text)
+        frame = frame.f_back
+    return MissingPartError(text, name=name)
 
 
 def _unknown(name: str, real: str) -> str:
@@ -284,7 +314,8 @@ def install_as_mxnet() -> None:
 
     `mxnet.nd` is `minpy.nd`, the same module, and so are all others; `mxnet` itself differs from `minpy` in its
     `__version__` only, which is that of the MXNet whose names and numbers are those here. `python -m minpy script.py`
-    runs a script in this way that cannot be changed. Calling it again changes nothing.
+    runs a script in this way that cannot be changed. Calling it again changes nothing. As programs rely on it,
+    `Context.__module__` is `mxnet.context` from then on, and `multiprocessing.pool` is imported.
 
     Raises
     ------
@@ -307,4 +338,8 @@ def install_as_mxnet() -> None:
             "Call minpy.install_as_mxnet() before the first `import mxnet`, or run the script with python -m minpy."
         )
     install()
+    for module in IMPORTED_BY_MXNET:
+        import_module(module)
+    for module, cls in KNOWN_BY_MODULE:
+        vars(import_module(f"minpy.{module}"))[cls].__module__ = f"mxnet.{module}"
     _finder.packages.add("mxnet")

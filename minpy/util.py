@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from minpy.context import Context, num_gpus
-from minpy.core.errors import ArgumentError, ContextError, describe
+from minpy.core.errors import ArgumentError, ArgumentValueError, ContextError, describe
 from minpy.core.switches import (
     is_np_array,
     is_np_default_dtype,
@@ -47,6 +47,9 @@ __all__ = [
     "use_np_shape",
 ]
 __dir__ = listing(__all__)
+
+# What MXNet's tests call the scopes.
+_NumpyArrayScope, _NumpyShapeScope = np_array, np_shape
 
 _F = TypeVar("_F")
 
@@ -157,11 +160,11 @@ def get_cuda_compute_capability(ctx: Context) -> int | None:
 
     Raises
     ------
-    ArgumentError
+    ArgumentValueError
         If it is no context of a GPU.
     """
     if not isinstance(ctx, Context) or ctx.device_type != "gpu":
-        raise ArgumentError(
+        raise ArgumentValueError(
             f"get_cuda_compute_capability: expected the context of a GPU, such as minpy.gpu(0); got {describe(ctx)}."
         )
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import pickle
 import re
@@ -35,8 +36,10 @@ def run(*arguments: str, folder: Path | None = None, **options) -> subprocess.Co
 def _as_mxnet():
     """Stand in for MXNet in one test, and leave no trace."""
     before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "mxnet"}
+    module = mx.Context.__module__
     mx.install_as_mxnet()
     yield
+    mx.Context.__module__ = module
     for name in [name for name in sys.modules if name.split(".")[0] == "mxnet"]:
         del sys.modules[name]
     sys.modules.update(before)
@@ -481,13 +484,36 @@ CHECKS = {
     "recfromcsv": "np.recfromcsv(['A,B', '1,2']).a == 1",
     "disp": "np.disp('shown') is None and np.source(np.disp) is None",
     "deprecate": "np.deprecate(len)([1]) == 1 and np.deprecate(message='x')(len)([1]) == 1",
+    "reshape": "np.reshape(np.arange(4), newshape=(2, 2)).tolist() == np.reshape(np.arange(4), (2, 2)).tolist()",
+    "reshape of ours": "type(np.reshape(mx.np.ones(4), newshape=(2, 2))) is mx.np.ndarray",
+    "percentile": "np.percentile([1, 2, 4], 50, interpolation='lower') == 2",
+    "quantile": "np.quantile([1, 2], 0.9, interpolation='higher') == 2",
+    "nanpercentile": "np.nanpercentile([1, np.nan, 3], 50, interpolation='nearest') in (1, 3)",
+    "histogram": "np.histogram([1, 2], bins=1, normed=True)[0] == [1] and np.histogram([1, 2], bins=1)[0] == [2]",
+    "corrcoef": "np.corrcoef([[1, 2], [1, 3]], bias=True, ddof=1).shape == (2, 2)",
+    "array2string": "np.array2string(np.arange(2), style=repr) == '[0 1]'",
+    "save": "np.save(sys.argv[0] + '.npy', np.ones(2), fix_imports=True) is None",
+    "array": "np.array(1, copy=False) == 1 and np.array(np.ones(2), dtype='f4', copy=False).dtype == 'f4'",
+    "array without copy": "[np.array(x, copy=False) is x for x in [np.ones(2)]] == [True]",
+    "array of ours": "type(np.array([1.0])) is np.ndarray and isinstance(np.array([1]), np.ndarray)",
+    "ptp": "np.array([1, 4]).ptp() == 3 and np.array([[1, 4]]).ptp(axis=1, keepdims=True).shape == (1, 1)",
+    "itemset": "[(x.itemset(1, 5), x.itemset((0, 0), 7), x.tolist())[2] for x in [np.zeros((1, 2))]] == [[[7, 5]]]",
+    "itemset of one": "[(x.itemset(3), x.tolist())[1] for x in [np.zeros(1)]] == [[3]]",
+    "newbyteorder": "np.array([1], '<i4').newbyteorder().dtype == '>i4'",
+    "tostring": "np.array([1, 2], 'u1').tostring() == b'\\x01\\x02' and np.float32(0).tostring() == bytes(4)",
+    "lib": "np.lib.pad is np.pad and np.lib.trapz([0, 2]) == 1 and np.lib.function_base.percentile([1, 3], 50) == 2",
+    "lib modules": "__import__('numpy.lib.arraysetops').lib.arraysetops.in1d([1], [1]).tolist() == [True]",
+    "lib.stride_tricks": "np.lib.stride_tricks.broadcast_to(np.ones(1), 2).shape == (2,)",
+    "core": "np.core.multiarray.array([1]) == 1 and np.core.numeric.ones(1) == 1",
+    "hybridized": "[net.hybridize(), *(net(mx.nd.ones((2, 2))).shape for _ in range(4))][-1] == (4,)",
     "fastCopyAndTranspose": "np.fastCopyAndTranspose(np.ones((1, 2))).shape == (2, 1)",
 }
 
 
 def test_old_names_of_numpy_are_restored_for_a_program(tmp_path):
     (tmp_path / "old.py").write_text(
-        "import json, sys, warnings\nwarnings.simplefilter('ignore')\nimport numpy as np\n"
+        "import json, sys, warnings\nwarnings.simplefilter('ignore')\nimport numpy as np\nimport mxnet as mx\n"
+        "net = mx.gluon.nn.HybridLambda(lambda F, x: F.reshape(x, shape=(-1,)))\n"
         "print(json.dumps([name for name, claim in json.loads(sys.argv[1]).items() if not eval(claim)]))\n"
         "print([name for name in sys.argv[2].split() if not hasattr(np, name)])\n"
     )
@@ -499,7 +525,24 @@ def test_old_names_of_numpy_are_restored_for_a_program(tmp_path):
     lines = found.stdout.splitlines()
     assert lines[-2:] == ["[]", "[]"], found.stdout + found.stderr
     assert re.match(r"minpy --old-numpy: names that NumPy has removed are there again: .*\bfloat\b", found.stderr)
+    assert "reshape(newshape=)" in found.stderr or "newshape" in inspect.signature(np.reshape).parameters
     assert not hasattr(np, "float")
+
+
+def test_old_keywords_are_in_signatures_and_new_ones_stay(tmp_path):
+    program = """
+import inspect
+import numpy as np
+assert "interpolation" in inspect.signature(np.percentile).parameters
+assert np.percentile([1, 2, 4], 50, method="lower") == 2
+try:
+    np.percentile([1], 50, interpolatoin="lower")
+except TypeError as error:
+    print(error)
+"""
+    (tmp_path / "old.py").write_text(program)
+    found = run("-m", "minpy", "--old-numpy", "old.py", folder=tmp_path)
+    assert "unexpected keyword argument 'interpolatoin'" in found.stdout, found.stderr
 
 
 def test_without_the_option_they_are_gone(tmp_path):

@@ -31,7 +31,7 @@ MADE = [
     ("nn.Dense(3, in_units=-2)", ArgumentValueError, "Dense: in_units is -2; expected an integer of at least 0 (0: it"),
     ("nn.Dense(0)", ArgumentValueError, "Dense: units is 0; expected an integer of at least 1."),
     (
-        "nn.Dense(3, activation='gelu')",
+        "called(nn.Dense(3, in_units=3, flatten=False, activation='gelu'))",
         ArgumentValueError,
         (
             "unknown activation 'gelu'; expected one of 'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign'. "
@@ -39,14 +39,15 @@ MADE = [
         ),
     ),
     (
-        "nn.Activation('tahn')",
+        "called(nn.Activation('tahn'))",
         ArgumentValueError,
         (
             "unknown activation 'tahn'; expected one of 'relu', 'sigmoid', 'tanh', 'softrelu', 'softsign'. "
             "Did you mean 'tanh'?"
         ),
     ),
-    ("nn.Activation(3)", ArgumentValueError, "Activation: unknown activation 3; expected one of 'relu'"),
+    ("nn.Activation(3)", ArgumentError, "Activation: activation is int 3; expected its name, such as 'relu'."),
+    ("called(nn.Dropout(True))", ArgumentError, "rate is bool True; expected a number from 0 to 1"),
     ("nn.LeakyReLU(-1)", ArgumentValueError, "LeakyReLU: alpha is -1; expected a slope of at least 0."),
     ("nn.LeakyReLU('a')", ArgumentError, "LeakyReLU: alpha is str 'a'; expected a number."),
     ("nn.ELU('a')", ArgumentError, "ELU: alpha is str 'a'; expected a number."),

@@ -64,9 +64,8 @@ def test_contexts() -> None:
     one.reset_ctx(mx.cpu(2))
     assert one.data().asnumpy().tolist() == [2, 2]  # the mean
     assert one.data().context == one.grad().context == mx.cpu(2)
-    for wrong in ([], [mx.cpu(0), mx.cpu(0)]):
-        with pytest.raises(ArgumentValueError, match="expected one or more different contexts"):
-            one.initialize(ctx=wrong, force_reinit=True)
+    with pytest.raises(ArgumentValueError, match="ctx is an empty list; expected one or more contexts"):
+        one.initialize(ctx=[], force_reinit=True)
     with pytest.raises(ArgumentError, match=r"ctx is str 'cpu'; expected a Context such as mx\.cpu\(\)"):
         one.initialize(ctx="cpu", force_reinit=True)
 

@@ -47,11 +47,6 @@ def mnist(folder, images=IMAGES, digits=DIGITS, **options):
 
 BAD = {
     "csv: no name": (lambda f: mx.io.CSVIter("data.csv"), "CSVIter: got str 'data.csv' without a name", ArgumentError),
-    "csv: unknown": (
-        lambda f: csv(f, round_batches=True),
-        "there is no argument 'round_batches'. Did you mean 'round_batch'",
-        ArgumentError,
-    ),
     "csv: required": (
         lambda f: mx.io.CSVIter(data_csv="x", data_shape=(2,)),
         "the argument 'batch_size' is required",

@@ -514,7 +514,7 @@ def _sharing(result: Any, inputs: Sequence[Any]) -> Any:
 
 def _wrapped(answer: Any, like: Array) -> Any:
     if isinstance(answer, (numpy.ndarray, numpy.generic)):
-        return like._like(numpy.asarray(answer))
+        return answer if answer.dtype.kind in "OSU" else like._like(numpy.asarray(answer))  # objects and texts
     if isinstance(answer, (tuple, list)):
         kind = type(answer)
         values = [_wrapped(value, like) for value in answer]

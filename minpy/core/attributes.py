@@ -19,6 +19,7 @@ from typing import Any, Literal
 import numpy
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
+from minpy.core.warning import warn_caller
 
 __all__ = ["Attribute", "ShownSignature", "Signature", "parse_attribute", "read_signature"]
 
@@ -152,6 +153,7 @@ class Signature:
 
     `variadic` is the name of a `*inputs` parameter; `open_ended` says whether there is a `**attributes`; `function` is
     what they were read from. `synonyms` are further names under which calls may give an argument, and which one.
+    `bare` says of an operator with attributes that it has none in MXNet.
     """
 
     inputs: tuple[str, ...]
@@ -161,6 +163,12 @@ class Signature:
     open_ended: bool = False
     function: Callable[..., Any] | None = field(default=None, compare=False)
     synonyms: Mapping[str, str] = field(default_factory=dict)
+    bare: bool = False
+
+    @property
+    def ignores_attributes(self) -> bool:
+        """Whether an operator of MXNet's takes any attribute, and ignores it: one that has none there does."""
+        return self.bare or (not self.attributes and self.variadic is None)
 
     @property
     def text(self) -> inspect.Signature | None:
@@ -359,6 +367,8 @@ def bind(
             raise _given_twice(operator_name, "argument", name)
         elif signature.open_ended:
             attributes[name] = value
+        elif positional_attributes and signature.ignores_attributes:
+            warn_ignored(operator_name, signature, name)
         elif name != "num_args" or signature.variadic is None:  # which MXNet takes beside any number of inputs
             known = [*names, *signature.attributes]
             raise ArgumentError(
@@ -371,6 +381,21 @@ def bind(
         elif attribute.default is REQUIRED:
             raise ArgumentError(f"{operator_name}: attribute {name!r} is missing; pass {name}=... .")
     return inputs, attributes
+
+
+_IGNORED: set[tuple[str, str]] = set()
+
+
+def warn_ignored(operator_name: str, signature: Signature, name: str) -> None:
+    """Warn of an attribute that an operator without attributes is given, once for each operator and name."""
+    if (operator_name, name) in _IGNORED:
+        return
+    _IGNORED.add((operator_name, name))
+    known = [*signature.inputs, *signature.attributes]
+    warn_caller(
+        f"{operator_name} ignores {name}=..., as in MXNet: it takes {', '.join(known)}.{nearest(name, known)} "
+        "Leave it out."
+    )
 
 
 def _given_twice(operator_name: str, what: str, name: str) -> ArgumentError:

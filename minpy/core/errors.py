@@ -113,7 +113,17 @@ class MissingDependencyError(MXNetError, ImportError):
 
 
 class MissingPartError(MXNetError, ModuleNotFoundError):
-    """A part of MXNet that is not there yet."""
+    """A part of MXNet that is not there yet.
+
+    Attributes
+    ----------
+    name : str or None
+        The module that was to be imported, as Python's own ModuleNotFoundError says it: those who look for a name by
+        importing ever more of it (`pydoc.locate`) tell by this that there is no such module.
+    """
+
+    def __init__(self, *texts: object, name: str | None = None) -> None:
+        ModuleNotFoundError.__init__(self, *texts, name=name)
 
 
 class BuildError(MXNetError):

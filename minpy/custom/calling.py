@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy
@@ -51,7 +52,10 @@ def Custom(*inputs: Any, op_type: str | None = None, **kwargs: Any) -> Any:
         arrays = {name: value for name, value in kwargs.items() if _is_array(value)}
         kwargs = {name: str(value) for name, value in kwargs.items() if name not in arrays}
     prop_class: Any = PROPS.get(op_type) if type(op_type) is str else None
-    operator = PropOperator(str(op_type), prop_class or find_prop(op_type), kwargs)
+    prop_class = prop_class or find_prop(op_type)
+    if arrays:
+        arrays, kwargs = _sorted(prop_class, op_type, arrays, kwargs)
+    operator = PropOperator(str(op_type), prop_class, kwargs)
     values = inputs if len(inputs) == operator.arity and not arrays else operator.bind_inputs(inputs, arrays)
     plain = True
     for index, value in enumerate(values):
@@ -85,6 +89,24 @@ def prop_operator(op_type: Any, parameters: dict[str, str]) -> PropOperator:
         For an unknown name, or parameters that the prop's constructor does not take.
     """
     return PropOperator(str(op_type), find_prop(op_type), parameters)
+
+
+def _sorted(
+    prop_class: type, op_type: Any, arrays: dict[str, Any], kwargs: dict[str, str]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return inputs by name, and arguments of the prop: among these NumPy arrays that are no inputs, as text."""
+    plain = [name for name, value in arrays.items() if isinstance(value, numpy.ndarray)]
+    if plain:
+        taken = inspect.signature(prop_class).parameters
+        texts = {name: str(arrays[name]) for name in plain if name in taken}
+        if len(texts) < len(plain):
+            inputs = PropOperator(str(op_type), prop_class, {**kwargs, **texts}).names
+            texts.update((name, str(arrays[name])) for name in plain if name not in inputs)
+            if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values()):
+                texts = {name: text for name, text in texts.items() if name in taken}
+        kwargs = {**kwargs, **texts}
+        arrays = {name: value for name, value in arrays.items() if name not in texts}
+    return arrays, kwargs
 
 
 def _is_array(value: Any) -> bool:

@@ -29,6 +29,7 @@ from minpy.core.errors import (
 )
 from minpy.core.rules import Plan
 from minpy.core.state import state
+from minpy.core.warning import warn_caller
 from minpy.custom.answers import (
     checked_shapes,
     checked_types,
@@ -342,7 +343,11 @@ class PropOperator(BaseOperator):
         for index in wanted:
             buffer = buffers[index]
             if not buffer.given and not buffer.written(started):
-                raise self._unwritten(method, index)
+                if method == "forward" or "label" not in self.arguments[index]:
+                    raise self._unwritten(method, index)
+                self._warn_of_unwritten(index)
+                results.append(numpy.zeros_like(buffer._data))
+                continue
             if not buffer.allocated:
                 results.append(buffer._data)
             elif (keeps and keeps[index]) or sys.getrefcount(memory_of(buffer)) > SOLE:
@@ -363,6 +368,16 @@ class PropOperator(BaseOperator):
             f"self.assign(in_grad[{index}], req[{index}], value); for a zero gradient assign 0."
         )
 
+    def _warn_of_unwritten(self, index: int) -> None:
+        """Say, once for each operator and argument, that the gradient of a label is taken for zero."""
+        who, name = f"{type(self.op).__name__}.backward", self.arguments[index]
+        if (self.__name__, name) not in _UNWRITTEN:
+            _UNWRITTEN.add((self.__name__, name))
+            warn_caller(
+                f"{who} left the gradient of {name!r} unwritten: it is taken for zero (in MXNet it is whatever the "
+                f"memory holds). Assign it: self.assign(in_grad[{index}], req[{index}], value), or 0."
+            )
+
     def _failed(self, method: str, given: Sequence[Any], error: Exception) -> Exception:
         """Return the error to raise for one that came out of a method: the same, if it says already where it was."""
         if isinstance(error, MXNetError) and error.located:
@@ -376,6 +391,10 @@ class PropOperator(BaseOperator):
             )
         names = ", ".join(f"{name} {describe(value)}" for name, value in zip(self.arguments, given, strict=False))
         return operator_error(error, f"Custom operator {self.__name__!r}: {where} failed ({names})")
+
+
+# Of which gradients, by operator and argument, it has been said that they are not written.
+_UNWRITTEN: set[tuple[str, str]] = set()
 
 
 def _default_type(value: Any) -> Any:

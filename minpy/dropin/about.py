@@ -28,8 +28,9 @@ Runs a program written for MXNet as Python does, with `import mxnet` finding min
                  array; `python -m minpy model --help` says more. (A script that is called `model` runs if it is
                  there; ./model is always a script.)
   compile-cache  shows what is kept of compiled graphs, or removes it
-  --old-numpy    give NumPy the names back that it has removed (np.float, np.int, np.object, np.product, ...), for
-                 programs written for NumPy 1.23 and older; says on standard error which these are
+  --old-numpy    give NumPy the names back that it has removed (np.float, np.int, np.object, np.product, ...), and
+                 keyword arguments and methods (np.reshape(newshape=), x.ptp()), for programs written for NumPy 1.23
+                 and older; says on standard error which these are
   --version      print the versions of minpy, and of the MXNet that it stands in for
   --help         print this
 """

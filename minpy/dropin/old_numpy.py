@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy
 
+from minpy.dropin.old_calls import restore_calls
+
 __all__ = ["OLD_NAMES", "UNRESTORED", "restore"]
 
 # Names that are told apart as text: numpy's own checkers know them as gone.
@@ -220,7 +222,7 @@ def restore() -> list[str]:
     Returns
     -------
     list of str
-        The names that were missing, and are there now.
+        The names that were missing, and are there now; and what `restore_calls` gives back.
     """
     restored = []
     with warnings.catch_warnings():
@@ -231,7 +233,7 @@ def restore() -> list[str]:
                 if value is not None:
                     setattr(numpy, name, value)
                     restored.append(name)
-    return restored
+    return [*restored, *restore_calls()]
 
 
 def _is_there(name: str) -> bool:

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
+from minpy.core.warning import warn_caller
 
 __all__ = ["REQUIRED", "parsed"]
 
@@ -90,8 +91,12 @@ _KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 
 
+# Of which it has been said that they are ignored.
+_IGNORED: set[tuple[str, str]] = set()
+
+
 def parsed(function: str, table: Table, positional: tuple[Any, ...], given: Mapping[str, Any]) -> SimpleNamespace:
-    """Return the arguments of a call, with the defaults of the table.
+    """Return the arguments of a call, with the defaults of the table. Of others there is one warning each.
 
     Parameters
     ----------
@@ -105,7 +110,7 @@ def parsed(function: str, table: Table, positional: tuple[Any, ...], given: Mapp
     Raises
     ------
     ArgumentError
-        If an argument is given without a name, or one that there is not, or a required one is not given.
+        If an argument is given without a name, or a required one is not given.
     ArgumentValueError
         If a value is not of its kind.
     """
@@ -115,8 +120,12 @@ def parsed(function: str, table: Table, positional: tuple[Any, ...], given: Mapp
             f"{function}({next(iter(table))}=...)."
         )
     for name in given:
-        if name not in table:
-            raise ArgumentError(f"{function}: there is no argument {name!r}.{nearest(name, table)}")
+        if name not in table and (function, name) not in _IGNORED:
+            _IGNORED.add((function, name))
+            warn_caller(
+                f"{function} ignores {name}=...: it has no such argument, as in MXNet.{nearest(name, table)} "
+                "Leave it out."
+            )
     found = {}
     for name, (kind, default) in table.items():
         value = given.get(name, default)

@@ -33,6 +33,7 @@ from minpy.core.nodes import Leaf
 from minpy.core.operator import Operator
 from minpy.core.state import state
 from minpy.core.switches import is_np_shape
+from minpy.namespaces import missing
 from minpy.ndarray import writing
 from minpy.ndarray.borrowing import local
 from minpy.ndarray.conversion import numeric_array, wrapped
@@ -210,8 +211,11 @@ class NDArray(Members):
         return rebuild, (type(self), self._data, self.context)
 
     def __iter__(self) -> Iterator[Any]:
-        for position in range(len(self)):
-            yield self[position]
+        if not self._data.ndim:  # refused here and not at the first item: `np.iterable` asks this
+            raise TypeError(
+                "iteration over a zero-dimensional array: it has no axis. Use .item() for its value, or .reshape(-1)."
+            )
+        return map(self.__getitem__, range(self._data.shape[0]))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self._data == (value._data if isinstance(value, Array) else value)).any())
@@ -258,8 +262,11 @@ class NDArray(Members):
         return self._data.tolist()
 
     def astype(self, dtype: Any, copy: bool = True) -> Self:
-        """Return the array with elements converted; itself if nothing changes and `copy` is False."""
-        dtype = numpy.dtype(dtype)
+        """Return the array with elements converted; itself if nothing changes and `copy` is False.
+
+        Instead of a dtype there may be an array, whose dtype is meant.
+        """
+        dtype = numpy.dtype(dtype.dtype if isinstance(dtype, NDArray) else dtype)
         if not copy and dtype == self._data.dtype:
             return self
         return cast(self, dtype=dtype)
@@ -654,3 +661,16 @@ _SIGNS: dict[Any, str] = {
 
 
 register_front_end("mxnet", NDArray)
+
+# What MXNet's libraries and tests read in this module: numbers in files and of storage types, and Python's slice.
+py_slice = slice
+_STORAGE_TYPE_STR_TO_ID = {"undefined": -1, "default": 0, "row_sparse": 1, "csr": 2}
+_STORAGE_TYPE_ID_TO_STR = {number: name for name, number in _STORAGE_TYPE_STR_TO_ID.items()}
+_GRAD_REQ_MAP = {"null": 0, "write": 1, "add": 3}
+
+
+def __getattr__(name: str) -> Any:
+    namespace: Any = sys.modules["minpy.ndarray"]  # in MXNet its functions are in this module
+    if not name.startswith("_") and name in namespace.__all__:
+        return getattr(namespace, name)
+    return missing(__name__, "name", namespace.__all__)(name)

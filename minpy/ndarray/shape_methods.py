@@ -31,7 +31,12 @@ def broadcast_to(self: Any, shape: int | Sequence[int]) -> Any:
 
 
 def broadcast_like(self: Any, other: Any, **options: Any) -> Any:
-    """Return the array repeated along its axes of length 1 to the shape of another; see `nd.broadcast_like`."""
+    """Return the array repeated along its axes of length 1 to the shape of another; see `nd.broadcast_like`.
+
+    If the other has more axes, those in front are new: as a method it is `broadcast_to` the other's shape.
+    """
+    if not options and other.ndim > self.ndim:
+        return broadcast_to(self, other.shape)
     return _broadcast_like(self, other, **options)
 
 

@@ -40,6 +40,7 @@ class ndarray(NumPyMembers):
     array(3., dtype=float32)
     """
 
+    __module__ = "minpy.numpy"  # where it is found by its name: this module goes by the same one
     __slots__ = ()
 
     _precedence: ClassVar[int] = 1

@@ -6,6 +6,7 @@ The operators are those of `minpy.nd`, under MXNet's names for them here. Result
 from __future__ import annotations
 
 import os
+from importlib import import_module
 from typing import Any
 
 from minpy.context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus
@@ -137,4 +138,6 @@ __dir__ = _listing(__all__)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "get_cuda_compute_capability":  # which MXNet has here, too
+        return import_module("minpy.util").get_cuda_compute_capability
     return _missing("minpy.npx", "function", __all__)(name)

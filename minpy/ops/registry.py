@@ -55,6 +55,7 @@ def operator(
     outputs: Sequence[str] | Callable[[dict[str, Any]], Sequence[str]] | None = None,
     random: bool = False,
     synonyms: Mapping[str, str] | None = None,
+    bare: bool = False,
 ) -> Any:
     """Define a built-in operator, as a decorator or from a NumPy ufunc: `tanh = operator(np.tanh)`.
 
@@ -78,6 +79,8 @@ def operator(
         Whether the function computes a new array, of the same shape, from one array: what a unary ufunc does.
     synonyms : mapping of str to str, optional
         Further names of arguments in calls, and which arguments they are.
+    bare : bool
+        Whether the operator has no attributes in MXNet, though it has some here.
     optional_inputs, outputs, random
         What graphs ask: see `minpy.core.base.BaseOperator`.
     """
@@ -97,6 +100,7 @@ def operator(
             outputs=outputs,
             random=random,
             synonyms=synonyms,
+            bare=bare,
         )
     signature = None
     functions = list(implements) if isinstance(implements, (tuple, list)) else [implements]
@@ -117,6 +121,8 @@ def operator(
     )
     if synonyms:
         made.signature = replace(made.signature, synonyms=dict(synonyms))
+    if bare:
+        made.signature = replace(made.signature, bare=True)
     if optional_inputs is not None:
         made.optional_inputs = optional_inputs
     if outputs is not None:

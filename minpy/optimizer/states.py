@@ -20,7 +20,7 @@ from typing import Any, ClassVar
 
 import numpy
 
-from minpy.context import Context
+from minpy.context import Context, rebuild_context
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, PicklingError, describe
 from minpy.lr_scheduler import LRScheduler
 from minpy.ndarray import NDArray
@@ -90,6 +90,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
     ("numpy.multiarray", "_reconstruct"): _empty,
     ("numpy.numeric", "_frombuffer"): _array.__reduce_ex__(5)[0],
     ("minpy.context", "Context"): Context,
+    ("minpy.context", "rebuild_context"): rebuild_context,
     ("minpy.ndarray.ndarray", "NDArray"): NDArray,
     ("minpy.numpy.multiarray", "ndarray"): ndarray,
     ("minpy.lr_scheduler", "LRScheduler"): LRScheduler,
@@ -181,9 +182,11 @@ def dump_states(states: Any) -> bytes:
 
 class _Writer(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
-        """Return how an array is written; for other values leave that to Python."""
+        """Return how an array, or a context, is written; for other values leave that to Python."""
         if isinstance(value, NDArray):
             return NDArray if value._keeps_dtype else ndarray, (None,), {"handle": bytearray(array_content(value))}
+        if isinstance(value, Context):
+            return Context, (value.device_type, value.device_id)
         return NotImplemented
 
 

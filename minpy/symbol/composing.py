@@ -11,7 +11,7 @@ import numpy
 
 from minpy.core import dispatch
 from minpy.core.array import Array
-from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute
+from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute, warn_ignored
 from minpy.core.configured import ConfiguredOperator, OperatorFamily, text_of
 from minpy.core.errors import ArgumentError, MXNetError, NoValueError, describe, nearest, operator_error
 from minpy.core.operator import Operator
@@ -214,6 +214,8 @@ def parsed_attributes(operator: Operator, kind: str, given: dict[str, Any]) -> d
             attributes[key] = parse_attribute(value, known[key], kind)
         elif operator.signature.open_ended:
             attributes[key] = value
+        elif operator.builtin and operator.signature.ignores_attributes:
+            warn_ignored(f"sym.{kind}", operator.signature, key)
         else:
             names = [*operator.signature.inputs, *known]
             raise ArgumentError(

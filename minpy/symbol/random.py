@@ -45,6 +45,8 @@ def _distribution(name: str, defaults: dict[str, float]) -> Callable[..., Any]:
         given = {key: value for key, value in options.items() if value is not None}
         sampled = any(isinstance(value, Symbol) for value in values.values())
         kind = f"_{'sample' if sampled else 'random'}_{name}"
+        if sampled and name == "normal":  # as the operator calls them that draws for each element
+            values = {"mu": values["loc"], "sigma": values["scale"]}
         return compose(find_operator(kind), kind, (), {**values, **given})
 
     parameters = {**defaults, "shape": None, "dtype": None, "ctx": None, "name": None, "attr": None}

@@ -6,6 +6,7 @@ The names, defaults and tolerances are those of `mxnet.test_utils`.
 from typing import Any
 
 from minpy.namespaces import listing, missing
+from minpy.test_utils.brought import BROUGHT, brought
 from minpy.test_utils.comparing import (
     almost_equal,
     assert_allclose,
@@ -20,6 +21,7 @@ from minpy.test_utils.comparing import (
     same_array,
 )
 from minpy.test_utils.consistency import check_consistency, check_speed, numeric_grad, same_symbol_structure
+from minpy.test_utils.datasets import DummyIter, get_mnist, get_mnist_iterator, get_mnist_ubyte
 from minpy.test_utils.defaults import (
     default_context,
     default_dtype,
@@ -75,6 +77,7 @@ from minpy.test_utils.symbols import (
 from minpy.test_utils.tolerances import default_atols, default_rtols, effective_dtype, get_etol, get_tolerance, get_tols
 
 __all__ = [
+    "DummyIter",
     "almost_equal",
     "assert_allclose",
     "assert_almost_equal",
@@ -109,6 +112,9 @@ __all__ = [
     "get_etol",
     "get_identity_mat",
     "get_identity_mat_batch",
+    "get_mnist",
+    "get_mnist_iterator",
+    "get_mnist_ubyte",
     "get_rtol",
     "get_tolerance",
     "get_tols",
@@ -143,10 +149,13 @@ __all__ = [
     "var_check",
     "verify_generator",
 ]
-__dir__ = listing(__all__)
+_HELPERS = [*__all__]
+__dir__ = listing(_HELPERS)
+# `import *` brings also the names that MXNet's module imports for itself: scripts rely on them.
+__all__ += BROUGHT
 
 _SPARSE = "arrays are dense here: draw one with rand_ndarray(shape)"
-_DATA = "it fetches data or programs that are not offered any more, or reads them with what is still to come"
+_DATA = "it fetches data or programs that are not offered any more, or reads data that is not there"
 _ELSEWHERE = {
     **dict.fromkeys(
         (
@@ -163,20 +172,18 @@ _ELSEWHERE = {
             "get_bz2_data",
             "get_cifar10",
             "get_im2rec_path",
-            "get_mnist",
-            "get_mnist_iterator",
             "get_mnist_pkl",
-            "get_mnist_ubyte",
             "get_zip_data",
         ),
         _DATA,
     ),
-    "DummyIter": "it repeats a batch of an mx.io iterator, which are still to come",
-    "check_gluon_hybridize_consistency": "it compares Gluon blocks, which are still to come",
+    "check_gluon_hybridize_consistency": "compare what a block answers before and after hybridize()",
 }
 
 
 def __getattr__(name: str) -> Any:
+    if name in BROUGHT:
+        return brought(name)
     if name in _ELSEWHERE:
         raise AttributeError(f"minpy.test_utils has no {name}: {_ELSEWHERE[name]}.")
-    return missing("minpy.test_utils", "helper", __all__)(name)
+    return missing("minpy.test_utils", "helper", _HELPERS)(name)

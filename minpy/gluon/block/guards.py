@@ -47,7 +47,7 @@ _MOST_GIVEN = 50
 _FEW_BYTES = 1 << 16
 # The methods that are called without being named.
 _CALLED = frozenset(["__call__", "__init__", "forward", "hybrid_forward"])
-_LIBRARIES = frozenset([*sys.stdlib_module_names, "numpy", "scipy", "minpy"]) - {"__main__"}
+_LIBRARIES = frozenset([*sys.stdlib_module_names, "numpy", "scipy", "minpy", "mxnet"]) - {"__main__"}
 # Stands for what is not there.
 _MISSING = object()
 
@@ -418,7 +418,7 @@ def _has_members(value: Any) -> bool:
         return is_of_user(value.__name__)
     if isinstance(value, type):
         return is_of_user(value.__module__)
-    if type(value).__module__.partition(".")[0] in ("numpy", "scipy", "minpy"):
+    if type(value).__module__.partition(".")[0] in ("numpy", "scipy", "minpy", "mxnet"):
         return False
     return hasattr(value, "__dict__") or is_of_user(type(value).__module__)
 

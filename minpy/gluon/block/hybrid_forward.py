@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from minpy import symbol
@@ -14,9 +14,18 @@ from minpy.gluon.block.nesting import _flatten, _regroup
 from minpy.gluon.block.places import place_in_program
 from minpy.gluon.block.stand_ins.trace import Trace
 from minpy.ndarray import NDArray
-from minpy.symbol import Group
+from minpy.symbol import Group, Symbol
 
 __all__ = ["first_of", "graph_of_hybrid_forward", "written_as_forward"]
+
+
+def _arrays_in(values: Any) -> Iterator[Any]:
+    """Yield the arrays and symbols in nested arguments, of which others are none of a graph's business."""
+    if isinstance(values, (NDArray, Symbol)):
+        yield values
+    elif isinstance(values, (list, tuple, dict)):
+        for value in values.values() if isinstance(values, dict) else values:
+            yield from _arrays_in(value)
 
 
 def first_of(name: str, args: Sequence[Any]) -> Any:
@@ -29,9 +38,9 @@ def first_of(name: str, args: Sequence[Any]) -> Any:
     ContextError
         If arrays are on different contexts.
     """
-    leaves, _ = _flatten(args, "input")
-    found = [leaf for leaf in leaves if leaf is not None]
+    found = [*_arrays_in(args)]
     if not found:
+        _flatten(args, "input")  # what it says of other values
         raise ArgumentError(f"{name}: no argument is an NDArray or a Symbol.")
     contexts: list[Context] = list(dict.fromkeys(one.context for one in found if isinstance(one, NDArray)))
     if len(contexts) > 1:

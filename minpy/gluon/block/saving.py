@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minpy import ndarray as nd
-from minpy.core.errors import FileFormatError, MXNetError, nearest
+from minpy.core.errors import FileFormatError, MXNetError, describe, nearest
 from minpy.files import access_error, checked_path, write_whole
 from minpy.gluon.block.steps import Step
 from minpy.gluon.parameter import Parameter
@@ -108,10 +108,24 @@ def export(block: Any, path: str | os.PathLike[str], epoch: int, remove_amp_cast
 # -- models ------------------------------------------------------------------------------------------------------------
 
 
-def _described(block: Any) -> dict[str, Any]:
-    """Return how a block is built: its name, its graph if it is hybridized, and the blocks inside."""
+def _described(block: Any, number: int = 0) -> tuple[dict[str, Any], int]:
+    """Return how a block is built: its name, its graph if it is hybridized, and the blocks inside.
+
+    Parameters
+    ----------
+    block : Block
+    number : int
+        Of the block: all of a model are counted from 0, each before those inside it.
+
+    Returns
+    -------
+    dict
+        The blocks inside go by their classes and numbers.
+    int
+        The number that is next.
+    """
     found: dict[str, Any] = {"orig_name": block.name}
-    graph = getattr(block, "_cached_graph", ())
+    graph = getattr(block, "_cached_graph", ()) if getattr(block, "_active", False) else ()
     if graph:
         inputs, out = graph
         found |= {
@@ -125,14 +139,20 @@ def _described(block: Any) -> dict[str, Any]:
     if steps:
         found["optimized_for"] = [step.described() for step in steps]
     found["children"] = {child.name: place for place, child in block._children.items()}
-    for number, child in enumerate(block._children.values()):
-        found[f"{type(child).__name__.lower()}{number}"] = _described(child)
-    return found
+    number += 1
+    for child in block._children.values():
+        key = _key(child, number)
+        found[key], number = _described(child, number)
+    return found, number
+
+
+def _key(block: Any, number: int) -> str:
+    return f"{type(block).__name__.lower()}{number}"
 
 
 def save_model(block: Any, prefix: str) -> None:
     """Write parameters, and how a block is built. See `Block.save`."""
-    text = json.dumps({block.name: _described(block)})
+    text = json.dumps({_key(block, 0): _described(block)[0]})
     save_parameters(block, f"{prefix}-model.params", False)
     path = checked_path("Block.save", f"{prefix}-model.json")
     try:
@@ -151,12 +171,25 @@ def load_model(block: Any, prefix: str) -> None:
         raise access_error("Block.load", "read", path, error) from None
     except ValueError as error:
         raise FileFormatError(f"Block.load: {path!r} is no JSON: {error}.") from None
-    top = next(iter(described.values()))
+    top = next(iter(described.values()), None) if isinstance(described, dict) else None
+    if not isinstance(top, dict):
+        raise FileFormatError(
+            f"Block.load: {path!r} does not describe a block, as Block.save writes it: it is {describe(described)}."
+        )
     _require_alike(block, top, path)
+    _require_backends(block, top, path)
     load_parameters(block, f"{prefix}-model.params", None, False, False, False, "current")
-    if top.get("hybridized"):
-        block.hybridize()
+    _hybridize_as(block, top)
     _optimize_as(block, top)
+
+
+def _hybridize_as(block: Any, described: Mapping[str, Any]) -> None:
+    """Hybridize the blocks that were when they were saved, each with those inside it."""
+    if described.get("hybridized"):
+        block.hybridize()
+        return
+    for child, one in _inside(block, described):
+        _hybridize_as(child, one)
 
 
 def _optimize_as(block: Any, described: Mapping[str, Any]) -> None:
@@ -170,19 +203,23 @@ def _optimize_as(block: Any, described: Mapping[str, Any]) -> None:
 
 
 def _inside(block: Any, described: Mapping[str, Any]) -> list[tuple[Any, Mapping[str, Any]]]:
-    """Return the blocks inside of one, each with its description."""
-    children = enumerate(block._children.values())
-    return [(child, described.get(f"{type(child).__name__.lower()}{number}", {})) for number, child in children]
+    """Return the blocks inside of one, each with its description: they stand in one order."""
+    return [*zip(block._children.values(), _descriptions(described), strict=True)]
+
+
+def _descriptions(described: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [one for key, one in described.items() if isinstance(one, dict) and key != "children"]
 
 
 def _require_alike(block: Any, described: Mapping[str, Any], path: str) -> None:
-    there, wanted = [*block._children], [*described.get("children", {}).values()]
+    there, wanted = [*block._children.values()], _descriptions(described)
     if len(there) != len(wanted):
         raise MXNetError(
             f"Block.load: {path!r} describes {described.get('orig_name')!r} with {len(wanted)} block(s) inside, and "
             f"{block.name!r} has {len(there)}. Build the block as it was when it was saved."
         )
-    _require_backends(block, described, path)
+    for child, one in zip(there, wanted, strict=True):
+        _require_alike(child, one, path)
 
 
 def _require_backends(block: Any, described: Mapping[str, Any], path: str) -> None:

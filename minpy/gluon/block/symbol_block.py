@@ -25,10 +25,13 @@ __all__ = ["SymbolBlock"]
 class SymbolBlock(HybridBlock):
     """A block that computes a graph; the graph's variables that are no inputs are its parameters.
 
+    In files of `save_parameters` a parameter goes by its name without what the names of all of them begin with:
+    'ssd0_fc1_weight' and 'ssd0_fc2_weight' are '1_weight' and '2_weight' there.
+
     Parameters
     ----------
     outputs : Symbol, or list of Symbol
-        What it computes.
+        What it computes; a list of one symbol counts as that symbol.
     inputs : Symbol, or list of Symbol
         Variables of the graph that it is called with.
     params : ParameterDict, or mapping of str to Parameter, optional
@@ -61,6 +64,8 @@ class SymbolBlock(HybridBlock):
             shared.update(params)
         self._params = ParameterDict("", shared)
         inputs = [inputs] if isinstance(inputs, Symbol) else list(inputs)
+        if isinstance(outputs, (list, tuple)) and len(outputs) == 1:
+            outputs = outputs[0]
         variables = []
         for one in inputs:
             if not isinstance(one, Symbol) or len(one.values) != 1 or one.values[0].node.operator is not None:
@@ -83,7 +88,9 @@ class SymbolBlock(HybridBlock):
                 parameter.grad_req = "null"
             if parameter._var is None:
                 parameter._var = _variable(node)
-            self._reg_params[node.name] = parameter
+        # In files the parameters go by what is left of their names without what all of these begin with.
+        start = _length_in_common([*self._params.keys()])
+        self._reg_params.update({name[start:]: parameter for name, parameter in self._params.items()})
         self._in_format = [0] * len(variables)
         self._cached_graph = (variables, out)
 
@@ -167,7 +174,7 @@ class SymbolBlock(HybridBlock):
             raise ArgumentError(f"{self.name} takes {len(self._inputs)} argument(s) ({names}), got {len(leaves)}.")
         out_form = self._out_format
         rebuild = None if out_form == 0 else lambda values: _regroup(values, out_form)[0]
-        return CachedGraph(self.name, self._inputs, self._symbol, rebuild, self._reg_params)
+        return CachedGraph(self.name, self._inputs, self._symbol, rebuild, dict(self._params.items()))
 
     def _get_graph(self, *args: Any) -> tuple[Any, ...]:
         return self._cached_graph
@@ -191,6 +198,13 @@ def _inputs_of(graph: Symbol) -> str:
     names = [name for name in graph.list_inputs() if not name.endswith(endings)]
     more = f" and {len(names) - 8} more" if len(names) > 8 else ""
     return f" It has {', '.join(map(repr, names[:8]))}{more}." if names else ""
+
+
+def _length_in_common(names: Sequence[str]) -> int:
+    """Return how many characters all names begin with."""
+    first, last = min(names, default=""), max(names, default="")
+    differing = (at for at, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    return next(differing, len(first))
 
 
 def _found_in(out: Symbol, variables: Sequence[Symbol]) -> list[Symbol]:

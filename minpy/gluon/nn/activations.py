@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from minpy import initializer
-from minpy.core.errors import ArgumentValueError, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import HybridBlock as HybridBlock
 from minpy.gluon.block.answering import HybridArrayBlock
@@ -34,7 +34,7 @@ class Activation(HybridArrayBlock):
     Raises
     ------
     ArgumentError
-        For another name.
+        For what is no string; when the layer is called, for another name.
 
     Examples
     --------
@@ -44,13 +44,8 @@ class Activation(HybridArrayBlock):
     """
 
     def __init__(self, activation: str, **kwargs: Any) -> None:
-        if activation not in _NAMES:
-            layer = _LAYERS.get(activation.lower().replace("_", "")) if isinstance(activation, str) else None
-            advice = f" Its layer is nn.{layer}." if layer else nearest(str(activation), _NAMES)
-            raise ArgumentValueError(
-                f"Activation: unknown activation {activation!r}; expected one of "
-                f"{', '.join(map(repr, _NAMES))}.{advice}"
-            )
+        if not isinstance(activation, str):
+            raise ArgumentError(f"Activation: activation is {describe(activation)}; expected its name, such as 'relu'.")
         self._act_type = activation
         super().__init__(**kwargs)
 
@@ -59,8 +54,18 @@ class Activation(HybridArrayBlock):
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the function of each element."""
+        if self._act_type not in _NAMES:
+            raise self._unknown()
         activation = F.npx.activation if is_np_array() else F.Activation
         return activation(x, act_type=self._act_type, name="fwd")
+
+    def _unknown(self) -> ArgumentValueError:
+        name = self._act_type
+        layer = _LAYERS.get(name.lower().replace("_", ""))
+        advice = f" Its layer is nn.{layer}." if layer else nearest(name, _NAMES)
+        return ArgumentValueError(
+            f"{self.name}: unknown activation {name!r}; expected one of {', '.join(map(repr, _NAMES))}.{advice}"
+        )
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._act_type})"

@@ -44,11 +44,14 @@ class Dropout(HybridArrayBlock):
 
     def __init__(self, rate: float, axes: Any = (), **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._rate = fraction("Dropout", "rate", rate)
+        # False is 0; with True MXNet makes the layer, too, and fails when it is called.
+        self._rate = rate if isinstance(rate, bool) else fraction("Dropout", "rate", rate)
         self._axes = axes
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the elements that stay, divided by their part."""
+        if self._rate is True:
+            fraction(self.name, "rate", self._rate)
         if self._rate > 0:
             drop = F.npx.dropout if is_np_array() else F.Dropout
             return drop(x, p=self._rate, axes=self._axes, name="fwd", cudnn_off=False)

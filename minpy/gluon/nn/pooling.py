@@ -49,8 +49,8 @@ class _Pooling(HybridArrayBlock):
         require_layout(layer, layout, count, channels_last=True)
         self._kwargs: dict[str, Any] = {
             "kernel": pool_size,
-            "stride": per_axis(layer, "strides", pool_size if strides is None else strides, count, 1),
-            "pad": per_axis(layer, "padding", padding, count, 0),
+            "stride": per_axis(layer, "strides", pool_size if strides is None else strides, count, 1, True),
+            "pad": per_axis(layer, "padding", padding, count, 0, True),
             "global_pool": global_pool,
             "pool_type": pool_type,
             "layout": layout,

@@ -14,8 +14,8 @@ CHANNELS_FIRST = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 CHANNELS_LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 
 
-def per_axis(layer: str, argument: str, given: Any, count: int, least: int) -> tuple[int, ...]:
-    """Return one number for each of `count` axes; one alone is for all.
+def per_axis(layer: str, argument: str, given: Any, count: int, least: int, too_many: bool = False) -> tuple[int, ...]:
+    """Return one number for each of `count` axes; one alone is for all, and with `too_many` the first are taken.
 
     Raises
     ------
@@ -27,6 +27,8 @@ def per_axis(layer: str, argument: str, given: Any, count: int, least: int) -> t
         found = tuple(map(index, numbers))
     except TypeError:
         found = ()
+    if too_many:
+        found = found[:count]
     if len(found) != count or min(found) < least:
         several = "one whole number" if count == 1 else f"a whole number or {count} of them"
         raise ArgumentValueError(f"{layer}: {argument} is {given!r}; expected {several}, >= {least}.")

@@ -50,8 +50,8 @@ def _contexts(ctx: Any, name: str) -> list[Context]:
             raise ArgumentError(
                 f"Parameter {name!r}: ctx is {describe(ctx)}; expected a Context such as mx.cpu(), or a list of them."
             )
-    if not contexts or len(set(contexts)) < len(contexts):
-        raise ArgumentValueError(f"Parameter {name!r}: ctx is {contexts}; expected one or more different contexts.")
+    if not contexts:
+        raise ArgumentValueError(f"Parameter {name!r}: ctx is an empty list; expected one or more contexts.")
     return contexts
 
 

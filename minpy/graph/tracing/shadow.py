@@ -40,7 +40,7 @@ _NUMPY_NAMES = "broadcast_shapes can_cast dtype finfo iinfo issubdtype ndarray n
 _SAFE_NUMPY = {getattr(numpy, name) for name in _NUMPY_NAMES.split()}
 # How many values a list or dict may have that is compared at each call.
 _LARGE = 64
-_LIBRARIES = ("numpy", "scipy", "math", "minpy", "autograd")
+_LIBRARIES = ("numpy", "scipy", "math", "minpy", "mxnet", "autograd")
 
 
 class Shadow:

@@ -36,18 +36,21 @@ def _symmetric(array: Any) -> Any:
 
 
 @operator(name="_linalg_potrf", aliases=("linalg_potrf",))
-def potrf(A: np.ndarray) -> np.ndarray:
+def potrf(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     """Return the Cholesky factor of each of many symmetric, positive definite matrices: L with L Lᵀ = A.
 
     Parameters
     ----------
     A : NDArray
-        Symmetric matrices, (..., n, n), of float32 or float64. Only their lower triangles are read.
+        Symmetric matrices, (..., n, n), of float32 or float64. Only their lower triangles are read; with `lower=False`
+        only their upper ones.
+    lower : bool
+        If false, Lᵀ is returned.
 
     Returns
     -------
     NDArray
-        Lower triangular matrices with positive diagonals, of the shape of `A`.
+        Lower triangular matrices with positive diagonals, of the shape of `A`; with `lower=False` upper triangular.
 
     Raises
     ------
@@ -73,8 +76,8 @@ def potrf(A: np.ndarray) -> np.ndarray:
     require_factorable("linalg.potrf", "A", A)
     require_square("linalg.potrf", "A", A)
     trouble = "is not positive definite: it has no Cholesky factor. Adding a small multiple of the identity may help."
-    found: np.ndarray = solved_each("linalg.potrf", "A", np.linalg.cholesky, A, trouble)
-    return found
+    found: np.ndarray = solved_each("linalg.potrf", "A", np.linalg.cholesky, A if lower else transposed(A), trouble)
+    return found if lower else transposed(found)
 
 
 def _cholesky_pulled(L: Any, g: Any) -> Any:
@@ -86,23 +89,27 @@ def _cholesky_pulled(L: Any, g: Any) -> Any:
 
 
 @potrf.def_grad()
-def _potrf_gradient(ans: Any, A: Any) -> Any:
-    return lambda g: _cholesky_pulled(potrf(mirrored(A)), g)
+def _potrf_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
+    if lower:
+        return lambda g: _cholesky_pulled(potrf(mirrored(A)), g)
+    return lambda g: _cholesky_pulled(potrf(mirrored(transposed(A))), transposed(g))
 
 
 @potrf.def_grad_kernel()
-def _raw_potrf_gradient(ans: Any, A: Any) -> Any:
-    return lambda g: _cholesky_pulled(ans, g)
+def _raw_potrf_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
+    return lambda g: _cholesky_pulled(ans, g) if lower else _cholesky_pulled(transposed(ans), transposed(g))
 
 
 @operator(name="_linalg_potri", aliases=("linalg_potri",))
-def potri(A: np.ndarray) -> np.ndarray:
+def potri(A: np.ndarray, *, lower: bool = True) -> np.ndarray:
     """Return (L Lᵀ)⁻¹ for Cholesky factors L: the inverse of the matrix that was factorized.
 
     Parameters
     ----------
     A : NDArray
         Lower triangular matrices, (..., n, n), of float32 or float64. What stands above the diagonal is not read.
+    lower : bool
+        If false, `A` holds Lᵀ: upper triangular matrices, of which nothing is read below the diagonal.
 
     Returns
     -------
@@ -131,7 +138,7 @@ def potri(A: np.ndarray) -> np.ndarray:
     """
     require_factorable("linalg.potri", "A", A)
     require_square("linalg.potri", "A", A)
-    factor = triangle(A)
+    factor = triangle(A if lower else transposed(A))
     trouble = "is singular: it has a zero on its diagonal, and is no Cholesky factor."
     inverse = solved_each("linalg.potri", "A", _inverse_triangle, factor, trouble)
     return np.matmul(transposed(inverse), inverse)
@@ -143,10 +150,12 @@ def _inverse_triangle(factor: np.ndarray) -> np.ndarray:
 
 
 @potri.def_grad()
-def _potri_gradient(ans: Any, A: Any) -> Any:
+def _potri_gradient(ans: Any, A: Any, *, lower: bool) -> Any:
     def gradient(g: Any) -> Any:
         # X = (L Lᵀ)⁻¹ and dX = -X (dL Lᵀ + L dLᵀ) X, and X L = L⁻ᵀ.
-        return -triangle(trsm(A, np.matmul(ans, g + transposed(g)), rightside=True, transpose=True))
+        factor = A if lower else transposed(A)
+        found = -triangle(trsm(factor, np.matmul(ans, g + transposed(g)), rightside=True, transpose=True))
+        return found if lower else transposed(found)
 
     return gradient
 

@@ -203,6 +203,11 @@ window_pick.def_infer_shape(lambda inputs, outputs, **window: (inputs, [inputs[2
 # -- Pooling -----------------------------------------------------------------------------------------------------------
 
 
+def first_numbers(given: Any, count: int) -> Any:
+    """Return the first `count` of several numbers; one number as it is."""
+    return tuple(given)[:count] if isinstance(given, (tuple, list)) else given
+
+
 def windows(
     shape: Ints, kernel: Any, global_pool: bool, convention: str, stride: Any, pad: Any
 ) -> tuple[Ints, Ints, Ints, Ints]:
@@ -213,8 +218,9 @@ def windows(
     if not kernel:
         raise ArgumentError("Pooling: kernel is missing; give the lengths of a window, or pass global_pool=True.")
     kernel = per_axis("Pooling", "kernel", kernel, count, 1, 1)
-    stride = per_axis("Pooling", "stride", stride, count, 1, 1)
-    pad = per_axis("Pooling", "pad", pad, count, 0, 0)
+    # Of too many numbers MXNet reads the first, of stride and pad, and so do its users' networks for one axis.
+    stride = per_axis("Pooling", "stride", first_numbers(stride, count), count, 1, 1)
+    pad = per_axis("Pooling", "pad", first_numbers(pad, count), count, 0, 0)
     if convention == "same":
         if any(pad):
             raise ArgumentError(f"Pooling: pad is {pad}; pooling_convention='same' finds the padding itself.")

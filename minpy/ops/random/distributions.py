@@ -54,7 +54,8 @@ def _normal(loc: Any, scale: Any, shape: Any, dtype: Any) -> Any:
 
 
 def _gamma(alpha: Any, beta: Any, shape: Any, dtype: Any) -> Any:
-    _require(np.greater(alpha, 0) & np.greater(beta, 0), "gamma", "alpha {} and beta {} must be positive", alpha, beta)
+    beta_fits = np.greater(beta, 0) if np.ndim(beta) == 0 else np.greater_equal(beta, 0)  # in arrays 0 gives 0
+    _require(np.greater(alpha, 0) & beta_fits, "gamma", "alpha {} and beta {} must be positive", alpha, beta)
     return generator().gamma(alpha, beta, shape)
 
 

@@ -96,7 +96,7 @@ def cast(data: np.ndarray, *, dtype: str) -> np.ndarray:
 cast.def_grad(lambda ans, data: lambda g: g)
 
 
-@operator(name="zeros_like")
+@operator(name="zeros_like", bare=True)
 def zeros_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     """Return zeros of the data's shape and dtype.
 
@@ -120,7 +120,7 @@ def zeros_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     return np.zeros_like(data)
 
 
-@operator(name="ones_like")
+@operator(name="ones_like", bare=True)
 def ones_like(data: np.ndarray, *, dtype: str | None = None) -> np.ndarray:
     """Return ones of the data's shape and dtype.
 

@@ -1,0 +1,50 @@
+"""Names that `from mxnet.test_utils import *` brings beside the helpers: those that MXNet's module imports for itself.
+
+Test scripts rely on them: they say `np`, `mx`, `os` or `current_context`, and import them nowhere else.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+__all__ = ["BROUGHT", "brought"]
+
+# Modules; and where other names come from.
+_MODULES = {
+    "bz2": "bz2", "errno": "errno", "gzip": "gzip", "json": "json", "logging": "logging", "mx": "minpy", "np": "numpy",
+    "npt": "numpy.testing", "numbers": "numbers", "os": "os", "platform": "platform", "requests": "requests",
+    "rnd": "numpy.random", "ss": "scipy.stats", "struct": "struct", "sys": "sys", "time": "time",
+    "traceback": "traceback", "zipfile": "zipfile",
+}  # fmt: skip
+_OBJECTS = {
+    "Context": "minpy.context", "Features": "minpy.runtime", "OrderedDict": "collections", "Symbol": "minpy.symbol",
+    "array": "minpy.ndarray", "contextmanager": "contextlib", "current_context": "minpy.context",
+    "get_cuda_compute_capability": "minpy.util", "getenv": "minpy.util", "setenv": "minpy.util",
+    "use_np": "minpy.util",
+}  # fmt: skip
+
+
+def _is_installed(module: str) -> bool:
+    return find_spec(module.partition(".")[0]) is not None
+
+
+BROUGHT = sorted({*(name for name, module in _MODULES.items() if _is_installed(module)), *_OBJECTS, "np_symbol"})
+
+
+def brought(name: str) -> Any:
+    """Return what such a name stands for.
+
+    Raises
+    ------
+    KeyError
+        For other names.
+    """
+    if name in _MODULES:
+        module = _MODULES[name]
+        return sys.modules[module] if module in sys.modules else import_module(module)
+    if name == "np_symbol":
+        return type(import_module("minpy.symbol.numpy").zeros(1))
+    return getattr(import_module(_OBJECTS[name]), name)
