@@ -134,7 +134,7 @@ ROWS = [
     ),
     Row(
         r"libinfo|profiler|util|engine|rtc|kv(store)?\.base",
-        r"find_\w+_path|set_kvstore_handle|profiler_kvstore_handle|wrap_np_\w+|np_ufunc_legal_option|set_module",
+        r"find_\w+_path|profiler_kvstore_handle|wrap_np_\w+|np_ufunc_legal_option|set_module",
         "it is how MXNet's Python finds and calls its library in C++, which there is none of.",
     ),
     Row(

@@ -13,8 +13,10 @@ from typing import Any
 import numpy
 
 __all__ = [
+    "AbsentContextError",
     "ArgumentError",
     "ArgumentValueError",
+    "AssertedError",
     "BuildError",
     "CheckError",
     "CompilerError",
@@ -64,6 +66,10 @@ class ArgumentValueError(ArgumentError, ValueError):
     """An argument of the right kind, with a value that cannot be taken."""
 
 
+class AssertedError(ArgumentValueError, AssertionError):
+    """A value that cannot be taken, where MXNet asserts what it wants: `except AssertionError` catches it, too."""
+
+
 class NoValueError(ArgumentError, AttributeError):
     """A symbol is asked for what only arrays have: values, or a shape."""
 
@@ -90,6 +96,10 @@ class DTypeError(MXNetError, TypeError):
 
 class ContextError(MXNetError, ValueError):
     """A device that does not exist, or arrays on different devices in one operation."""
+
+
+class AbsentContextError(ContextError, AssertionError):
+    """A device that training was to run on, and that is not there."""
 
 
 class NoGradientError(MXNetError, NotImplementedError):

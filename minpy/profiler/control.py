@@ -22,6 +22,7 @@ __all__ = [
     "profiler_set_state",
     "resume",
     "set_config",
+    "set_kvstore_handle",
     "set_state",
 ]
 
@@ -135,6 +136,21 @@ def set_config(**kwargs: Any) -> None:
         if name == "filename":
             checked_path("profiler.set_config", value)
     config.update(kwargs)
+
+
+def set_kvstore_handle(handle: Any) -> None:
+    """Take what MXNet needs to profile servers of parameters, of which there are none here: nothing happens.
+
+    Parameters
+    ----------
+    handle : object
+        In MXNet, a pointer to a store in C++.
+
+    Examples
+    --------
+    >>> from minpy import profiler
+    >>> profiler.set_kvstore_handle(None)
+    """
 
 
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:

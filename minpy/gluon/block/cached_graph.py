@@ -12,6 +12,7 @@ from minpy.gluon.block.changes import Changes
 from minpy.gluon.parameter import Parameter
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
+from minpy.graph.interpreting import ObservedName
 from minpy.graph.keeping import Kept
 from minpy.graph.recording import GraphOperator
 from minpy.symbol import Symbol
@@ -154,14 +155,14 @@ class CachedGraph:
         program = self.compiled.program(raws, training, traced=False)
 
         def look(node: Any, inputs: Sequence[Any], answer: Any) -> None:
-            kind = node.kind or node.operator.__name__
+            kind = ObservedName(node.kind or node.operator.__name__)
             if answer is None:
                 for position, value in enumerate(inputs if monitor_all else ()):
-                    callback(f"{node.name}_{_input_name(node, position)}", kind, like._like(value))
+                    callback(ObservedName(f"{node.name}_{_input_name(node, position)}"), kind, like._like(value))
                 return
             answers = answer if isinstance(answer, tuple) else (answer,)
             for value, output in zip(answers, node.output_names(), strict=False):
-                callback(f"{node.name}_{output}", kind, like._like(value))
+                callback(ObservedName(f"{node.name}_{output}"), kind, like._like(value))
 
         start(program, raws, look, None if self.compiled.keeping is None else Kept())
 
