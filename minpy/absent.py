@@ -237,6 +237,7 @@ HOMES = {
     "numeric_types": "base.numeric_types",
     "py_str": "base.py_str",
     "registry": "registry",
+    "set_kvstore_handle": "profiler.set_kvstore_handle",
     "set_np": "util.set_np",
     "setenv": "util.setenv",
     "string_types": "base.string_types",

@@ -49,7 +49,6 @@ IN_CLASSES = {
         "to_dlpack_for_read": "to come",
         "to_dlpack_for_write": "to come",
     },
-    "executor.Executor": {"get_optimized_symbol": "what MXNet's backends made of the graph; programs are no symbols"},
 }
 
 

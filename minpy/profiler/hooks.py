@@ -4,8 +4,8 @@ Nothing is asked on the way of a call while no profiler runs, as the call does n
 
 - Calls of operators: by name, by method, by sign (`x + y`).
 - The tape's walk back: a gradient is `_backward_` and the operator's name, as in MXNet.
-- Custom operators: what `forward` and `backward` of a `CustomOp` take themselves is `name::pure_python`, and each operator
-  that they call `name::operator`, of the category "Custom Operator".
+- Custom operators: what `forward` and `backward` of a `CustomOp` take themselves is `name::pure_python`, and each
+  operator that they call `name::operator`, of the category "Custom Operator".
 - Programs (bound symbols, called graphs): they go step by step, as for `Executor.profile`, and each step is timed.
 """
 

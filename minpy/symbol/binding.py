@@ -175,8 +175,9 @@ def bind(
     _require_memory_apart(names, arguments, gradients)
     context = Context(ctx) if ctx is not None else current_context()
     groups = context_groups("bind", group2ctx)
-    where = place_nodes("bind", self, context, groups) if groups else None
-    return Executor(self, context, arguments, gradients, requests, states, where=where)
+    where = place_nodes("bind", self, context, groups)
+    places = [where[value.node] for value in self.values] if groups else None
+    return Executor(self, context, arguments, gradients, requests, states, places=places)
 
 
 def _about_zeros(shapes: Mapping[str, Any]) -> str:
@@ -257,7 +258,8 @@ def simple_bind(
         zeros(array.shape, array.context, array.dtype) if request != "null" else None
         for array, request in zip(arguments, requests, strict=True)
     ]
-    return Executor(self, context, arguments, gradients, requests, made(state_nodes), known, where)
+    places = [where[value.node] for value in self.values]
+    return Executor(self, context, arguments, gradients, requests, made(state_nodes), known, places)
 
 
 def infer_known(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, Any]) -> Known:

@@ -71,12 +71,11 @@ class Executor:
         requests: Sequence[str],
         states: Sequence[NDArray],
         known: Known | None = None,
-        where: Mapping[Node, Context] | None = None,
+        places: Sequence[Context] | None = None,
     ) -> None:
         self._symbol = symbol
         self._context = context
-        # Where outputs lie: all where the arguments do, unless groups of nodes lie elsewhere.
-        self._where = None if where is None else {node: where[node] for node in symbol.order}
+        self._places = places  # of the outputs; where the arguments are, unless groups of nodes lie elsewhere
         self.arg_arrays = list(arguments)
         self.grad_arrays = list(gradients)
         self.aux_arrays = list(states)
@@ -110,8 +109,8 @@ class Executor:
         self._shared: Shared | None = None
         self._ones: dict[int, numpy.ndarray] = {}
         self.outputs: list[NDArray] = [
-            self._new(numpy.zeros(self._shapes[value], self._dtypes.get(value, numpy.float32)), value.node)
-            for value in symbol.values
+            self._new(numpy.zeros(self._shapes[value], self._dtypes.get(value, numpy.float32)), index)
+            for index, value in enumerate(symbol.values)
         ]
 
     def __repr__(self) -> str:
@@ -120,7 +119,7 @@ class Executor:
     def __reduce__(self) -> Any:
         """Return how executors are pickled and copied: bound anew, as what runs belongs to this one."""
         arrays = self.arg_arrays, self.grad_arrays, self._requests, self.aux_arrays
-        return Executor, (self._symbol, self._context, *arrays, None, self._where)
+        return Executor, (self._symbol, self._context, *arrays, None, self._places)
 
     # -- arrays by name ------------------------------------------------------------------------------------------
 
@@ -317,7 +316,7 @@ class Executor:
         gradients, known = [gradient for _, gradient in made], Known(shapes, self._dtypes)
         arrays = [array for array, _ in made]
         executor = Executor(
-            self._symbol, self._context, arrays, gradients, self._requests, auxiliary, known, self._where
+            self._symbol, self._context, arrays, gradients, self._requests, auxiliary, known, self._places
         )
         executor.set_monitor_callback(self._monitor, self._monitor_all)
         return executor
@@ -511,10 +510,12 @@ class Executor:
         if raw.dtype != dtype:
             raise DTypeError(f"{self!r}: {what} has dtype {raw.dtype} now; expected {dtype}, with which it was bound.")
 
-    def _new(self, data: numpy.ndarray, node: Node) -> NDArray:
+    def _new(self, data: numpy.ndarray, index: int) -> NDArray:
         like = self.arg_arrays[0] if self.arg_arrays else None
-        context = like.context if self._where is None and like is not None else (self._where or {}).get(node)
-        made: NDArray = place(NDArray if like is None else type(like), data, context or self._context)
+        if self._places is None and like is not None:
+            return like._like(data)
+        context = self._context if self._places is None else self._places[index]
+        made: NDArray = place(NDArray if like is None else type(like), data, context)
         return made
 
     def _assign(self, name: str, value: Any) -> None:

@@ -1,4 +1,4 @@
-"""On which context each node of a graph is said to lie: `group2ctx`, by the groups that `AttrScope(ctx_group=...)` notes.
+"""On which context each node of a graph is said to lie: `group2ctx`, by the groups that `AttrScope(ctx_group=...)` has.
 
 All contexts share one memory here. What is placed are the arrays: they say where they were asked for.
 """
@@ -70,16 +70,16 @@ def groups_of_each(group2ctxs: Any, count: int) -> list[dict[str, Any] | None]:
         return list(group2ctxs)
     if not isinstance(group2ctxs, Mapping):
         raise AssertedError(
-            f"Module: group2ctxs is {describe(group2ctxs)}; expected a dict of contexts by the names of groups, such as "
-            "{'stage1': mx.cpu(1)}, or a list of such dicts, one for each context."
+            f"Module: group2ctxs is {describe(group2ctxs)}; expected a dict of contexts by the names of groups, such "
+            "as {'stage1': mx.cpu(1)}, or a list of such dicts, one for each context."
         )
     found: list[dict[str, Any] | None] = [{} for _ in range(count)]
     for group, contexts in group2ctxs.items():
         each = list(contexts) if isinstance(contexts, (list, tuple)) else [contexts]
         if len(each) not in (1, count):
             raise AssertedError(
-                f"Module: group2ctxs[{group!r}] has {len(each)} contexts for {count} context(s) of the module. Give one "
-                "for all, or one for each."
+                f"Module: group2ctxs[{group!r}] has {len(each)} contexts for {count} context(s) of the module. Give "
+                "one for all, or one for each."
             )
         for groups, context in zip(found, each * (count // len(each)), strict=True):
             assert groups is not None

@@ -76,7 +76,10 @@ def compare_optimizer(
     ]
     if compare_states:
         _assert_equal_states(states[0], states[1], rtol, atol)
-    for optimizer, weights, gradients, own in ((opt1, first, grads, states[0]), (opt2, second, second_grads, states[1])):
+    for optimizer, weights, gradients, own in (
+        (opt1, first, grads, states[0]),
+        (opt2, second, second_grads, states[1]),
+    ):
         if ntensors == 1:
             optimizer.update_multi_precision(0, weights[0], gradients[0], own[0])
         else:

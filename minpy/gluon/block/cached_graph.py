@@ -97,6 +97,7 @@ class CachedGraph:
         self.assemble = rebuild
         if places is not None and self.repeats:
             self.assemble = lambda found: (rebuild or list)([found[place] for place in places])
+        self.returns_numpy = False  # whether its outputs have NumPy's semantics, whatever the arguments have
         self.has_no_program = False  # whether shapes in it depend on values
         self.applied = 0  # how many of the block's steps it has gone through; see `optimizing`
         self.is_settled = True  # whether it can be called as it is
@@ -113,6 +114,8 @@ class CachedGraph:
             for leaf in leaves:
                 if leaf is not None and type(leaf) is not type(like):
                     like = leaf if like is None else meet(self.operator, like, leaf)
+        if self.returns_numpy and like._keeps_dtype:
+            like = like.as_np_ndarray()
         context = like.context
         arrays = [
             leaves[source] if type(source) is int else source.data(context) if isinstance(source, Parameter) else source
