@@ -85,6 +85,8 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
 
 
 def _shape(shape: Any) -> Any:
+    if isinstance(shape, str):
+        raise ArgumentError(f"a shape is {shape!r}; expected a whole number, or a tuple of them: (2, 3).")
     return shape.shape if isinstance(shape, Array) else shape
 
 
@@ -311,6 +313,8 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
+    if not step:
+        raise ArgumentValueError(f"arange: step is {step!r}; expected the distance of values, which is not 0.")
     data = evenly_spaced(start, stop, step, repeat, numpy.dtype(dtype or numpy.float32))
     return place(NDArray, data, resolve_context(ctx))
 

@@ -7,7 +7,7 @@ import threading
 import warnings
 from typing import Any
 
-from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, UnknownWordError, nearest
 from minpy.files import access_error, checked_path, write_whole
 from minpy.profiler import hooks
 from minpy.profiler.log import LOG
@@ -181,7 +181,7 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     True
     """
     if state not in _STATES:
-        raise ArgumentValueError(
+        raise UnknownWordError(
             f"profiler.set_state: the state is {state!r}, expected 'run' or 'stop'.{nearest(str(state), _STATES)}"
         )
     _require_worker("profiler.set_state", profile_process)

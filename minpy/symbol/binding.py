@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from minpy.context import Context, current_context
-from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, ShapeError, describe, nearest
 from minpy.graph.ir import Node, Value, variables
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
@@ -36,7 +36,7 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
         unknown = [name for name in given if name not in names]
         missing = [name for name in names if name not in given]
         if missing and not optional:
-            raise ArgumentError(
+            raise ArgumentValueError(
                 f"bind: {what}(s) {', '.join(map(repr, missing))} missing; expected {', '.join(names)}."
                 + (f" Unknown: {', '.join(map(repr, unknown))}.{nearest(unknown[0], missing)}" if unknown else "")
             )
@@ -49,7 +49,7 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
         )
     arrays = list(given)
     if len(arrays) != len(names):
-        raise ArgumentError(f"bind: {len(arrays)} {what}s given; expected {len(names)}: {', '.join(names)}.")
+        raise ArgumentValueError(f"bind: {len(arrays)} {what}s given; expected {len(names)}: {', '.join(names)}.")
     return arrays
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from minpy.context import Context, resolve_context
-from minpy.core.errors import ArgumentError, AssertedError, describe, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, describe, nearest
 from minpy.graph.ir import Node
 from minpy.symbol.symbol import Symbol
 
@@ -56,20 +56,20 @@ def groups_of_each(group2ctxs: Any, count: int) -> list[dict[str, Any] | None]:
 
     Raises
     ------
-    AssertedError
+    ArgumentValueError
         If it is of another kind, or has another length.
     """
     if group2ctxs is None:
         return [None] * count
     if isinstance(group2ctxs, (list, tuple)):
         if len(group2ctxs) != count:
-            raise AssertedError(
+            raise ArgumentValueError(
                 f"Module: group2ctxs has {len(group2ctxs)} dict(s) for {count} context(s). Give one for each, or one "
                 "dict for all."
             )
         return list(group2ctxs)
     if not isinstance(group2ctxs, Mapping):
-        raise AssertedError(
+        raise ArgumentValueError(
             f"Module: group2ctxs is {describe(group2ctxs)}; expected a dict of contexts by the names of groups, such "
             "as {'stage1': mx.cpu(1)}, or a list of such dicts, one for each context."
         )
@@ -77,7 +77,7 @@ def groups_of_each(group2ctxs: Any, count: int) -> list[dict[str, Any] | None]:
     for group, contexts in group2ctxs.items():
         each = list(contexts) if isinstance(contexts, (list, tuple)) else [contexts]
         if len(each) not in (1, count):
-            raise AssertedError(
+            raise ArgumentValueError(
                 f"Module: group2ctxs[{group!r}] has {len(each)} contexts for {count} context(s) of the module. Give "
                 "one for all, or one for each."
             )

@@ -6,6 +6,7 @@ The names, defaults and tolerances are those of `mxnet.test_utils`.
 from typing import Any
 
 from minpy.namespaces import listing, missing
+from minpy.test_utils.blocks import check_gluon_hybridize_consistency
 from minpy.test_utils.comparing import (
     almost_equal,
     assert_allclose,
@@ -85,6 +86,7 @@ __all__ = [
     "assign_each2",
     "checkShapes",
     "check_consistency",
+    "check_gluon_hybridize_consistency",
     "check_numeric_gradient",
     "check_speed",
     "check_symbolic_backward",
@@ -146,7 +148,7 @@ __all__ = [
 __dir__ = listing(__all__)
 
 _SPARSE = "arrays are dense here: draw one with rand_ndarray(shape)"
-_DATA = "it fetches data or programs that are not offered any more, or reads them with what is still to come"
+_DATA = "it fetches data or programs that are not offered any more"
 _ELSEWHERE = {
     **dict.fromkeys(
         (
@@ -172,7 +174,6 @@ _ELSEWHERE = {
         _DATA,
     ),
     "DummyIter": "it repeats a batch of an mx.io iterator, which are still to come",
-    "check_gluon_hybridize_consistency": "it compares Gluon blocks, which are still to come",
 }
 
 

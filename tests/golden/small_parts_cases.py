@@ -194,7 +194,9 @@ SMALL = [
         result = []
         for context in ([mx.gpu(0), mx.gpu(100)], mx.gpu(0), 'cpu', [mx.cpu(0), mx.cpu(1)]):
             try:
-                made = Estimator(gluon.nn.Dense(2), gluon.loss.L2Loss(), context=context)
+                net = gluon.nn.Dense(2)
+                trainer = gluon.Trainer(net.collect_params(), 'sgd')
+                made = Estimator(net, gluon.loss.L2Loss(), trainer=trainer, context=context)
                 result.append([str(one) for one in made.context])
             except (AssertionError, ValueError) as error:
                 result.append(isinstance(error, AssertionError))
