@@ -444,7 +444,8 @@ def get_symbol(x: NDArray) -> Symbol:
     -------
     Symbol
         Variables are named `var0`, `var1`, ... in the order of their use. Inputs that needed no gradient are variables,
-        too: recording does not keep their values where no gradient reads them.
+        too: recording does not keep their values where no gradient reads them. A hybridized block is the operators in
+        it, under their names.
 
     Raises
     ------

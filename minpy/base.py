@@ -12,7 +12,14 @@ from typing import Any, TypeVar
 
 import numpy
 
-from minpy.core.errors import ArgumentError, MissingPartError, MXNetError, describe
+from minpy.core.errors import (
+    ArgumentError,
+    MissingPartError,
+    MXNetError,
+    NotImplementedForSymbol,
+    describe,
+    unsupported,
+)
 from minpy.namespaces import listing, missing
 
 __all__ = [
@@ -87,22 +94,6 @@ ProfileHandle = RecordIOHandle = RtcHandle = SymbolHandle = ctypes.c_void_p
 _C = TypeVar("_C", bound=type)
 
 
-class NotImplementedForSymbol(MXNetError):
-    """A function of arrays that was called on a symbol.
-
-    Parameters
-    ----------
-    function : callable
-    alias : str or None
-        What it is called as an operator.
-    *args
-        What it was called with.
-    """
-
-    def __init__(self, function: Callable[..., Any], alias: str | None, *args: Any) -> None:
-        super().__init__(_unsupported(function, alias, args, "symbols"))
-
-
 class NotSupportedForSparseNDArray(MXNetError):
     """A function of dense arrays that was called on a sparse one.
 
@@ -116,14 +107,7 @@ class NotSupportedForSparseNDArray(MXNetError):
     """
 
     def __init__(self, function: Callable[..., Any], alias: str | None, *args: Any) -> None:
-        super().__init__(_unsupported(function, alias, args, "sparse arrays"))
-
-
-def _unsupported(function: Callable[..., Any], alias: str | None, given: Sequence[Any], what: str) -> str:
-    name = getattr(function, "__name__", str(function))
-    also = f" ({alias} as an operator)" if alias else ""
-    types = f" It was given {', '.join(type(value).__name__ for value in given)}." if given else ""
-    return f"{name}{also} is not defined for {what}, only for dense arrays.{types}"
+        super().__init__(unsupported(function, alias, args, "sparse arrays"))
 
 
 # -- errors by name ------------------------------------------------------------------------------------------------

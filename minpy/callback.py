@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable
 from typing import Any
@@ -203,7 +204,7 @@ class Speedometer:
 
 
 class ProgressBar:
-    """Shows a bar of the batches of an epoch, which tqdm draws.
+    """Shows a bar of the batches of an epoch, which tqdm draws: in a terminal, and in a notebook.
 
     Parameters
     ----------
@@ -263,4 +264,18 @@ def _progress(total: int, length: int, title: str) -> Any:
         raise MissingDependencyError(
             "ProgressBar: tqdm is not installed. Install it: pip install tqdm, or use Speedometer."
         ) from error
-    return tqdm(total=total, desc=title, unit="batch", ncols=length, disable=None)
+    if not _in_notebook():  # nothing where output goes to a file
+        return tqdm(total=total, desc=title, unit="batch", ncols=length, disable=None)
+    try:
+        from ipywidgets import IntProgress  # noqa: F401  # without it tqdm's bar for notebooks cannot be shown
+        from tqdm.notebook import tqdm_notebook
+    except ImportError:
+        return tqdm(total=total, desc=title, unit="batch", ncols=length, file=sys.stdout)
+    return tqdm_notebook(total=total, desc=title, unit="batch")
+
+
+def _in_notebook() -> bool:
+    """Tell whether what runs is a cell of a notebook, whose output is no terminal, and is shown all the same."""
+    ipython = sys.modules.get("IPython")  # a notebook has imported it
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and "IPKernelApp" in shell.config

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
-from minpy.core.errors import ContextError, nearest
+from minpy.core.errors import ContextError, UnknownContextError, nearest
 from minpy.core.state import ThreadValues, leaving
 from minpy.namespaces import listing, missing
 
@@ -81,7 +81,7 @@ class Context(metaclass=_HasDefault):
             device_id = device_type.device_id
             device_type = device_type.device_type
         if not isinstance(device_type, str) or device_type not in self.devstr2type:
-            raise ContextError(
+            raise UnknownContextError(
                 f"unknown context {device_type!r}: known device types are {', '.join(map(repr, self.devstr2type))}."
                 + nearest(str(device_type), self.devstr2type)
             )

@@ -23,9 +23,10 @@ Examples
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from types import UnionType
+from typing import Any, NamedTuple, Union, get_args, get_origin
 
-from minpy.core.attributes import REQUIRED
+from minpy.core.attributes import REQUIRED, Attribute
 from minpy.custom.prop import CustomOp, CustomOpProp
 from minpy.custom.registry import find_prop, get_all_registered_operators, register
 from minpy.namespaces import listing, missing
@@ -71,8 +72,10 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     >>> found = get_operator_arguments('FullyConnected')
     >>> found.names
     ['data', 'weight', 'bias', 'num_hidden', 'no_bias', 'flatten']
-    >>> found.types[2:4]
-    ['NDArray-or-Symbol', 'int, required']
+    >>> found.types[2:5]
+    ['NDArray-or-Symbol', 'int, required', 'boolean, optional, default=0']
+    >>> get_operator_arguments('Activation').types[1]
+    "{'relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'}, required"
     """
     signature = find_operator(op_name).signature
     names, types = list(signature.inputs), [_ARRAY] * len(signature.inputs)
@@ -81,8 +84,45 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
         types += [f"{_ARRAY}[]", "int, required"]
     for name, attribute in signature.attributes.items():
         if name not in ("training", *names):
-            kind = getattr(attribute.type, "__name__", str(attribute.type)) if attribute.type else "any"
-            required = attribute.default is REQUIRED
             names.append(name)
-            types.append(f"{kind}, required" if required else f"{kind}, optional, default={attribute.default!r}")
+            types.append(_described(attribute))
     return OperatorArguments(len(names), names, types)
+
+
+# What MXNet calls the types of attributes.
+_CALLED = {bool: "boolean", str: "string"}
+
+
+def _described(attribute: Attribute) -> str:
+    """Return what an attribute may be, whether it has to be given, and its default: in MXNet's notation."""
+    if attribute.words:
+        words = sorted(repr(word) for word in attribute.words if word is not None)
+        none = ["None"] if attribute.default is None else []
+        kind = f"{{{', '.join([*none, *words])}}}"
+        if attribute.default is not REQUIRED:
+            return f"{kind},optional, default={str(attribute.default)!r}"
+    else:
+        kind = _kind(attribute.type)
+        if attribute.default is None:
+            kind = f"{kind} or None"
+    return f"{kind}, required" if attribute.default is REQUIRED else f"{kind}, optional, {_default(attribute.default)}"
+
+
+def _kind(annotation: Any) -> str:
+    options = [annotation]
+    if isinstance(annotation, UnionType) or get_origin(annotation) is Union:
+        options = [option for option in get_args(annotation) if option is not type(None)]
+    shapes = [option for option in options if option is tuple or get_origin(option) is tuple]
+    if shapes:  # a number in its place stands for one of equal lengths
+        return "tuple of <float>" if float in get_args(shapes[0]) else "Shape(tuple)"
+    if len(options) != 1 or annotation in (None, Any):
+        return "any"
+    return _CALLED.get(options[0], getattr(options[0], "__name__", str(options[0])))
+
+
+def _default(value: Any) -> str:
+    if isinstance(value, bool):
+        value = int(value)
+    if isinstance(value, tuple):
+        return f"default=[{','.join(map(str, value))}]"
+    return f"default={value!r}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy
 
@@ -96,7 +96,7 @@ def feature_list() -> list[Feature]:
 
 
 class Features(OrderedDict[str, Feature]):
-    """All features by name.
+    """All features by name: one object, whoever asks for it, as what is built in does not change.
 
     Examples
     --------
@@ -106,10 +106,21 @@ class Features(OrderedDict[str, Feature]):
     (False, True)
     >>> features['CUDA']
     ✖ CUDA
+    >>> mx.runtime.Features() is features
+    True
     """
 
+    instance: ClassVar[Features | None] = None
+
+    def __new__(cls) -> Features:
+        if cls.instance is None:
+            made = super().__new__(cls)
+            made.update((feature.name, feature) for feature in feature_list())
+            cls.instance = made  # when it is whole: another thread may ask meanwhile
+        return cls.instance
+
     def __init__(self) -> None:
-        super().__init__((feature.name, feature) for feature in feature_list())
+        """Leave what there is as it is."""
 
     def __repr__(self) -> str:
         return str(list(self.values()))

@@ -502,3 +502,36 @@ def test_losing_no_log(caplog: pytest.LogCaptureFixture) -> None:
         module.init_params()
     with pytest.warns(UserWarning, match="rescale_grad is not normalized .*1.0 vs. 0.25"):
         module.init_optimizer(optimizer=mx.optimizer.SGD(), force_init=True)
+
+
+def test_progress_bar_is_shown_in_notebooks(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import types
+
+    tqdm = pytest.importorskip("tqdm")
+    shell = types.SimpleNamespace(config={"IPKernelApp": {}})
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    made = []
+
+    class Bar(tqdm.tqdm):
+        def __init__(self, **options: Any) -> None:
+            made.append(options)
+            super().__init__(**options, file=sys.stdout)
+
+    def epoch() -> str:
+        show = mx.callback.ProgressBar(2)
+        for number in range(2):
+            show(mx.model.BatchEndParam(3, number, None, None))
+        return capsys.readouterr().out
+
+    notebook = types.SimpleNamespace(tqdm_notebook=Bar)
+    for name, module in (("ipywidgets", types.SimpleNamespace(IntProgress=object)), ("tqdm.notebook", notebook)):
+        monkeypatch.setitem(sys.modules, name, module)
+    assert "Epoch 3: 100%" in epoch()
+    assert made == [{"total": 2, "desc": "Epoch 3", "unit": "batch"}]
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)  # then tqdm's bar for terminals, in the cell's output
+    assert "Epoch 3: 100%" in epoch()
+    assert len(made) == 1
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    assert epoch() == ""  # a file

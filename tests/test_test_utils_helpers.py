@@ -172,3 +172,22 @@ def test_what_is_elsewhere_says_so() -> None:
         _ = test_utils.get_mnist_pkl
     with pytest.raises(AttributeError, match=r"has no helper 'retri'\. Did you mean 'retry'"):
         _ = test_utils.retri
+
+
+def test_blocks_that_differ_when_hybridized_are_found():
+    class Differs(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return x * 2 if F is mx.nd else x * 3
+
+    class Same(mx.gluon.HybridBlock):
+        def hybrid_forward(self, F, x):
+            return F.np.tanh(x) * 2
+
+    data = [mx.np.array([[0.5, 1.0], [2.0, -1.0]])]
+    check = mx.test_utils.check_gluon_hybridize_consistency
+    check(Same, data, lambda x: np.tanh(x) * 2)
+    check(lambda prefix: mx.gluon.nn.Dense(3, prefix=prefix), data, test_grad=False)
+    with pytest.raises(AssertionError):
+        check(Same, data, np.tanh)
+    with pytest.raises(AssertionError):
+        check(Differs, data)

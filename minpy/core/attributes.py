@@ -277,7 +277,7 @@ def parse_attribute(value: Any, attribute: Attribute, operator_name: str) -> Any
     except (ValueError, SyntaxError):
         if kind is Any:  # a name, such as a dtype's
             return value
-        raise ArgumentError(
+        raise ArgumentValueError(
             f"{operator_name}: attribute {attribute.name}={value!r} does not spell a value of type "
             f"{getattr(kind, '__name__', kind)}."
         ) from None

@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 
 __all__ = [
+    "AbsentContextError",
     "ArgumentError",
     "ArgumentValueError",
     "BuildError",
@@ -35,8 +36,10 @@ __all__ = [
     "MutationError",
     "NoGradientError",
     "NoValueError",
+    "NotImplementedForSymbol",
     "NotReadyError",
     "NotRecordedError",
+    "NotScalarError",
     "NotTraceableError",
     "OperatorError",
     "OutOfRangeError",
@@ -44,7 +47,9 @@ __all__ = [
     "PicklingError",
     "ShapeError",
     "StaleGradientError",
+    "UnknownContextError",
     "UnknownShapeError",
+    "UnknownWordError",
     "WorkerError",
 ]
 
@@ -56,28 +61,60 @@ class MXNetError(RuntimeError):
     located = False
 
 
-class ArgumentError(MXNetError, TypeError):
-    """A call that does not fit an operator's signature, or an argument of the wrong kind."""
+class ArgumentError(MXNetError, TypeError, AssertionError):
+    """A call that does not fit an operator's signature, or an argument of the wrong kind.
+
+    MXNet refuses much of this by `assert`: programs that catch an `AssertionError` catch this, too.
+    """
 
 
 class ArgumentValueError(ArgumentError, ValueError):
     """An argument of the right kind, with a value that cannot be taken."""
 
 
-class NoValueError(ArgumentError, AttributeError):
+class UnknownWordError(ArgumentValueError, KeyError):
+    """A word that stands for nothing, where MXNet looks it up in a dict."""
+
+    __str__ = Exception.__str__  # KeyError's shows its quotes
+
+
+class NotImplementedForSymbol(MXNetError):
+    """A function of arrays that was called on a symbol.
+
+    Parameters
+    ----------
+    function : callable
+    alias : str or None
+        What it is called as an operator.
+    *args
+        What it was called with.
+    """
+
+    def __init__(self, function: Callable[..., Any], alias: str | None, *args: Any) -> None:
+        super().__init__(unsupported(function, alias, args, "symbols"))
+
+
+class NoValueError(NotImplementedForSymbol, ArgumentError, AttributeError):
     """A symbol is asked for what only arrays have: values, or a shape."""
+
+    def __init__(self, *texts: str) -> None:
+        Exception.__init__(self, *texts)
 
 
 class NotTraceableError(ArgumentError):
     """What a hybridized block does cannot become a graph: it depends on values, or changes arrays."""
 
 
-class OutOfRangeError(ArgumentError, IndexError):
+class OutOfRangeError(ArgumentValueError, IndexError):
     """An index, given as the value of an array or attribute, that lies beyond an axis."""
 
 
-class ShapeError(MXNetError, ValueError):
-    """Shapes that do not fit together."""
+class ShapeError(MXNetError, ValueError, AssertionError):
+    """Shapes that do not fit together; an `AssertionError`, too, as an `ArgumentError` is."""
+
+
+class NotScalarError(ShapeError, TypeError):
+    """A Python number is asked for, of an array that has not one element."""
 
 
 class UnknownShapeError(ShapeError):
@@ -90,6 +127,16 @@ class DTypeError(MXNetError, TypeError):
 
 class ContextError(MXNetError, ValueError):
     """A device that does not exist, or arrays on different devices in one operation."""
+
+
+class UnknownContextError(ContextError, KeyError):
+    """A type of device that there is not."""
+
+    __str__ = Exception.__str__  # KeyError's shows its quotes
+
+
+class AbsentContextError(ContextError, AssertionError):
+    """A device that training was to run on, and that is not there."""
 
 
 class NoGradientError(MXNetError, NotImplementedError):
@@ -200,10 +247,10 @@ class MutationError(MXNetError, ValueError):
 
 
 class NotReadyError(MXNetError, AssertionError):
-    """A step of training that was called before one that it needs, such as `forward` before `bind`."""
+    """A call at a time when it cannot be made: before one that it needs, such as `forward` before `bind`."""
 
 
-class ParametersError(MXNetError, ValueError):
+class ParametersError(MXNetError, ValueError, AssertionError):
     """Parameters that do not fit a model: missing, superfluous, or of other shapes; the text is a table of them."""
 
 
@@ -268,6 +315,14 @@ def _restored(
         return OperatorError(text)
     error.__dict__.update(fields, text=text)
     return error
+
+
+def unsupported(function: Callable[..., Any], alias: str | None, given: Sequence[Any], what: str) -> str:
+    """Return the text of a function of dense arrays that was called on something else."""
+    name = getattr(function, "__name__", str(function))
+    also = f" ({alias} as an operator)" if alias else ""
+    types = f" It was given {', '.join(type(value).__name__ for value in given)}." if given else ""
+    return f"{name}{also} is not defined for {what}, only for dense arrays.{types}"
 
 
 def operator_error(original: Exception, line: str) -> OperatorError:

@@ -230,9 +230,28 @@ def _member_inside(member: Any, **values: bool) -> Any:
     return _inside(member, **values) if inspect.isfunction(member) else None
 
 
+def _inherited(cls: type) -> dict[str, Any]:
+    """Return what a class has of others and users call: of users' classes all that is public.
+
+    A class of minpy's says in `_entered_by_users` which of its methods are wrapped: those that make arrays.
+    """
+    found: dict[str, Any] = {}
+    for base in reversed(cls.__mro__[1:]):
+        entries = getattr(base, "_entered_by_users", ())
+        own = base.__module__.partition(".")[0] == "minpy"
+        for key, member in vars(base).items():
+            public = not key.startswith("_") or key in ("__init__", "__call__", "__getitem__", "__iter__")
+            if key in entries if own else public:
+                found[key] = member
+            else:
+                found.pop(key, None)  # it hides that of a class further up
+    return found
+
+
 def _used_in(name: str, decorated: Any, **values: bool) -> Any:
     if inspect.isclass(decorated):
-        for key, member in list(vars(decorated).items()):
+        members = {**_inherited(decorated), **vars(decorated)}
+        for key, member in members.items():
             made = _member_inside(member, **values)
             if made is not None:
                 setattr(decorated, key, made)
@@ -281,7 +300,9 @@ def use_np_default_dtype(func: Decorated) -> Decorated:
 def use_np(func: Decorated) -> Decorated:
     """Make a function, or all that a class defines, run with NumPy's arrays and shapes: see `set_np`.
 
-    Of a class, the functions, properties, class and static methods that it defines itself are wrapped, in place.
+    Of a class, the functions, properties, class and static methods that it defines are wrapped, in place, and those
+    that it has of classes of yours. Of a Gluon block, so are `initialize`, the call, and what else makes arrays: its
+    parameters are `minpy.np.ndarray`s.
 
     Raises
     ------

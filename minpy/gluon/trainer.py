@@ -590,7 +590,7 @@ def _listed(params: Any) -> list[Parameter]:
     else:
         advice = " Call collect_params() of the block." if hasattr(params, "collect_params") else ""
         got = f"the parameter {params.name!r} alone" if isinstance(params, Parameter) else describe(params)
-        raise ArgumentError(
+        raise ArgumentValueError(
             f"Trainer: params must be a ParameterDict, or a dict or list of Parameters, got {got}.{advice}"
         )
     if not found:
@@ -600,7 +600,7 @@ def _listed(params: Any) -> list[Parameter]:
     seen = set()
     for position, parameter in enumerate(found):
         if not isinstance(parameter, Parameter):
-            raise ArgumentError(
+            raise ArgumentValueError(
                 f"Trainer: params must be Parameters, got {describe(parameter)} at position {position}."
             )
         if id(parameter) in seen:

@@ -12,10 +12,27 @@ from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.graph.locating import located
 from minpy.graph.steps import Steps
 
-__all__ = ["Observer", "Releasing", "interpret", "place_of", "read", "step_call"]
+__all__ = ["ObservedName", "Observer", "Releasing", "interpret", "place_of", "read", "step_call"]
 
 # Sees each step twice: with its inputs and None before it runs, and with its answer, too, afterwards.
 Observer = Callable[[Node, Sequence[Any], Any], None]
+
+
+class ObservedName(str):
+    """A name as users' callbacks get it: a string that can also be decoded, since what MXNet gives them is bytes.
+
+    Examples
+    --------
+    >>> name = ObservedName('fc_output')
+    >>> name == 'fc_output' == name.decode('utf-8')
+    True
+    """
+
+    __slots__ = ()
+
+    def decode(self, encoding: str = "utf-8", errors: str = "strict") -> str:
+        """Return the name as a plain string; the encoding does not matter."""
+        return str(self)
 
 
 def interpret(

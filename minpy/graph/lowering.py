@@ -12,7 +12,7 @@ from minpy.core.operator import Operator
 from minpy.graph.ir import Node, Value, topological
 from minpy.graph.simplifying import SIMPLIFIED, Call, simplified
 
-__all__ = ["Builder", "lower"]
+__all__ = ["Builder", "lower", "merged"]
 
 
 class Builder:
@@ -119,6 +119,22 @@ def lower(
         for index in range(len(node.output_names())):
             became[Value(node, index)] = Value(made, index)
     return [became[head] for head in heads], became
+
+
+def merged(heads: Sequence[Value]) -> list[Value]:
+    """Return the heads of a graph in which calls that compute the same are one; names and variables stay.
+
+    What else lowering does to a graph that is run, only its program knows.
+    """
+    builder, became = Builder(), {}
+    for node in topological(heads):
+        if node.operator is None:
+            made = node
+        else:
+            inputs = [became[value] for value in node.inputs]
+            made = builder.add(Node(node.operator, inputs, node.attributes, node.name, node.kind, node.annotations))
+        became |= {Value(node, index): Value(made, index) for index in range(len(node.output_names()))}
+    return [became[head] for head in heads]
 
 
 def used(roots: Iterable[Value]) -> set[Node]:

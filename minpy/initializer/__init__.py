@@ -4,6 +4,7 @@
 generator (`drawn`), of a fixed form (`shaped`), for a fused recurrent layer (`fused`), chosen by names (`chosen`).
 """
 
+from minpy.core.switches import is_np_array
 from minpy.initializer.base import InitDesc, Initializer, alias, register
 from minpy.initializer.chosen import Load, Mixed, create
 from minpy.initializer.constant import Constant, One, Zero
@@ -11,7 +12,7 @@ from minpy.initializer.drawn import MSRAPrelu, Normal, Orthogonal, Uniform, Xavi
 from minpy.initializer.fused import FusedRNN
 from minpy.initializer.shaped import Bilinear, LSTMBias
 from minpy.namespaces import listing
-from minpy.ndarray import load
+from minpy.ndarray import NDArray, load
 
 __all__ = [
     "Bilinear",
@@ -23,6 +24,7 @@ __all__ = [
     "Load",
     "MSRAPrelu",
     "Mixed",
+    "NDArray",
     "Normal",
     "One",
     "Orthogonal",
@@ -31,6 +33,7 @@ __all__ = [
     "Zero",
     "alias",
     "create",
+    "is_np_array",
     "load",
     "register",
 ]

@@ -26,6 +26,7 @@ __all__ = ["Answer", "Preparation", "answer", "labels_of", "read_arrays", "read_
 _PICTURES = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm", ".pgm")
 _COMMAND = "python -m minpy model"
 _SECONDS = 5.0  # for further runs
+_RUNS_TO_COMPILE = 3  # the third call of a program is compiled; one more is as all further ones are
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Answer:
     ----------
     outputs : dict of str to numpy.ndarray
     seconds : dict of str to float
-        'load', 'bind', 'first' and 'next', a median.
+        'load', 'bind', 'first', 'warm-up', in which it is compiled, and 'next', a median of the runs after that.
     runs : int
         How many runs the median is of.
     labels : list of str
@@ -111,13 +112,25 @@ class Answer:
                 else:
                     cells = [[number, value] for number, _, value in scores]
                     lines += ["", f"the five largest{of}:", *table(("class", "value"), cells, (1,))]
-        times = ", ".join(f"{name} {_time(self.seconds[name])}" for name in ("load", "bind", "first"))
+        times = ", ".join(f"{name} {_time(self.seconds[name])}" for name in ("load", "bind", "first", "warm-up"))
         lines += ["", f"time: {times}, next {_time(self.seconds['next'])} (the median of {self.runs})"]
         return "\n".join([*lines, *(line for note in self.notes for line in wrapped(note, "note: "))])
 
 
+def _warmed_up(executor: Any) -> list[str]:
+    """Run a model until it has been compiled, if it is, so that no further run is; return what is to be said of it."""
+    for _ in range(_RUNS_TO_COMPILE):
+        executor.forward(is_train=False)
+    explained = executor.explain()[0]
+    if explained.is_native:
+        return ["it was compiled while it warmed up, before the runs that are timed as 'next'."]
+    return [f"it runs as Python, because {explained.reason}."]
+
+
 def _time(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds >= 1 else f"{seconds * 1000:.1f} ms"
+    if seconds >= 1:
+        return f"{seconds:.2f} s"
+    return f"{seconds * 1000:.1f} ms" if seconds >= 0.001 else f"{seconds * 1e6:.0f} us"
 
 
 def _statistics(values: numpy.ndarray) -> dict[str, Any]:
@@ -293,13 +306,16 @@ def answer(
     start = time.perf_counter()
     executor.forward(is_train=False)
     seconds["first"] = time.perf_counter() - start
+    outputs = {name: array.asnumpy() for name, array in executor.output_dict.items()}
+    start = time.perf_counter()
+    notes += _warmed_up(executor)
+    seconds["warm-up"] = time.perf_counter() - start
     times: list[float] = []
     while len(times) < max(repeat, 1) and (not times or sum(times) < _SECONDS):
         start = time.perf_counter()
         executor.forward(is_train=False)
         times.append(time.perf_counter() - start)
     seconds["next"] = sorted(times)[len(times) // 2]
-    outputs = {name: array.asnumpy() for name, array in executor.output_dict.items()}
     return Answer(outputs, seconds, len(times), list(labels or artifact.labels), notes)
 
 

@@ -14,7 +14,7 @@ from minpy.core.errors import (
     ArgumentValueError,
     DTypeError,
     MissingPartError,
-    MXNetError,
+    NotReadyError,
     ShapeError,
     describe,
     nearest,
@@ -385,7 +385,7 @@ class KVStore(KVStoreBase):
 
     def _with_states(self, function: str) -> Any:
         if not hasattr(self._updater, "get_states"):
-            raise MXNetError(f"{function}: this store has no optimizer, and no states. Call set_optimizer first.")
+            raise NotReadyError(f"{function}: this store has no optimizer, and no states. Call set_optimizer first.")
         return self._updater
 
     # -- other processes -------------------------------------------------------------------------------------------

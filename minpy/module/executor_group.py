@@ -20,6 +20,7 @@ from minpy.module.batches import batch_axis, load_inputs, merged, part_of
 from minpy.namespaces import listing, missing
 from minpy.symbol import Symbol
 from minpy.symbol.binding import infer_known
+from minpy.symbol.placing import context_groups, groups_of_each, place_nodes
 
 __all__ = ["DataDesc", "DataParallelExecutorGroup", "ctx"]
 __dir__ = listing(__all__)
@@ -55,8 +56,8 @@ class DataParallelExecutorGroup:
         'write', 'add' or 'null'.
     state_names : list of str, optional
         Arguments that keep their values from batch to batch.
-    group2ctxs : object
-        Accepted for MXNet's sake: all nodes run on the context of their executor.
+    group2ctxs : dict or list of dict, optional
+        Where the groups of `AttrScope(ctx_group=...)` lie, for each context.
 
     Attributes
     ----------
@@ -96,7 +97,7 @@ class DataParallelExecutorGroup:
         self.logger = logger
         self.fixed_param_names = list(fixed_param_names or [])
         self.state_names = list(state_names or [])
-        self.group2ctxs = group2ctxs
+        self.group2ctxs = groups_of_each(group2ctxs, len(self.contexts))
         self.data_names = [one.name for one in data_shapes]
         self.grad_req = self._requests(grad_req)
         self.num_outputs = len(self.output_names)
@@ -267,10 +268,13 @@ class DataParallelExecutorGroup:
             )
         shapes = {one.name: tuple(one.shape) for one in inputs}
         dtypes = {one.name: one.dtype for one in inputs}
-        context = self.contexts[i]
+        context, groups = self.contexts[i], self.group2ctxs[i]
         others = [*([self.execs[i]] if reshape else []), *([shared_group.execs[i]] if shared_group is not None else [])]
         if not others:
-            return self.symbol.simple_bind(context, grad_req=self.grad_req, type_dict=dtypes, **shapes)
+            return self.symbol.simple_bind(
+                context, grad_req=self.grad_req, type_dict=dtypes, group2ctx=groups, **shapes
+            )
+        where = place_nodes("bind", self.symbol, context, context_groups("bind", groups))
         known = infer_known(self.symbol, dtypes, shapes)
         symbol_shapes = self.symbol.list_arguments(), self.symbol.list_auxiliary_states()
         nodes, state_nodes = variables(self.symbol.order)
@@ -287,16 +291,16 @@ class DataParallelExecutorGroup:
             gradient = None
             if self.grad_req[name] != "null":
                 gradient = None if own else self._shared(others, "grad_dict", name, shape)
-                gradient = nd.zeros(shape, context, dtype) if gradient is None else gradient
-            arguments.append(nd.zeros(shape, context, dtype) if array is None else array)
+                gradient = nd.zeros(shape, where[node], dtype) if gradient is None else gradient
+            arguments.append(nd.zeros(shape, where[node], dtype) if array is None else array)
             gradients.append(gradient)
         states = []
         for name, node in zip(symbol_shapes[1], state_nodes, strict=True):
             shape, dtype = known.shapes[Value(node)], known.dtypes[Value(node)]
             array = self._shared(others, "aux_dict", name, shape)
-            states.append(nd.zeros(shape, context, dtype) if array is None else array)
+            states.append(nd.zeros(shape, where[node], dtype) if array is None else array)
         requests = [self.grad_req[name] for name in symbol_shapes[0]]
-        return self.symbol.bind(context, arguments, gradients, requests, states)
+        return self.symbol.bind(context, arguments, gradients, requests, states, group2ctx=groups)
 
     def _shared(self, others: Sequence[Any], table: str, name: str, shape: Any) -> Any:
         """Return the array of a parameter that an executor has already; None if none does."""
@@ -554,7 +558,9 @@ class DataParallelExecutorGroup:
             mon.install(executor)
 
     def _watch(self, execs: Sequence[Any]) -> None:
-        """Let monitors see these executors, and no longer those from before."""
+        """Let what watches the executors from before see these: callbacks of their own, and monitors."""
+        for executor, before in zip(execs, self.execs, strict=False):
+            executor.set_monitor_callback(before._monitor, before._monitor_all)
         for monitor in self._monitors:
             for executor in self.execs:
                 executor.set_monitor_callback(None)

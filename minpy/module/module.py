@@ -65,7 +65,8 @@ class Module(BaseModule):
     state_names : list of str, optional
         Arguments that keep their values from batch to batch; `set_states` writes them.
     group2ctxs : dict or list of dict, optional
-        Accepted for MXNet's sake: all nodes run on the context of their executor.
+        Where the groups of `AttrScope(ctx_group=...)` lie: a dict of contexts for each context of the module, or one
+        for all, in which lists have a context for each.
     compression_params : dict, optional
         Refused by stores of one process, which send no gradients.
 

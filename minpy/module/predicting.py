@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 
 from minpy import ndarray as nd
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.errors import ArgumentError, ArgumentValueError, describe
 from minpy.io import DataIter
 
 __all__ = ["as_iterator", "joined", "without_padding"]
@@ -26,7 +26,9 @@ def as_iterator(data: Any) -> Any:
         return None
     if isinstance(data, DataIter) or (hasattr(data, "reset") and hasattr(data, "__iter__")):
         return data
-    raise ArgumentError(f"predict: eval_data is {describe(data)}; expected a DataIter, an NDArray or a NumPy array.")
+    raise ArgumentValueError(
+        f"predict: eval_data is {describe(data)}; expected a DataIter, an NDArray or a NumPy array."
+    )
 
 
 def without_padding(output: Any, pad: int | None) -> Any:

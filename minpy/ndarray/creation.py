@@ -96,6 +96,8 @@ def _followed(made: Any, context: Context | None) -> Any:
 
 
 def _shape(shape: Any) -> Any:
+    if isinstance(shape, str):
+        raise ArgumentError(f"a shape is {shape!r}; expected a whole number, or a tuple of them: (2, 3).")
     return shape.shape if isinstance(shape, Array) else shape
 
 
@@ -328,6 +330,8 @@ def arange(
         made = spaced_by(start, stop, step, dtype or numpy.float32)
         return _followed(made if repeat == 1 else numpy.repeat(made, repeat), ctx)
     start, stop, step = (raw_of(as_scalar(value)) for value in (start, stop, step))
+    if not step:
+        raise ArgumentValueError(f"arange: step is {step!r}; expected the distance of values, which is not 0.")
     data = evenly_spaced(start, stop, step, repeat, numpy.dtype(dtype or numpy.float32))
     return place(NDArray, data, resolve_context(ctx))
 

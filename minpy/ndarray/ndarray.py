@@ -25,6 +25,7 @@ from minpy.core.errors import (
     MutationError,
     MXNetError,
     NoGradientError,
+    NotScalarError,
     ShapeError,
     describe,
 )
@@ -250,7 +251,7 @@ class NDArray(Members):
 
     def _only_element(self, what: str) -> Any:
         if self._data.size != 1:
-            raise ShapeError(f"{what} needs an array of one element, got shape {self.shape} with {self.size}.")
+            raise NotScalarError(f"{what} needs an array of one element, got shape {self.shape} with {self.size}.")
         return self._data.reshape(-1)[0]
 
     def item(self, *where: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy
 
 from minpy.context import CPU, Context
-from minpy.core.errors import ArgumentError
+from minpy.core.errors import ArgumentValueError
 
 __all__ = ["place", "rebuild", "require_dense"]
 
@@ -61,7 +61,7 @@ def rebuild(cls: type, data: numpy.ndarray, context: Context) -> Any:
 def require_dense(name: str, stype: Any) -> None:
     """Raise for a storage type that there is not."""
     if stype not in (None, "default"):
-        raise ArgumentError(
+        raise ArgumentValueError(
             f"{name}: stype={stype!r} is not supported: there are no sparse arrays here. Leave stype out, for a dense "
             "array."
         )

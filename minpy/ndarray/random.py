@@ -84,6 +84,8 @@ def _drawn(name: str, parameters: Sequence[Any], shape: Any, dtype: Any, ctx: An
             return _written(OPERATORS[f"_sample_{name}"](*parameters, **options), ctx, out)
         data = draw_each(name, raws, shape, dtype)
         return _finished(data, ctx or arrays[0].context, out)
+    if isinstance(shape, str):
+        raise ArgumentError(f"random.{name}: shape is {shape!r}; expected a whole number, or a tuple of them: (2, 3).")
     if shape is None and out is not None:
         shape = out.shape
     return _finished(draw(name, parameters, shape, dtype if dtype is not None or out is None else out.dtype), ctx, out)

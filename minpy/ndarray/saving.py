@@ -16,6 +16,7 @@ import numpy
 
 from minpy.core.errors import (
     ArgumentError,
+    ArgumentValueError,
     DTypeError,
     describe,
 )
@@ -85,7 +86,7 @@ def _entries(data: Any) -> tuple[list[NDArray], list[bytes]]:
         entries = [(f"data[{name!r}]", array) for name, array in data.items()]
     else:
         advice = " Make it a list: list(data)." if isinstance(data, tuple) else ""
-        raise ArgumentError(
+        raise ArgumentValueError(
             f"nd.save: data must be an NDArray, a list of NDArrays, or a dict of str to NDArray, "
             f"got {describe(data)}.{advice}"
         )

@@ -131,6 +131,10 @@ class ndarray(NumPyMembers):
         target = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         return numpy.reshape(self, options.pop("shape", target), **options)
 
+    def reshape_view(self, *shape: Any, **options: Any) -> Any:
+        """Return the same memory in another shape, as `reshape` does."""
+        return self.reshape(*shape, **options)
+
     def transpose(self, *axes: Any) -> Any:
         """Return the array with its axes permuted, as `numpy.transpose` does."""
         chosen = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes

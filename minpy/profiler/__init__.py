@@ -27,6 +27,7 @@ from minpy.profiler.control import (
     profiler_set_state,
     resume,
     set_config,
+    set_kvstore_handle,
     set_state,
 )
 from minpy.profiler.log import scope
@@ -48,6 +49,7 @@ __all__ = [
     "resume",
     "scope",
     "set_config",
+    "set_kvstore_handle",
     "set_state",
 ]
 __dir__ = listing(__all__)

@@ -7,7 +7,7 @@ import threading
 import warnings
 from typing import Any
 
-from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, MXNetError, UnknownWordError, nearest
 from minpy.files import access_error, checked_path, write_whole
 from minpy.profiler import hooks
 from minpy.profiler.log import LOG
@@ -22,6 +22,7 @@ __all__ = [
     "profiler_set_state",
     "resume",
     "set_config",
+    "set_kvstore_handle",
     "set_state",
 ]
 
@@ -137,6 +138,21 @@ def set_config(**kwargs: Any) -> None:
     config.update(kwargs)
 
 
+def set_kvstore_handle(handle: Any) -> None:
+    """Take what MXNet needs to profile servers of parameters, of which there are none here: nothing happens.
+
+    Parameters
+    ----------
+    handle : object
+        In MXNet, a pointer to a store in C++.
+
+    Examples
+    --------
+    >>> from minpy import profiler
+    >>> profiler.set_kvstore_handle(None)
+    """
+
+
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """Start or stop the profiler.
 
@@ -165,7 +181,7 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     True
     """
     if state not in _STATES:
-        raise ArgumentValueError(
+        raise UnknownWordError(
             f"profiler.set_state: the state is {state!r}, expected 'run' or 'stop'.{nearest(str(state), _STATES)}"
         )
     _require_worker("profiler.set_state", profile_process)

@@ -4,6 +4,8 @@ Nothing is asked on the way of a call while no profiler runs, as the call does n
 
 - Calls of operators: by name, by method, by sign (`x + y`).
 - The tape's walk back: a gradient is `_backward_` and the operator's name, as in MXNet.
+- Custom operators: what `forward` and `backward` of a `CustomOp` take themselves is `name::pure_python`, and each
+  operator that they call `name::operator`, of the category "Custom Operator".
 - Programs (bound symbols, called graphs): they go step by step, as for `Executor.profile`, and each step is timed.
 """
 
@@ -18,6 +20,7 @@ from minpy.core import dispatch, tape
 from minpy.core.base import BaseOperator
 from minpy.core.configured import OperatorFamily
 from minpy.core.exchanging import Exchange
+from minpy.custom.operator import PropOperator
 from minpy.graph.frame import Frame
 from minpy.graph.gradient import PullBack
 from minpy.graph.ir import CONSTANT, Node
@@ -31,8 +34,19 @@ from minpy.profiler.log import LOG
 __all__ = ["install", "remove"]
 
 
+class _Method:
+    """A method of a `CustomOp` that is being timed: its name, and nanoseconds of the operators that it called."""
+
+    __slots__ = ("inside", "name")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.inside = 0
+
+
 class _Timed(threading.local):
     operators: tuple[Any, ...] = ()  # what the call that this thread is timing may be a call of
+    method: _Method | None = None  # of a custom operator, in which the call is
 
 
 _timed = _Timed()
@@ -61,6 +75,8 @@ def install(eager: bool, programs: bool) -> None:
                         _exchange.put(cls, f"__{prefix}{sign}__", _timed_sign(operator))
         _exchange.put(tape, "_walk_direct", _timed_rules)
         _exchange.put(tape, "_pull_back", _timed_pull_back)
+    if eager or programs:
+        _exchange.put(PropOperator, "_run", _timed_method)
     if programs:
         _exchange.put(Straight, "native_of", lambda _: lambda straight, runner: None)  # calls go through frames
         _exchange.put(Frame, "_forward", _timed_forward)
@@ -85,8 +101,32 @@ def _timing(
         end = perf_counter_ns()
         _timed.operators = outer
     if LOG.running and not _is_symbolic(result):
-        LOG.add("operator", name, start, end)
+        method = _timed.method
+        if method is None:
+            LOG.add("operator", name, start, end)
+        else:
+            method.inside += end - start
+            LOG.add("Custom Operator", f"{method.name}::{name}", start, end)
     return result
+
+
+def _timed_method(function: Any) -> Any:
+    def run(operator: Any, method: str, *arguments: Any) -> Any:
+        name = operator.__name__ if method == "forward" else f"_backward_{operator.__name__}"
+        outer = _timed.method, _timed.operators
+        timed = _timed.method = _Method(name)
+        _timed.operators = (None,)
+        start = perf_counter_ns()
+        try:
+            return function(operator, method, *arguments)
+        finally:
+            end = perf_counter_ns()
+            _timed.method, _timed.operators = outer
+            if LOG.running:
+                own = end - start - timed.inside
+                LOG.add("Custom Operator", f"{name}::pure_python", start, end, {"own nanoseconds": own})
+
+    return run
 
 
 def _is_symbolic(result: Any) -> bool:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy
 
 from minpy.context import Context, current_context
-from minpy.core.errors import ArgumentError, DTypeError, ShapeError, describe, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, ShapeError, describe, nearest
 from minpy.graph.ir import Node, Value, variables
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.inference.partial_shapes import is_known
+from minpy.symbol.placing import context_groups, place_nodes
 from minpy.symbol.symbol import Symbol, method
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
         unknown = [name for name in given if name not in names]
         missing = [name for name in names if name not in given]
         if missing and not optional:
-            raise ArgumentError(
+            raise ArgumentValueError(
                 f"bind: {what}(s) {', '.join(map(repr, missing))} missing; expected {', '.join(names)}."
                 + (f" Unknown: {', '.join(map(repr, unknown))}.{nearest(unknown[0], missing)}" if unknown else "")
             )
@@ -48,7 +49,7 @@ def _by_name(given: Any, names: Sequence[str], what: str, optional: bool = False
         )
     arrays = list(given)
     if len(arrays) != len(names):
-        raise ArgumentError(f"bind: {len(arrays)} {what}s given; expected {len(names)}: {', '.join(names)}.")
+        raise ArgumentValueError(f"bind: {len(arrays)} {what}s given; expected {len(names)}: {', '.join(names)}.")
     return arrays
 
 
@@ -134,13 +135,16 @@ def bind(
         warning says so.
     aux_states : list or dict of NDArray, optional
         For every auxiliary state.
-    group2ctx, shared_exec
+    group2ctx : dict of str to Context, optional
+        Where the groups of `AttrScope(ctx_group=...)` lie: outputs are on their group's context.
+    shared_exec
         Accepted for MXNet's sake.
 
     Raises
     ------
     ArgumentError
-        For missing or unknown names, wrong counts, two variables of one name, or what is no NDArray.
+        For missing or unknown names, wrong counts, two variables of one name, what is no NDArray, or a group that
+        `group2ctx` does not name.
     ShapeError
         If the arrays' shapes do not fit the graph, or each other.
     """
@@ -170,7 +174,10 @@ def bind(
 
     _require_memory_apart(names, arguments, gradients)
     context = Context(ctx) if ctx is not None else current_context()
-    return Executor(self, context, arguments, gradients, requests, states)
+    groups = context_groups("bind", group2ctx)
+    where = place_nodes("bind", self, context, groups)
+    places = [where[value.node] for value in self.values] if groups else None
+    return Executor(self, context, arguments, gradients, requests, states, places=places)
 
 
 def _about_zeros(shapes: Mapping[str, Any]) -> str:
@@ -206,7 +213,10 @@ def simple_bind(
         As for `bind`; arrays for gradients are made where they are asked for.
     type_dict : dict of str to dtype, optional
         Dtypes of arguments; float32 where nothing is said or follows.
-    stype_dict, group2ctx, shared_arg_names, shared_exec, shared_buffer
+    group2ctx : dict of str to Context, optional
+        Where the groups of `AttrScope(ctx_group=...)` lie: the arrays of their variables, gradients and outputs are
+        made there, all others on `ctx`.
+    stype_dict, shared_arg_names, shared_exec, shared_buffer
         Accepted for MXNet's sake.
     **kwargs : tuple of int
         Shapes of arguments. Names that the symbol does not have are not used; a warning says so.
@@ -215,6 +225,17 @@ def simple_bind(
     ------
     ShapeError
         If the shapes contradict each other, or are not enough: says which are not known.
+    ArgumentError
+        If a node is of a group that `group2ctx` does not name.
+
+    Examples
+    --------
+    >>> import minpy as mx
+    >>> with mx.AttrScope(ctx_group='first'):
+    ...     x = mx.sym.var('x')
+    >>> executor = (x * 2).simple_bind(mx.cpu(0), group2ctx={'first': mx.cpu(1)}, x=(2,))
+    >>> executor.arg_dict['x'].context, executor.outputs[0].context
+    (cpu(1), cpu(1))
     """
     _require_different_names(self)
     argument_nodes, state_nodes = variables(self.order)
@@ -224,19 +245,21 @@ def simple_bind(
     shapes = {name: shape for name, shape in kwargs.items() if name in inputs}
     known = infer_known(self, type_dict or {}, shapes)
     context = Context(ctx) if ctx is not None else current_context()
+    where = place_nodes("simple_bind", self, context, context_groups("simple_bind", group2ctx))
 
     from minpy.symbol.executor import Executor
 
     def made(nodes: Sequence[Node]) -> list[NDArray]:
-        return [zeros(known.shapes[Value(node)], context, known.dtypes[Value(node)]) for node in nodes]
+        return [zeros(known.shapes[Value(node)], where[node], known.dtypes[Value(node)]) for node in nodes]
 
     requests = _requests(grad_req, names)
     arguments = made(argument_nodes)
     gradients = [
-        zeros(array.shape, context, array.dtype) if request != "null" else None
+        zeros(array.shape, array.context, array.dtype) if request != "null" else None
         for array, request in zip(arguments, requests, strict=True)
     ]
-    return Executor(self, context, arguments, gradients, requests, made(state_nodes), known)
+    places = [where[value.node] for value in self.values]
+    return Executor(self, context, arguments, gradients, requests, made(state_nodes), known, places)
 
 
 def infer_known(symbol: Symbol, types: Mapping[str, Any], shapes: Mapping[str, Any]) -> Known:

@@ -13,7 +13,15 @@ from minpy.core import dispatch
 from minpy.core.array import Array
 from minpy.core.attributes import REQUIRED, by_own_names, parse_attribute, warn_ignored
 from minpy.core.configured import ConfiguredOperator, OperatorFamily, text_of
-from minpy.core.errors import ArgumentError, MXNetError, NoValueError, describe, nearest, operator_error
+from minpy.core.errors import (
+    ArgumentError,
+    ArgumentValueError,
+    MXNetError,
+    NoValueError,
+    describe,
+    nearest,
+    operator_error,
+)
 from minpy.core.operator import Operator
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
@@ -89,7 +97,7 @@ def var(
         annotations["__storage_type__"] = "0"
     for key, value in annotations.items():
         if not isinstance(value, str):
-            raise ArgumentError(f"sym.var({name!r}): attribute {key!r} is {describe(value)}; expected a string.")
+            raise ArgumentValueError(f"sym.var({name!r}): attribute {key!r} is {describe(value)}; expected a string.")
     return Symbol([variable(name, **annotations)])
 
 

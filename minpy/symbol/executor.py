@@ -13,8 +13,9 @@ from minpy.core.array import Memory, as_raw, memory_of, note_write, note_written
 from minpy.core.errors import ArgumentError, ArgumentValueError, DTypeError, MXNetError, ShapeError, describe, nearest
 from minpy.graph.compiled import Compiled, Known, infer_from_arrays, require_everything
 from minpy.graph.frame import Frame, start
-from minpy.graph.interpreting import Observer
+from minpy.graph.interpreting import ObservedName, Observer
 from minpy.graph.ir import CONSTANT, Node, Value
+from minpy.graph.lowering import merged
 from minpy.graph.native.enabling import is_enabled
 from minpy.graph.parameters import layer_parameters
 from minpy.graph.program import Program
@@ -22,6 +23,7 @@ from minpy.graph.timing import profile
 from minpy.ndarray.creation import array as make_array
 from minpy.ndarray.creation import zeros
 from minpy.ndarray.ndarray import NDArray
+from minpy.ndarray.placement import place
 from minpy.ops.inference.partial_shapes import complete, show_shape
 from minpy.symbol.profiling import Profile
 from minpy.symbol.sharing import Shared
@@ -69,9 +71,11 @@ class Executor:
         requests: Sequence[str],
         states: Sequence[NDArray],
         known: Known | None = None,
+        places: Sequence[Context] | None = None,
     ) -> None:
         self._symbol = symbol
         self._context = context
+        self._places = places  # of the outputs; where the arguments are, unless groups of nodes lie elsewhere
         self.arg_arrays = list(arguments)
         self.grad_arrays = list(gradients)
         self.aux_arrays = list(states)
@@ -105,8 +109,8 @@ class Executor:
         self._shared: Shared | None = None
         self._ones: dict[int, numpy.ndarray] = {}
         self.outputs: list[NDArray] = [
-            self._new(numpy.zeros(self._shapes[value], self._dtypes.get(value, numpy.float32)))
-            for value in symbol.values
+            self._new(numpy.zeros(self._shapes[value], self._dtypes.get(value, numpy.float32)), index)
+            for index, value in enumerate(symbol.values)
         ]
 
     def __repr__(self) -> str:
@@ -115,7 +119,7 @@ class Executor:
     def __reduce__(self) -> Any:
         """Return how executors are pickled and copied: bound anew, as what runs belongs to this one."""
         arrays = self.arg_arrays, self.grad_arrays, self._requests, self.aux_arrays
-        return Executor, (self._symbol, self._context, *arrays)
+        return Executor, (self._symbol, self._context, *arrays, None, self._places)
 
     # -- arrays by name ------------------------------------------------------------------------------------------
 
@@ -301,7 +305,7 @@ class Executor:
                         "allow_up_sizing=True to give it new memory."
                     )
                 return zeros(shape, array.context, array.dtype)
-            return self._new(array._data.reshape(-1)[:size].reshape(shape))
+            return array._like(array._data.reshape(-1)[:size].reshape(shape))
 
         rows = zip(self._names, self.arg_arrays, self.grad_arrays, arguments, strict=True)
         made = [(again(n, a, s, n in kwargs), again(n, g, s, n in kwargs)) for n, a, g, s in rows]
@@ -310,14 +314,18 @@ class Executor:
             for name, array, shape in zip(self._state_names, self.aux_arrays, states, strict=True)
         ]
         gradients, known = [gradient for _, gradient in made], Known(shapes, self._dtypes)
-        return Executor(
-            self._symbol, self._context, [array for array, _ in made], gradients, self._requests, auxiliary, known
+        arrays = [array for array, _ in made]
+        executor = Executor(
+            self._symbol, self._context, arrays, gradients, self._requests, auxiliary, known, self._places
         )
+        executor.set_monitor_callback(self._monitor, self._monitor_all)
+        return executor
 
     def set_monitor_callback(self, callback: Callable[[str, NDArray], None] | None, monitor_all: bool = False) -> None:
         """Let `callback(name, array)` see every output of every node while `forward` runs; None ends it.
 
-        With `monitor_all` it also sees the inputs, before each node that reads them. Arrays are copies.
+        With `monitor_all` it also sees the inputs, before each node that reads them. Arrays are copies. The name may be
+        decoded, as the bytes that MXNet gives are. `reshape` returns an executor with the same callback.
         """
         if (self._monitor is None) is not (callback is None):
             self._programs.clear()  # a monitor sees users' operators as one step each
@@ -375,6 +383,26 @@ class Executor:
         y (prediction, without gradients): Python, because it has not run often enough: ...
         """
         return self._compiled.explain()
+
+    def get_optimized_symbol(self) -> Symbol:
+        """Return the graph that it runs, as a symbol: calls that compute the same are one.
+
+        Programs fuse operators further; `explain` and `debug_str` say how, as no symbol can.
+
+        Returns
+        -------
+        Symbol
+            With the arguments and outputs of the one that was bound, which stays as it is.
+
+        Examples
+        --------
+        >>> import minpy as mx
+        >>> x = mx.sym.var('x')
+        >>> executor = (mx.sym.exp(x * 2) + mx.sym.tanh(x * 2)).simple_bind(mx.cpu(), x=(2,))
+        >>> len(executor.get_optimized_symbol().get_internals().list_outputs())  # x, x * 2, exp, tanh, +
+        5
+        """
+        return Symbol(merged(self._symbol.values))
 
     def debug_str(self) -> str:
         """Return what runs: the program's plan as text, of training if that has run, else of prediction."""
@@ -482,9 +510,13 @@ class Executor:
         if raw.dtype != dtype:
             raise DTypeError(f"{self!r}: {what} has dtype {raw.dtype} now; expected {dtype}, with which it was bound.")
 
-    def _new(self, data: numpy.ndarray) -> NDArray:
+    def _new(self, data: numpy.ndarray, index: int) -> NDArray:
         like = self.arg_arrays[0] if self.arg_arrays else None
-        return like._like(data) if like is not None else make_array(data)
+        if self._places is None and like is not None:
+            return like._like(data)
+        context = self._context if self._places is None else self._places[index]
+        made: NDArray = place(NDArray if like is None else type(like), data, context)
+        return made
 
     def _assign(self, name: str, value: Any) -> None:
         if name not in self._names:
@@ -539,7 +571,7 @@ class Executor:
         assert monitor is not None
 
         def show(name: str, raw: Any) -> None:
-            monitor(name, make_array(raw, dtype=raw.dtype))
+            monitor(ObservedName(name), make_array(raw, dtype=raw.dtype))
 
         def observe(node: Node, arguments: Sequence[Any], answer: Any) -> None:
             if node.operator is CONSTANT:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.errors import ArgumentValueError, describe
 from minpy.core.state import ThreadValues, leaving
 
 __all__ = ["AttrScope", "NameManager", "Prefix", "hidden_key", "naming"]
@@ -129,7 +129,7 @@ class AttrScope(metaclass=_HasCurrentScope):
     def __init__(self, **attributes: str) -> None:
         for name, value in attributes.items():
             if not isinstance(value, str):
-                raise ArgumentError(f"AttrScope: attribute {name!r} is {describe(value)}; expected a string.")
+                raise ArgumentValueError(f"AttrScope: attribute {name!r} is {describe(value)}; expected a string.")
         self._attributes = {hidden_key(name): value for name, value in attributes.items()}
 
     def get(self, attr: dict[str, str] | None) -> dict[str, str]:

@@ -13,6 +13,7 @@ from minpy.core.nodes import Leaf, Output
 from minpy.core.operator import Operator
 from minpy.core.tape import reachable
 from minpy.graph.ir import Node, Value, constant, variable
+from minpy.graph.recording import GraphOperator
 from minpy.ops.registry import find_operator
 from minpy.symbol.creation import scalar_kind
 from minpy.symbol.naming import NameManager
@@ -31,10 +32,34 @@ def recorded_symbol(array: Array) -> Symbol:
             values[node] = variable(names.get(None, "var"))
         elif type(node) is Output:
             assert node.parents is not None
-            values[node] = Value(values[node.parents[0]].node, node.index)
+            parent = values[node.parents[0]]
+            values[node] = parent[node.index] if isinstance(parent, list) else Value(parent.node, node.index)
+        elif isinstance(getattr(node, "operator", None), GraphOperator):
+            heads = _inside(node, values, names)
+            values[node] = heads if len(heads) > 1 else heads[0]
         else:
             values[node] = Value(_node(node, values, names))
     return Symbol([values[head]])
+
+
+def _inside(recorded: Any, values: dict[Any, Any], names: NameManager) -> list[Value]:
+    """Return the outputs of a graph that was called as one operator, such as that of a hybridized block.
+
+    Its nodes keep their names, with a number if it is called once more; what it was called with are its variables.
+    """
+    compiled = recorded.operator.compiled
+    became: dict[Value, Value] = {}
+    for node, parent in zip(compiled.variables, recorded.parents, strict=False):  # the call's frame is the last parent
+        became[Value(node)] = variable(names.get(None, "var")) if parent is None else values[parent]
+    number = names.get(None, "")
+    suffix = "" if number == "0" else f"_{number}"
+    for node in compiled.order:
+        if node.operator is None:
+            continue
+        inputs = [became[value] for value in node.inputs]
+        made = Node(node.operator, inputs, node.attributes, f"{node.name}{suffix}", node.kind, node.annotations)
+        became |= {Value(node, index): Value(made, index) for index in range(len(node.output_names()))}
+    return [became[head] for head in compiled.heads]
 
 
 def _with_number(recorded: Any) -> tuple[str, Any, float] | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy
 
-from minpy.core.errors import ArgumentError, NoValueError, ShapeError, describe, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, NoValueError, ShapeError, describe, nearest
 from minpy.core.state import tracing
 from minpy.core.switches import is_np_shape
 from minpy.graph.inference import Inference, infer_dtypes, infer_shapes
@@ -135,7 +135,7 @@ class Symbol(SymbolMembers):
             found = [position for position, name in enumerate(names) if name == index]
             if len(found) != 1:
                 problem = f"{len(found)} outputs are" if found else "no output is"
-                raise ArgumentError(f"{self!r}: {problem} named {index!r}.{nearest(index, names)}")
+                raise ArgumentValueError(f"{self!r}: {problem} named {index!r}.{nearest(index, names)}")
             index = found[0]
         else:
             self._require_outputs(f"indexed with {index!r}")
@@ -226,7 +226,7 @@ class Symbol(SymbolMembers):
             raise ArgumentError(f"{self!r}: attributes are noted at one node, and this is a group.")
         for key, value in attributes.items():
             if not isinstance(value, str):
-                raise ArgumentError(f"{self!r}: attribute {key!r} is {describe(value)}; expected a string.")
+                raise ArgumentValueError(f"{self!r}: attribute {key!r} is {describe(value)}; expected a string.")
             self.values[0].node.annotations[hidden_key(key)] = value
 
     # -- composition -------------------------------------------------------------------------------------------------
@@ -243,7 +243,7 @@ class Symbol(SymbolMembers):
         """
         known = self.list_inputs()
         if arguments and named:
-            raise ArgumentError(f"{self!r}: symbols are given by position or by name, not both.")
+            raise ArgumentValueError(f"{self!r}: symbols are given by position or by name, not both.")
         if len(arguments) > len(known):
             raise ArgumentError(f"{self!r} has {len(known)} inputs ({', '.join(known)}), got {len(arguments)}.")
         given = dict(zip(known, arguments, strict=False)) if arguments else named
@@ -349,7 +349,7 @@ class Symbol(SymbolMembers):
         """Return what is given for variables, by position or by name."""
         nodes = {node.name: node for node in self.order if node.operator is None}
         if args and kwargs:
-            raise ArgumentError(f"{method}: give arguments by position or by name, not both.")
+            raise ArgumentValueError(f"{method}: give arguments by position or by name, not both.")
         if args:
             names = self.list_arguments()
             if len(args) > len(names):

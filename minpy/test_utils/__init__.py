@@ -6,6 +6,7 @@ The names, defaults and tolerances are those of `mxnet.test_utils`.
 from typing import Any
 
 from minpy.namespaces import listing, missing
+from minpy.test_utils.blocks import check_gluon_hybridize_consistency
 from minpy.test_utils.brought import BROUGHT, brought
 from minpy.test_utils.comparing import (
     almost_equal,
@@ -88,6 +89,7 @@ __all__ = [
     "assign_each2",
     "checkShapes",
     "check_consistency",
+    "check_gluon_hybridize_consistency",
     "check_numeric_gradient",
     "check_speed",
     "check_symbolic_backward",
@@ -177,7 +179,6 @@ _ELSEWHERE = {
         ),
         _DATA,
     ),
-    "check_gluon_hybridize_consistency": "compare what a block answers before and after hybridize()",
 }
 
 

@@ -68,18 +68,22 @@ def compare_optimizer(
         )
     first = [rand_ndarray(one, dtype=dtype) for one in shapes]
     grads = [rand_ndarray(one, dtype=dtype) for one in shapes]
-    second = [weight.copy() for weight in first]
+    # An optimizer may change gradients in place, as when it clips them: each has its own.
+    second, second_grads = ([array.copy() for array in arrays] for arrays in (first, grads))
     states = [
         [optimizer.create_state_multi_precision(index, weight) for index, weight in enumerate(weights)]
         for optimizer, weights in ((opt1, first), (opt2, second))
     ]
     if compare_states:
         _assert_equal_states(states[0], states[1], rtol, atol)
-    for optimizer, weights, own in ((opt1, first, states[0]), (opt2, second, states[1])):
+    for optimizer, weights, gradients, own in (
+        (opt1, first, grads, states[0]),
+        (opt2, second, second_grads, states[1]),
+    ):
         if ntensors == 1:
-            optimizer.update_multi_precision(0, weights[0], grads[0], own[0])
+            optimizer.update_multi_precision(0, weights[0], gradients[0], own[0])
         else:
-            optimizer.update_multi_precision(list(range(ntensors)), weights, grads, own)
+            optimizer.update_multi_precision(list(range(ntensors)), weights, gradients, own)
     if compare_states:
         _assert_equal_states(states[0], states[1], rtol, atol)
     for one, other in zip(first, second, strict=True):

@@ -14,7 +14,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 DOCUMENT = HERE.parent.parent / "docs" / "differences.md"
 # The cases that tests/test_golden.py runs; the other files have tests of their own.
-APART = {"inference", "naming", "native", "native_library", "symbol", "visualization"}
+APART = {"inference", "naming", "native", "native_library", "refusals", "symbol", "visualization"}
 GROUPS = tuple(sorted({path.name.removesuffix("_cases.py") for path in HERE.glob("*_cases.py")} - APART))
 
 
@@ -1295,6 +1295,67 @@ PARTITIONS = [
         "`optimize_for` takes arguments without values for float32 before dtypes are inferred.",
         "They are float32 where nothing else follows from the other dtypes.",
         "A graph with an integer argument was refused.",
+        "",
+    ),
+]
+
+REFUSALS = [
+    Difference(
+        "Where `add` is asked, a `CustomOp.backward` that writes its gradient (`in_grad[0][:] = g`) overwrites what "
+        "was there: of several backward passes the last gradient is left.",
+        "Its gradient is added, as if it had called `assign`.",
+        "That is what `add` asks for.",
+        "",
+    ),
+    Difference(
+        "Errors of shapes, and of what custom operators raise, come when a value is read.",
+        "They come at the call.",
+        "The traceback shows the line that is wrong.",
+        "",
+    ),
+    Difference(
+        "Head gradients of a wrong shape are taken by `backward`, where the walk can go on with them.",
+        "They are an error that has both shapes.",
+        "Silently wrong gradients.",
+        "",
+    ),
+    Difference(
+        "`Dense(0)`, and layouts that there are not, are taken when a layer is made, and refused when it is called.",
+        "They are refused when it is made.",
+        "The line that is wrong is the one that makes the layer.",
+        "",
+    ),
+    Difference(
+        "Convolutions take `layout='NHWC'` on some backends.",
+        "They take 'NCHW' and its like, and say how to transpose the data.",
+        "Parameters of both layouts differ, so that a file fits only one.",
+        "",
+    ),
+    Difference(
+        "Some shapes stay unknown that follow from others: those of an input from the output's, or behind operators "
+        "that infer nothing backward.",
+        "More shapes are inferred; none that MXNet infers is different.",
+        "A graph that has one possible shape can be bound.",
+        "",
+    ),
+    Difference(
+        "`mx.np` refuses `order='F'`.",
+        "It is taken: elements are read in that order, as in NumPy; arrays are contiguous all the same.",
+        "What `np` promises.",
+        "",
+    ),
+    Difference(
+        "Wrong arguments are an AssertionError, a ValueError, a TypeError or an MXNetError, as it happens.",
+        "`ArgumentError` and `ShapeError` are an MXNetError and an AssertionError, and a TypeError or a ValueError "
+        "besides; what symbols cannot do is a `NotImplementedForSymbol`.",
+        "`except` clauses written for MXNet catch them.",
+        "",
+    ),
+    Difference(
+        "`mark_variables` of lists of different lengths, `Sequential.add(3)`, `ArrayDataset.take(-1)`, `Dense('a')`, "
+        "`register` of what is no prop, and `transpose` of an axis named twice are taken.",
+        "They are errors.",
+        "What they do later depends on chance.",
         "",
     ),
 ]

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-# Each has its cases in `{group}_cases.py`, and MXNet's answers in `{group}.json`; four have scripts of their own.
-APART = {"inference", "native", "native_library", "symbol"}
+# Each has its cases in `{group}_cases.py`, and MXNet's answers in `{group}.json`; five have scripts of their own.
+APART = {"inference", "native", "native_library", "refusals", "symbol"}
 GROUPS = tuple(sorted({path.name.removesuffix("_cases.py") for path in HERE.glob("*_cases.py")} - APART))
 
 

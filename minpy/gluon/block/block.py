@@ -55,6 +55,11 @@ class Block:
 
     # Whether it does nothing but call the blocks inside, one after another.
     _is_sequence: ClassVar[bool] = False
+    # What `use_np` of a class that derives from it wraps besides what that defines: what makes arrays, or computes.
+    _entered_by_users: ClassVar[tuple[str, ...]] = (
+        "__init__", "__call__", "cast", "export", "initialize", "load_dict", "load_parameters", "load_params",
+        "optimize_for", "reset_ctx", "summary",
+    )  # fmt: skip
 
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._empty_prefix = prefix == ""

@@ -12,6 +12,7 @@ from minpy.gluon.block.changes import Changes
 from minpy.gluon.parameter import Parameter
 from minpy.graph.compiled import Compiled
 from minpy.graph.frame import start
+from minpy.graph.interpreting import ObservedName
 from minpy.graph.keeping import Kept
 from minpy.graph.recording import GraphOperator
 from minpy.symbol import Symbol
@@ -96,6 +97,7 @@ class CachedGraph:
         self.assemble = rebuild
         if places is not None and self.repeats:
             self.assemble = lambda found: (rebuild or list)([found[place] for place in places])
+        self.returns_numpy = False  # whether its outputs have NumPy's semantics, whatever the arguments have
         self.has_no_program = False  # whether shapes in it depend on values
         self.applied = 0  # how many of the block's steps it has gone through; see `optimizing`
         self.is_settled = True  # whether it can be called as it is
@@ -112,6 +114,8 @@ class CachedGraph:
             for leaf in leaves:
                 if leaf is not None and type(leaf) is not type(like):
                     like = leaf if like is None else meet(self.operator, like, leaf)
+        if self.returns_numpy and like._keeps_dtype:
+            like = like.as_np_ndarray()
         context = like.context
         arrays = [
             leaves[source] if type(source) is int else source.data(context) if isinstance(source, Parameter) else source
@@ -158,14 +162,14 @@ class CachedGraph:
         program = self.compiled.program(raws, training, traced=False)
 
         def look(node: Any, inputs: Sequence[Any], answer: Any) -> None:
-            kind = node.kind or node.operator.__name__
+            kind = ObservedName(node.kind or node.operator.__name__)
             if answer is None:
                 for position, value in enumerate(inputs if monitor_all else ()):
-                    callback(f"{node.name}_{_input_name(node, position)}", kind, like._like(value))
+                    callback(ObservedName(f"{node.name}_{_input_name(node, position)}"), kind, like._like(value))
                 return
             answers = answer if isinstance(answer, tuple) else (answer,)
             for value, output in zip(answers, node.output_names(), strict=False):
-                callback(f"{node.name}_{output}", kind, like._like(value))
+                callback(ObservedName(f"{node.name}_{output}"), kind, like._like(value))
 
         start(program, raws, look, None if self.compiled.keeping is None else Kept())
 

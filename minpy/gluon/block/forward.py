@@ -57,7 +57,7 @@ def graph_of_forward(block: Any, leaves: Sequence[Any], form: Any) -> CachedGrap
     block._out_format = out_form
     heads = changes.heads(found) if is_function else found
     block._graphs.note_asked(shapes=trace.asked_for_shapes, classes=trace.asked_for_classes)
-    return CachedGraph(
+    graph = CachedGraph(
         block.name,
         inputs,
         heads[0] if len(heads) == 1 and len(heads[0].values) == 1 else Group(heads),
@@ -67,6 +67,8 @@ def graph_of_forward(block: Any, leaves: Sequence[Any], form: Any) -> CachedGrap
         changes if changes else None,
         [place for _, place in changes.places] if is_function and not changes else None,
     )
+    graph.returns_numpy = trace.in_numpy and not is_function and bool(graph.parameters)
+    return graph
 
 
 def _is_filled(value: Any, template: Any, given: Sequence[Any]) -> bool:

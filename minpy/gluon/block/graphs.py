@@ -111,9 +111,11 @@ class Graphs(dict[Any, CachedGraph]):
             form = form, *[leaf._data.dtype for leaf in leaves]
         if self._asks_for_classes:
             form = form, *[numpy.ndarray if id(leaf._data) in of_numpy.ids else type(leaf) for leaf in leaves]
+        # What signs mean, and operators return, depends on which of them have NumPy's semantics.
+        kinds = is_np_array(), *[leaf is None or leaf._keeps_dtype for leaf in leaves]
         if not self._asks_for_training and not self._asks_for_shapes and not self.asks_for_recording:
-            return form, is_np_array()
-        key: list[Any] = [form, is_np_array()]
+            return form, kinds
+        key: list[Any] = [form, kinds]
         if self._asks_for_training:
             key.append(bool(state.training))
         if self.asks_for_recording:

@@ -152,7 +152,7 @@ class HybridBlock(Block):
         if not isinstance(block, HybridBlock):
             what = repr(block) if isinstance(block, Block) else describe(block)
             name_here = self.name or type(self).__name__
-            raise ArgumentError(
+            raise ArgumentValueError(
                 f"{name_here}: a child of a HybridBlock must be a HybridBlock, got {what}. Derive it from HybridBlock "
                 "(a function: gluon.nn.HybridLambda), or derive the whole from Block (Sequential, not "
                 "HybridSequential)."

@@ -8,7 +8,6 @@ from typing import Any
 from minpy import symbol
 from minpy.context import Context
 from minpy.core.errors import ArgumentError, ContextError, NotTraceableError, NoValueError, describe
-from minpy.core.switches import is_np_array
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.nesting import _flatten, _regroup
 from minpy.gluon.block.places import place_in_program
@@ -84,8 +83,10 @@ def _of_symbols(block: Any, leaves: Sequence[Any], form: Any, trace: Trace | Non
         for one, leaf in zip(inputs, leaves, strict=True):
             if leaf is not None:
                 trace.know(one, leaf)
-    if is_np_array():
-        inputs = [None if one is None else one.as_np_ndarray() for one in inputs]
+    inputs = [
+        one if leaf is None or leaf._keeps_dtype else one.as_np_ndarray()
+        for one, leaf in zip(inputs, leaves, strict=True)
+    ]
     out = _computed(block, _regroup(inputs, form)[0])
     found, out_form = _flatten(out, "output")
     block._out_format = out_form
@@ -94,10 +95,13 @@ def _of_symbols(block: Any, leaves: Sequence[Any], form: Any, trace: Trace | Non
         raise ArgumentError(f"{block.name}: hybrid_forward returned {describe(out)}; expected symbols.")
     rebuild = None if out_form == 0 else _Regrouping(out_form, found)
     group = out_symbols[0] if len(out_symbols) == 1 else Group(out_symbols)
-    if trace is None:
-        return CachedGraph(block.name, inputs, group, rebuild, block._parameters_by_name())
-    block._graphs.note_asked(shapes=trace.asked_for_shapes, classes=trace.asked_for_classes)
-    return CachedGraph(block.name, inputs, group, rebuild, block._parameters_by_name(), trace.captured)
+    captured: Sequence[tuple[Symbol, Any]] = ()
+    if trace is not None:
+        block._graphs.note_asked(shapes=trace.asked_for_shapes, classes=trace.asked_for_classes)
+        captured = trace.captured
+    graph = CachedGraph(block.name, inputs, group, rebuild, block._parameters_by_name(), captured)
+    graph.returns_numpy = all(type(one) is not Symbol for one in out_symbols)
+    return graph
 
 
 def _computed(block: Any, inputs: Sequence[Any]) -> Any:

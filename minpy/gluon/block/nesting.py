@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.errors import ArgumentValueError, describe
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
 
@@ -47,7 +47,7 @@ def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
         leaves, forms = _flatten([*args.values()], inout_str)
         return leaves, _Dict(zip(args, forms, strict=True))
     if not isinstance(args, (list, tuple)):
-        raise ArgumentError(
+        raise ArgumentValueError(
             f"An {inout_str} of a block is {describe(args)}; expected an NDArray, a Symbol or None, or nested lists, "
             "tuples or dicts of them. "
             + (

@@ -208,6 +208,7 @@ def _rebuilt(graph: CachedGraph, out: Symbol, step: Step, parameters: Mapping[st
     kept = graph.out
     out = out.as_np_ndarray() if type(kept) is type(kept.as_np_ndarray()) else out.as_nd_ndarray()
     rebuilt = CachedGraph(graph.name, inputs, out, graph.rebuild, parameters, captured)
+    rebuilt.returns_numpy = graph.returns_numpy
     rebuilt.applied = graph.applied + 1
     return rebuilt
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any
 
-from minpy.core.errors import MXNetError
+from minpy.core.errors import NotReadyError
 from minpy.ndarray import NDArray
 from minpy.symbol import Symbol
 
@@ -52,7 +52,7 @@ def print_summary(block: Any, inputs: Sequence[Any]) -> None:
 
     def listen(child: Any) -> None:
         if getattr(child, "_active", False):
-            raise MXNetError(
+            raise NotReadyError(
                 f"summary: {child.name} is hybridized, so that the blocks inside are not called one by one. Call "
                 "summary before hybridize, or hybridize(False)."
             )

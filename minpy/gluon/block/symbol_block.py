@@ -11,6 +11,7 @@ from minpy.context import cpu
 from minpy.core.errors import ArgumentError, describe, nearest
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.hybrid_block import HybridBlock
+from minpy.gluon.block.misshapen import expected_shapes
 from minpy.gluon.block.nesting import _flatten, _regroup
 from minpy.gluon.parameter import ParameterDict
 from minpy.gluon.parameter.loading import Options, read_file
@@ -129,6 +130,8 @@ class SymbolBlock(HybridBlock):
         ------
         ArgumentError
             If the graph has no variable of such a name.
+        ParametersError, ShapeError
+            If parameters are missing, superfluous, or of shapes that contradict the graph; the text has all of them.
         """
         loaded = symbol.load(symbol_file)
         names = [input_names] if isinstance(input_names, str) else list(input_names)
@@ -148,9 +151,11 @@ class SymbolBlock(HybridBlock):
         if arrays is not None:
             where = f"file {os.fspath(param_file or '')!r}"
             places = cpu() if ctx is None else ctx
-            block.collect_params()._take(
-                arrays, "", Options(where, places, allow_missing, ignore_extra, True, "saved", owned=True)
-            )
+            parameters = block.collect_params()
+            given = {name.removeprefix("arg:").removeprefix("aux:"): array.shape for name, array in arrays.items()}
+            for name, shape in expected_shapes(loaded, {n: given[n] for n in parameters if n in given}).items():
+                parameters[name].shape = shape  # with which the array does not fit it
+            parameters._take(arrays, "", Options(where, places, allow_missing, ignore_extra, True, "saved", owned=True))
         return block
 
     def __repr__(self) -> str:

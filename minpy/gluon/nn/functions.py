@@ -84,7 +84,7 @@ def _found(layer: str, name: str, modules: tuple[Any, ...], where: str) -> Calla
 
 
 def _no_function(layer: str, value: Any) -> ArgumentError:
-    return ArgumentError(f"{layer}: got {describe(value)}; expected a function, or the name of one: 'tanh'.")
+    return ArgumentValueError(f"{layer}: got {describe(value)}; expected a function, or the name of one: 'tanh'.")
 
 
 class Lambda(Block):

@@ -12,7 +12,7 @@ import numpy
 from minpy import initializer
 from minpy import ndarray as nd
 from minpy.context import Context
-from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, nearest
+from minpy.core.errors import ArgumentError, ArgumentValueError, ShapeError, UnknownWordError, nearest
 from minpy.gluon.parameter.constant import Constant
 from minpy.gluon.parameter.loading import Options, filled, read_file
 from minpy.gluon.parameter.parameter import Parameter
@@ -147,7 +147,7 @@ class ParameterDict:
         parameter = self._get_impl(name)
         if parameter is None:
             if value is None:
-                raise ArgumentError(
+                raise UnknownWordError(
                     f"There is no constant {name!r}. Give its value: get_constant({name!r}, value)."
                     f"{nearest(name, self._params)}"
                 )

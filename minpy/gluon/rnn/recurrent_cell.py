@@ -10,7 +10,7 @@ import numpy
 from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.context import Context
-from minpy.core.errors import ArgumentError, MXNetError, ShapeError, describe
+from minpy.core.errors import ArgumentError, NotReadyError, ShapeError, describe
 from minpy.core.switches import is_np_array, is_np_shape
 from minpy.gluon.block import Block, HybridBlock
 from minpy.gluon.rnn.remembering import Stepper, recalling_cells
@@ -123,7 +123,7 @@ class RecurrentCell(Block):
 
     def _require_unmodified(self, what: str) -> None:
         if self._modified:
-            raise MXNetError(
+            raise NotReadyError(
                 f"{self.name}.{what}: the cell is inside a modifier, such as ZoneoutCell or ResidualCell, and is not "
                 "used alone any more. Call the modifier instead."
             )

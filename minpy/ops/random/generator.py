@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.errors import ArgumentError, describe
+from minpy.core.errors import ArgumentError, ArgumentValueError, describe
 from minpy.core.state import TRACES, tracing
 
 __all__ = ["SOURCE", "generator", "seed", "seed_sequence"]
@@ -87,7 +87,7 @@ def seed(seed_state: int, ctx: Any = "all") -> None:
     True
     """
     if isinstance(seed_state, bool) or not isinstance(seed_state, (int, np.integer)):
-        raise ArgumentError(f"random.seed: the seed is {describe(seed_state)}; expected an integer.")
+        raise ArgumentValueError(f"random.seed: the seed is {describe(seed_state)}; expected an integer.")
     if ctx != "all" and not hasattr(ctx, "device_type"):
         raise ArgumentError(f"random.seed: ctx is {describe(ctx)}; expected a context such as minpy.cpu(), or 'all'.")
     SOURCE.start(np.random.SeedSequence(int(seed_state) & 0xFFFFFFFFFFFFFFFF))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from minpy.context import Context, cpu, current_context, gpu, num_gpus
-from minpy.core.errors import ArgumentValueError, describe
+from minpy.core.errors import AbsentContextError, ArgumentValueError, describe
 from minpy.gluon import loss as gluon_loss
 from minpy.gluon.block import Block
 from minpy.gluon.contrib.estimator.batch_processor import BatchProcessor
@@ -173,6 +173,12 @@ class Estimator:
             raise ArgumentValueError(
                 f"Estimator: context must be a Context or a list of them, got {describe(context)}, such as mx.cpu() or "
                 "[mx.cpu(0), mx.cpu(1)]."
+            )
+        absent = [one for one in given if one.device_type == "gpu" and one.device_id >= num_gpus()]
+        if absent:
+            raise AbsentContextError(
+                f"Estimator: {', '.join(map(str, absent))} cannot be trained on: mx.num_gpus() is {num_gpus()}. Leave "
+                "context out, or pass mx.cpu(), or choose with `mx.gpu() if mx.num_gpus() else mx.cpu()`."
             )
         return list(given)
 
