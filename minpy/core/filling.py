@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from minpy.core.attributes import REQUIRED, Signature
 from minpy.core.errors import ArgumentError, nearest
 
-__all__ = ["adapted", "with_attributes"]
+__all__ = ["adapted", "default_attributes", "with_attributes"]
 
 
 def adapted(function: Callable[..., Any], signature: Signature, what: str, leading: int) -> Any:
@@ -58,7 +58,7 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     if form is None:  # a built-in function: it is called with what is given
         return function
     if form.open_ended:
-        call = _filled(_with_inputs(function, signature) if form.is_plain else function, _defaults(signature))
+        call = _filled(_with_inputs(function, signature) if form.is_plain else function, default_attributes(signature))
         call.adapted_from = function
         return call
     missing = [name for name in form.required if name not in attributes]
@@ -76,7 +76,7 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     by_position = [name for name in form.positions[leading:] if name in attributes]
     names = frozenset((*form.named, *by_position))
     if by_position or not form.is_plain:
-        defaults.update((name, value) for name, value in _defaults(signature).items() if name in by_position)
+        defaults.update((name, value) for name, value in default_attributes(signature).items() if name in by_position)
         return _narrowed(_filled(function, defaults) if defaults else function, names, function)
     whole: Any = function
     own, inputs = whole.__kwdefaults__ or {}, _input_defaults(whole, signature)
@@ -184,7 +184,7 @@ def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple
     return tuple(reversed(found))
 
 
-def _defaults(signature: Signature) -> dict[str, Any]:
+def default_attributes(signature: Signature) -> dict[str, Any]:
     return {name: one.default for name, one in signature.attributes.items() if one.default is not REQUIRED}
 
 

@@ -62,6 +62,7 @@ def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any])
     if isinstance(answer, (tuple, list)):
         # Arrays that only this tuple refers to are fresh if only we refer to the tuple.
         sole = type(answer) in (tuple, list) and sys.getrefcount(answer) <= _SOLE
+        operator.note_outputs(len(answer), attributes)
         return tuple(_checked_output(operator, value, index, sole) for index, value in enumerate(answer))
     return _checked_output(operator, answer, None, False)
 

@@ -20,7 +20,8 @@ from minpy.core.base import BaseOperator, ShapeInference, TypeInference
 from minpy.core.derived import Bound, is_method, with_keyword_input
 from minpy.core.describing import ShownDocstring, docstring
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
-from minpy.core.filling import adapted
+from minpy.core.filling import adapted, default_attributes
+from minpy.core.outputs import LearnedOutputs, declared_outputs
 from minpy.core.references import reference
 from minpy.core.rules import GradientRules, Plan, PullInto, Rule, Target, Unstaged
 
@@ -52,6 +53,8 @@ class Operator(BaseOperator):
     auxiliary : sequence of str
         The inputs that are states: `forward` may change their buffers in place, and logs that with `note_write`. Their
         gradient is zero.
+    outputs : int or sequence of str, optional
+        How many arrays `forward` returns, or their names. Left out, graphs go by its code, and by calls on arrays.
 
     Examples
     --------
@@ -77,6 +80,7 @@ class Operator(BaseOperator):
         signature: Signature | None = None,
         visible_outputs: int | Callable[[dict[str, Any]], int] | None = None,
         auxiliary: Sequence[str] = (),
+        outputs: int | Sequence[str] | None = None,
     ) -> None:
         self.definition = forward
         self.forward: Callable[..., Any] = forward
@@ -95,6 +99,10 @@ class Operator(BaseOperator):
             self.arity = -1
         self.keywords_bound: set[tuple[Any, ...]] = set()
         self.auxiliary = tuple(auxiliary)
+        if outputs is not None:
+            self.outputs = declared_outputs(outputs, f"{getattr(forward, '__name__', 'the operator')}")
+        elif not builtin and visible_outputs is None:
+            self.outputs = LearnedOutputs(forward, default_attributes(self.signature))
         self._with_inputs: dict[str, Operator] = {}
         self._plan: Plan | None = None
         self.__name__: str = name or str(getattr(forward, "__name__", type(forward).__name__))
@@ -128,7 +136,26 @@ class Operator(BaseOperator):
             auxiliary=self.auxiliary,
         )
         made.is_method = self.is_method
+        made.outputs = self.outputs
         return made
+
+    def note_outputs(self, count: int, attributes: dict[str, Any]) -> None:
+        """Note that a call has returned a tuple of `count` arrays: graphs ask for it.
+
+        Raises
+        ------
+        ArgumentError
+            If there are names for another number.
+        """
+        if type(self.outputs) is LearnedOutputs:
+            self.outputs.note(count, attributes)
+            return
+        names = self.output_names(attributes)
+        if len(names) != count and self.visible_outputs is None:
+            raise ArgumentError(
+                f"{self.__name__}: its forward returned {count} array(s), and its outputs are said to be {len(names)}: "
+                f"{', '.join(names)}. Say outputs={count}, or return one array for each."
+            )
 
     # -- describing ----------------------------------------------------------------------------------------------
 

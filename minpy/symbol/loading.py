@@ -13,6 +13,7 @@ from minpy.core.configured import FAMILIES, ConfiguredOperator
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
 from minpy.core.operator import Operator
+from minpy.core.outputs import LearnedOutputs, numbered_outputs
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
 from minpy.custom.registry import PROPS
@@ -38,6 +39,7 @@ _KNOWN_BEGINNINGS = {
 }
 _OLDEST = 800  # what files without a version are taken for
 
+_MOST_OUTPUTS = 10_000  # of a user's operator, by what a file says
 _DOCUMENT_KEYS = ("nodes", "arg_nodes", "node_row_ptr", "heads", "attrs")
 # Later ones win, as in MXNet.
 _ATTRIBUTE_KEYS = ("param", "attr", "attrs")
@@ -102,7 +104,7 @@ class Reader:
             self.fail(f'"nodes" is {_shown(items)}; expected a list that is not empty')
         rows = [self._row(number, item) for number, item in enumerate(items)]
         self._require_operators(rows)
-        nodes = self._nodes(rows)
+        nodes = self._nodes(rows, document.get("node_row_ptr"))
         heads = self._entries(document["heads"], len(nodes), '"heads"')
         if not heads:
             self.fail('"heads" is empty; expected the outputs of the symbol')
@@ -241,7 +243,7 @@ class Reader:
             entries.append((item[0], item[1]))
         return entries
 
-    def _nodes(self, rows: Sequence[_Row]) -> list[Node]:
+    def _nodes(self, rows: Sequence[_Row], pointers: Any) -> list[Node]:
         nodes: list[Node] = []
         counts: list[int] = []
         names: dict[str, int] = {}
@@ -262,6 +264,8 @@ class Reader:
                     inputs.append(Value(nodes[number], index))
                 node = self._call(row, inputs)
             nodes.append(node)
+            if node.operator is not None and type(node.operator.outputs) is LearnedOutputs:
+                _expect_outputs(node, row.number, pointers)
             counts.append(self._number_of_outputs(row, node))
         return nodes
 
@@ -568,6 +572,15 @@ class Reader:
                     + (f"{before + least} or more, as {rows[position - 1]} has {least} output(s)" if position else "0")
                 )
             before = number
+
+
+def _expect_outputs(node: Node, number: int, pointers: Any) -> None:
+    """Let a node of a user's operator have the outputs that a file says it has, if nothing else is known of them."""
+    if node.operator.outputs.known(node.attributes) is not None or not isinstance(pointers, list):
+        return
+    bounds = pointers[number : number + 2]
+    if len(bounds) == 2 and all(type(bound) is int for bound in bounds) and 1 < bounds[1] - bounds[0] <= _MOST_OUTPUTS:
+        node.outputs_expected = numbered_outputs(bounds[1] - bounds[0])
 
 
 def _shown(value: Any) -> str:

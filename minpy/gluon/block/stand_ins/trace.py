@@ -93,6 +93,8 @@ class Trace:
         leave = partial(any, map(methodcaller("__call__"), undone))  # in C; none of them returns anything
         traces += [self]
         values |= {"trace": self, "leave": leave}
+        if tracing.modes is not None:
+            tracing.modes.facts = self._facts
         return self
 
     __exit__ = leaving(tracing)
