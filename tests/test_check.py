@@ -461,7 +461,7 @@ def test_an_exception_in_a_rule_keeps_its_traceback():
     with pytest.raises(CheckError, match="ZeroDivisionError: integer division") as caught:
         make(square, rule).check(X)
     assert isinstance(caught.value.__cause__, OperatorError)
-    assert isinstance(caught.value.__cause__.__cause__, ZeroDivisionError)
+    assert isinstance(caught.value.__cause__.original, ZeroDivisionError)
     assert results(caught.value.report)["recorded NDArray"] == "ok"  # outputs are compared nevertheless
 
 

@@ -22,6 +22,7 @@ from minpy.core.errors import (
     MXNetError,
     broadcast_error,
     describe,
+    in_place_of,
     named,
     operator_error,
 )
@@ -198,7 +199,7 @@ def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any
                 raise found from None
         line = call_line(operator, "forward", inputs, "NumPy arrays")
         given_by_name = "".join(f", {key}={value!r}" for key, value in attributes.items() if key != "training")
-        raise operator_error(error, line + given_by_name) from error
+        raise in_place_of(operator_error(error, line + given_by_name), error) from None
 
 
 def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:

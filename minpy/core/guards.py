@@ -13,7 +13,7 @@ from weakref import getweakrefcount
 import numpy
 
 from minpy.core.array import Array, raw_of
-from minpy.core.errors import ArgumentError, MutationError, describe, describe_arguments, operator_error
+from minpy.core.errors import ArgumentError, MutationError, describe, describe_arguments, in_place_of, operator_error
 from minpy.core.state import state
 
 __all__ = ["call_line", "given", "read_only", "run_guarded", "user_error"]
@@ -56,7 +56,7 @@ def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any])
         else:
             answer = operator.forward(*views, **attributes)
     except Exception as error:
-        raise user_error(operator, error, "forward", views) from error
+        raise in_place_of(user_error(operator, error, "forward", views), error) from None
     if type(answer) is numpy.ndarray:
         return answer if sys.getrefcount(answer) <= _SOLE and _is_fresh(operator, answer) else answer.copy()
     if isinstance(answer, (tuple, list)):

@@ -19,7 +19,7 @@ from minpy.core.attributes import Signature, read_signature
 from minpy.core.base import BaseOperator, ShapeInference, TypeInference
 from minpy.core.derived import Bound, is_method, with_keyword_input
 from minpy.core.describing import ShownDocstring, docstring
-from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
+from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe, in_place_of
 from minpy.core.filling import adapted, default_attributes
 from minpy.core.outputs import LearnedOutputs, declared_outputs
 from minpy.core.references import reference
@@ -571,13 +571,23 @@ class Operator(BaseOperator):
         except Unstaged as error:
             function = error.args[0]
         except Exception as error:
-            what = f"gradient rule of {self.argument_name(index)}"
-            code = getattr(function, "__code__", None)
-            name = code.co_varnames[0] if code is not None and code.co_argcount else ""
-            upstream = f"the upstream gradient {name}{' ' if name else ''}{describe(gradient)}"
-            raise guards.user_error(self, error, what, arguments, upstream) from error
-        raise GradientError(
-            f"{self.describe_rule(index)} returned {describe(function)}; expected a function of the upstream gradient: "
+            raise in_place_of(self.rule_error(error, index, arguments, function, gradient), error) from None
+        raise self.unstaged(index, function)
+
+    def rule_error(
+        self, error: Exception, index: int, arguments: Sequence[Any], function: Any, gradient: Any
+    ) -> Exception:
+        """Return the error to raise for one inside the rule of an argument, or in the `function` that it returned."""
+        what = f"gradient rule of {self.argument_name(index)}"
+        code = getattr(function, "__code__", None)
+        name = code.co_varnames[0] if code is not None and code.co_argcount else ""
+        upstream = f"the upstream gradient {name}{' ' if name else ''}{describe(gradient)}"
+        return guards.user_error(self, error, what, arguments, upstream)
+
+    def unstaged(self, index: int, found: Any) -> GradientError:
+        """Return the error for a rule that has returned something else than a function."""
+        return GradientError(
+            f"{self.describe_rule(index)} returned {describe(found)}; expected a function of the upstream gradient: "
             f"def rule(ans, {', '.join(self.signature.inputs)}): return lambda g: ..."
         )
 

@@ -17,6 +17,7 @@ from minpy.core.errors import (
     UnknownShapeError,
     describe,
 )
+from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import saving
@@ -29,7 +30,6 @@ from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward
 from minpy.gluon.block.inferring import infer, infer_deferred, initialize_waiting, require_rule
 from minpy.gluon.block.modes import AsWritten
 from minpy.gluon.block.optimizing import Optimizations, optimized
-from minpy.gluon.block.places import warn_at_program
 from minpy.gluon.block.stand_ins.trace import Trace
 from minpy.gluon.block.stand_ins.traced import Traced
 from minpy.gluon.block.steps import Step, taken_options

@@ -8,11 +8,11 @@ from typing import Any
 from minpy import symbol
 from minpy.context import Context
 from minpy.core.errors import ArgumentError, ContextError, NotTraceableError, NoValueError, describe
+from minpy.core.places import place_in_program
 from minpy.core.state import tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.nesting import _flatten, _regroup
-from minpy.gluon.block.places import place_in_program
 from minpy.gluon.block.stand_ins.facts import Facts
 from minpy.gluon.block.stand_ins.trace import Trace
 from minpy.ndarray import NDArray

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Any, NoReturn
 
 from minpy.core.errors import NotTraceableError
+from minpy.core.places import place_in_program
 from minpy.core.state import leaving, state, tracing
-from minpy.gluon.block.places import place_in_program
 
 __all__ = ["AsWritten", "Modes"]
 
