@@ -220,7 +220,8 @@ def test_jvp_rules():
 def test_shape_rule():
     op = make(square, lambda ans, x: lambda g: 2 * g * x)
     assert op.def_shape(lambda shape: shape).check(X)["shape rule"].result == "ok"
-    op.def_shape(lambda shape: (*shape, 1))
+    with pytest.warns(UserWarning, match="the shape rule is defined already"):
+        op.def_shape(lambda shape: (*shape, 1))
     assert "the shape rule says (2, 3, 1), forward returns (2, 3)." in rejection(op, X)
 
 
@@ -470,7 +471,8 @@ def test_wrong_jvp():
     op.def_jvp(lambda ans, x, y: lambda t: 2 * t * y)
     message = rejection(op, X, Y)
     assert "the jvp rule of argument 0 (x) is wrong at output [" in message
-    op.def_jvp(lambda ans, x, y: lambda t: np.zeros(7))
+    with pytest.warns(UserWarning, match="the forward-mode rule of argument 0"):
+        op.def_jvp(lambda ans, x, y: lambda t: np.zeros(7))
     assert "returned a tangent of shape (7,); expected (2, 3)." in rejection(op, X, Y)
 
 

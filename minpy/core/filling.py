@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from minpy.core.attributes import REQUIRED, Signature
 from minpy.core.errors import ArgumentError, nearest
 
-__all__ = ["adapted", "default_attributes", "with_attributes"]
+__all__ = ["adapted", "default_attributes", "require_parameters", "with_attributes"]
 
 
 def adapted(function: Callable[..., Any], signature: Signature, what: str, leading: int) -> Any:
@@ -90,6 +90,46 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     if len(names) >= len(attributes) and not signature.open_ended:
         return whole
     return _narrowed(whole, names, function)
+
+
+def require_parameters(
+    function: Callable[..., Any], signature: Signature, what: str, before: Sequence[str] = ()
+) -> None:
+    """Raise unless a user's function can be called as it will be: with the inputs, after what comes before them.
+
+    Raises
+    ------
+    ArgumentError
+        For a rule that lacks `ans`, or an input.
+
+    Examples
+    --------
+    >>> from minpy.core.attributes import read_signature
+    >>> def scale(data, factor): ...
+    >>> require_parameters(lambda ans, data, factor: 0, read_signature(scale), 'scale: the rule', ['ans'])
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a built-in function, which says what it lacks when it is called
+        return
+    given = [*before, *signature.inputs]
+    own = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    lacks = len(own) < len(given) and not any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    surplus = [one for one in own[len(given) :] if one.default is REQUIRED and one.name not in signature.attributes]
+    if not lacks and (not surplus or signature.variadic is not None):
+        return
+    if signature.variadic is not None:
+        given.append(f"*{signature.variadic}")
+    is_rule = "ans" in before
+    first = (
+        " What the operator returned, ans, comes first." if is_rule and "ans" not in [one.name for one in own] else ""
+    )
+    written = [*given, *(["*", *signature.attributes] if signature.attributes else [])]
+    raise ArgumentError(
+        f"{what} takes ({', '.join(one.name for one in own)}), and is called with ({', '.join(given)}).{first} Write "
+        f"def rule({', '.join(written)}){': return lambda g: ...' if is_rule else ''}"
+        + (", with those of the attributes that it reads." if signature.attributes else ".")
+    )
 
 
 def with_attributes(function: Callable[..., Any], attributes: Mapping[str, Any]) -> Callable[..., Any]:

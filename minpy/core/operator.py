@@ -20,9 +20,10 @@ from minpy.core.base import BaseOperator, ShapeInference, TypeInference
 from minpy.core.derived import Bound, is_method, with_keyword_input
 from minpy.core.describing import ShownDocstring, docstring
 from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe, in_place_of
-from minpy.core.filling import adapted, default_attributes
+from minpy.core.filling import adapted, default_attributes, require_parameters
 from minpy.core.outputs import LearnedOutputs, declared_outputs
 from minpy.core.references import reference
+from minpy.core.replacing import Definitions
 from minpy.core.rules import GradientRules, Plan, PullInto, Rule, Target, Unstaged
 
 __all__ = ["Operator"]
@@ -105,6 +106,7 @@ class Operator(BaseOperator):
             self.outputs = LearnedOutputs(forward, default_attributes(self.signature))
         self._with_inputs: dict[str, Operator] = {}
         self._plan: Plan | None = None
+        self._definitions: Definitions | None = None
         self.__name__: str = name or str(getattr(forward, "__name__", type(forward).__name__))
         self.__qualname__: str = name or str(getattr(forward, "__qualname__", self.__name__))
         self.__module__ = getattr(forward, "__module__", None) or "minpy"
@@ -220,12 +222,15 @@ class Operator(BaseOperator):
             return self._decorator(self.def_grad, argnum)
         index = self._index(argnum)
         self._require_callable(rule, "def_grad")
-        self.gradients.define(index, self._adapted(rule, self.describe_rule(index)))
+        whole = self._adapted(rule, self.describe_rule(index))
+        self._note("def_grad", "gradient", index, rule)
+        self.gradients.define(index, whole)
         self._rules_changed()
         return self
 
     def def_grad_zero(self, argnum: int | None = None) -> Operator:
         """Say that the gradient with respect to an argument (None: to every argument) is zero."""
+        self._note("def_grad_zero", "gradient", None if argnum is None else self._index(argnum), None)
         self.gradients.define_zero(None if argnum is None else self._index(argnum))
         self._rules_changed()
         return self
@@ -253,7 +258,9 @@ class Operator(BaseOperator):
         if key not in self.signature.attributes and not self.signature.open_ended:
             known = [*self.signature.inputs, *self.signature.attributes]
             raise ArgumentError(f"{self.__name__}.def_grad_kw: no parameter {key!r}; it has {', '.join(known)}.")
-        self.keyword_rules[key] = self._adapted(rule, f"{self.__name__}: the gradient rule of {key}")
+        whole = self._adapted(rule, f"{self.__name__}: the gradient rule of {key}")
+        self._note("def_grad_kw", "gradient", key, rule)
+        self.keyword_rules[key] = whole
         self._rules_changed()
         return self
 
@@ -273,7 +280,10 @@ class Operator(BaseOperator):
         self._require_callable(rule, "def_multiple_grad")
         argnums = (argnums,) if isinstance(argnums, int) else argnums
         indices = None if argnums is None else tuple(self._index(argnum) for argnum in argnums)
-        self.gradients.define_several(indices, self._adapted(rule, f"{self.__name__}: the rule"))
+        whole = self._adapted(rule, f"{self.__name__}: the rule")
+        for index in range(len(self.signature.inputs)) if indices is None else indices:
+            self._note("def_multiple_grad", "gradient", index, rule)
+        self.gradients.define_several(indices, whole)
         self._rules_changed()
         return self
 
@@ -285,7 +295,8 @@ class Operator(BaseOperator):
         recorded, traced, and compared with by `check`.
         """
         self._require_callable(function, "def_kernel")
-        self.forward = self._adapted(function, f"{self.__name__}: the kernel", 0)
+        self.forward = self._adapted(function, f"{self.__name__}: the kernel", ())
+        self._note("def_kernel", "kernel", None, function)
         return function
 
     def def_grad_kernel(self, rule: Rule | None = None, argnum: int = 0) -> Any:
@@ -304,6 +315,7 @@ class Operator(BaseOperator):
                 f"{self.__name__}.def_grad(rule, argnum={argnum})."
             )
         self.raw_rules[index] = self._adapted(rule, self.describe_rule(index))
+        self._note("def_grad_kernel", "kernel of the gradient", index, rule)
         self._rules_changed()
         return self
 
@@ -334,6 +346,7 @@ class Operator(BaseOperator):
         self._require_callable(rule, "def_grad_into")
         index = self._index(argnum)
         self.into_rules[index] = self._adapted(rule, self.describe_rule(index))
+        self._note("def_grad_into", "form for given memory of the gradient", index, rule)
         self._rules_changed()
         return self
 
@@ -373,7 +386,8 @@ class Operator(BaseOperator):
         it on raw arrays; the forward function stays the definition. May be used as a decorator.
         """
         self._require_callable(function, "def_into")
-        self.into = self._adapted(function, f"{self.__name__}: the form for given memory")
+        self.into = self._adapted(function, f"{self.__name__}: the form for given memory", ("out",))
+        self._note("def_into", "form for given memory", None, function)
         return function
 
     def def_jvp(self, rule: Rule | None = None, argnum: int = 0) -> Any:
@@ -387,13 +401,15 @@ class Operator(BaseOperator):
         self._require_callable(rule, "def_jvp")
         index = self._index(argnum)
         self.jvp_rules[index] = self._adapted(rule, self.describe_rule(index))
+        self._note("def_jvp", "forward-mode rule", index, rule)
         self._rules_changed()
         return self
 
     def def_shape(self, rule: Callable[..., Any]) -> Operator:
         """Register the shape rule: `rule(*input_shapes, **attributes)` returns the output's shape (or several)."""
         self._require_callable(rule, "def_shape")
-        self.shape_rule = self._adapted(rule, f"{self.__name__}: the shape rule", 0)
+        self.shape_rule = self._adapted(rule, f"{self.__name__}: the shape rule", ())
+        self._note("def_shape", "shape rule", None, rule)
         return self
 
     def def_infer_shape(self, rule: ShapeInference) -> ShapeInference:
@@ -414,6 +430,7 @@ class Operator(BaseOperator):
         ...     return outputs, inputs
         """
         self.shape_inference = adapted(rule, self.signature, f"{self.__name__}: the rule that infers shapes", 2)
+        self._note("def_infer_shape", "inference of shapes", None, rule)
         return rule
 
     def def_infer_type(self, rule: TypeInference) -> TypeInference:
@@ -422,6 +439,7 @@ class Operator(BaseOperator):
         As with `def_infer_shape`, with dtypes (None: unknown) in place of shapes.
         """
         self.type_inference = adapted(rule, self.signature, f"{self.__name__}: the rule that infers dtypes", 2)
+        self._note("def_infer_type", "inference of dtypes", None, rule)
         return rule
 
     # -- what the modes ask --------------------------------------------------------------------------------------
@@ -613,12 +631,21 @@ class Operator(BaseOperator):
                 f"{self.__name__}.def_grad_zero(argnum)."
             )
 
-    def _adapted(self, function: Callable[..., Any], what: str, before: int = 1) -> Callable[..., Any]:
-        """Return a function that may be called with any of the attributes, and that takes `before` arguments more.
+    def _note(self, method: str, what: str, place: int | str | None, function: Any) -> None:
+        """Note what a user defines, for one argument or for the call: a later definition warns that it replaces it."""
+        if not self.builtin:
+            if self._definitions is None:
+                self._definitions = Definitions(self)
+            self._definitions.note(method, what, place, function)
 
-        These come before the inputs: the answer, say. See `filling.adapted`.
+    def _adapted(self, function: Callable[..., Any], what: str, before: Sequence[str] = ("ans",)) -> Callable[..., Any]:
+        """Return a function that may be called with any of the attributes, and `before` the inputs with something more.
+
+        See `filling.adapted`.
         """
-        found: Callable[..., Any] = adapted(function, self.signature, what, before + len(self.signature.inputs))
+        if not self.builtin:
+            require_parameters(function, self.signature, what, before)
+        found: Callable[..., Any] = adapted(function, self.signature, what, len(before) + len(self.signature.inputs))
         return found
 
     def _rules_changed(self) -> None:
