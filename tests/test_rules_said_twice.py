@@ -214,22 +214,22 @@ UNCALLABLE: dict[str, tuple[Callable[[Any], Any], str]] = {
     "kernel": (
         lambda op: op.def_kernel(lambda x: x),
         (
-            "product: the kernel takes (x), and is called with (x, y). Write def rule(x, y, *, scale), with those of the "
-            "attributes that it reads."
+            "product: the kernel takes (x), and is called with (x, y). Write def rule(x, y, *, scale), with those of "
+            "the attributes that it reads."
         ),
     ),
     "into": (
         lambda op: op.def_into(lambda x, y: x),
         (
-            "product: the form for given memory takes (x, y), and is called with (out, x, y). Write def rule(out, x, y, *, "
-            "scale), with those of the attributes that it reads."
+            "product: the form for given memory takes (x, y), and is called with (out, x, y). Write def rule(out, x, "
+            "y, *, scale), with those of the attributes that it reads."
         ),
     ),
     "shape": (
         lambda op: op.def_shape(lambda x: x),
         (
-            "product: the shape rule takes (x), and is called with (x, y). Write def rule(x, y, *, scale), with those of "
-            "the attributes that it reads."
+            "product: the shape rule takes (x), and is called with (x, y). Write def rule(x, y, *, scale), with those "
+            "of the attributes that it reads."
         ),
     ),
 }

@@ -128,7 +128,7 @@ def require_parameters(
     raise ArgumentError(
         f"{what} takes ({', '.join(one.name for one in own)}), and is called with ({', '.join(given)}).{first} Write "
         f"def rule({', '.join(written)}){': return lambda g: ...' if is_rule else ''}"
-        + (", with those of the attributes that it reads." if signature.attributes else ".")
+        + (", with those of the attributes that it reads." if signature.attributes else "" if is_rule else ".")
     )
 
 

@@ -643,9 +643,9 @@ class Operator(BaseOperator):
 
         See `filling.adapted`.
         """
+        found: Callable[..., Any] = adapted(function, self.signature, what, len(before) + len(self.signature.inputs))
         if not self.builtin:
             require_parameters(function, self.signature, what, before)
-        found: Callable[..., Any] = adapted(function, self.signature, what, len(before) + len(self.signature.inputs))
         return found
 
     def _rules_changed(self) -> None:
