@@ -17,7 +17,7 @@ from minpy.core.outputs import LearnedOutputs, numbered_outputs
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
 from minpy.custom.registry import PROPS
-from minpy.graph.ir import Node, Value
+from minpy.graph.ir import Node, Value, constant
 from minpy.graph.verifier import GraphError, verify
 from minpy.ops.registry import OPERATORS, known_operator
 from minpy.symbol.attribute_texts import Unfit, says_nothing, value_of
@@ -39,7 +39,6 @@ _KNOWN_BEGINNINGS = {
 }
 _OLDEST = 800  # what files without a version are taken for
 
-_MOST_OUTPUTS = 10_000  # of a user's operator, by what a file says
 _DOCUMENT_KEYS = ("nodes", "arg_nodes", "node_row_ptr", "heads", "attrs")
 # Later ones win, as in MXNet.
 _ATTRIBUTE_KEYS = ("param", "attr", "attrs")
@@ -342,6 +341,8 @@ class Reader:
             signature = operator.signature
             if operator.builtin and not signature.attributes and signature.variadic is None:
                 annotations, given = {**given, **annotations}, {}  # MXNet keeps whatever such operators have
+            if not operator.builtin:
+                inputs = self._with_numbers(row, operator, given, inputs)
             for_inputs = taken_for_inputs(signature.inputs, given, self.version)
             attributes = self._attributes(row, operator, given)
         wanted = operator.input_names(attributes, self._number_of_inputs(row, operator, given, len(inputs)))
@@ -505,6 +506,22 @@ class Reader:
             if isinstance(count, int) and not 0 <= count <= _MOST_OUTPUTS:
                 self.fail(f"{row}: attribute {key!r} is {_shown(count)}; expected a number from 0 to {_MOST_OUTPUTS}")
         return attributes
+
+    def _with_numbers(self, row: _Row, operator: Operator, given: dict[str, str], inputs: list[Value]) -> list[Value]:
+        """Return the inputs of a user's operator with the numbers that stand among its attributes in their places."""
+        names = operator.signature.inputs
+        numbers = {
+            name: self._value(row, Attribute(name, None, None), given.pop(name)) for name in names if name in given
+        }
+        if not numbers:
+            return inputs
+        rest, found = iter(inputs), []
+        for name in names:
+            value = constant(numbers[name]) if name in numbers else next(rest, None)
+            if value is None and name not in operator.signature.defaults:
+                self.fail(f"{row}: input {name!r} is missing")
+            found.append(constant(operator.signature.defaults[name]) if value is None else value)
+        return [*found, *rest]
 
     def _unknown(self, row: _Row, key: str, operator: Operator, known: list[str]) -> NoReturn:
         arguments = ", ".join(known)
