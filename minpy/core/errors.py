@@ -332,7 +332,9 @@ def describe(value: Any) -> str:
             return f"{numpy.dtype(dtype).name} {tuple(shape)}"
         except TypeError:  # of another library's own dtype
             return f"{dtype} {tuple(shape)}"
-    text = repr(value)
+    if isinstance(shape, tuple):
+        return f"{type(value).__name__} {shape}"
+    text = " ".join(repr(value).split("\n"))
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
 
 

@@ -82,6 +82,12 @@ def _checked_output(operator: Any, value: Any, index: int | None, sole: bool) ->
             return numpy.array(value)
         return numpy.asarray(value) if index is not None else value
     place = "its forward" if index is None else f"output {index} of its forward"
+    if isinstance(value, Array):
+        raise ArgumentError(
+            f"{operator.__name__}: {place} is an array of minpy's, {type(value).__name__} {describe(value)}; what is "
+            "made with @customop('numpy') is given NumPy arrays, and returns them. Write it with NumPy's functions, or "
+            "with nd's as a @customop('mxnet')."
+        )
     raise ArgumentError(
         f"{operator.__name__}: {place} is {describe(value)}; expected an array, a number, or a tuple of arrays. "
         "Does every path of the function return its result?"
