@@ -258,3 +258,44 @@ def test_rules_that_take_anything_or_attributes_by_position() -> None:
 
     total.def_multiple_grad(lambda ans, first, second: lambda g: (g, g))  # for calls with two
     assert [float(one) for one in mx.grad(total, [0, 1])(2.0, 3.0)] == [1, 1]
+
+
+# -- usual mistakes ----------------------------------------------------------------------------------------------------
+
+
+def gradient_of_two(rule: Any) -> None:
+    op = customop("numpy")(lambda x: (2 * x, 3 * x))
+    op.def_grad(rule)
+    x = mx.nd.ones(2)
+    x.attach_grad()
+    with mx.autograd.record():
+        first, _ = op(x)
+    first.backward()
+
+
+MISTAKES: dict[str, tuple[Callable[[], Any], str]] = {
+    "a string that is an input": (
+        lambda: customop("numpy")(lambda x, kind: x + kind)(mx.nd.ones(2), "abc"),
+        "What is a string is an attribute, after the star: def <lambda>(..., *, kind).",
+    ),
+    "asnumpy": (
+        lambda: customop("numpy")(lambda x: x.asnumpy())(mx.nd.ones(2)),
+        "What is made with @customop('numpy') is given NumPy arrays: leave out asnumpy().",
+    ),
+    "gradients of outputs one by one": (
+        lambda: gradient_of_two(lambda ans, x: lambda g1, g2: 2 * g1 + 3 * g2),
+        "The upstream gradient of several outputs is one tuple: lambda g: ..., with g[0], g[1].",
+    ),
+    "a tuple times two": (
+        lambda: gradient_of_two(lambda ans, x: lambda g: 2 * g),
+        "The upstream gradient of several outputs is a tuple: use g[0], g[1].",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_usual_mistakes_are_told_with_the_next_step(mistake: str) -> None:
+    make, advice = MISTAKES[mistake]
+    with pytest.raises(mx.MXNetError) as caught:
+        make()
+    assert str(caught.value).endswith(advice)

@@ -264,14 +264,14 @@ def _restored(
     return error
 
 
-def operator_error(original: Exception, line: str) -> OperatorError:
-    """Return an `OperatorError` whose text is `line`, then the original exception's kind and text.
+def operator_error(original: Exception, line: str, advice: str = "") -> OperatorError:
+    """Return an `OperatorError` whose text is `line`, then the original exception's kind and text, and an advice.
 
     It has the original's arguments and attributes.
     """
     if isinstance(original, OperatorError):  # an operator inside an operator: the innermost line says it best
         return original
-    text = f"{line}\n  {type(original).__name__}: {original}"
+    text = f"{line}\n  {type(original).__name__}: {original}" + (f"\n  {advice}" if advice else "")
     return _restored(type(original), original.args, text, _fields(original))
 
 

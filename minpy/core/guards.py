@@ -94,10 +94,12 @@ def _checked_output(operator: Any, value: Any, index: int | None, sole: bool) ->
     )
 
 
-def user_error(operator: Any, error: Exception, what: str, inputs: Sequence[Any], upstream: str = "") -> Exception:
+def user_error(
+    operator: Any, error: Exception, what: str, inputs: Sequence[Any], upstream: str = "", advice: str = ""
+) -> Exception:
     """Return the error to raise for an exception inside a user's forward or rule.
 
-    For rules, `upstream` describes the upstream gradient.
+    For rules, `upstream` describes the upstream gradient. `advice` says what to do.
     """
     if isinstance(error, ValueError) and "read-only" in str(error):
         given = describe_arguments(operator.argument_names(len(inputs)), inputs)
@@ -107,7 +109,23 @@ def user_error(operator: Any, error: Exception, what: str, inputs: Sequence[Any]
             "still use them. Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
         )
     mode = "NDArrays" if operator.kind == "mxnet" else "NumPy arrays"
-    return operator_error(error, call_line(operator, what, inputs, mode, bool(upstream)))
+    line = call_line(operator, what, inputs, mode, bool(upstream))
+    return operator_error(error, line, advice or _advice(operator, error, inputs))
+
+
+def _advice(operator: Any, error: Exception, inputs: Sequence[Any]) -> str:
+    """Return what to do about a usual mistake that an exception comes of; nothing for others."""
+    texts = [
+        name for name, value in zip(operator.argument_names(len(inputs)), inputs, strict=True) if type(value) is str
+    ]
+    if texts:
+        return (
+            f"Inputs are arrays and numbers. What is a string is an attribute, after the star: "
+            f"def {operator.__name__}(..., *, {texts[0]})."
+        )
+    if isinstance(error, AttributeError) and error.name == "asnumpy" and operator.kind == "numpy":
+        return "What is made with @customop('numpy') is given NumPy arrays: leave out asnumpy()."
+    return ""
 
 
 def call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str, rule: bool = False) -> str:

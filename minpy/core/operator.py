@@ -600,7 +600,9 @@ class Operator(BaseOperator):
         code = getattr(function, "__code__", None)
         name = code.co_varnames[0] if code is not None and code.co_argcount else ""
         upstream = f"the upstream gradient {name}{' ' if name else ''}{describe(gradient)}"
-        return guards.user_error(self, error, what, arguments, upstream)
+        takes_each = code is not None and type(gradient) is tuple and code.co_argcount == len(gradient) > 1
+        advice = "The upstream gradient of several outputs is one tuple: lambda g: ..., with g[0], g[1]."
+        return guards.user_error(self, error, what, arguments, upstream, advice if takes_each else "")
 
     def unstaged(self, index: int, found: Any) -> GradientError:
         """Return the error for a rule that has returned something else than a function."""

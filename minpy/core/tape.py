@@ -509,7 +509,12 @@ def conform(part: Any, operator: Any, index: int, node: Node, parent: Any) -> An
     else:
         raise GradientError(
             f"{operator.describe_rule(index)} returned {describe(part)}; expected an array of shape {parent.shape}, "
-            "the gradient of its argument. Does every path of the rule return the gradient?"
+            "the gradient of its argument. "
+            + (
+                "The upstream gradient of several outputs is a tuple: use g[0], g[1]."
+                if isinstance(part, tuple) and type(getattr(node, "dtype", None)) is tuple
+                else "Does every path of the rule return the gradient?"
+            )
         )
     if data.dtype.kind not in "fciub":
         raise GradientError(
