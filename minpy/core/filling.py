@@ -225,6 +225,7 @@ def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple
 
 
 def default_attributes(signature: Signature) -> dict[str, Any]:
+    """Return the attributes that have defaults, and these."""
     return {name: one.default for name, one in signature.attributes.items() if one.default is not REQUIRED}
 
 
