@@ -19,12 +19,12 @@ from autograd.tracer import isbox
 from minpy.bridge import hips
 from minpy.core.array import FRONT_ENDS, Array, new_array
 from minpy.core.errors import ArgumentError, NotTraceableError, describe
+from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, tracing
 from minpy.differentiation.trees import leaves_of, map_tree
 from minpy.gluon.block.changes import NotOwnError, forbidden, of_numpy
 from minpy.gluon.block.direct import NOT_GONE, Directs
 from minpy.gluon.block.hybrid_block import HybridBlock
-from minpy.gluon.block.places import warn_at_program
 from minpy.graph.native.enabling import CompileWarning, disabled, keeps_bits, same_bits
 from minpy.symbol import Symbol
 

@@ -220,7 +220,8 @@ def test_jvp_rules():
 def test_shape_rule():
     op = make(square, lambda ans, x: lambda g: 2 * g * x)
     assert op.def_shape(lambda shape: shape).check(X)["shape rule"].result == "ok"
-    op.def_shape(lambda shape: (*shape, 1))
+    with pytest.warns(UserWarning, match="the shape rule is defined already"):
+        op.def_shape(lambda shape: (*shape, 1))
     assert "the shape rule says (2, 3, 1), forward returns (2, 3)." in rejection(op, X)
 
 
@@ -461,7 +462,7 @@ def test_an_exception_in_a_rule_keeps_its_traceback():
     with pytest.raises(CheckError, match="ZeroDivisionError: integer division") as caught:
         make(square, rule).check(X)
     assert isinstance(caught.value.__cause__, OperatorError)
-    assert isinstance(caught.value.__cause__.__cause__, ZeroDivisionError)
+    assert isinstance(caught.value.__cause__.original, ZeroDivisionError)
     assert results(caught.value.report)["recorded NDArray"] == "ok"  # outputs are compared nevertheless
 
 
@@ -470,7 +471,8 @@ def test_wrong_jvp():
     op.def_jvp(lambda ans, x, y: lambda t: 2 * t * y)
     message = rejection(op, X, Y)
     assert "the jvp rule of argument 0 (x) is wrong at output [" in message
-    op.def_jvp(lambda ans, x, y: lambda t: np.zeros(7))
+    with pytest.warns(UserWarning, match="the forward-mode rule of argument 0"):
+        op.def_jvp(lambda ans, x, y: lambda t: np.zeros(7))
     assert "returned a tangent of shape (7,); expected (2, 3)." in rejection(op, X, Y)
 
 
@@ -836,14 +838,13 @@ def test_a_faster_form_that_computes_something_else_is_rejected():
     assert "bound symbol: output 0, element 1: got -0.948985, NumPy arrays give -0.848284." in text
 
 
-def test_several_outputs_need_names_in_graphs():
+def test_several_outputs_need_no_names_in_graphs():
     def both(x, y):
         return x * y, x + y
 
     op = make(both)
     op.def_multiple_grad(lambda ans, x, y: lambda g: (g[0] * y + g[1], g[0] * x + g[1]))
-    row = op.check(X, Y)["bound symbol"]
-    assert (row.result, row.note) == ("skipped", "a symbol of it has 1 output(s): see both.outputs")
+    assert op.check(X, Y)["bound symbol"].result == "ok"
     op.outputs = ["product", "sum"]
     assert op.check(X, Y)["bound symbol"].result == "ok"
 

@@ -200,7 +200,7 @@ def test_exception_in_a_method_of_the_prop(method: str) -> None:
     with raises(OperatorError, f"TestProp.{method} failed", "ValueError: shapes are none of my business") as caught:
         call(name, nd.zeros((4, 3)), nd.zeros((5, 3)))
     assert isinstance(caught.value, ValueError)
-    assert any(frame.name == "fail" for frame in traceback.extract_tb(caught.value.__cause__.__traceback__))
+    assert any(frame.name == "fail" for frame in traceback.extract_tb(caught.value.__traceback__))
 
 
 def test_create_operator_that_returns_no_operator() -> None:
@@ -315,8 +315,8 @@ def test_exceptions_keep_class_and_traceback(kind: type[Exception], where: str) 
     first, *rest = str(error).splitlines()
     assert first == f"Custom operator '{name}': Op.{where} failed (data float32 (2,))"
     assert rest == [f"  {kind.__name__}: {kind('of the user')}"]
-    assert type(error.__cause__) is kind
-    assert any(frame.name == "failing_line" for frame in traceback.extract_tb(error.__cause__.__traceback__))
+    assert type(error.original) is kind
+    assert any(frame.name == "failing_line" for frame in traceback.extract_tb(error.__traceback__))
     assert not autograd.is_recording()
     assert not autograd.is_training()
 
@@ -327,7 +327,7 @@ def test_exceptions_with_other_constructors() -> None:
 
     with pytest.raises(OperatorError, match=r"Op.forward failed .*\n  Refused: \(3, 'no'\)") as caught:
         call(operator_of(op(forward)))
-    assert type(caught.value.__cause__) is Refused
+    assert type(caught.value.original) is Refused
 
 
 def test_errors_of_the_library_inside_an_operator_name_it() -> None:
@@ -353,7 +353,7 @@ def test_an_operator_inside_an_operator_is_named_once() -> None:
         call(operator_of(op(forward)))
     assert isinstance(caught.value, KeyError)
     assert str(caught.value).count("Custom operator") == 1
-    assert caught.value.__cause__ is not caught.value
+    assert caught.value.original is not caught.value
 
 
 def test_registry_and_tape_are_usable_after_exceptions() -> None:

@@ -197,7 +197,7 @@ def test_exceptions_keep_their_fields(raised, kind, field, value):
         custom(forward)(nd.ones(1))
     assert isinstance(caught.value, OperatorError)
     assert getattr(caught.value, field) == value
-    assert caught.value.__cause__ is raised
+    assert caught.value.original is raised
 
 
 def test_the_context_of_the_call():

@@ -297,7 +297,7 @@ def test_failures_of_users_operators(case: str, warm: bool) -> None:
                 SWITCH.clear()
             assert isinstance(caught.value, OperatorError)
             assert str(caught.value) == message
-            assert type(caught.value.__cause__) is kind
+            assert type(caught.value.original) is kind
             with pytest.raises(MXNetError, match=r"call forward\(is_train=True\) first"):
                 executor.backward()
         [output], [gradient] = run(executor)

@@ -62,7 +62,7 @@ def test_inputs_of_a_graph_are_named_when_another_is_asked_for() -> None:
 
 
 def test_blocks_say_how_an_array_of_numpy_is_given() -> None:
-    with pytest.raises(ArgumentError, match=r"Make an array of NumPy's an NDArray first: mx\.nd\.array\(x\)\.$"):
+    with pytest.raises(ArgumentError, match=r"Make an NDArray of it first: mx\.nd\.array\(x\)\.$"):
         mx.gluon.nn.Dense(2)(np.ones((2, 2)))
 
 

@@ -58,7 +58,8 @@ def test_help_follows_the_rules() -> None:
     operator = made()
     operator.def_jvp(lambda ans, x, beta, shift: lambda t: t)
     assert "x : by a rule, and one of forward mode\n" in operator.__doc__
-    operator.def_multiple_grad(lambda ans, x, beta, shift: lambda g: (g, g), argnums=(0, 2))
+    with pytest.warns(UserWarning, match="the gradient of argument 0"):
+        operator.def_multiple_grad(lambda ans, x, beta, shift: lambda g: (g, g), argnums=(0, 2))
     assert "shift : by the rule for several arguments" in operator.__doc__
     operator.def_grad_kw(lambda ans, x, beta, shift, *, limit: lambda g: g, key="limit")
     assert operator.__doc__.endswith("limit : by a rule")

@@ -191,6 +191,7 @@ def two():
     return op, gradients
 
 
+@pytest.mark.filterwarnings("ignore:.* is defined already:UserWarning")
 def test_definitions_replace_each_other():
     op, gradients = two()
     op.def_grad_zero().def_grad(lambda ans, x, y: lambda g: g * y)

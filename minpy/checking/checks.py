@@ -144,7 +144,7 @@ def check_dtype(point: Point, dtype: str) -> Row:
 
 
 def _reason(error: Exception) -> str:
-    cause = error.__cause__ or error
+    cause = getattr(error, "original", None) or error.__cause__ or error
     return f"{type(cause).__name__}: {cause}".partition("\n")[0][:100]
 
 

@@ -61,6 +61,8 @@ class Array:
 
     # Where classes meet in one call, the result is of the class with the highest precedence.
     _precedence: ClassVar[int] = 0
+    # Pandas' tables and columns, whose own is up to 4000, leave arithmetic with arrays to these.
+    __pandas_priority__: ClassVar[int] = 5000
     # Whether elementwise operators on integers give integers (MXNet's semantics) or may give floats (NumPy's).
     _keeps_dtype: ClassVar[bool] = False
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakValueDictionary
 
 from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
+from minpy.core.outputs import declared_outputs
 
 __all__ = ["USER_OPERATORS", "customop", "user_name"]
 
@@ -20,7 +21,9 @@ def user_name(operator: Operator) -> str:
     return f"{operator.__module__}:{operator.__qualname__}"
 
 
-def customop(kind: str = "numpy", *, compile: bool = False) -> Callable[[Callable[..., Any]], Operator]:
+def customop(
+    kind: str = "numpy", *, compile: bool = False, outputs: int | Sequence[str] | None = None
+) -> Callable[[Callable[..., Any]], Operator]:
     """Make an operator of a function; its gradient is given with `def_grad`.
 
     Parameters
@@ -30,6 +33,9 @@ def customop(kind: str = "numpy", *, compile: bool = False) -> Callable[[Callabl
         operation by operation: the registered rule is its gradient.
     compile : bool
         Whether the function and its rules run as native code where that is faster: see `Operator.compile`.
+    outputs : int or sequence of str, optional
+        How many arrays the function returns, in a tuple or list, or a name for each. Left out, symbols and hybridized
+        blocks go by the function's code (`return low, high`), or else by what it has returned on arrays.
 
     Returns
     -------
@@ -41,7 +47,7 @@ def customop(kind: str = "numpy", *, compile: bool = False) -> Callable[[Callabl
     Raises
     ------
     ArgumentError
-        For another kind, or if the decorator is applied to something that is not a function.
+        For another kind or `outputs`, or if the decorator is applied to something that is not a function.
 
     Examples
     --------
@@ -60,13 +66,15 @@ def customop(kind: str = "numpy", *, compile: bool = False) -> Callable[[Callabl
             f"customop needs to know what {getattr(kind, '__name__', 'the function')} is given: write "
             "@customop('numpy') for NumPy arrays, or @customop('mxnet') for NDArrays."
         )
+    if outputs is not None:
+        outputs = declared_outputs(outputs, "customop")
     if kind not in ("numpy", "mxnet"):
         raise ArgumentError(f"customop({kind!r}): expected 'numpy' (NumPy arrays) or 'mxnet' (NDArrays).")
 
     def decorate(function: Callable[..., Any]) -> Operator:
         if not callable(function):
             raise ArgumentError(f"@customop({kind!r}) decorates a function, got {describe(function)}.")
-        made = Operator(function, kind=kind)
+        made = Operator(function, kind=kind, outputs=outputs)
         USER_OPERATORS[user_name(made)] = made
         return made.compile() if compile else made
 

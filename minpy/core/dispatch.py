@@ -7,7 +7,7 @@ gradient. Values of other kinds (boxes of HIPS autograd, symbols) have a handler
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -23,6 +23,7 @@ from minpy.core.errors import (
     NoGradientError,
     broadcast_error,
     describe,
+    in_place_of,
     named,
     operator_error,
 )
@@ -48,7 +49,8 @@ _NUMBERS = {int, float, bool, complex, numpy.float16, numpy.float32, numpy.float
 
 # STRANGE is what no operator of arrays computes with: strings, dicts, objects that are no sequences; and None, which an
 # input may be that can be left out.
-RAW, ARRAY, TRACER, STRANGE = range(4)
+# NESTED are lists and tuples; FOREIGN what other libraries have, and NumPy makes arrays of: pandas' columns, say.
+RAW, ARRAY, TRACER, STRANGE, NESTED, FOREIGN = range(6)
 _kinds: dict[type, int] = {numpy.ndarray: RAW, float: RAW, int: RAW, bool: RAW}
 _PROTOCOLS = ("__array__", "__array_interface__", "__float__", "__complex__", "__getitem__", "shape")
 _tracers: list[tuple[type, Callable[..., Any], str]] = []
@@ -67,13 +69,21 @@ def register_tracer(
 
 
 def kind_of(cls: type) -> int:
-    """Return RAW, ARRAY, TRACER or STRANGE for a class of values."""
+    """Return RAW, ARRAY, TRACER, STRANGE, NESTED or FOREIGN for a class of values."""
     if issubclass(cls, Array):
         kind = ARRAY
     elif any(issubclass(cls, tracer[0]) for tracer in _tracers):
         kind = TRACER
     elif issubclass(cls, (str, bytes, dict, type)) or not any(hasattr(cls, name) for name in _PROTOCOLS):
         kind = STRANGE
+    elif issubclass(cls, (list, tuple)):
+        kind = NESTED
+    elif (
+        (hasattr(cls, "__array__") or hasattr(cls, "__array_interface__"))
+        and not issubclass(cls, (numpy.ndarray, numpy.generic))
+        and not cls.__module__.startswith("minpy.")
+    ):
+        kind = FOREIGN
     else:
         kind = RAW
     _kinds[cls] = kind
@@ -99,6 +109,8 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
             if operator.builtin and len(inputs) == len(arguments) and tuple(attributes) == keywords:
                 note_bound(operator, written, attributes)
             if operator.keyword_inputs:
+                if not operator.builtin:
+                    refuse_hidden(operator, attributes)
                 for key in operator.keyword_inputs:
                     if kind_of(type(attributes.get(key))) in (ARRAY, TRACER):
                         value = attributes.pop(key)
@@ -114,7 +126,9 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
             kind_of_value = kind_of(type(value))
         if kind_of_value > kind:
             kind = kind_of_value
-    if kind == STRANGE:
+    if kind >= STRANGE:
+        if kind > STRANGE:
+            inputs = [taken(operator, index, value) for index, value in enumerate(inputs)]
         kind = kind_of_others(operator, inputs)
     if operator.uses_training and attributes.get("training") is None and kind != TRACER:
         attributes["training"] = state.training
@@ -130,6 +144,71 @@ def call(operator: Any, /, *arguments: Any, **attributes: Any) -> Any:
     return result if out is None else write_out(operator, result, out)
 
 
+def taken(operator: Any, index: int, value: Any) -> Any:
+    """Return an input as it is computed with: nested numbers, and what other libraries have, as NumPy's arrays.
+
+    Raises
+    ------
+    ArgumentError
+        If NumPy makes no array of numbers of it, or arrays that need gradients are in a list.
+    """
+    kind = kind_of(type(value))
+    if kind == NESTED:
+        leaves = [*leaves_in(value)]
+        if not operator.builtin and any(is_ours(leaf) for leaf in leaves):
+            raise ArgumentError(
+                f"{operator.__name__}: {operator.argument_name(index)} is a {type(value).__name__} of arrays, through "
+                "which no gradient would flow. Give each array as an input of its own: "
+                f"def {operator.__name__}(*{operator.argument_name(index)}), called with "
+                f"{operator.__name__}(*arrays)."
+            )
+        if not leaves or not all(isinstance(leaf, (bool, int, float, complex, numpy.generic)) for leaf in leaves):
+            return value
+    elif kind != FOREIGN:
+        return value
+    try:
+        found = numpy.array(value)
+    except Exception as error:
+        ragged = " It is ragged: make all rows equally long (pad them)." if kind == NESTED else ""
+        raise ArgumentError(
+            f"{operator.__name__}: {operator.argument_name(index)} is {describe(value)}, of which NumPy makes no "
+            f"array.{ragged} ({error})"
+        ) from None
+    if found.dtype.kind not in "biufcV":
+        raise ArgumentError(
+            f"{operator.__name__}: {operator.argument_name(index)} is {describe(value)}, of which NumPy makes an array "
+            f"of dtype {found.dtype}; expected numbers. Convert it first, column by column, or with astype('float32')."
+        )
+    return found
+
+
+def leaves_in(value: Any) -> Iterator[Any]:
+    """Yield what stands in nested lists, tuples and dicts."""
+    if isinstance(value, (list, tuple, dict)):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from leaves_in(part)
+    else:
+        yield value
+
+
+def is_ours(value: Any) -> bool:
+    """Tell whether a value is an array of ours, or what stands for one in a graph."""
+    return isinstance(value, Array) or (kind_of(type(value)) == TRACER and type(value).__module__.startswith("minpy."))
+
+
+def refuse_hidden(operator: Any, attributes: dict[str, Any]) -> None:
+    """Raise for recorded arrays and symbols in lists and dicts that are attributes: their gradient would be lost."""
+    for key, value in attributes.items():
+        if type(value) in (list, tuple, dict):
+            for leaf in leaves_in(value):
+                is_recorded = isinstance(leaf, Array) and leaf._node is not None and state.recording
+                if is_recorded or (not isinstance(leaf, Array) and is_ours(leaf)):
+                    raise ArgumentError(
+                        f"{operator.__name__}: {key} is a {type(value).__name__} with an array in it, through which no "
+                        "gradient would flow. Give each array as an input of its own; or a constant: x.detach()."
+                    )
+
+
 def kind_of_others(operator: Any, inputs: Sequence[Any]) -> int:
     """Return the kind of a call that has an input which is STRANGE: that of the others, if it may be what it is.
 
@@ -141,8 +220,9 @@ def kind_of_others(operator: Any, inputs: Sequence[Any]) -> int:
     kind, names, defaults = RAW, operator.signature.inputs, operator.signature.defaults
     refused = []
     for index, value in enumerate(inputs):
-        known = _kinds[type(value)]
+        known = kind_of(type(value))
         if known != STRANGE:
+            known = RAW if known > STRANGE else known
             kind = known if known > kind else kind
         elif value is not None or index >= len(names) or names[index] not in defaults:
             refused.append(index)
@@ -219,7 +299,7 @@ def run(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any
                 raise found from None
         line = call_line(operator, "forward", inputs, "NumPy arrays")
         given_by_name = "".join(f", {key}={value!r}" for key, value in attributes.items() if key != "training")
-        raise operator_error(error, line + given_by_name) from error
+        raise in_place_of(operator_error(error, line + given_by_name), error) from None
 
 
 def call_on_arrays(operator: Any, inputs: Sequence[Any], attributes: dict[str, Any]) -> Any:

@@ -59,6 +59,8 @@ class MXNetError(RuntimeError):
 
     # Whether the text says already in which custom operator it happened.
     located = False
+    # The exception that this one is raised in the place of: see `in_place_of`.
+    original: BaseException | None = None
 
 
 class ArgumentError(MXNetError, TypeError, AssertionError):
@@ -261,7 +263,9 @@ class CheckError(MXNetError, AssertionError):
 
 
 class OperatorError(MXNetError):
-    """An exception inside a user's forward or rule; `__cause__` is the original.
+    """An exception inside a user's forward or rule; `original` is the one that was raised there.
+
+    Its traceback goes on to where that was, so that there is one only, and debuggers enter it at the user's line.
 
     What is raised is a subclass of this and of the original's class, so `except ZeroDivisionError` still catches
     a division by zero inside an operator.
@@ -294,7 +298,7 @@ def _own_text(error: Any) -> str:
 
 
 def _fields(error: BaseException) -> dict[str, Any]:
-    return {name: value for name, value in vars(error).items() if name != "text"}
+    return {name: value for name, value in vars(error).items() if name not in ("text", "original")}
 
 
 def _restored(
@@ -325,15 +329,24 @@ def unsupported(function: Callable[..., Any], alias: str | None, given: Sequence
     return f"{name}{also} is not defined for {what}, only for dense arrays.{types}"
 
 
-def operator_error(original: Exception, line: str) -> OperatorError:
-    """Return an `OperatorError` whose text is `line`, then the original exception's kind and text.
+def operator_error(original: Exception, line: str, advice: str = "") -> OperatorError:
+    """Return an `OperatorError` whose text is `line`, then the original exception's kind and text, and an advice.
 
     It has the original's arguments and attributes.
     """
     if isinstance(original, OperatorError):  # an operator inside an operator: the innermost line says it best
         return original
-    text = f"{line}\n  {type(original).__name__}: {original}"
+    text = f"{line}\n  {type(original).__name__}: {original}" + (f"\n  {advice}" if advice else "")
     return _restored(type(original), original.args, text, _fields(original))
+
+
+def in_place_of(made: Exception, original: Exception) -> Exception:
+    """Return an error to raise `from None` where another is handled: its traceback goes on to where that was raised."""
+    if made is not original:
+        tail = original.__traceback__
+        made.original = original  # type: ignore[attr-defined]
+        made.with_traceback(tail.tb_next if tail is not None else None)
+    return made
 
 
 def named(error: MXNetError, name: str, whole: bool = False) -> MXNetError:
@@ -384,7 +397,9 @@ def describe(value: Any) -> str:
             return f"{numpy.dtype(dtype).name} {tuple(shape)}"
         except TypeError:  # of another library's own dtype
             return f"{dtype} {tuple(shape)}"
-    text = repr(value)
+    if isinstance(shape, tuple):
+        return f"{type(value).__name__} {shape}"
+    text = " ".join(repr(value).split("\n"))
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from minpy.core.attributes import REQUIRED, Signature
 from minpy.core.errors import ArgumentError, nearest
 
-__all__ = ["adapted", "with_attributes"]
+__all__ = ["adapted", "default_attributes", "require_parameters", "with_attributes"]
 
 
 def adapted(function: Callable[..., Any], signature: Signature, what: str, leading: int) -> Any:
@@ -58,7 +58,7 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     if form is None:  # a built-in function: it is called with what is given
         return function
     if form.open_ended:
-        call = _filled(_with_inputs(function, signature) if form.is_plain else function, _defaults(signature))
+        call = _filled(_with_inputs(function, signature) if form.is_plain else function, default_attributes(signature))
         call.adapted_from = function
         return call
     missing = [name for name in form.required if name not in attributes]
@@ -76,7 +76,7 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     by_position = [name for name in form.positions[leading:] if name in attributes]
     names = frozenset((*form.named, *by_position))
     if by_position or not form.is_plain:
-        defaults.update((name, value) for name, value in _defaults(signature).items() if name in by_position)
+        defaults.update((name, value) for name, value in default_attributes(signature).items() if name in by_position)
         return _narrowed(_filled(function, defaults) if defaults else function, names, function)
     whole: Any = function
     own, inputs = whole.__kwdefaults__ or {}, _input_defaults(whole, signature)
@@ -90,6 +90,46 @@ def adapted(function: Callable[..., Any], signature: Signature, what: str, leadi
     if len(names) >= len(attributes) and not signature.open_ended:
         return whole
     return _narrowed(whole, names, function)
+
+
+def require_parameters(
+    function: Callable[..., Any], signature: Signature, what: str, before: Sequence[str] = ()
+) -> None:
+    """Raise unless a user's function can be called as it will be: with the inputs, after what comes before them.
+
+    Raises
+    ------
+    ArgumentError
+        For a rule that lacks `ans`, or an input.
+
+    Examples
+    --------
+    >>> from minpy.core.attributes import read_signature
+    >>> def scale(data, factor): ...
+    >>> require_parameters(lambda ans, data, factor: 0, read_signature(scale), 'scale: the rule', ['ans'])
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a built-in function, which says what it lacks when it is called
+        return
+    given = [*before, *signature.inputs]
+    own = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    lacks = len(own) < len(given) and not any(one.kind is one.VAR_POSITIONAL for one in parameters)
+    surplus = [one for one in own[len(given) :] if one.default is REQUIRED and one.name not in signature.attributes]
+    if not lacks and (not surplus or signature.variadic is not None):
+        return
+    if signature.variadic is not None:
+        given.append(f"*{signature.variadic}")
+    is_rule = "ans" in before
+    first = (
+        " What the operator returned, ans, comes first." if is_rule and "ans" not in [one.name for one in own] else ""
+    )
+    written = [*given, *(["*", *signature.attributes] if signature.attributes else [])]
+    raise ArgumentError(
+        f"{what} takes ({', '.join(one.name for one in own)}), and is called with ({', '.join(given)}).{first} Write "
+        f"def rule({', '.join(written)}){': return lambda g: ...' if is_rule else ''}"
+        + (", with those of the attributes that it reads." if signature.attributes else "" if is_rule else ".")
+    )
 
 
 def with_attributes(function: Callable[..., Any], attributes: Mapping[str, Any]) -> Callable[..., Any]:
@@ -184,7 +224,8 @@ def _input_defaults(function: types.FunctionType, signature: Signature) -> tuple
     return tuple(reversed(found))
 
 
-def _defaults(signature: Signature) -> dict[str, Any]:
+def default_attributes(signature: Signature) -> dict[str, Any]:
+    """Return the attributes that have defaults, and these."""
     return {name: one.default for name, one in signature.attributes.items() if one.default is not REQUIRED}
 
 

@@ -13,7 +13,7 @@ from weakref import getweakrefcount
 import numpy
 
 from minpy.core.array import Array, raw_of
-from minpy.core.errors import ArgumentError, MutationError, describe, describe_arguments, operator_error
+from minpy.core.errors import ArgumentError, MutationError, describe, describe_arguments, in_place_of, operator_error
 from minpy.core.state import state
 
 __all__ = ["call_line", "given", "read_only", "run_guarded", "user_error"]
@@ -56,12 +56,13 @@ def run_guarded(operator: Any, views: Sequence[Any], attributes: dict[str, Any])
         else:
             answer = operator.forward(*views, **attributes)
     except Exception as error:
-        raise user_error(operator, error, "forward", views) from error
+        raise in_place_of(user_error(operator, error, "forward", views), error) from None
     if type(answer) is numpy.ndarray:
         return answer if sys.getrefcount(answer) <= _SOLE and _is_fresh(operator, answer) else answer.copy()
     if isinstance(answer, (tuple, list)):
         # Arrays that only this tuple refers to are fresh if only we refer to the tuple.
         sole = type(answer) in (tuple, list) and sys.getrefcount(answer) <= _SOLE
+        operator.note_outputs(len(answer), attributes)
         return tuple(_checked_output(operator, value, index, sole) for index, value in enumerate(answer))
     return _checked_output(operator, answer, None, False)
 
@@ -81,16 +82,24 @@ def _checked_output(operator: Any, value: Any, index: int | None, sole: bool) ->
             return numpy.array(value)
         return numpy.asarray(value) if index is not None else value
     place = "its forward" if index is None else f"output {index} of its forward"
+    if isinstance(value, Array):
+        raise ArgumentError(
+            f"{operator.__name__}: {place} is an array of minpy's, {type(value).__name__} {describe(value)}; what is "
+            "made with @customop('numpy') is given NumPy arrays, and returns them. Write it with NumPy's functions, or "
+            "with nd's as a @customop('mxnet')."
+        )
     raise ArgumentError(
         f"{operator.__name__}: {place} is {describe(value)}; expected an array, a number, or a tuple of arrays. "
         "Does every path of the function return its result?"
     )
 
 
-def user_error(operator: Any, error: Exception, what: str, inputs: Sequence[Any], upstream: str = "") -> Exception:
+def user_error(
+    operator: Any, error: Exception, what: str, inputs: Sequence[Any], upstream: str = "", advice: str = ""
+) -> Exception:
     """Return the error to raise for an exception inside a user's forward or rule.
 
-    For rules, `upstream` describes the upstream gradient.
+    For rules, `upstream` describes the upstream gradient. `advice` says what to do.
     """
     if isinstance(error, ValueError) and "read-only" in str(error):
         given = describe_arguments(operator.argument_names(len(inputs)), inputs)
@@ -100,7 +109,23 @@ def user_error(operator: Any, error: Exception, what: str, inputs: Sequence[Any]
             "still use them. Write `x = x + 1` instead of `x += 1`, or start with x = x.copy()."
         )
     mode = "NDArrays" if operator.kind == "mxnet" else "NumPy arrays"
-    return operator_error(error, call_line(operator, what, inputs, mode, bool(upstream)))
+    line = call_line(operator, what, inputs, mode, bool(upstream))
+    return operator_error(error, line, advice or _advice(operator, error, inputs))
+
+
+def _advice(operator: Any, error: Exception, inputs: Sequence[Any]) -> str:
+    """Return what to do about a usual mistake that an exception comes of; nothing for others."""
+    texts = [
+        name for name, value in zip(operator.argument_names(len(inputs)), inputs, strict=True) if type(value) is str
+    ]
+    if texts:
+        return (
+            f"Inputs are arrays and numbers. What is a string is an attribute, after the star: "
+            f"def {operator.__name__}(..., *, {texts[0]})."
+        )
+    if isinstance(error, AttributeError) and error.name == "asnumpy" and operator.kind == "numpy":
+        return "What is made with @customop('numpy') is given NumPy arrays: leave out asnumpy()."
+    return ""
 
 
 def call_line(operator: Any, what: str, inputs: Sequence[Any], mode: str, rule: bool = False) -> str:

@@ -19,9 +19,11 @@ from minpy.core.attributes import Signature, read_signature
 from minpy.core.base import BaseOperator, ShapeInference, TypeInference
 from minpy.core.derived import Bound, is_method, with_keyword_input
 from minpy.core.describing import ShownDocstring, docstring, shown_names
-from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe
-from minpy.core.filling import adapted
+from minpy.core.errors import ArgumentError, GradientError, NoGradientError, describe, in_place_of
+from minpy.core.filling import adapted, default_attributes, require_parameters
+from minpy.core.outputs import LearnedOutputs, declared_outputs
 from minpy.core.references import reference
+from minpy.core.replacing import Definitions
 from minpy.core.rules import GradientRules, Plan, PullInto, Rule, Target, Unstaged
 
 __all__ = ["Operator"]
@@ -52,6 +54,8 @@ class Operator(BaseOperator):
     auxiliary : sequence of str
         The inputs that are states: `forward` may change their buffers in place, and logs that with `note_write`. Their
         gradient is zero.
+    outputs : int or sequence of str, optional
+        How many arrays `forward` returns, or their names. Left out, graphs go by its code, and by calls on arrays.
 
     Examples
     --------
@@ -77,6 +81,7 @@ class Operator(BaseOperator):
         signature: Signature | None = None,
         visible_outputs: int | Callable[[dict[str, Any]], int] | None = None,
         auxiliary: Sequence[str] = (),
+        outputs: int | Sequence[str] | None = None,
     ) -> None:
         self.definition = forward
         self.forward: Callable[..., Any] = forward
@@ -95,8 +100,13 @@ class Operator(BaseOperator):
             self.arity = -1
         self.keywords_bound: set[tuple[Any, ...]] = set()
         self.auxiliary = tuple(auxiliary)
+        if outputs is not None:
+            self.outputs = declared_outputs(outputs, f"{getattr(forward, '__name__', 'the operator')}")
+        elif not builtin and visible_outputs is None:
+            self.outputs = LearnedOutputs(forward, default_attributes(self.signature))
         self._with_inputs: dict[str, Operator] = {}
         self._plan: Plan | None = None
+        self._definitions: Definitions | None = None
         self.__name__: str = name or str(getattr(forward, "__name__", type(forward).__name__))
         self.__qualname__: str = name or str(getattr(forward, "__qualname__", self.__name__))
         self.__module__ = getattr(forward, "__module__", None) or "minpy"
@@ -128,7 +138,26 @@ class Operator(BaseOperator):
             auxiliary=self.auxiliary,
         )
         made.is_method = self.is_method
+        made.outputs = self.outputs
         return made
+
+    def note_outputs(self, count: int, attributes: dict[str, Any]) -> None:
+        """Note that a call has returned a tuple of `count` arrays: graphs ask for it.
+
+        Raises
+        ------
+        ArgumentError
+            If there are names for another number.
+        """
+        if type(self.outputs) is LearnedOutputs:
+            self.outputs.note(count, attributes)
+            return
+        names = self.output_names(attributes)
+        if len(names) != count and self.visible_outputs is None:
+            raise ArgumentError(
+                f"{self.__name__}: its forward returned {count} array(s), and its outputs are said to be {len(names)}: "
+                f"{', '.join(names)}. Say outputs={count}, or return one array for each."
+            )
 
     # -- describing ----------------------------------------------------------------------------------------------
 
@@ -196,12 +225,15 @@ class Operator(BaseOperator):
             return self._decorator(self.def_grad, argnum)
         index = self._index(argnum)
         self._require_callable(rule, "def_grad")
-        self.gradients.define(index, self._adapted(rule, self.describe_rule(index)))
+        whole = self._adapted(rule, self.describe_rule(index))
+        self._note("def_grad", "gradient", index, rule)
+        self.gradients.define(index, whole)
         self._rules_changed()
         return self
 
     def def_grad_zero(self, argnum: int | None = None) -> Operator:
         """Say that the gradient with respect to an argument (None: to every argument) is zero."""
+        self._note("def_grad_zero", "gradient", None if argnum is None else self._index(argnum), None)
         self.gradients.define_zero(None if argnum is None else self._index(argnum))
         self._rules_changed()
         return self
@@ -229,7 +261,9 @@ class Operator(BaseOperator):
         if key not in self.signature.attributes and not self.signature.open_ended:
             known = [*self.signature.inputs, *self.signature.attributes]
             raise ArgumentError(f"{self.__name__}.def_grad_kw: no parameter {key!r}; it has {', '.join(known)}.")
-        self.keyword_rules[key] = self._adapted(rule, f"{self.__name__}: the gradient rule of {key}")
+        whole = self._adapted(rule, f"{self.__name__}: the gradient rule of {key}")
+        self._note("def_grad_kw", "gradient", key, rule)
+        self.keyword_rules[key] = whole
         self._rules_changed()
         return self
 
@@ -249,7 +283,10 @@ class Operator(BaseOperator):
         self._require_callable(rule, "def_multiple_grad")
         argnums = (argnums,) if isinstance(argnums, int) else argnums
         indices = None if argnums is None else tuple(self._index(argnum) for argnum in argnums)
-        self.gradients.define_several(indices, self._adapted(rule, f"{self.__name__}: the rule"))
+        whole = self._adapted(rule, f"{self.__name__}: the rule")
+        for index in range(len(self.signature.inputs)) if indices is None else indices:
+            self._note("def_multiple_grad", "gradient", index, rule)
+        self.gradients.define_several(indices, whole)
         self._rules_changed()
         return self
 
@@ -261,7 +298,8 @@ class Operator(BaseOperator):
         recorded, traced, and compared with by `check`.
         """
         self._require_callable(function, "def_kernel")
-        self.forward = self._adapted(function, f"{self.__name__}: the kernel", 0)
+        self.forward = self._adapted(function, f"{self.__name__}: the kernel", ())
+        self._note("def_kernel", "kernel", None, function)
         return function
 
     def def_grad_kernel(self, rule: Rule | None = None, argnum: int = 0) -> Any:
@@ -280,6 +318,7 @@ class Operator(BaseOperator):
                 f"{self.__name__}.def_grad(rule, argnum={argnum})."
             )
         self.raw_rules[index] = self._adapted(rule, self.describe_rule(index))
+        self._note("def_grad_kernel", "kernel of the gradient", index, rule)
         self._rules_changed()
         return self
 
@@ -310,6 +349,7 @@ class Operator(BaseOperator):
         self._require_callable(rule, "def_grad_into")
         index = self._index(argnum)
         self.into_rules[index] = self._adapted(rule, self.describe_rule(index))
+        self._note("def_grad_into", "form for given memory of the gradient", index, rule)
         self._rules_changed()
         return self
 
@@ -349,7 +389,8 @@ class Operator(BaseOperator):
         it on raw arrays; the forward function stays the definition. May be used as a decorator.
         """
         self._require_callable(function, "def_into")
-        self.into = self._adapted(function, f"{self.__name__}: the form for given memory")
+        self.into = self._adapted(function, f"{self.__name__}: the form for given memory", ("out",))
+        self._note("def_into", "form for given memory", None, function)
         return function
 
     def def_jvp(self, rule: Rule | None = None, argnum: int = 0) -> Any:
@@ -363,13 +404,15 @@ class Operator(BaseOperator):
         self._require_callable(rule, "def_jvp")
         index = self._index(argnum)
         self.jvp_rules[index] = self._adapted(rule, self.describe_rule(index))
+        self._note("def_jvp", "forward-mode rule", index, rule)
         self._rules_changed()
         return self
 
     def def_shape(self, rule: Callable[..., Any]) -> Operator:
         """Register the shape rule: `rule(*input_shapes, **attributes)` returns the output's shape (or several)."""
         self._require_callable(rule, "def_shape")
-        self.shape_rule = self._adapted(rule, f"{self.__name__}: the shape rule", 0)
+        self.shape_rule = self._adapted(rule, f"{self.__name__}: the shape rule", ())
+        self._note("def_shape", "shape rule", None, rule)
         return self
 
     def def_infer_shape(self, rule: ShapeInference) -> ShapeInference:
@@ -390,6 +433,7 @@ class Operator(BaseOperator):
         ...     return outputs, inputs
         """
         self.shape_inference = adapted(rule, self.signature, f"{self.__name__}: the rule that infers shapes", 2)
+        self._note("def_infer_shape", "inference of shapes", None, rule)
         return rule
 
     def def_infer_type(self, rule: TypeInference) -> TypeInference:
@@ -398,6 +442,7 @@ class Operator(BaseOperator):
         As with `def_infer_shape`, with dtypes (None: unknown) in place of shapes.
         """
         self.type_inference = adapted(rule, self.signature, f"{self.__name__}: the rule that infers dtypes", 2)
+        self._note("def_infer_type", "inference of dtypes", None, rule)
         return rule
 
     # -- what the modes ask --------------------------------------------------------------------------------------
@@ -547,13 +592,25 @@ class Operator(BaseOperator):
         except Unstaged as error:
             function = error.args[0]
         except Exception as error:
-            what = f"gradient rule of {self.argument_name(index)}"
-            code = getattr(function, "__code__", None)
-            name = code.co_varnames[0] if code is not None and code.co_argcount else ""
-            upstream = f"the upstream gradient {name}{' ' if name else ''}{describe(gradient)}"
-            raise guards.user_error(self, error, what, arguments, upstream) from error
-        raise GradientError(
-            f"{self.describe_rule(index)} returned {describe(function)}; expected a function of the upstream gradient: "
+            raise in_place_of(self.rule_error(error, index, arguments, function, gradient), error) from None
+        raise self.unstaged(index, function)
+
+    def rule_error(
+        self, error: Exception, index: int, arguments: Sequence[Any], function: Any, gradient: Any
+    ) -> Exception:
+        """Return the error to raise for one inside the rule of an argument, or in the `function` that it returned."""
+        what = f"gradient rule of {self.argument_name(index)}"
+        code = getattr(function, "__code__", None)
+        name = code.co_varnames[0] if code is not None and code.co_argcount else ""
+        upstream = f"the upstream gradient {name}{' ' if name else ''}{describe(gradient)}"
+        takes_each = code is not None and type(gradient) is tuple and code.co_argcount == len(gradient) > 1
+        advice = "The upstream gradient of several outputs is one tuple: lambda g: ..., with g[0], g[1]."
+        return guards.user_error(self, error, what, arguments, upstream, advice if takes_each else "")
+
+    def unstaged(self, index: int, found: Any) -> GradientError:
+        """Return the error for a rule that has returned something else than a function."""
+        return GradientError(
+            f"{self.describe_rule(index)} returned {describe(found)}; expected a function of the upstream gradient: "
             f"def rule(ans, {', '.join(self.signature.inputs)}): return lambda g: ..."
         )
 
@@ -579,12 +636,21 @@ class Operator(BaseOperator):
                 f"{self.__name__}.def_grad_zero(argnum)."
             )
 
-    def _adapted(self, function: Callable[..., Any], what: str, before: int = 1) -> Callable[..., Any]:
-        """Return a function that may be called with any of the attributes, and that takes `before` arguments more.
+    def _note(self, method: str, what: str, place: int | str | None, function: Any) -> None:
+        """Note what a user defines, for one argument or for the call: a later definition warns that it replaces it."""
+        if not self.builtin:
+            if self._definitions is None:
+                self._definitions = Definitions(self)
+            self._definitions.note(method, what, place, function)
 
-        These come before the inputs: the answer, say. See `filling.adapted`.
+    def _adapted(self, function: Callable[..., Any], what: str, before: Sequence[str] = ("ans",)) -> Callable[..., Any]:
+        """Return a function that may be called with any of the attributes, and `before` the inputs with something more.
+
+        See `filling.adapted`.
         """
-        found: Callable[..., Any] = adapted(function, self.signature, what, before + len(self.signature.inputs))
+        found: Callable[..., Any] = adapted(function, self.signature, what, len(before) + len(self.signature.inputs))
+        if not self.builtin:
+            require_parameters(function, self.signature, what, before)
         return found
 
     def _rules_changed(self) -> None:

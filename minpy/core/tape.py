@@ -16,10 +16,10 @@ import numpy
 
 from minpy.core import aligned
 from minpy.core.array import Array, Shaped, last_write, now, written_since
-from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, describe
+from minpy.core.errors import GradientError, GraphFreedError, MutationError, MXNetError, describe, in_place_of
 from minpy.core.nodes import Leaf, Node, Output, connect
 from minpy.core.ownership import is_unseen
-from minpy.core.rules import Target
+from minpy.core.rules import Target, Unstaged
 from minpy.core.state import state
 from minpy.core.sums import sum_to
 
@@ -230,6 +230,7 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
     This is most of what a backward pass costs. What goes wrong is found out afterwards, on the general path.
     """
     arguments, answer, rules = node.arguments, node.answer, operator.raw_rules
+    function: Any = None
     count = 3 if node.attributes else len(arguments)
     if type(node.dtype) is tuple:
         _walk_general(node, gradient, pending, zeros)
@@ -246,20 +247,29 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
                 zeros.add(parent)
                 continue
             if count == 2:
-                part = rule(answer, arguments[0], arguments[1])(gradient)
+                function = rule(answer, arguments[0], arguments[1])
             elif count == 1:
-                part = rule(answer, arguments[0])(gradient)
+                function = rule(answer, arguments[0])
             else:
-                part = rule(answer, *arguments, **node.attributes)(gradient)
+                function = rule(answer, *arguments, **node.attributes)
+            part = function(gradient)
             if type(part) is not numpy_array or part.shape != parent.shape or part.dtype is not parent.dtype:
                 part = conform(part, operator, index, node, parent)
             previous = pending.get(parent)
             pending[parent] = part if previous is None else previous + part
     except MXNetError:
         raise
-    except Exception:
-        _pull_back(node, gradient, [index], create_graph=False)
-        raise
+    except Exception as error:
+        raise in_place_of(_rule_error(node, operator, index, function, gradient, error), error) from None
+
+
+def _rule_error(node: Any, operator: Any, index: int, function: Any, gradient: Any, error: Exception) -> Exception:
+    """Return the error to raise for one in a rule, or in the `function` that the rule has returned."""
+    if type(error) is Unstaged:
+        return operator.unstaged(index, error.args[0])  # type: ignore[no-any-return]
+    if function is not None and not callable(function):
+        return operator.unstaged(index, function)  # type: ignore[no-any-return]
+    return operator.rule_error(error, index, _told(node), function, gradient)  # type: ignore[no-any-return]
 
 
 def _walk_general(
@@ -356,15 +366,18 @@ def _pull_back(
         elif answer is not None:
             answer = connect(answer, node)
     if node.operator.guarded:
-        arguments = [
-            Shaped(parent.shape, parent.dtype)
-            if value is None and parent is not None
-            else value  # not read: for messages
-            for value, parent in zip(arguments, node.parents, strict=True)
-        ]
+        arguments = _told(node, arguments)
     if targets is None:
         return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed)
     return node.operator.pull_back(answer, arguments, node.attributes, gradient, needed, targets)
+
+
+def _told(node: Any, arguments: Sequence[Any] | None = None) -> list[Any]:
+    """Return the arguments of a node with shapes in the place of those that no rule reads: for messages."""
+    return [
+        Shaped(parent.shape, parent.dtype) if value is None and parent is not None else value
+        for value, parent in zip(node.arguments if arguments is None else arguments, node.parents, strict=True)
+    ]
 
 
 def _add(pending: dict[Any, Any], node: Any, gradient: Any) -> None:
@@ -496,7 +509,12 @@ def conform(part: Any, operator: Any, index: int, node: Node, parent: Any) -> An
     else:
         raise GradientError(
             f"{operator.describe_rule(index)} returned {describe(part)}; expected an array of shape {parent.shape}, "
-            "the gradient of its argument. Does every path of the rule return the gradient?"
+            "the gradient of its argument. "
+            + (
+                "The upstream gradient of several outputs is a tuple: use g[0], g[1]."
+                if isinstance(part, tuple) and type(getattr(node, "dtype", None)) is tuple
+                else "Does every path of the rule return the gradient?"
+            )
         )
     if data.dtype.kind not in "fciub":
         raise GradientError(

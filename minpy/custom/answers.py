@@ -9,7 +9,16 @@ from typing import Any
 
 import numpy
 
-from minpy.core.errors import ArgumentError, DTypeError, MXNetError, ShapeError, describe, nearest, operator_error
+from minpy.core.errors import (
+    ArgumentError,
+    DTypeError,
+    MXNetError,
+    ShapeError,
+    describe,
+    in_place_of,
+    nearest,
+    operator_error,
+)
 from minpy.custom.prop import CustomOpProp
 from minpy.ops.inference.partial_shapes import UNKNOWN, complete
 
@@ -34,7 +43,7 @@ def ask(prop: Any, method: str, *arguments: Any) -> Any:
     try:
         return getattr(prop, method)(*arguments)
     except Exception as error:
-        raise failure(prop, method, arguments, error) from error
+        raise in_place_of(failure(prop, method, arguments, error), error) from None
 
 
 def failure(prop: Any, method: str, arguments: Sequence[Any], error: Exception) -> Exception:
@@ -109,7 +118,7 @@ def checked_shapes(operator: Any, shapes: list[tuple[int, ...]]) -> tuple[list[A
     try:
         answer = operator.prop.infer_shape(given)
     except Exception as error:
-        raise failure(operator.prop, "infer_shape", (given,), error) from error
+        raise in_place_of(failure(operator.prop, "infer_shape", (given,), error), error) from None
     try:  # a right answer of the usual kind, recognized at once
         inputs, outputs, states = answer
         if (

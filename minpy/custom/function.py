@@ -16,6 +16,7 @@ from minpy.core.errors import (
     GradientError,
     describe,
     describe_arguments,
+    in_place_of,
     operator_error,
 )
 from minpy.core.nodes import attach_outputs, record_node
@@ -100,7 +101,7 @@ class Function(BaseOperator):
         try:
             answer = self.forward(*inputs)
         except Exception as error:
-            raise operator_error(error, self._line("forward", inputs)) from error
+            raise in_place_of(operator_error(error, self._line("forward", inputs)), error) from None
         finally:
             state.recording = recording
         kind = type(answer)
@@ -177,7 +178,7 @@ class Function(BaseOperator):
         try:
             results = self.backward(*grads)
         except Exception as error:
-            raise operator_error(error, self._line("backward", grads)) from error
+            raise in_place_of(operator_error(error, self._line("backward", grads)), error) from None
         finally:
             state.recording = recording
         parts = list(results) if isinstance(results, (tuple, list)) else [results]

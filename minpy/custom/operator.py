@@ -24,6 +24,7 @@ from minpy.core.errors import (
     MutationError,
     MXNetError,
     describe,
+    in_place_of,
     nearest,
     operator_error,
 )
@@ -79,7 +80,7 @@ class PropOperator(BaseOperator):
             try:
                 prop = make(**parameters) if parameters else make()
             except Exception as error:
-                raise refused(name, make, parameters or {}, error) from error
+                raise in_place_of(refused(name, make, parameters or {}, error), error) from None
         self.prop: Any = prop
         self.outputs: list[str]
         self.arguments, self.outputs, self.auxiliaries = names_of(prop)
@@ -207,7 +208,7 @@ class PropOperator(BaseOperator):
         try:
             op = self.prop.create_operator(*asked)
         except Exception as error:
-            raise failure(self.prop, "create_operator", asked, error) from error
+            raise in_place_of(failure(self.prop, "create_operator", asked, error), error) from None
         if not isinstance(op, CustomOp):
             raise ArgumentError(
                 f"{self.prop_name}.create_operator returned {describe(op)}; expected a CustomOp, such as "
@@ -327,7 +328,7 @@ class PropOperator(BaseOperator):
             found = self._failed(method, given, error)
             if found is error:
                 raise
-            raise found from error
+            raise in_place_of(found, error) from None
         finally:
             state.recording = recording
             local.code, local.frame = outer

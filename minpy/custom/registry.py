@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,7 @@ PROPS: dict[str, type[CustomOpProp]] = {}
 def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]]:
     """Return a decorator that registers a `CustomOpProp` class under a name for `nd.Custom(op_type=...)`.
 
-    A second registration of a name warns, and wins.
+    A second registration of a name wins; it warns, unless it is the same class in a cell of a notebook that runs again.
 
     Raises
     ------
@@ -44,7 +45,7 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
                 f"got {describe(prop_class)}."
             )
         known = PROPS.get(reg_name)
-        if known is not None and known is not prop_class:
+        if known is not None and known is not prop_class and not _is_run_again(known, prop_class):
             warnings.warn(
                 f"custom operator {reg_name!r} is registered twice: {_full_name(prop_class)} replaces "
                 f"{_full_name(known)}.",
@@ -54,6 +55,12 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
         return prop_class
 
     return decorate
+
+
+def _is_run_again(first: type, second: type) -> bool:
+    """Tell whether a class is one of before whose cell of a notebook has run again."""
+    files = [function.__code__.co_filename for function in vars(second).values() if hasattr(function, "__code__")]
+    return _full_name(first) == _full_name(second) and bool(files) and not any(map(os.path.isfile, files))
 
 
 def _full_name(cls: type) -> str:

@@ -13,7 +13,7 @@ import numpy
 
 from minpy.core.array import Array, as_raw, new_array, now
 from minpy.core.base import BaseOperator
-from minpy.core.errors import GradientError, describe, operator_error
+from minpy.core.errors import GradientError, describe, in_place_of, operator_error
 from minpy.core.nodes import Leaf, Node, Output, connect, record_node
 from minpy.core.state import Scope, state
 from minpy.core.tape import conform, gradients, reachable
@@ -259,7 +259,7 @@ def apply_jvp_rule(
         )
         result = function(wrap(tangent)) if callable(function) else None
     except Exception as error:
-        raise operator_error(error, f"{what} failed") from error
+        raise in_place_of(operator_error(error, f"{what} failed"), error) from None
     if not callable(function):
         raise GradientError(
             f"{what} returned {describe(function)}; expected a function of the argument's tangent: "

@@ -124,7 +124,7 @@ class Frame:
                 if not program.steps.requests:
                     program.note_round()
         except Exception as error:
-            raise program.located(error)  # noqa: B904 - it has its cause
+            raise program.located(error)  # noqa: B904 - its traceback goes on to that of `error`
         self._time = now()
         return heads
 
@@ -193,7 +193,7 @@ class Frame:
                 if native.backward(self._arrays, head_gradients, targets, kept) is NotImplemented:
                     native.fit_backward(self._arrays, head_gradients, targets, kept)
             except Exception as error:
-                raise program.located(error)  # noqa: B904 - it has its cause
+                raise program.located(error)  # noqa: B904 - its traceback goes on to that of `error`
         else:
             self._python_backward(runner, kept, env, as_contiguous(head_gradients), buffers, observer)
             program.note_round()
@@ -222,7 +222,7 @@ class Frame:
             try:
                 function(self._arrays, head_gradients, given, kept)
             except Exception as error:
-                raise program.located(error)  # noqa: B904 - it has its cause
+                raise program.located(error)  # noqa: B904 - its traceback goes on to that of `error`
             if given is not targets:
                 for target, array in zip(targets, given, strict=True):
                     if array is not target:

@@ -47,17 +47,17 @@ class PullBack(BaseOperator):
         self.node = node
         self.needed = tuple(needed)
         self.upstream = tuple(upstream)
-        self.several = operator.visible_outputs is not None or len(node.output_names()) > 1
+        self.several = operator.visible_outputs is not None or node.returns_tuple
         reads, reads_answer = operator.values_read(needed)
         count = len(node.inputs)
         self.reads = tuple(range(count)) if reads is None else tuple(index for index in sorted(reads) if index < count)
-        self.answers = self._answers(operator, reads_answer)
         self.stand_ins = [Shaped(shapes[value], dtypes.get(value)) for value in node.inputs]
         self.outputs = [f"gradient{index}" for index in self.needed]
         self.like = Shaped(shapes.get(Value(node), ()), dtypes.get(Value(node)))
         self.output_shapes = [
             (shapes[Value(node, index)], dtypes[Value(node, index)]) for index in range(len(node.output_names()))
         ]
+        self.answers = self._answers(operator, reads_answer)
 
     def _answers(self, operator: Any, reads_answer: bool) -> tuple[int, ...]:
         """Return which outputs the rules read; (ANSWER,) for all of them, together."""
@@ -65,7 +65,11 @@ class PullBack(BaseOperator):
             return ()
         if not self.several:
             return (0,)
-        return (ANSWER,) if operator.outputs_read is None else tuple(operator.outputs_read)
+        if operator.outputs_read is not None:
+            return tuple(operator.outputs_read)
+        if operator.guarded and operator.visible_outputs is None:  # its function may have become steps, without a tuple
+            return tuple(range(len(self.output_shapes)))
+        return (ANSWER,)
 
     def values(self, gradients: Mapping[int, Value]) -> list[Value]:
         """Return the inputs of the node."""
@@ -421,7 +425,7 @@ class _Walk:
 
         answer: Any = tuple(self.stand_in(recorder, value) for value in outputs)
         gradient: Any = tuple(map(gradient_of, range(len(outputs))))
-        if len(outputs) == 1:
+        if len(outputs) == 1 and not node.returns_tuple:
             (answer,), (gradient,) = answer, gradient
         arguments = [
             given_value(recorder, value, self.shapes.get(value), self.dtypes.get(value)) for value in node.inputs

@@ -16,7 +16,7 @@ from minpy.graph.ir import CONSTANT, Node, Value
 from minpy.graph.locating import located
 from minpy.ops.inference.partial_shapes import complete, is_known, merge_dtypes, merge_shapes, same_dtype, show_shape
 
-__all__ = ["Inference", "infer_dtypes", "infer_shapes"]
+__all__ = ["Inference", "infer_dtypes", "infer_shapes", "shapes_returned"]
 
 
 class Inference:
@@ -204,30 +204,38 @@ def _from_inputs(node: Node, inputs: Sequence[Any], outputs: Sequence[Any], dtyp
         found = operator.shape_rule(*inputs, **node.attributes)
         return inputs, found if isinstance(found, list) else [found] * len(outputs)
     given = [(shape, dtypes.get(value) or numpy.float32) for shape, value in zip(inputs, node.inputs, strict=True)]
+    shapes = shapes_returned(node, given)
+    if len(shapes) != len(outputs):
+        name = operator.__name__
+        raise ArgumentError(
+            f"{name} returns {len(shapes)} arrays, and this symbol of it was made with {len(outputs)} output(s), "
+            f"before that was known. Say it where {name} is defined, @customop({operator.kind!r}, "
+            f"outputs={len(shapes)}), and make the symbol again."
+        )
+    return inputs, shapes
+
+
+def shapes_returned(node: Node, given: Sequence[tuple[Any, Any]]) -> list[Any]:
+    """Return the shapes of what an operator returns for inputs of such shapes and dtypes: it is traced, or run."""
+    operator = node.operator
     facts = None
     if operator.expands or not operator.builtin:  # others are not traced: most programs need not import what traces
         from minpy.graph.tracing.forwards import is_customop, traced_facts
 
         facts = traced_facts(node, given) if is_customop(operator) else None
-    if facts is not None and len(facts) == len(outputs):
-        return inputs, [fact.shape for fact in facts]
+    if facts is not None:
+        return [fact.shape for fact in facts]
     try:
         answer = _answer_on(node, [numpy.ones(shape, dtype) for shape, dtype in given])
     except IndexError:
         # Where they are positions, ones need not be there.
         answer = _answer_on(node, [numpy.zeros(shape, dtype) for shape, dtype in given])
     except Exception:
-        if not any(map(_is_square, inputs)):
+        if not any(_is_square(shape) for shape, _ in given):
             raise
         answer = _answer_on(node, [_positive_definite(shape, dtype) for shape, dtype in given])
     answers = answer if isinstance(answer, (tuple, list)) else [answer]
-    if len(answers) != len(outputs):
-        name, names = operator.__name__, [f"output{index}" for index in range(len(answers))]
-        raise ArgumentError(
-            f"{name} returns {len(answers)} arrays, and a symbol of it has {len(outputs)} output(s). Before it is "
-            f"called on symbols, name what it returns: {name}.outputs = {names}."
-        )
-    return inputs, [numpy.shape(one) for one in answers]
+    return [numpy.shape(one) for one in answers]
 
 
 def _answer_on(node: Node, arrays: Sequence[numpy.ndarray]) -> Any:

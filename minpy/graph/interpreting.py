@@ -64,7 +64,7 @@ def interpret(
         try:
             answer = env[node] = call_of(node)(*arguments)
         except Exception as error:
-            raise located(place_of(node), error)  # noqa: B904 - it has its cause
+            raise located(place_of(node), error)  # noqa: B904 - its traceback goes on to that of `error`
         for observer in observers:
             observer(node, arguments, answer)
         if release is not None:

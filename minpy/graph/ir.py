@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from minpy.core.operator import Operator
+from minpy.core.outputs import LearnedOutputs, returns_tuple_of_one
 
 __all__ = ["ANSWER", "CONSTANT", "Node", "Value", "constant", "consumers", "topological", "variable", "variables"]
 
@@ -35,7 +36,7 @@ class Node:
         What users note at a node, such as `__lr_mult__`.
     """
 
-    __slots__ = ("__weakref__", "annotations", "attributes", "inputs", "kind", "name", "operator")
+    __slots__ = ("__weakref__", "annotations", "attributes", "inputs", "kind", "name", "operator", "outputs_expected")
 
     def __init__(
         self,
@@ -52,6 +53,8 @@ class Node:
         self.name = name
         self.kind = kind if kind is not None else "null" if operator is None else operator.__name__
         self.annotations = dict(annotations or {})
+        # What the node was said to have when it was made, of a function whose outputs are learned: it does not change.
+        self.outputs_expected: list[str] | None = None
 
     def __repr__(self) -> str:
         if self.operator is None:
@@ -71,8 +74,19 @@ class Node:
 
     def output_names(self) -> list[str]:
         """Return what the operator calls its outputs, those that callers see."""
-        names: list[str] = ["output"] if self.operator is None else self.operator.output_names(self.attributes)
+        if self.operator is None:
+            return ["output"]
+        if self.outputs_expected is not None:
+            return self.outputs_expected
+        names: list[str] = self.operator.output_names(self.attributes)
+        if type(self.operator.outputs) is LearnedOutputs:
+            self.outputs_expected = names
         return names
+
+    @property
+    def returns_tuple(self) -> bool:
+        """Whether the operator returns a tuple of what callers see: a user's function may do so for one output."""
+        return len(self.output_names()) > 1 or returns_tuple_of_one(self.operator, self.attributes)
 
     def auxiliary_inputs(self) -> Iterator[Value]:
         """Yield the inputs that are states of the operator."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minpy.core.errors import MXNetError, operator_error
+from minpy.core.errors import MXNetError, in_place_of, operator_error
 
 __all__ = ["located"]
 
@@ -18,8 +18,8 @@ def located(where: str, error: Exception) -> Exception:
     if not isinstance(error, MXNetError):
         found: Exception = operator_error(error, f"{where}: failed")
         found.node = where  # type: ignore[attr-defined]
-        found.__cause__ = error
-        return found
+        found.__suppress_context__ = True  # callers raise it where `error` is handled
+        return in_place_of(found, error)
     if "text" in vars(error):
         error.text = f"{where}: {error}"  # type: ignore[attr-defined]
     else:

@@ -23,6 +23,8 @@ from minpy.core.errors import (
     operator_error,
 )
 from minpy.core.operator import Operator
+from minpy.core.outputs import LearnedOutputs
+from minpy.core.state import tracing
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
 from minpy.graph.ir import Node, Value, constant, variable
@@ -129,12 +131,14 @@ def _composed(
     name: str | None,
     annotations: dict[str, str],
     hint: str | None = None,
-) -> Symbol:
+) -> Any:
     name = current_names().get(name, hint or kind.lower())
     values = _inputs(operator, kind, name, given, attributes, annotations)
     if not any(getattr(one, "in_numpy", False) for one in (given.values() if isinstance(given, dict) else given)):
         values = cast_inputs(operator, kind, values, attributes)
     node = Node(operator, values, attributes, name, kind, annotations)
+    if type(operator.outputs) is LearnedOutputs and _learned(node, operator.outputs) == 1:
+        return (Symbol(in_modes([Value(node)])),)  # as on arrays: `y, = op(x)`
     try:
         count = len(node.output_names())
     except MXNetError:
@@ -405,7 +409,7 @@ def dtype_code(dtype: Any) -> int:
         raise ArgumentError(f"sym.var: dtype {dtype!r} is not one that symbols know; they know {known}.") from None
 
 
-def _traced(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Symbol:
+def _traced(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: str | None) -> Any:
     """Answer a call of any operator whose inputs include a symbol: `nd.X(symbol)`, or a `@customop`."""
     if isinstance(operator, PropOperator):
         return compose_custom(operator, inputs, {}, name, None)
@@ -420,6 +424,16 @@ def _traced(operator: Any, inputs: list[Any], attributes: dict[str, Any], name: 
         if operator.builtin:  # None is an input that is left out, as in MXNet; users' functions are given it
             given = {argument: value for argument, value in given.items() if value is not None}
     return _composed(operator, operator.__name__, given, attributes, name, current_scope().get(None))
+
+
+def _learned(node: Node, outputs: LearnedOutputs) -> int:
+    """Return how many outputs a user's operator has, which may have to run for that: 0 for an array, not a tuple."""
+    facts = None if tracing.modes is None else tracing.modes.facts
+    if facts is not None and outputs.known(node.attributes) is None:
+        facts.run(node)
+        if outputs.known(node.attributes) is None:
+            outputs.note(0, node.attributes)  # so that it runs but once
+    return outputs.count(node.attributes) or 0
 
 
 dispatch.register_tracer(Symbol, _traced, "a symbol")

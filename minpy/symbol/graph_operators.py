@@ -24,6 +24,7 @@ from minpy.core.errors import (
     NoGradientError,
     ShapeError,
     describe,
+    in_place_of,
 )
 from minpy.core.guards import read_only, user_error
 from minpy.core.operator import Operator
@@ -301,7 +302,7 @@ class PythonGraphOperator(OperatorAroundGraph):
             except MXNetError:
                 raise
             except Exception as error:
-                raise user_error(self, error, "forward", views) from error
+                raise in_place_of(user_error(self, error, "forward", views), error) from None
             finally:
                 state.recording = recording
         return tuple(heads) if len(heads) > 1 else heads[0]
@@ -371,7 +372,7 @@ class PythonGraphOperator(OperatorAroundGraph):
         except MXNetError:
             raise
         except Exception as error:
-            raise user_error(self, error, "backward", inputs) from error
+            raise in_place_of(user_error(self, error, "backward", inputs), error) from None
         parts = list(found) if isinstance(found, (tuple, list)) else [found]
         if len(parts) != self.arity:
             raise GradientError(

@@ -13,10 +13,11 @@ from minpy.core.configured import FAMILIES, ConfiguredOperator
 from minpy.core.customop import USER_OPERATORS
 from minpy.core.errors import ArgumentError, FileFormatError, MXNetError, describe, nearest
 from minpy.core.operator import Operator
+from minpy.core.outputs import LearnedOutputs, numbered_outputs
 from minpy.custom.calling import prop_operator
 from minpy.custom.operator import PropOperator
 from minpy.custom.registry import PROPS
-from minpy.graph.ir import Node, Value
+from minpy.graph.ir import Node, Value, constant
 from minpy.graph.verifier import GraphError, verify
 from minpy.ops.registry import OPERATORS, known_operator
 from minpy.symbol.attribute_texts import Unfit, says_nothing, value_of
@@ -102,7 +103,7 @@ class Reader:
             self.fail(f'"nodes" is {_shown(items)}; expected a list that is not empty')
         rows = [self._row(number, item) for number, item in enumerate(items)]
         self._require_operators(rows)
-        nodes = self._nodes(rows)
+        nodes = self._nodes(rows, document.get("node_row_ptr"))
         heads = self._entries(document["heads"], len(nodes), '"heads"')
         if not heads:
             self.fail('"heads" is empty; expected the outputs of the symbol')
@@ -241,7 +242,7 @@ class Reader:
             entries.append((item[0], item[1]))
         return entries
 
-    def _nodes(self, rows: Sequence[_Row]) -> list[Node]:
+    def _nodes(self, rows: Sequence[_Row], pointers: Any) -> list[Node]:
         nodes: list[Node] = []
         counts: list[int] = []
         names: dict[str, int] = {}
@@ -262,6 +263,8 @@ class Reader:
                     inputs.append(Value(nodes[number], index))
                 node = self._call(row, inputs)
             nodes.append(node)
+            if node.operator is not None and type(node.operator.outputs) is LearnedOutputs:
+                _expect_outputs(node, row.number, pointers)
             counts.append(self._number_of_outputs(row, node))
         return nodes
 
@@ -338,6 +341,8 @@ class Reader:
             signature = operator.signature
             if operator.builtin and not signature.attributes and signature.variadic is None:
                 annotations, given = {**given, **annotations}, {}  # MXNet keeps whatever such operators have
+            if not operator.builtin:
+                inputs = self._with_numbers(row, operator, given, inputs)
             for_inputs = taken_for_inputs(signature.inputs, given, self.version)
             attributes = self._attributes(row, operator, given)
         wanted = operator.input_names(attributes, self._number_of_inputs(row, operator, given, len(inputs)))
@@ -502,6 +507,22 @@ class Reader:
                 self.fail(f"{row}: attribute {key!r} is {_shown(count)}; expected a number from 0 to {_MOST_OUTPUTS}")
         return attributes
 
+    def _with_numbers(self, row: _Row, operator: Operator, given: dict[str, str], inputs: list[Value]) -> list[Value]:
+        """Return the inputs of a user's operator with the numbers that stand among its attributes in their places."""
+        names = operator.signature.inputs
+        numbers = {
+            name: self._value(row, Attribute(name, None, None), given.pop(name)) for name in names if name in given
+        }
+        if not numbers:
+            return inputs
+        rest, found = iter(inputs), []
+        for name in names:
+            value = constant(numbers[name]) if name in numbers else next(rest, None)
+            if value is None and name not in operator.signature.defaults:
+                self.fail(f"{row}: input {name!r} is missing")
+            found.append(constant(operator.signature.defaults[name]) if value is None else value)
+        return [*found, *rest]
+
     def _unknown(self, row: _Row, key: str, operator: Operator, known: list[str]) -> NoReturn:
         arguments = ", ".join(known)
         self.fail(
@@ -568,6 +589,15 @@ class Reader:
                     + (f"{before + least} or more, as {rows[position - 1]} has {least} output(s)" if position else "0")
                 )
             before = number
+
+
+def _expect_outputs(node: Node, number: int, pointers: Any) -> None:
+    """Let a node of a user's operator have the outputs that a file says it has, if nothing else is known of them."""
+    if node.operator.outputs.known(node.attributes) is not None or not isinstance(pointers, list):
+        return
+    bounds = pointers[number : number + 2]
+    if len(bounds) == 2 and all(type(bound) is int for bound in bounds) and 1 < bounds[1] - bounds[0] <= _MOST_OUTPUTS:
+        node.outputs_expected = numbered_outputs(bounds[1] - bounds[0])
 
 
 def _shown(value: Any) -> str:

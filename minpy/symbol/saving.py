@@ -137,7 +137,7 @@ def _graph(
     symbol: Symbol, remove_amp_cast: bool, for_mxnet: bool, margin: int, further: list[str], counts: bool = True
 ) -> str:
     """Return a graph; its lines begin after `margin` spaces, and `further` fields follow. It may count versions."""
-    order = [node for node in symbol.order if not (remove_amp_cast and node.kind == "amp_cast")]
+    order = [node for node in _without_numbers(symbol) if not (remove_amp_cast and node.kind == "amp_cast")]
     numbers = {node: number for number, node in enumerate(order)}
     writes: dict[Node, int] = {}
 
@@ -157,11 +157,16 @@ def _graph(
     nodes, rows = [], [0]
     for node in order:
         op, attributes, outputs = described(node)
+        numbers_given = _numbers_given(node)
+        attributes |= {name: _user_text(value) for name, value in numbers_given.values()}
         if for_mxnet and ":" in op:
             raise ArgumentError(f"Symbol.tojson: {_not_in_mxnet(node, op)}")
         states = _states(node) if counts else ()
         inputs = []
-        for position, value in enumerate(map(source, node.inputs)):
+        for position, value in enumerate(node.inputs):
+            if position in numbers_given:
+                continue
+            value = source(value)
             if position in states and value.node.operator is None:
                 writes[value.node] = writes.get(value.node, 0) + 1
             inputs.append(entry(value, writes.get(value.node, 0)))
@@ -187,6 +192,33 @@ def _graph(
         *further,
     ]
     return _listed(fields, "{}", margin + 2, 0)
+
+
+def _without_numbers(symbol: Symbol) -> list[Node]:
+    """Return the nodes of a graph but for numbers that are given to users' operators: these hold them as attributes."""
+    read = {value.node for value in symbol.values}
+    for node in symbol.order:
+        given = _numbers_given(node)
+        read.update(value.node for position, value in enumerate(node.inputs) if position not in given)
+    return [node for node in symbol.order if node in read]
+
+
+def _numbers_given(node: Node) -> dict[int, tuple[str, Any]]:
+    """Return which inputs of a node are numbers that a user's operator is given: names and values, by position."""
+    operator = node.operator
+    if not isinstance(operator, Operator) or operator.builtin or operator.signature.variadic is not None:
+        return {}
+    found = {}
+    for position, (name, value) in enumerate(zip(operator.signature.inputs, node.inputs, strict=False)):
+        known = value.node.attributes.get("value") if value.node.operator is CONSTANT else node
+        if known is None or type(known) in (bool, int, float, complex, str):  # NumPy's have dtypes
+            found[position] = name, known
+    return found
+
+
+def _user_text(value: Any) -> str:
+    """Return an attribute whose type is not annotated: strings are written in quotes."""
+    return repr(value) if isinstance(value, str) else attribute_string(value)
 
 
 def _graphs_inside(node: Node) -> Sequence[Symbol]:
@@ -230,7 +262,8 @@ def described(node: Node) -> tuple[str, dict[str, str], int]:
     if operator is CONSTANT:
         raise ArgumentError(
             f"Symbol.tojson: node {node.name!r} is a constant, {describe(node.attributes.get('value'))}: MXNet's form "
-            "holds no values. Make it an input, with mx.sym.var(name), and save its value with nd.save."
+            "holds no values, but for Python's numbers that are given to a @customop. Make it an input, with "
+            "mx.sym.var(name), and save its value with nd.save."
         )
     if isinstance(operator, ControlFlow):
         return operator.__name__, _noted(node, attribute_strings(node)), len(node.output_names())
@@ -313,8 +346,8 @@ def _user_attributes(node: Node) -> dict[str, str]:
     for key, value in node.attributes.items():
         attribute = node.operator.signature.attributes.get(key)
         plain = _plain(node, key, value)
-        quoted = isinstance(plain, str) and (not isinstance(attribute, Attribute) or attribute.type is None)
-        texts[key] = repr(plain) if quoted else attribute_string(plain)
+        is_plain = not isinstance(attribute, Attribute) or attribute.type is None
+        texts[key] = _user_text(plain) if is_plain else attribute_string(plain)
     return texts
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from minpy.core.errors import ArgumentError, MXNetError, describe
 from minpy.gluon.block import saving
+from minpy.gluon.block.constructing import refusing_unknown
 from minpy.gluon.block.scope import _BlockScope
 from minpy.gluon.block.summary import print_summary
 from minpy.gluon.hooks import HookHandle
@@ -61,6 +62,12 @@ class Block:
         "optimize_for", "reset_ctx", "summary",
     )  # fmt: skip
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if cls.__module__.startswith("minpy.") and "__init__" in vars(cls):
+            cls.__init__ = refusing_unknown(cls.__init__)  # type: ignore[method-assign]
+
+    @refusing_unknown
     def __init__(self, prefix: str | None = None, params: ParameterDict | None = None) -> None:
         self._empty_prefix = prefix == ""
         self._prefix, self._params = _BlockScope.create(prefix, params, self._alias())

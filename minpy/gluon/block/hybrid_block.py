@@ -17,6 +17,7 @@ from minpy.core.errors import (
     UnknownShapeError,
     describe,
 )
+from minpy.core.places import warn_at_program
 from minpy.core.state import TRACES, state, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block import saving
@@ -29,7 +30,6 @@ from minpy.gluon.block.hybrid_forward import first_of, graph_of_hybrid_forward
 from minpy.gluon.block.inferring import infer, infer_deferred, initialize_waiting, require_rule
 from minpy.gluon.block.modes import AsWritten
 from minpy.gluon.block.optimizing import Optimizations, optimized
-from minpy.gluon.block.places import warn_at_program
 from minpy.gluon.block.stand_ins.trace import Trace
 from minpy.gluon.block.stand_ins.traced import Traced
 from minpy.gluon.block.steps import Step, taken_options
@@ -37,6 +37,7 @@ from minpy.gluon.block.templates import Keywords, Unkeyed, split, template_of
 from minpy.gluon.changes import CHANGES
 from minpy.gluon.parameter import DeferredInitializationError, ParameterDict
 from minpy.ndarray import NDArray
+from minpy.ops.nn.data_axes import wrong_axes
 from minpy.symbol import Symbol
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ class HybridBlock(Block):
     _is_function: ClassVar[bool] = False
     # Plain attributes that what it computes does not depend on, beside those of all blocks.
     _not_compared: ClassVar[frozenset[str]] = frozenset()
+    # The names of the axes that the first input must have; none: it may have any.
+    _input_axes: tuple[str, ...] = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -462,6 +465,8 @@ class HybridBlock(Block):
         """
         first = x if isinstance(x, (NDArray, Symbol)) else self._first(x, args)
         if isinstance(first, NDArray):
+            if self._input_axes and first._data.ndim != len(self._input_axes):
+                raise wrong_axes(f"{type(self).__name__} {self.name!r}: ", first.shape, self._input_axes)
             if self._active and not tracing.as_written:
                 return self._call_cached_op(x, *args)
             context = first.context

@@ -8,9 +8,11 @@ from typing import Any
 from minpy import symbol
 from minpy.context import Context
 from minpy.core.errors import ArgumentError, ContextError, NotTraceableError, NoValueError, describe
+from minpy.core.places import place_in_program
+from minpy.core.state import tracing
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.nesting import _flatten, _regroup
-from minpy.gluon.block.places import place_in_program
+from minpy.gluon.block.stand_ins.facts import Facts
 from minpy.gluon.block.stand_ins.trace import Trace
 from minpy.ndarray import NDArray
 from minpy.symbol import Group, Symbol
@@ -79,10 +81,12 @@ def _of_symbols(block: Any, leaves: Sequence[Any], form: Any, trace: Trace | Non
         None if leaf is None else symbol.var(name)
         for leaf, name in zip(leaves, block._input_variables(leaves), strict=True)
     ]
-    if trace is not None:  # which children are given that define `forward`
-        for one, leaf in zip(inputs, leaves, strict=True):
-            if leaf is not None:
-                trace.know(one, leaf)
+    facts: Trace | Facts = Facts(block.name, block._parameters_by_name()) if trace is None else trace
+    for one, leaf in zip(inputs, leaves, strict=True):
+        if leaf is not None:
+            facts.know(one, leaf)
+    if trace is None and tracing.modes is not None:
+        tracing.modes.facts = facts
     inputs = [
         one if leaf is None or leaf._keeps_dtype else one.as_np_ndarray()
         for one, leaf in zip(inputs, leaves, strict=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from minpy.core.errors import NotTraceableError
+from minpy.core.places import place_in_program
 from minpy.core.state import leaving, state, tracing
-from minpy.gluon.block.places import place_in_program
 
 __all__ = ["AsWritten", "Modes"]
 
@@ -19,7 +19,14 @@ class Modes:
     ----------
     name : str
         Of the block.
+
+    Attributes
+    ----------
+    facts : Facts or None
+        What is known of the values of the graph, once that is.
     """
+
+    facts: Any = None
 
     def __init__(self, name: str) -> None:
         self.name = name

@@ -51,8 +51,8 @@ def _flatten(args: Any, inout_str: str) -> tuple[list[Any], Any]:
             f"An {inout_str} of a block is {describe(args)}; expected an NDArray, a Symbol or None, or nested lists, "
             "tuples or dicts of them. "
             + (
-                "Make an array of NumPy's an NDArray first: mx.nd.array(x)."
-                if isinstance(args, numpy.ndarray)
+                "Make an NDArray of it first: mx.nd.array(x)."
+                if hasattr(args, "__array__") and not isinstance(args, numpy.generic)
                 else "Numbers and other options are given to the block when it is made."
             )
         )

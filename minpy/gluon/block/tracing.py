@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from minpy.core.errors import NotTraceableError
+from minpy.core.places import warn_at_program
 from minpy.core.state import Scope, questions, state
 from minpy.gluon.block.attributes import INTERNAL, Attributes
 from minpy.gluon.block.cached_graph import CachedGraph
 from minpy.gluon.block.draws import Draws
 from minpy.gluon.block.guards import Guards
 from minpy.gluon.block.modes import Modes
-from minpy.gluon.block.places import warn_at_program
 from minpy.gluon.block.templates import functions_in
 
 __all__ = ["traced"]

@@ -194,7 +194,7 @@ class SimpleDataset(Dataset):
     """
 
     def __init__(self, data: Any) -> None:
-        self._data = data
+        self._data = _by_position(data)
 
     def __len__(self) -> int:
         return len(self._data)
@@ -239,7 +239,7 @@ class ArrayDataset(Dataset):
                 )
             if isinstance(data, nd.NDArray) and data.ndim == 1:
                 data = data.asnumpy()  # its items are numbers, and no arrays of shape (1,)
-            self._data.append(data)
+            self._data.append(_by_position(data))
 
     def __getitem__(self, idx: Any) -> Any:
         if len(self._data) == 1:
@@ -378,3 +378,8 @@ class _DownloadedDataset(Dataset):
 
     def _get_data(self) -> None:
         raise NotImplementedError(f"{type(self).__name__} has no _get_data: write one that sets _data and _label.")
+
+
+def _by_position(data: Any) -> Any:
+    """Return data as it is, but columns and tables of pandas as arrays: these are indexed by labels."""
+    return numpy.asarray(data) if hasattr(data, "iloc") and hasattr(data, "__array__") else data

@@ -9,6 +9,7 @@ from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.activations import Activation
 from minpy.gluon.nn.arguments import count as count_of
 from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
+from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["Conv1D", "Conv2D", "Conv3D"]
 
@@ -64,6 +65,7 @@ class _Conv(HybridArrayBlock):
         self._in_channels = count_of(layer, "in_channels", in_channels, 0)
         groups = count_of(layer, "groups", groups, 1)
         require_groups(layer, groups, channels=self._channels, in_channels=self._in_channels)
+        self._input_axes = axes_of_layout(layout)
         self._op_name = op_name
         self._kwargs: dict[str, Any] = {
             "kernel": kernel_size,

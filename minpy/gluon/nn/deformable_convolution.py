@@ -10,6 +10,7 @@ from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.activations import Activation
 from minpy.gluon.nn.arguments import count as count_of
 from minpy.gluon.nn.windows import per_axis, require_groups, require_layout
+from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["DeformableConvolution", "ModulatedDeformableConvolution"]
 
@@ -49,6 +50,7 @@ class _DeformableConv(HybridArrayBlock):
         if adj is not None:
             raise ArgumentError(f"{layer}: adj is {describe(adj)}; only transposed convolutions have one.")
         require_layout(layer, layout, 2, channels_last=False)
+        self._input_axes = axes_of_layout(layout)
         kernel = per_axis(layer, "kernel_size", kernel_size, 2, 1)
         self._channels = count_of(layer, "channels", channels, 1)
         self._in_channels = count_of(layer, "in_channels", in_channels, 0)

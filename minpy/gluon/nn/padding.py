@@ -9,6 +9,7 @@ from typing import Any
 from minpy.core.errors import ArgumentValueError
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.answering import HybridArrayBlock
+from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["ReflectionPad2D"]
 
@@ -57,6 +58,7 @@ class ReflectionPad2D(HybridArrayBlock):
                 "(0, 0, 0, 0, top, bottom, left, right)."
             )
         self._padding = widths
+        self._input_axes = axes_of_layout("NCHW")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the images with their edges."""

@@ -13,6 +13,7 @@ from typing import Any
 from minpy.core.errors import ArgumentValueError
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.answering import HybridArrayBlock
+from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["PixelShuffle1D", "PixelShuffle2D", "PixelShuffle3D"]
 
@@ -59,6 +60,7 @@ class PixelShuffle1D(HybridArrayBlock):
     def __init__(self, factor: Any) -> None:
         super().__init__()
         (self._factor,) = _factors(type(self).__name__, factor, 1)
+        self._input_axes = axes_of_layout("NCW")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the longer signals."""
@@ -101,6 +103,7 @@ class PixelShuffle2D(HybridArrayBlock):
     def __init__(self, factor: Any) -> None:
         super().__init__()
         self._factors = _factors(type(self).__name__, factor, 2)
+        self._input_axes = axes_of_layout("NCHW")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the larger images."""
@@ -146,6 +149,7 @@ class PixelShuffle3D(HybridArrayBlock):
     def __init__(self, factor: Any) -> None:
         super().__init__()
         self._factors = _factors(type(self).__name__, factor, 3)
+        self._input_axes = axes_of_layout("NCDHW")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """Return the larger volumes."""

@@ -7,6 +7,7 @@ from typing import Any
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.answering import HybridArrayBlock
 from minpy.gluon.nn.windows import per_axis, require_layout
+from minpy.ops.nn.data_axes import axes_of_layout
 
 __all__ = ["AvgPool1D", "AvgPool2D", "AvgPool3D", "MaxPool1D", "MaxPool2D", "MaxPool3D"]
 
@@ -47,6 +48,7 @@ class _Pooling(HybridArrayBlock):
         super().__init__(**kwargs)
         layer, count = type(self).__name__, len(pool_size)
         require_layout(layer, layout, count, channels_last=True)
+        self._input_axes = axes_of_layout(layout)
         self._kwargs: dict[str, Any] = {
             "kernel": pool_size,
             "stride": per_axis(layer, "strides", pool_size if strides is None else strides, count, 1, True),

@@ -93,6 +93,8 @@ def trace_forward(
         shadow.close()
     result = unwrapped(result) if in_mxnet else result
     answers = list(result) if isinstance(result, (tuple, list)) else [result]
+    if operator.guarded and isinstance(result, (tuple, list)):
+        operator.note_outputs(len(answers), attributes)
     found: list[StandIn] = []
     for answer in answers:
         found.append(run_traced(recorder, _output, recorder, answer, found))

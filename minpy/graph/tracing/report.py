@@ -10,6 +10,7 @@ import numpy
 
 from minpy.core.array import raw_of
 from minpy.core.attributes import bind
+from minpy.core.outputs import returns_tuple_of_one
 from minpy.graph.ir import CONSTANT, variable
 from minpy.graph.lowering import Builder
 from minpy.graph.tracing.captures import Captures
@@ -154,7 +155,8 @@ def _rule(
 
     def stand_ins() -> Any:
         made = tuple(_given(recorder, answer) for answer in answers)
-        return made if len(made) > 1 or operator.visible_outputs is not None else made[0]
+        is_tuple = operator.visible_outputs is not None or returns_tuple_of_one(operator, attributes)
+        return made if len(made) > 1 or is_tuple else made[0]
 
     def trace() -> Any:
         given = [_given(recorder, value) for value in values]

@@ -18,6 +18,7 @@ from minpy.ops.kernels.columns import (
     transposed_weight_gradient,
     weight_gradient,
 )
+from minpy.ops.nn.data_axes import axes_of_layout, wrong_axes
 from minpy.ops.registry import operator
 
 __all__ = ["convolution", "deconvolution", "per_axis", "transposed_window", "window_of"]
@@ -237,6 +238,8 @@ def _convolution_shapes(
 ) -> Any:
     axes = _axes("Convolution", kernel, stride, dilate, pad)
     kernel = tuple(axis[0] for axis in axes)
+    if inputs[0] is not None and len(inputs[0]) != len(axes) + 2:
+        raise wrong_axes("", inputs[0], axes_of_layout(LAYOUTS[len(axes)]))
     data, result = with_axes(inputs[0], len(axes) + 2), with_axes(outputs[0], len(axes) + 2)
     weight = merge_shapes(inputs[1], (num_filter, UNKNOWN, *kernel)) or ()
     batch = merge_lengths(data[0], result[0])
@@ -436,6 +439,8 @@ def _deconvolution_shapes(
 ) -> Any:
     axes = _axes("Deconvolution", kernel, stride, dilate, pad)
     kernel = tuple(axis[0] for axis in axes)
+    if inputs[0] is not None and len(inputs[0]) != len(axes) + 2:
+        raise wrong_axes("", inputs[0], axes_of_layout(LAYOUTS[len(axes)]))
     data, result = with_axes(inputs[0], len(axes) + 2), with_axes(outputs[0], len(axes) + 2)
     batch = merge_lengths(data[0], result[0])
     weight = merge_shapes(inputs[1], (data[1], num_filter // max(num_group, 1), *kernel)) or ()

@@ -18,9 +18,12 @@ from minpy.core.sums import sum_over
 from minpy.ops.inference.partial_shapes import UNKNOWN
 from minpy.ops.inference.rules import forwards, joined
 from minpy.ops.nn.convolution import LAYOUTS, per_axis
+from minpy.ops.nn.data_axes import axes_of_layout, wrong_axes
 from minpy.ops.registry import operator
 
 __all__ = ["covers", "overlaps", "pooling", "window_sizes", "window_spread", "window_sum", "windows"]
+
+_LAYOUTS = {*LAYOUTS.values(), "NWC", "NHWC", "NDHWC"}
 
 Ints = tuple[int, ...]
 Slices = tuple[slice, ...]
@@ -252,6 +255,8 @@ def window_sizes(
 
 def _has_channels_last(shape: Ints, layout: str | None) -> bool:
     ndim = len(shape)
+    if layout in _LAYOUTS and len(layout) != ndim:  # type: ignore[arg-type]
+        raise wrong_axes("Pooling: ", shape, axes_of_layout(layout))  # type: ignore[arg-type]
     if not 3 <= ndim <= 5:
         raise ShapeError(
             f"Pooling: data has shape {shape}; expected (batch, channels, width), (batch, channels, height, "

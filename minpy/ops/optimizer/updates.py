@@ -21,6 +21,7 @@ from minpy.core.errors import (
     ShapeError,
     describe,
     describe_arguments,
+    in_place_of,
     operator_error,
 )
 from minpy.core.nodes import Leaf
@@ -199,7 +200,7 @@ class Update(Operator):
         try:
             self.apply(result, raws, {**self.defaults, **attributes})
         except Exception as error:
-            raise self._explained(error, raws, attributes) from error
+            raise in_place_of(self._explained(error, raws, attributes), error) from None
         for index in self.changed:
             note_write(raws[index])
         if out is not None:
@@ -240,7 +241,7 @@ class Update(Operator):
             else:
                 self.apply(result, raws, {**self.defaults, **attributes})
         except Exception as error:
-            raise self._explained(error, raws, attributes) from error
+            raise in_place_of(self._explained(error, raws, attributes), error) from None
         finally:  # not before: others may read the old values until then
             note_writes(raws, self.moved)
 
@@ -291,7 +292,7 @@ class Update(Operator):
         try:
             self.apply(out, raws, {**self.defaults, **attributes})
         except Exception as error:
-            raise self._explained(error, raws, attributes) from error
+            raise in_place_of(self._explained(error, raws, attributes), error) from None
         for index in self.changed:
             note_write(raws[index])
 

@@ -9,10 +9,10 @@ import numpy
 
 from minpy.core.array import raw_of
 from minpy.core.errors import NotTraceableError
-from minpy.gluon.block.places import place_in_program
+from minpy.core.places import place_in_program
 from minpy.gluon.parameter.shapes import is_complete
-from minpy.graph.inference import infer_dtypes, infer_shapes
-from minpy.graph.ir import Value
+from minpy.graph.inference import infer_dtypes, infer_shapes, shapes_returned
+from minpy.graph.ir import Node, Value
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.symbol import Symbol
 
@@ -60,6 +60,18 @@ class Facts:
                 "in_units, in_channels)."
             )
         return tuple(shape), numpy.dtype(dtype)
+
+    def run(self, node: Node) -> None:
+        """Have the operator of a node trace its function, or run it, if the shapes of its inputs are known.
+
+        It learns how many arrays that returns.
+        """
+        for value in node.inputs:
+            if value not in self._shapes or value not in self._dtypes:
+                self._infer(Symbol([value]))
+        given = [(self._shapes.get(value), self._dtypes.get(value)) for value in node.inputs]
+        if all(shape is not None and dtype is not None for shape, dtype in given):
+            shapes_returned(node, given)
 
     def _infer(self, one: Symbol) -> None:
         for node in one.order:

@@ -19,10 +19,10 @@ from minpy import symbol
 from minpy.core.array import Array, now
 from minpy.core.errors import NotTraceableError
 from minpy.core.nodes import Leaf
+from minpy.core.places import place_in_program
 from minpy.core.state import TRACES, leaving, tracing
 from minpy.core.switches import is_np_array
 from minpy.gluon.block.changes import of_numpy
-from minpy.gluon.block.places import place_in_program
 from minpy.gluon.block.stand_ins.changing import ARGUMENT
 from minpy.gluon.block.stand_ins.facts import Facts
 from minpy.gluon.block.stand_ins.traced import Traced
@@ -93,6 +93,8 @@ class Trace:
         leave = partial(any, map(methodcaller("__call__"), undone))  # in C; none of them returns anything
         traces += [self]
         values |= {"trace": self, "leave": leave}
+        if tracing.modes is not None:
+            tracing.modes.facts = self._facts
         return self
 
     __exit__ = leaving(tracing)

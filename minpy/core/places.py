@@ -9,9 +9,9 @@ import traceback
 import warnings
 from types import FrameType
 
-__all__ = ["place_in_program", "warn_at_program"]
+__all__ = ["line_of_program", "place_in_program", "warn_at_program"]
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def place_in_program(error: BaseException | None = None) -> str:
@@ -21,6 +21,14 @@ def place_in_program(error: BaseException | None = None) -> str:
         if _is_of_program(frame.filename):
             return f"{frame.filename}:{frame.lineno}" + (f", `{frame.line}`" if frame.line else "")
     return "an unknown line"
+
+
+def line_of_program() -> str:
+    """Return the file and the number of the line of the program that runs now: `place_in_program` without its text."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not _is_of_program(frame.f_code.co_filename):
+        frame = frame.f_back
+    return "an unknown line" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 
 def warn_at_program(message: str, category: type[Warning] = UserWarning) -> None:

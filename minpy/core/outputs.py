@@ -1,0 +1,142 @@
+"""How many outputs a user's function has: as was said, else as its code says, else as it was seen to return.
+
+Arrays need not know it before they call, but a graph does.
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from minpy.core.errors import ArgumentError, describe
+
+__all__ = ["LearnedOutputs", "declared_outputs", "number_returned", "numbered_outputs", "returns_tuple_of_one"]
+
+_BUILDING = ("BUILD_TUPLE", "BUILD_LIST")
+_UNREAD = -1
+
+
+def numbered_outputs(count: int) -> list[str]:
+    """Return names for outputs that nobody has named: 'output0', 'output1', ...; one alone is 'output'."""
+    return ["output"] if count == 1 else [f"output{index}" for index in range(count)]
+
+
+def declared_outputs(outputs: Any, where: str) -> Sequence[str]:
+    """Return the names of outputs, of which a user has given the names or the number.
+
+    Raises
+    ------
+    ArgumentError
+        For anything else, or names that are not distinct.
+
+    Examples
+    --------
+    >>> declared_outputs(2, 'customop')
+    ['output0', 'output1']
+    """
+    if isinstance(outputs, int) and not isinstance(outputs, bool) and outputs >= 1:
+        return numbered_outputs(outputs)
+    if (
+        isinstance(outputs, (tuple, list))
+        and outputs
+        and all(isinstance(name, str) and name for name in outputs)
+        and len(set(outputs)) == len(outputs)
+    ):
+        return [*outputs]
+    raise ArgumentError(
+        f"{where}: outputs is {describe(outputs)}; expected how many arrays the function returns (2), or a name for "
+        "each, all different (('low', 'high'))."
+    )
+
+
+def number_returned(function: Any) -> int | None:
+    """Return how many values the function's code returns in a tuple or list; None where it does not say.
+
+    Examples
+    --------
+    >>> number_returned(lambda x: (x, -x)), number_returned(lambda x: -x)
+    (2, None)
+    """
+    if type(function) is not types.FunctionType or hasattr(function, "__wrapped__"):
+        return None
+    counts: set[int | None] = set()
+    before: Any = None
+    for instruction in dis.get_instructions(function):
+        if instruction.opname == "RETURN_VALUE":
+            is_plain = before is not None and before.opname in _BUILDING and not instruction.is_jump_target
+            counts.add(before.arg if is_plain else None)
+        elif instruction.opname.startswith(("RETURN", "YIELD")) and instruction.opname != "RETURN_GENERATOR":
+            counts.add(None)
+        before = instruction
+    return counts.pop() if len(counts) == 1 else None
+
+
+class LearnedOutputs:
+    """The `outputs` of an operator whose user has not named them: called with attributes, it returns names.
+
+    What its code does not say (`return tuple(parts)`) is learned from the calls on arrays, for each combination of
+    attributes, as they may decide it. Where nothing is known, one output is expected.
+
+    Parameters
+    ----------
+    function : callable
+        The operator's definition.
+    defaults : mapping, optional
+        Of the attributes.
+
+    Examples
+    --------
+    >>> outputs = LearnedOutputs(lambda x, *, parts: tuple(x[:parts]))
+    >>> outputs.note(3, {'parts': 3})
+    >>> outputs({'parts': 3})
+    ['output0', 'output1', 'output2']
+    """
+
+    __slots__ = ("_defaults", "_function", "_read", "_seen")
+
+    def __init__(self, function: Callable[..., Any], defaults: Mapping[str, Any] = MappingProxyType({})) -> None:
+        self._function = function
+        self._defaults = defaults
+        self._read: int | None = _UNREAD
+        self._seen: dict[str, int] = {}
+
+    def __call__(self, attributes: Mapping[str, Any]) -> list[str]:
+        return numbered_outputs(self.count(attributes) or 1)
+
+    def note(self, count: int, attributes: Mapping[str, Any]) -> None:
+        """Note how many arrays a call returned in a tuple or list; 0 for an array that is in none."""
+        self._seen[self._key(attributes)] = count
+
+    def count(self, attributes: Mapping[str, Any]) -> int | None:
+        """Return how many arrays a call returns in a tuple, 0 for an array that is in none; None if nothing is known.
+
+        Of attributes that no call has had, it is what all other calls have returned.
+        """
+        known = self.known(attributes)
+        if known is None and len(counts := {*self._seen.values()}) == 1:
+            return counts.pop()
+        return known
+
+    def known(self, attributes: Mapping[str, Any]) -> int | None:
+        """Return how many arrays a call with exactly these attributes returns in a tuple; None if not known."""
+        if self._seen and (seen := self._seen.get(self._key(attributes))) is not None:
+            return seen
+        if self._read == _UNREAD:
+            self._read = number_returned(self._function)
+        return self._read
+
+    def _key(self, attributes: Mapping[str, Any]) -> str:
+        """Return what two calls have in common that have the same attributes."""
+        if not attributes and not self._defaults:
+            return ""
+        named = {**self._defaults, **attributes}
+        return repr([(name, named[name]) for name in sorted(named) if name != "training"])
+
+
+def returns_tuple_of_one(operator: Any, attributes: Mapping[str, Any]) -> bool:
+    """Tell whether an operator is a function of a user's that returns one array in a tuple or list."""
+    outputs = operator.outputs
+    return type(outputs) is LearnedOutputs and outputs.count(attributes) == 1
