@@ -63,14 +63,12 @@ def _finished(data: numpy.ndarray, context: Context | str | None, out: Any) -> A
 
 def _written(made: Any, context: Context | str | None, out: Any) -> Any:
     """Return what was drawn with recorded parameters: on the tape, with a gradient of zero, as MXNet has it."""
-    if out is None:
-        return (
-            made
-            if context is None or not hasattr(made, "as_in_context")
-            else made.as_in_context(resolve_context(context))
-        )
-    out[...] = made
-    return out
+    if out is not None:
+        out[...] = made
+        return out
+    if context is None or not hasattr(made, "as_in_context"):
+        return made
+    return made.as_in_context(resolve_context(context))
 
 
 def _drawn(name: str, parameters: Sequence[Any], shape: Any, dtype: Any, ctx: Any, out: Any) -> Any:
