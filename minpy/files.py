@@ -10,7 +10,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from typing import IO, Any
+from typing import Any
 
 from minpy.core.errors import ArgumentError, FileAccessError, FileMissingError, describe, nearest
 
@@ -34,7 +34,7 @@ def checked_path(function: str, fname: Any) -> str:
     return path
 
 
-def open_to_read(path: str | os.PathLike[str], mode: str = "rb", pipes: bool = True, **arguments: Any) -> IO[Any]:
+def open_to_read(path: str | os.PathLike[str], mode: str = "rb", pipes: bool = True, **arguments: Any) -> Any:
     """Return a file open for reading: one that ends.
 
     Parameters

@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import gzip
 import io
+import json
 import os
+import pickle
 import random
 import struct
+import sys
 import tarfile
 import threading
 import tracemalloc
@@ -452,6 +457,72 @@ def test_of_a_pipe_no_more_is_read_than_is_needed(tmp_path: Path) -> None:
         nd.load(pipe)
     writer.join()
     assert stopped.is_set()
+
+
+# -- long graphs ---------------------------------------------------------------------------------------------------------
+
+
+def _chain(length: int) -> str:
+    """Return a file of nodes in a row, with parameters, states and attributes."""
+    nodes: list[dict[str, Any]] = [{"op": "null", "name": "data", "inputs": []}]
+    variables, last = [0], 0
+    for number in range(length):
+        inputs = [[last, 0, 0]]
+        if number % 5 == 0:
+            inputs += [[len(nodes), 0, 0]]
+            variables.append(len(nodes))
+            nodes.append({"op": "null", "name": f"v{number}", "inputs": [], "attrs": {"__lr_mult__": "2.0"}})
+        op, attrs = ("elemwise_add", {}) if number % 5 == 0 else ("_plus_scalar", {"scalar": "1"})
+        last = len(nodes)
+        nodes.append({"op": op, "name": f"n{number}", "inputs": inputs, "attrs": attrs})
+    document = {"nodes": nodes, "arg_nodes": variables, "heads": [[last, 0, 0]]}
+    return json.dumps({**document, "attrs": {"mxnet_version": ["int", 10901]}})
+
+
+_OF_GRAPHS: dict[str, Callable[[Any], Any]] = {
+    "arguments": lambda net: (net.list_arguments(), net.list_auxiliary_states(), net.list_inputs()),
+    "attributes": lambda net: net.attr_dict(),
+    "copy": copy.deepcopy,
+    "pickle": lambda net: pickle.loads(pickle.dumps(net)),
+    "tojson": lambda net: net.tojson(),
+    "internals": lambda net: net.get_internals()["n7_output"].list_arguments(),
+    "call": lambda net: net(data=mx.sym.var("other")).list_arguments(),
+    "shapes": lambda net: net.infer_shape(data=(2, 3)),
+    "partial shapes": lambda net: net.infer_shape_partial(),
+    "types": lambda net: net.infer_type(data="float32"),
+    "debug_str": lambda net: net.debug_str(),
+    "executor": lambda net: net.simple_bind(mx.cpu(), data=(2, 3)).forward(is_train=True),
+    "block": lambda net: gluon.SymbolBlock(net, [mx.sym.var("data")]).collect_params(),
+}
+
+
+def _calls(function: Callable[[], Any]) -> int:
+    """Return how many functions are called, of Python and of C."""
+    count = 0
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("name", ["load_json", *_OF_GRAPHS])
+def test_work_on_nodes_in_a_row_grows_with_their_number(name: str) -> None:
+    calls = []
+    for length in (100, 400):
+        text = _chain(length)
+        net = mx.sym.load_json(text)
+        work = functools.partial(_OF_GRAPHS.get(name, mx.sym.load_json), net if name in _OF_GRAPHS else text)
+        work()  # once for what is made only once
+        calls.append(_calls(work))
+    assert calls[1] < 4.5 * calls[0] + 1000, calls
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------
