@@ -6,7 +6,7 @@ wherever files or tests are named on the command line.
 
 The rule: a test takes half a second of a processor at most, and all cases of one function together a third of a second
 (`--processor-times` tells of those that take more), unless it is one of `PROMISED`. Of cases that take longer, every
-n-th stays, so that they do not; a single test that takes longer stays out: a long random program, another compiler,
+n-th stays, so that they do not; tests that take longer one by one stay out: long random programs, another compiler,
 processes started anew. Which cases stay is another choice for each function, so that functions that walk the same rows
 do not leave out the same ones. Of `op.check`, which walks the table of operators, the first row of every operator
 stays, and every third of the further ones.
@@ -197,7 +197,8 @@ class Times:
         """Print what is to be written to drawn_out.json."""
         for name, times in sorted(self._times.items(), key=lambda pair: -sum(pair[1])):
             if sum(times) > (_ALONE if len(times) == 1 else _TOGETHER):
-                every = 0 if len(times) == 1 else min(int(sum(times) / _TOGETHER) + 1, len(times))
+                long = sum(times) > _ALONE * len(times)
+                every = 0 if long else min(int(sum(times) / _TOGETHER) + 1, len(times))
                 promised = " (promised)" if name.startswith(PROMISED) else ""
                 terminalreporter.write_line(
                     f"{sum(times):7.2f} s in {len(times):4} cases: {json.dumps(name)}: {every}{promised}"
