@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import stat
@@ -13,7 +14,7 @@ from typing import Any
 
 from minpy.core.errors import ArgumentError, FileAccessError, FileMissingError, describe, nearest
 
-__all__ = ["WholeFile", "access_error", "checked_path", "write_whole"]
+__all__ = ["WholeFile", "access_error", "checked_path", "open_to_read", "require_an_end", "write_whole"]
 
 
 def checked_path(function: str, fname: Any) -> str:
@@ -31,6 +32,35 @@ def checked_path(function: str, fname: Any) -> str:
     if not path or "\0" in path:
         raise ArgumentError(f"{function}: fname {path!r} is no name of a file.")
     return path
+
+
+def open_to_read(path: str | os.PathLike[str], mode: str = "rb", pipes: bool = True, **arguments: Any) -> Any:
+    """Return a file open for reading: one that ends.
+
+    Parameters
+    ----------
+    path : str or PathLike
+    mode : str
+        As `open` takes it, which gets the other arguments, too.
+    pipes : bool
+        Whether it may be a pipe: opening one waits until somebody writes to it.
+
+    Raises
+    ------
+    OSError
+        As `open`; and if it is a device, which may have no end, or a pipe where none is expected.
+    """
+    require_an_end(path, pipes)
+    return open(path, mode, **arguments)
+
+
+def require_an_end(path: str | os.PathLike[str], pipes: bool = True) -> None:
+    """Raise an OSError for a device, and for a pipe if none is expected."""
+    kind = os.stat(path).st_mode
+    if stat.S_ISCHR(kind) or stat.S_ISBLK(kind):
+        raise OSError(errno.EINVAL, "It is a device, which may have no end; give a regular file")
+    if not pipes and stat.S_ISFIFO(kind):
+        raise OSError(errno.EINVAL, "It is a pipe, which may have no end; write what comes from it to a regular file")
 
 
 def access_error(function: str, verb: str, path: str, cause: OSError) -> FileAccessError:

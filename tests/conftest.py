@@ -14,9 +14,10 @@ from typing import Any
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
-from many import seed
+from many import Cases, generate, seed
 from native.building import folder as libraries
 from reporting import Reporting, only_outcomes
+from selecting import Selecting, Times
 
 import minpy as mx
 from minpy.graph.native.enabling import disabled
@@ -24,6 +25,13 @@ from minpy.graph.native.enabling import disabled
 # Every run draws the same examples, so that a failure is the change's own. `--hypothesis-profile=default` draws others.
 settings.register_profile("same-examples", derandomize=True)
 settings.load_profile("same-examples")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add an option that tells what is drawn out."""
+    parser.addoption(
+        "--processor-times", action="store_true", help="tell which tests take more than half a second of a processor"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -49,6 +57,15 @@ def pytest_configure(config: pytest.Config) -> None:
             environment.setenv(variable, os.environ.get(variable, "1"))
     if only_outcomes(config):
         config.pluginmanager.register(Reporting())
+    config.pluginmanager.register(Cases(config))
+    config.pluginmanager.register(Selecting(config))
+    if config.getoption("processor_times"):
+        config.pluginmanager.register(Times())
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make the tests of many small cases: alone, so that each has its name, where tests are named."""
+    generate(metafunc, alone=any("::" in str(argument) for argument in metafunc.config.args))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -75,11 +75,16 @@ def test_backward_of_empty_batches(name: str) -> None:
         assert not value.grad.asnumpy().any()
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, (_, shapes) in CASES.items()
+        if len(shapes[0]) > 1 and not shapes[0][0] and name != "diag of no rows"
+    ],
+)
 def test_empty_batches_have_the_shapes_of_others(name: str) -> None:
     function, shapes = CASES[name]
-    if len(shapes[0]) < 2 or shapes[0][0] or name == "diag of no rows":
-        return
     others = [nd.ones((3, *shapes[0][1:])), *map(nd.ones, shapes[1:])]
     without = function(*map(nd.zeros, shapes))
     one = function(*others)

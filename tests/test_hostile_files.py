@@ -4,11 +4,18 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import gzip
 import io
+import json
+import os
+import pickle
 import random
 import struct
+import sys
 import tarfile
+import threading
 import tracemalloc
 import warnings
 from collections.abc import Callable
@@ -23,6 +30,7 @@ from minpy import gluon, nd, recordio
 from minpy.base import MXNetError
 from minpy.core.errors import FileFormatError, ParametersError, ShapeError, WorkerError
 from minpy.gluon import data
+from minpy.inspection.command import main
 from minpy.tools import im2rec
 
 LARGE = 1 << 20  # of one megabyte of zeros come about 1 kB, packed
@@ -275,6 +283,246 @@ def test_an_optimizer_that_lacks_something_changes_nothing() -> None:
     with pytest.raises(FileFormatError, match="the Adam that comes with the states has no aggregate_num"):
         updater.set_states(mx.optimizer.states.dump_states(({}, other)))
     assert updater.states is before
+
+
+# -- optimizer states that unfold ----------------------------------------------------------------------------------------
+
+
+def _doubled(levels: int, before: bytes = b"", after: bytes = b".") -> bytes:
+    """Return a pickle of a tuple that holds the one before twice, levels deep, between what stands around it."""
+    return (
+        b"\x80\x03)q\x00"
+        + b"".join(b"h%ch%c\x86q%c" % (level, level, level + 1) for level in range(levels))
+        + before
+        + b"h%c" % levels
+        + after
+    )
+
+
+UNFOLDING = {
+    "what is returned": _doubled(60),
+    "a key": _doubled(60, b"}", b"Ns."),
+    "keys": _doubled(60, b"}(", b"Nu."),
+    "members of a set": _doubled(60, b"cbuiltins\nset\n]", b"a\x85R."),
+    "members that are added": _doubled(60, b"\x8f(", b"\x90."),
+    "a frozen set": _doubled(60, b"(", b"\x91."),
+    "what is printed": _doubled(60, b"cbuiltins\nstr\n", b"\x85R."),
+    "what an error tells": _doubled(60, b"cmxnet.context\nContext\n", b"\x85R."),
+    "a dtype": _doubled(60, b"cnumpy\ndtype\n", b"\x85R."),
+    "arguments of an instance": _doubled(60, b"cmxnet.optimizer.optimizer\nSGD\n", b"\x85\x81."),
+    "what an instance holds": _doubled(60, b"cmxnet.optimizer.optimizer\nSGD\n)\x81}X\x01\x00\x00\x00a", b"sb."),
+    "ranges": b"\x80\x03cbuiltins\nrange\nJ\x00\x00\x08\x00\x85Rq\x00](" + b"cbuiltins\nlist\nh\x00\x85R" * 9 + b"e.",
+    "copies": b"\x80\x03](" + b"K\x01" * 2000 + b"eq\x00](" + b"cbuiltins\nlist\nh\x00\x85R" * 300 + b"e.",
+}
+
+
+@pytest.mark.parametrize("name", UNFOLDING)
+def test_states_that_unfold_are_refused(name: str) -> None:
+    content = UNFOLDING[name]
+    with pytest.raises(FileFormatError, match=f"{len(content)} bytes that would unfold to more than .* means harm"):
+        _states(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x80\x03]q\x00h\x00a.",
+        b"\x80\x03}q\x00K\x00h\x00s.",
+        b"\x80\x03}q\x00K\x00](h\x00\x85ess.".replace(b"ess.", b"es."),
+        b"\x80\x03cbuiltins\nstr\n]q\x00h\x00a\x85R.",
+        b"\x80\x03)" + b"\x85" * 100_000 + b".",
+        b"\x80\x03})" + b"\x85" * 100_000 + b"Ns.",
+        b"\x80\x03" + b"]" * 100_000 + b"a" * 99_999 + b".",
+    ],
+    ids=["list", "dict", "dict and list", "printed", "tuples", "key", "lists"],
+)
+def test_states_that_hold_themselves_or_are_too_deep_are_refused(content: bytes) -> None:
+    with pytest.raises(FileFormatError, match="nested more than 100 deep, or hold themselves"):
+        _states(content)
+
+
+def test_optimizers_may_hold_themselves() -> None:
+    optimizer = mx.optimizer.Adam()
+    optimizer.best = [optimizer, {"again": optimizer}]
+    updater = mx.optimizer.get_updater(optimizer)
+    updater(0, nd.ones(2), nd.ones(2))
+    other = mx.optimizer.get_updater(mx.optimizer.SGD())
+    other.set_states(updater.get_states(dump_optimizer=True))
+    assert other.optimizer.best[1]["again"] is other.optimizer
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"\x80\x03cbuiltins\nbytes\nJ\x00\x00\x00\x70\x85R.",
+        b"\x80\x03cbuiltins\nbytearray\nJ\x00\x00\x00\x70\x85R.",
+        b"\x80\x03cbuiltins\nbytearray\nJ\x00\x00\x00\x70\x85\x81.",
+        b"\x80\x03ccopyreg\n_reconstructor\ncbuiltins\nbytes\ncbuiltins\nbytes\nJ\x00\x00\x00\x70\x87R.",
+        b"\x80\x03(J\x00\x00\x00\x70ibuiltins\nbytearray\n.",
+        b"\x80\x03cnumpy\nbytes_\nJ\x00\x00\x00\x70\x85R.",
+        b"\x80\x05\x96\x00\x00\x00\x70\x00\x00\x00\x00ab.",
+        b"\x80\x03cnumpy.core.multiarray\nscalar\ncnumpy\ndtype\nX\x0a\x00\x00\x00U400000000\x85RC\x00\x86R.",
+    ],
+    ids=["bytes", "bytearray", "instance", "reconstructed", "inst", "numpy", "bytearray8", "scalar"],
+)
+def test_states_take_no_memory_for_a_number(content: bytes) -> None:
+    def refused() -> None:
+        with pytest.raises(FileFormatError):
+            _states(content)
+
+    assert _peak(refused) < 32 << 20
+
+
+# -- what is no regular file -------------------------------------------------------------------------------------------
+
+_READERS: dict[str, Callable[[str], Any]] = {
+    "nd.load": nd.load,
+    "sym.load": mx.sym.load,
+    "inspect": lambda path: _inspected([path]),
+    "parameters to inspect": lambda path: _inspected([_symbol_file(path), path]),
+    "labels to inspect": lambda path: _inspected([_symbol_file(path), "--data", "1,2", "--run", _array_file(path), "--labels", path]),
+    "MXRecordIO": lambda path: recordio.MXRecordIO(path, "r").read(),
+    "ImageRecordIter": lambda path: mx.io.ImageRecordIter(path_imgrec=path, data_shape=(3, 8, 8), batch_size=2),
+    "MNISTIter": lambda path: mx.io.MNISTIter(image=path, label=path, batch_size=2),
+    "CSVIter": lambda path: mx.io.CSVIter(data_csv=path, data_shape=(1,), batch_size=1),
+    "imread": mx.image.imread,
+    "ImageIter": lambda path: mx.image.ImageIter(1, (3, 8, 8), path_imglist=path, path_root="."),
+    "ImageListDataset": lambda path: gluon.data.vision.ImageListDataset("/", path),
+    "load_optimizer_states": lambda path: _store().load_optimizer_states(path),
+    "embedding": lambda path: mx.contrib.text.embedding.CustomEmbedding(path),
+}  # fmt: skip
+
+
+def _symbol_file(beside: str) -> str:
+    path = f"{beside}.beside.json"
+    mx.sym.relu(mx.sym.var("data")).save(path)
+    return path
+
+
+def _array_file(beside: str) -> str:
+    np.save(f"{beside}.npy", np.ones((1, 2), "float32"))
+    return f"{beside}.npy"
+
+
+def _inspected(arguments: list[str]) -> None:
+    if main(arguments):
+        raise MXNetError("it was refused")
+
+
+def _store() -> Any:
+    store = mx.kv.create("local")
+    store.set_optimizer(mx.optimizer.SGD())
+    return store
+
+
+@pytest.mark.skipif(not Path("/dev/zero").is_char_device(), reason="there is no device without end")
+@pytest.mark.parametrize("name", _READERS)
+def test_devices_are_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "endless.json"
+    path.symlink_to("/dev/zero")
+    with pytest.raises(MXNetError) as caught:
+        _READERS[name](str(path))
+    text = " ".join(f"{caught.value} {' '.join(capsys.readouterr())}".split())
+    assert "It is a device, which may have no end; give a regular file." in text
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("name", [name for name in _READERS if "inspect" in name or name == "MNISTIter"])
+def test_pipes_are_not_waited_for(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "pipe.json"
+    os.mkfifo(path)
+    with pytest.raises(MXNetError) as caught:
+        _READERS[name](str(path))
+    text = " ".join(f"{caught.value} {' '.join(capsys.readouterr())}".split())
+    assert "It is a pipe, which may have no end; write what comes from it to a regular file." in text
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_of_a_pipe_no_more_is_read_than_is_needed(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    stopped = threading.Event()
+
+    def write() -> None:
+        with pipe.open("wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(bytes(1 << 16))
+            except BrokenPipeError:
+                stopped.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    with pytest.raises(FileFormatError, match="this is no file of NDArrays: it begins with 00 00"):
+        nd.load(pipe)
+    writer.join()
+    assert stopped.is_set()
+
+
+# -- long graphs ---------------------------------------------------------------------------------------------------------
+
+
+def _chain(length: int) -> str:
+    """Return a file of nodes in a row, with parameters, states and attributes."""
+    nodes: list[dict[str, Any]] = [{"op": "null", "name": "data", "inputs": []}]
+    variables, last = [0], 0
+    for number in range(length):
+        inputs = [[last, 0, 0]]
+        if number % 5 == 0:
+            inputs += [[len(nodes), 0, 0]]
+            variables.append(len(nodes))
+            nodes.append({"op": "null", "name": f"v{number}", "inputs": [], "attrs": {"__lr_mult__": "2.0"}})
+        op, attrs = ("elemwise_add", {}) if number % 5 == 0 else ("_plus_scalar", {"scalar": "1"})
+        last = len(nodes)
+        nodes.append({"op": op, "name": f"n{number}", "inputs": inputs, "attrs": attrs})
+    document = {"nodes": nodes, "arg_nodes": variables, "heads": [[last, 0, 0]]}
+    return json.dumps({**document, "attrs": {"mxnet_version": ["int", 10901]}})
+
+
+_OF_GRAPHS: dict[str, Callable[[Any], Any]] = {
+    "arguments": lambda net: (net.list_arguments(), net.list_auxiliary_states(), net.list_inputs()),
+    "attributes": lambda net: net.attr_dict(),
+    "copy": copy.deepcopy,
+    "pickle": lambda net: pickle.loads(pickle.dumps(net)),
+    "tojson": lambda net: net.tojson(),
+    "internals": lambda net: net.get_internals()["n7_output"].list_arguments(),
+    "call": lambda net: net(data=mx.sym.var("other")).list_arguments(),
+    "shapes": lambda net: net.infer_shape(data=(2, 3)),
+    "partial shapes": lambda net: net.infer_shape_partial(),
+    "types": lambda net: net.infer_type(data="float32"),
+    "debug_str": lambda net: net.debug_str(),
+    "executor": lambda net: net.simple_bind(mx.cpu(), data=(2, 3)).forward(is_train=True),
+    "block": lambda net: gluon.SymbolBlock(net, [mx.sym.var("data")]).collect_params(),
+}
+
+
+def _calls(function: Callable[[], Any]) -> int:
+    """Return how many functions are called, of Python and of C."""
+    count = 0
+
+    def note(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        function()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("name", ["load_json", *_OF_GRAPHS])
+def test_work_on_nodes_in_a_row_grows_with_their_number(name: str) -> None:
+    calls = []
+    for length in (100, 400):
+        text = _chain(length)
+        net = mx.sym.load_json(text)
+        work = functools.partial(_OF_GRAPHS.get(name, mx.sym.load_json), net if name in _OF_GRAPHS else text)
+        work()  # once for what is made only once
+        calls.append(_calls(work))
+    assert calls[1] < 4.5 * calls[0] + 1000, calls
 
 
 # -- parameters --------------------------------------------------------------------------------------------------------

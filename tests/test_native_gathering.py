@@ -126,11 +126,11 @@ def test_coordinates() -> None:
     both(mx.sym.scatter_nd(x, i, shape=(4, 5, 3)), {"x": draw((6, 3)), "i": indices((2, 6), -4, 4)}, ["x"], calls=1)
 
 
-@pytest.mark.parametrize("axis", [0, 1])
-@pytest.mark.parametrize("name", ["SequenceLast", "SequenceMask", "SequenceReverse"])
+@pytest.mark.parametrize(
+    ("name", "axis"),
+    [("SequenceLast", 0), ("SequenceLast", 1), ("SequenceMask", 0), ("SequenceMask", 1), ("SequenceReverse", 0)],
+)
 def test_sequences(name: str, axis: int) -> None:
-    if name == "SequenceReverse" and axis:
-        return
     lengths = np.array([3, 0, 5, 1] if axis == 0 else [3, 0, 4, 1, 2], "float32")
     symbol = getattr(mx.sym, name)(x, i, use_sequence_length=True, axis=axis)
     both(symbol, {"x": draw((5, 4, 3)), "i": lengths}, ["x"], calls=1)

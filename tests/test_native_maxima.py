@@ -72,11 +72,16 @@ def both(symbol: Any, values: np.ndarray, infinite: bool = False) -> None:
     assert explanation.count("call") == 0, explanation
 
 
-@pytest.mark.parametrize("kind", ["numbers", "ties", "specials", "nothing"])
-@pytest.mark.parametrize("name", WINDOWS)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (name, kind)
+        for name in WINDOWS
+        for kind in ("numbers", "ties", "specials", "nothing")
+        if (name, kind) != ("one", "specials")  # where there is NaN, NumPy's argmax says which it is
+    ],
+)
 def test_gradients_of_maxima(name: str, kind: str) -> None:
-    if name == "one" and kind == "specials":
-        return  # where there is NaN, NumPy's argmax says which it is
     both(mx.sym.Pooling(mx.sym.var("x"), pool_type="max", **WINDOWS[name]), data((2, 3, 9, 8), kind))
 
 

@@ -218,7 +218,7 @@ def test_no_other_choice_is_much_better(seed: int, monkeypatch: pytest.MonkeyPat
         one.free = set(random.Random(seed).sample(sorted(one.free, key=str), 10))
     chosen = one.chosen()
     if not one.tables:
-        return
+        pytest.skip("there is nothing to choose")
     every = [set(some) for size in range(len(one.free) + 1) for some in combinations(one.free, size)]
     least = min(map(one.total, every))
     usual = one.total(set())

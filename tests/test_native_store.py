@@ -41,6 +41,16 @@ def test_anything_can_be_kept(tmp_path_factory, content, names):
     assert store.find(KEY) == (content, tuple(sorted(names)))
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_what_is_no_file_is_not_waited_for(store):
+    store.keep(KEY, CONTENT, ["f"])
+    os.remove(path_of(store))
+    os.mkfifo(path_of(store))
+    os.symlink("/dev/zero", path_of(store, OTHER))
+    assert store.find(KEY) is None
+    assert store.find(OTHER) is None
+
+
 def test_cut_off_at_every_length(store):
     store.keep(KEY, CONTENT, ["f"])
     with open(path_of(store), "rb") as file:

@@ -21,7 +21,7 @@ from minpy.core.errors import (
 )
 from minpy.core.nodes import Leaf
 from minpy.core.state import state
-from minpy.files import access_error, checked_path, write_whole
+from minpy.files import access_error, checked_path, open_to_read, write_whole
 from minpy.gluon.parameter import Parameter, ParameterDict
 from minpy.kvstore import KVStore, KVStoreBase
 from minpy.kvstore import create as create_store
@@ -564,7 +564,7 @@ class Trainer:
         else:
             path = checked_path("Trainer.load_states", fname)
             try:
-                with open(path, "rb") as file:
+                with open_to_read(path) as file:
                     content = file.read()
             except OSError as error:
                 raise access_error("Trainer.load_states", "read", path, error) from error

@@ -21,7 +21,7 @@ from minpy.core.errors import (
     describe,
     nearest,
 )
-from minpy.files import access_error
+from minpy.files import access_error, open_to_read
 from minpy.image.creating import CreateAugmenter, require_data_shape
 from minpy.image.lists import checked_list, read_list
 from minpy.image.pixels import array_of
@@ -481,7 +481,7 @@ class ImageIter(DataIter):
         """
         path = os.path.join(self.path_root or "", fname)
         try:
-            with open(path, "rb") as file:
+            with open_to_read(path) as file:
                 return file.read()
         except FileNotFoundError as error:
             raise FileMissingError(

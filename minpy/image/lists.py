@@ -12,7 +12,7 @@ import numpy as np
 from minpy.base import numeric_types
 from minpy.core.array import FRONT_ENDS, new_array, raw_of
 from minpy.core.errors import ArgumentError, FileFormatError, FileMissingError, describe
-from minpy.files import access_error
+from minpy.files import access_error, open_to_read
 
 __all__ = ["checked_list", "read_list"]
 
@@ -29,7 +29,7 @@ def read_list(name: str, path: Any, dtype: str) -> tuple[dict[Any, tuple[Any, st
     """
     path = os.fspath(path)
     try:
-        with open(path, encoding="utf-8") as file:
+        with open_to_read(path, "r", encoding="utf-8") as file:
             lines = file.read().split("\n")
     except FileNotFoundError as error:
         raise FileMissingError(f"{name}: there is no list {path!r}.") from error

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentError, FileFormatError, ShapeError, nearest
-from minpy.files import access_error, write_whole
+from minpy.files import access_error, open_to_read, write_whole
 from minpy.inspection.artifacts import Artifact, label_lines
 from minpy.inspection.fitting import by_name
 from minpy.inspection.report import Input, Report
@@ -207,10 +207,10 @@ def read_arrays(path: str, inputs: Sequence[Input]) -> dict[str, numpy.ndarray]:
     """
     try:
         if path.endswith(".npz"):
-            with numpy.load(path, allow_pickle=False) as file:
+            with open_to_read(path, pipes=False) as stream, numpy.load(stream, allow_pickle=False) as file:
                 found = {name: file[name] for name in file.files}
         else:
-            with open(path, "rb") as stream:
+            with open_to_read(path, pipes=False) as stream:
                 found = {"": numpy.lib.format.read_array(stream, allow_pickle=False)}
     except OSError as error:
         raise access_error(_COMMAND, "read", path, error) from error
@@ -235,7 +235,7 @@ def labels_of(path: str) -> list[str]:
     import json
 
     try:
-        with open(path, "rb") as file:
+        with open_to_read(path, pipes=False) as file:
             content = file.read()
     except OSError as error:
         raise access_error(_COMMAND, "read", path, error) from error

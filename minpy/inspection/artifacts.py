@@ -7,19 +7,17 @@ does not matter, as they are no more than names.
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import os
 import re
-import stat
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO
 
 from minpy.core.errors import ArgumentError, FileFormatError, FileMissingError, nearest
-from minpy.files import access_error, checked_path
+from minpy.files import access_error, checked_path, open_to_read
 from minpy.inspection.archives import Archive, is_archive, opened, read_exactly
 from minpy.ndarray.array_files import ArrayHead, heads
 from minpy.ndarray.ndarray import NDArray
@@ -164,7 +162,7 @@ def _only_symbol(names: list[str], where: str) -> str:
 
 def _from_files(source: str, symbol: str, params: str | None, epoch: int | None) -> Artifact:
     try:
-        with open(symbol, "rb") as file:
+        with open_to_read(symbol, pipes=False) as file:
             content = file.read()
     except OSError as error:
         raise access_error(_COMMAND, "read", symbol, error) from error
@@ -182,7 +180,7 @@ def _from_files(source: str, symbol: str, params: str | None, epoch: int | None)
         if name in _SAID:
             path = os.path.join(folder, name)
             try:
-                with open(path, "rb") as file:
+                with open_to_read(path, pipes=False) as file:
                     said = file.read(_LARGEST_TEXT)
             except OSError as error:
                 raise access_error(_COMMAND, "read", path, error) from error
@@ -229,12 +227,9 @@ def heads_of_file(path: str) -> Mapping[str, ArrayHead]:
         If it is not there, cannot be read, is damaged, or holds no names.
     """
     try:
-        with open(path, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                content = file.read()
-                return _named(heads(io.BytesIO(content), len(content), f"{_COMMAND}: {path!r}"), path)
-            return _named(heads(file, status.st_size, f"{_COMMAND}: {path!r}"), path)
+        with open_to_read(path, pipes=False) as file:
+            size = os.fstat(file.fileno()).st_size
+            return _named(heads(file, size, f"{_COMMAND}: {path!r}"), path)
     except OSError as error:
         raise access_error(_COMMAND, "read", path, error) from error
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import FileFormatError
-from minpy.files import access_error
+from minpy.files import access_error, open_to_read
 
 __all__ = ["read_idx"]
 
@@ -42,7 +42,7 @@ def read_idx(function: str, path: str, dimensions: int) -> numpy.ndarray:
         If it is none, or cut short.
     """
     try:
-        with open(path, "rb") as file:
+        with open_to_read(path, pipes=False) as file:
             packed = file.read(2) == b"\x1f\x8b"
         limit = os.path.getsize(path) * (_MOST_PACKED if packed else 1)
         with gzip.open(path, "rb") if packed else open(path, "rb") as file:

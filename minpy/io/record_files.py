@@ -11,7 +11,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import FileFormatError
-from minpy.files import access_error
+from minpy.files import access_error, open_to_read, require_an_end
 from minpy.recordio.framing import RecordSource
 
 __all__ = ["RecordFiles", "label_list"]
@@ -71,6 +71,7 @@ class RecordFiles:
 
     def _open(self, path: str) -> int:
         try:
+            require_an_end(path, pipes=False)
             return os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
         except OSError as error:
             raise access_error(self.function, "read", path, error) from error
@@ -121,7 +122,7 @@ class RecordFiles:
 
     def _read_index(self, path: str) -> list[int]:
         try:
-            with open(path, "rb") as file:
+            with open_to_read(path) as file:
                 lines = file.read().split(b"\n")
         except OSError as error:
             raise access_error(self.function, "read", path, error) from error
@@ -254,7 +255,7 @@ def label_list(function: str, path: str) -> dict[int, numpy.ndarray]:
         If a line is of another format.
     """
     try:
-        with open(path, encoding="utf-8", errors="replace") as file:
+        with open_to_read(path, "r", encoding="utf-8", errors="replace") as file:
             lines = file.read().split("\n")
     except OSError as error:
         raise access_error(function, "read", path, error) from error

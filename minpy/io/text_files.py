@@ -9,7 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentValueError, FileFormatError
-from minpy.files import access_error
+from minpy.files import access_error, open_to_read
 from minpy.io.mxdata_iter import Loaded, MXDataIter
 from minpy.io.parameters import REQUIRED, parsed
 from minpy.io.rounds import Place, Rounds
@@ -74,7 +74,7 @@ def _lines(function: str, path: str) -> Iterator[tuple[str, int, int, str]]:
     before = found = 0
     for one in paths:
         try:
-            with open(one, "rb") as file:
+            with open_to_read(one) as file:
                 content = file.read()
         except OSError as error:
             raise access_error(function, "read", one, error) from error

@@ -19,7 +19,7 @@ from minpy.core.errors import (
     describe,
     nearest,
 )
-from minpy.files import access_error, checked_path, write_whole
+from minpy.files import access_error, checked_path, open_to_read, write_whole
 from minpy.kvstore.base import LOCAL, KVStoreBase
 from minpy.namespaces import listing, missing
 
@@ -377,7 +377,7 @@ class KVStore(KVStoreBase):
         updater = self._with_states("load_optimizer_states")
         path = checked_path("load_optimizer_states", fname)
         try:
-            with open(path, "rb") as file:
+            with open_to_read(path) as file:
                 content = file.read()
         except OSError as error:
             raise access_error("load_optimizer_states", "read", path, error) from error

@@ -9,7 +9,7 @@ from typing import Any
 from minpy import context as ctx
 from minpy import optimizer as opt
 from minpy.core.errors import ArgumentError, NotReadyError, describe
-from minpy.files import access_error, checked_path, write_whole
+from minpy.files import access_error, checked_path, open_to_read, write_whole
 from minpy.initializer import InitDesc, Uniform
 from minpy.io import DataDesc
 from minpy.model import load_checkpoint
@@ -719,7 +719,7 @@ class Module(BaseModule):
             return
         path = checked_path("load_optimizer_states", fname)
         try:
-            with open(path, "rb") as file:
+            with open_to_read(path) as file:
                 content = file.read()
         except OSError as error:
             raise access_error("load_optimizer_states", "read", path, error) from error

@@ -21,7 +21,7 @@ from minpy.core.errors import (
     describe,
 )
 from minpy.core.switches import is_np_shape
-from minpy.files import access_error, checked_path, write_whole
+from minpy.files import access_error, checked_path, open_to_read, write_whole
 from minpy.ndarray.array_files import DENSE, FILE_MAGIC, VERSION_2, VERSION_3, Reader, read_array, read_arrays
 from minpy.ndarray.ndarray import NDArray
 from minpy.ops.dtypes import DTYPE_NUMBERS
@@ -192,11 +192,13 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
     """
     path = checked_path("nd.load", fname)
     try:
-        with open(path, "rb") as file:
+        with open_to_read(path) as file:
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode):
                 return read_arrays(Reader(file, status.st_size, f"nd.load: {path!r}"))
-            content = file.read()
+            content = file.read(32)
+            if content.startswith(struct.pack("<Q", FILE_MAGIC)):  # what begins otherwise may have no end
+                content += file.read()
     except OSError as error:
         raise access_error("nd.load", "read", path, error) from error
     return read_arrays(Reader(io.BytesIO(content), len(content), f"nd.load: {path!r}"))

@@ -14,6 +14,7 @@ import copyreg
 import io
 import pickle
 import pickletools
+import struct
 from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar
@@ -27,6 +28,7 @@ from minpy.ndarray import NDArray
 from minpy.ndarray.saving import array_content
 from minpy.numpy.ndarray import ndarray
 from minpy.optimizer.base import Optimizer
+from minpy.optimizer.bounds import Budget, require_harmless_call
 
 __all__ = ["dump_states", "load_states"]
 
@@ -115,7 +117,8 @@ def load_states(content: bytes | bytearray | memoryview) -> Any:
     ArgumentError
         If it is not given as bytes.
     FileFormatError
-        If it is no pickle, is damaged, or names a class that does not belong there.
+        If it is no pickle, is damaged, names a class that does not belong there, or would take more work or memory to
+        read than states of its size do.
 
     Examples
     --------
@@ -130,17 +133,21 @@ def load_states(content: bytes | bytearray | memoryview) -> Any:
             "file, give what file.read() returns once it is opened in mode 'rb'."
         )
     try:
-        return _Reader(io.BytesIO(content), encoding="latin1").load()
+        return _Reader(content).load()
     except MXNetError:
         raise
     except Exception as error:
         ended = isinstance(error, (EOFError, IndexError))  # of the bytes, or of what they have put on the stack
-        reason = "pickle data was truncated" if ended else str(error) or type(error).__name__
+        reason = "pickle data was truncated" if ended else _short(str(error) or type(error).__name__)
         raise FileFormatError(
             f"optimizer states: {len(content)} bytes that cannot be read as a pickle: {reason}. "
             "The file is damaged, or is none that Updater.get_states or Trainer.save_states has written; parameters "
             "are loaded with nd.load."
         ) from error
+
+
+def _short(text: str, most: int = 300) -> str:
+    return text if len(text) <= most else f"{text[:most]} ..."
 
 
 def dump_states(states: Any) -> bytes:
@@ -217,9 +224,91 @@ class _Reader(pickle._Unpickler):
 
     dispatch: ClassVar[dict[int, Any]] = {**pickle._Unpickler.dispatch}
 
+    def __init__(self, content: bytes | bytearray | memoryview) -> None:
+        self._file = io.BytesIO(content)
+        self._bytes = self._file.getbuffer().nbytes
+        self._budget = Budget(self._bytes)
+        super().__init__(self._file, encoding="latin1")
+
+    def load(self) -> Any:
+        """Return what the pickle holds: a tree that can be walked."""
+        found = super().load()
+        self._budget.spend_whole(found)
+        return found
+
+    def load_reduce(self) -> None:
+        """Call what is named, once its arguments are counted."""
+        function, arguments = self.stack[-2:]  # type: ignore[attr-defined]
+        self._require_call(function, arguments)
+        super().load_reduce()  # type: ignore[misc]
+
+    dispatch[pickle.REDUCE[0]] = load_reduce
+
+    def load_newobj(self) -> None:
+        """Make an instance, once the arguments are counted."""
+        cls, arguments = self.stack[-2:]  # type: ignore[attr-defined]
+        self._require_call(cls, arguments)
+        super().load_newobj()  # type: ignore[misc]
+
+    dispatch[pickle.NEWOBJ[0]] = load_newobj
+
+    def load_newobj_ex(self) -> None:
+        """Make an instance with keyword arguments, once they are counted."""
+        cls, arguments, keywords = self.stack[-3:]  # type: ignore[attr-defined]
+        self._require_call(cls, (*arguments, *keywords.values()))
+        super().load_newobj_ex()  # type: ignore[misc]
+
+    dispatch[pickle.NEWOBJ_EX[0]] = load_newobj_ex
+
+    def _instantiate(self, cls: Any, arguments: Any) -> None:
+        self._require_call(cls, arguments)
+        super()._instantiate(cls, arguments)  # type: ignore[misc]
+
+    def _require_call(self, function: Any, arguments: Any) -> None:
+        self._budget.spend(arguments)
+        require_harmless_call(function, arguments)
+
+    def load_setitem(self) -> None:
+        """Put a value under a key, once that is counted."""
+        self._budget.spend(self.stack[-2:-1])  # type: ignore[attr-defined]
+        super().load_setitem()  # type: ignore[misc]
+
+    dispatch[pickle.SETITEM[0]] = load_setitem
+
+    def load_setitems(self) -> None:
+        """Put values under keys, once these are counted."""
+        self._budget.spend(self.stack[::2])  # type: ignore[attr-defined]
+        super().load_setitems()  # type: ignore[misc]
+
+    dispatch[pickle.SETITEMS[0]] = load_setitems
+
+    def load_additems(self) -> None:
+        """Add to a set what is counted."""
+        self._budget.spend(self.stack)  # type: ignore[attr-defined]
+        super().load_additems()  # type: ignore[misc]
+
+    dispatch[pickle.ADDITEMS[0]] = load_additems
+
+    def load_frozenset(self) -> None:
+        """Make a set of what is counted."""
+        self._budget.spend(self.stack)  # type: ignore[attr-defined]
+        super().load_frozenset()  # type: ignore[misc]
+
+    dispatch[pickle.FROZENSET[0]] = load_frozenset
+
+    def load_bytearray8(self) -> None:
+        """Read bytes, which must be there before memory is taken for them."""
+        (length,) = struct.unpack("<Q", self.read(8))  # type: ignore[attr-defined]
+        if length > self._bytes:
+            raise EOFError
+        self.append(bytearray(self.read(length)))  # type: ignore[attr-defined]
+
+    dispatch[pickle.BYTEARRAY8[0]] = load_bytearray8
+
     def load_build(self) -> None:
         """Give an object its state: what a pickle has made itself, no class, and no dtype another meaning."""
         target, given = self.stack[-2:]  # type: ignore[attr-defined]
+        self._budget.spend([given])
         if isinstance(target, (type, partial)):
             raise pickle.UnpicklingError(f"it changes {describe(target)}")
         if isinstance(target, numpy.dtype):

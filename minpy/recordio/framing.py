@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, describe
-from minpy.files import access_error
+from minpy.files import access_error, open_to_read
 
 __all__ = ["RecordSource", "checked_record", "framed"]
 
@@ -69,7 +69,7 @@ class RecordSource:
     def __init__(self, path: str) -> None:
         self.path = path
         try:
-            self._file = open(path, "rb", buffering=0)  # noqa: SIM115
+            self._file = open_to_read(path, buffering=0)
         except OSError as error:
             raise access_error("MXRecordIO", "read", path, error) from error
         self._lock = threading.Lock()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from minpy.core.errors import FileFormatError, KeyMissingError, describe
-from minpy.files import WholeFile, access_error, checked_path
+from minpy.files import WholeFile, access_error, checked_path, open_to_read
 from minpy.recordio.records import MXRecordIO
 
 __all__ = ["MXIndexedRecordIO"]
@@ -113,7 +113,7 @@ class MXIndexedRecordIO(MXRecordIO):
             index.discard()
 
     def _read_index(self) -> None:
-        with open(self.idx_path, "rb") as file:
+        with open_to_read(self.idx_path) as file:
             lines = file.read().split(b"\n")
         if lines and not lines[-1]:
             lines.pop()

@@ -28,7 +28,7 @@ from minpy.core.errors import ArgumentError, describe
 from minpy.core.operator import Operator
 from minpy.core.switches import is_np_shape
 from minpy.custom.operator import PropOperator
-from minpy.files import access_error, checked_path, write_whole
+from minpy.files import access_error, checked_path, open_to_read, write_whole
 from minpy.graph.ir import ANSWER, CONSTANT, Node, Value
 from minpy.ops.registry import known_operator
 from minpy.symbol.legacy import ObjectProp
@@ -408,7 +408,7 @@ def load(fname: str | os.PathLike[str]) -> Symbol:
     """
     path = checked_path("sym.load", fname)
     try:
-        with open(path, "rb") as file:
+        with open_to_read(path) as file:
             content = file.read()
     except OSError as error:
         raise access_error("sym.load", "read", path, error) from error

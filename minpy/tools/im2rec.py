@@ -21,7 +21,7 @@ import numpy as np
 
 from minpy import pictures
 from minpy.core.errors import MXNetError
-from minpy.files import access_error
+from minpy.files import access_error, open_to_read
 from minpy.recordio import IRHeader, MXIndexedRecordIO, pack
 from minpy.tools import image_lists
 from minpy.tools.image_lists import Item
@@ -258,7 +258,7 @@ def record_of(item: Item, options: argparse.Namespace) -> bytes:
     path = os.path.join(options.root, item.path)
     if options.pass_through:
         try:
-            with open(path, "rb") as file:
+            with open_to_read(path) as file:
                 return pack(header, file.read())
         except OSError as error:
             raise access_error("im2rec", "read", path, error) from error

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from minpy.core.errors import ArgumentValueError, FileFormatError
-from minpy.files import access_error, write_whole
+from minpy.files import access_error, open_to_read, write_whole
 
 __all__ = ["Item", "chunks", "found", "read", "shuffled", "write"]
 
@@ -196,7 +196,7 @@ def read(path: str) -> tuple[list[Item], list[FileFormatError]]:
     """
     items, wrong = [], []
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        with open_to_read(path, "r", encoding="utf-8", errors="surrogateescape") as file:
             lines = list(file)
     except OSError as error:
         raise access_error("im2rec", "read", path, error) from error

@@ -15,7 +15,7 @@ from minpy.base import data_dir
 from minpy.contrib.text._names import FASTTEXT, GLOVE
 from minpy.contrib.text.vocab import Vocabulary
 from minpy.core.errors import ArgumentError, ArgumentValueError, FileFormatError, FileMissingError, describe, nearest
-from minpy.files import access_error
+from minpy.files import access_error, open_to_read
 from minpy.namespaces import listing
 from minpy.registry import get_create_func, get_register_func, get_registry
 
@@ -199,7 +199,7 @@ class _TokenEmbedding(Vocabulary):
 def _lines(path: str, elem_delim: str, encoding: str) -> Iterator[tuple[int, str, list[str]]]:
     """Yield (number of the line, token, the texts of its numbers)."""
     try:
-        with open(path, encoding=encoding) as file:
+        with open_to_read(path, "r", encoding=encoding) as file:
             for number, line in enumerate(file, 1):
                 token, *texts = line.rstrip().split(elem_delim)
                 if texts:

@@ -9,7 +9,7 @@ from typing import Any
 
 from minpy import ndarray as nd
 from minpy.core.errors import FileFormatError, MXNetError, describe, nearest
-from minpy.files import access_error, checked_path, write_whole
+from minpy.files import access_error, checked_path, open_to_read, write_whole
 from minpy.gluon.block.steps import Step
 from minpy.gluon.parameter import Parameter
 from minpy.gluon.parameter.loading import Options, filled, read_file
@@ -165,7 +165,7 @@ def load_model(block: Any, prefix: str) -> None:
     """Read what `save_model` wrote. See `Block.load`."""
     path = checked_path("Block.load", f"{prefix}-model.json")
     try:
-        with open(path, encoding="utf-8") as file:
+        with open_to_read(path, "r", encoding="utf-8") as file:
             described = json.load(file)
     except OSError as error:
         raise access_error("Block.load", "read", path, error) from None

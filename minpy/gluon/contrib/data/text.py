@@ -13,7 +13,7 @@ from minpy import ndarray as nd
 from minpy.contrib.text.utils import count_tokens_from_str
 from minpy.contrib.text.vocab import Vocabulary
 from minpy.core.errors import ArgumentValueError, FileFormatError, OutOfRangeError, describe
-from minpy.files import access_error
+from minpy.files import access_error, open_to_read
 from minpy.gluon.data.dataset import _DownloadedDataset
 from minpy.gluon.data.local_files import default_root, found
 from minpy.namespaces import listing, missing
@@ -206,7 +206,7 @@ class WikiText103(_WikiText):
 
 def _content(name: str, path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with open_to_read(path) as file:
             return file.read()
     except OSError as error:
         raise access_error(name, "read", path, error) from error

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from minpy.core.errors import ArgumentValueError, FileFormatError
+from minpy.files import open_to_read
 from minpy.gluon.contrib.estimator.events import BatchEnd, EpochEnd, TrainBegin
 from minpy.gluon.contrib.estimator.stopping import comparison, monitored
 from minpy.ndarray import load
@@ -240,7 +241,7 @@ class CheckpointHandler(TrainBegin, BatchEnd, EpochEnd):
         """Tell whether both files of a checkpoint can be read: nothing is changed before that is known."""
         try:
             load(self._path(name, "params"))
-            with open(self._path(name, "states"), "rb") as file:
+            with open_to_read(self._path(name, "states")) as file:
                 load_states(file.read())
         except (FileFormatError, OSError) as error:
             estimator.logger.warning(

@@ -14,7 +14,7 @@ from minpy import ndarray as nd
 from minpy import numpy as np
 from minpy.core.errors import FileFormatError
 from minpy.core.switches import is_np_array
-from minpy.files import access_error
+from minpy.files import access_error, open_to_read
 from minpy.gluon.data.dataset import _DownloadedDataset
 from minpy.gluon.data.local_files import default_root, found
 
@@ -150,7 +150,7 @@ class CIFAR100(CIFAR10):
 
 def _content(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with open_to_read(path) as file:
             return file.read()
     except OSError as error:
         raise access_error("CIFAR10", "read", path, error) from error

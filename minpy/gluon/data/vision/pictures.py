@@ -21,7 +21,7 @@ from minpy.core.errors import (
     describe,
 )
 from minpy.core.switches import is_np_array
-from minpy.files import access_error
+from minpy.files import access_error, open_to_read
 from minpy.gluon.data.dataset import Dataset, RecordFileDataset
 from minpy.pictures import decode, read
 
@@ -244,7 +244,7 @@ class ImageListDataset(Dataset):
     def _listed(self, path: str) -> list[tuple[str, Any]]:
         items: list[tuple[str, Any]] = []
         try:
-            with open(path, encoding="utf-8") as file:
+            with open_to_read(path, "r", encoding="utf-8") as file:
                 for number, line in enumerate(file, 1):
                     if not line.strip():
                         continue

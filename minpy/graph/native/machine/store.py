@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from minpy.caches import cache_folder
+from minpy.files import open_to_read
 
 __all__ = ["LIMIT", "Entry", "Store", "digest"]
 
@@ -89,7 +90,7 @@ class Store:
         """
         path = self._path(key)
         try:
-            with open(path, "rb") as file:
+            with open_to_read(path, pipes=False) as file:
                 about = os.fstat(file.fileno())
                 content = file.read()
         except OSError:

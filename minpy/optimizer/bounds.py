@@ -1,0 +1,128 @@
+"""What reading a pickle of optimizer states may cost: work and memory in proportion to its bytes, and a bounded depth.
+
+A pickle may name a value that it has made again and again. Tuples that each hold the one before twice are a few bytes
+a level, and twice as much as soon as somebody hashes, prints or walks them. So whatever is given to a call, becomes a
+key, or is returned is counted first as the tree that it would unfold to.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any
+
+import numpy
+
+from minpy.core.array import Array
+from minpy.core.errors import FileFormatError
+
+__all__ = ["Budget", "require_harmless_call"]
+
+_DEEPEST = 100
+_FREE, _FOR_A_BYTE = 1 << 17, 8
+_SEQUENCES = (tuple, list, set, frozenset, collections.deque)
+_SIZED = (str, bytes, bytearray, range)
+_OF_BYTES = (bytes, bytearray, numpy.bytes_)
+_ENCODINGS = ("latin-1", "latin1", "utf-8", "utf8", "ascii", "strict", "surrogatepass")
+_ADVICE = "Updater.get_states and Trainer.save_states write none like that: the file is damaged, or means harm."
+
+
+class Budget:
+    """How much is left of what reading some bytes may take.
+
+    Parameters
+    ----------
+    size : int
+        The number of bytes.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._left = _FREE + _FOR_A_BYTE * size
+
+    def spend(self, values: Iterable[Any]) -> list[Any]:
+        """Count the values, what containers hold each time that it is met, and return what is no container.
+
+        Raises
+        ------
+        FileFormatError
+            If that is more than is left, or nested too deeply.
+        """
+        left, leaves = self._left, []
+        path = [iter(values)]
+        while path:
+            for value in path[-1]:
+                inner = _contents(value)
+                left -= 1 if inner is not None else 1 + _length(value)
+                if left < 0:
+                    most = _FREE + _FOR_A_BYTE * self._size
+                    raise FileFormatError(
+                        f"optimizer states: {self._size} bytes that would unfold to more than {most} values, named "
+                        f"again and again inside of each other. {_ADVICE}"
+                    )
+                if inner is not None:
+                    if len(path) > _DEEPEST:
+                        raise FileFormatError(
+                            f"optimizer states: {self._size} bytes with containers that are nested more than "
+                            f"{_DEEPEST} deep, or hold themselves. {_ADVICE}"
+                        )
+                    path.append(inner)
+                    break
+                leaves.append(value)
+            else:
+                path.pop()
+        self._left = left
+        return leaves
+
+    def spend_whole(self, value: Any) -> None:
+        """Count a value with what its instances hold, each instance once."""
+        waiting = [[value]]
+        seen = set()
+        while waiting:
+            for leaf in self.spend(waiting.pop()):
+                attributes = None if isinstance(leaf, type) else getattr(leaf, "__dict__", None)
+                if isinstance(attributes, dict) and id(leaf) not in seen:
+                    seen.add(id(leaf))
+                    waiting.append([*attributes.values()])
+
+
+def _contents(value: Any) -> Iterator[Any] | None:
+    """Return what a container holds; None for what is none."""
+    if isinstance(value, dict):
+        return chain(dict.keys(value), dict.values(value))
+    if isinstance(value, _SEQUENCES):
+        return iter(value)
+    if isinstance(value, slice):
+        return iter((value.start, value.stop, value.step))
+    return None
+
+
+def _length(value: Any) -> int:
+    """Return how much whoever copies a value has to copy."""
+    if isinstance(value, _SIZED):
+        return len(value)
+    if isinstance(value, numpy.dtype):
+        return value.itemsize
+    buffer = value._data if isinstance(value, Array) and hasattr(value, "_data") else value
+    return buffer.size if isinstance(buffer, (numpy.ndarray, numpy.generic)) else 0
+
+
+def require_harmless_call(function: Any, arguments: Iterable[Any]) -> None:
+    """Raise for calls that make much of little: bytes of a number, text by a slow encoding.
+
+    Raises
+    ------
+    ValueError
+        What is wrong with it.
+    """
+    given = [*arguments]
+    named = [function, *given]
+    if any(one is kind for one in named for kind in _OF_BYTES):
+        for one in given:
+            if hasattr(type(one), "__index__") and not isinstance(one, bool):
+                raise ValueError("it makes bytes of a number")
+    if any(one is kind for one in named for kind in (str, *_OF_BYTES)):
+        for one in given[1:]:
+            if isinstance(one, str) and one not in _ENCODINGS:
+                raise ValueError(f"it decodes text by {one[:40]!r}")
