@@ -87,12 +87,12 @@ def svg_of(
             (x, y), text = _middle(route), joined(tuple(known)[1:])
             drawn.append(f'<text x="{x + 6:.1f}" y="{y:.1f}" text-anchor="start" fill="#55606e">{escape(text)}</text>')
             right = max(right, x + 6 + len(text) * _WIDE)
-    for node, text, (width, height), (x, y) in zip(nodes, lines, sizes, layout.centers, strict=True):
+    for node, words, (width, height), (x, y) in zip(nodes, lines, sizes, layout.centers, strict=True):
         box = f'x="{x - width / 2:.1f}" y="{y - height / 2:.1f}" width="{width:.1f}" height="{height:.1f}"'
         rounded = height / 2 if node.operator is None else 4
         drawn.append(f'<rect {box} rx="{rounded:.1f}" fill="{color_of(node)}" stroke="#55606e"/>')
-        for number, line in enumerate(text):
-            base = y + (number - (len(text) - 1) / 2) * _HIGH + _SIZE * 0.35
+        for number, line in enumerate(words):
+            base = y + (number - (len(words) - 1) / 2) * _HIGH + _SIZE * 0.35
             drawn.append(f'<text x="{x:.1f}" y="{base:.1f}" text-anchor="middle">{escape(line)}</text>')
     width, height = right + 2 * _MARGIN, layout.height + 2 * _MARGIN
     page = f'width="{width:.0f}" height="{height:.0f}"'
