@@ -6,6 +6,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from minpy.core.errors import ArgumentError, MissingDependencyError, describe
@@ -267,7 +268,7 @@ def _progress(total: int, length: int, title: str) -> Any:
     if not _in_notebook():  # nothing where output goes to a file
         return tqdm(total=total, desc=title, unit="batch", ncols=length, disable=None)
     try:
-        from ipywidgets import IntProgress  # noqa: F401  # without it tqdm's bar for notebooks cannot be shown
+        import_module("ipywidgets")  # without it tqdm's bar for notebooks cannot be shown
         from tqdm.notebook import tqdm_notebook
     except ImportError:
         return tqdm(total=total, desc=title, unit="batch", ncols=length, file=sys.stdout)

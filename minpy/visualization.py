@@ -17,6 +17,7 @@ from minpy.graph.text import drawing
 from minpy.namespaces import listing, missing
 from minpy.ops.inference.partial_shapes import is_known
 from minpy.ops.inference.rules import joined
+from minpy.symbol.picture import PARAMETER_ENDINGS, color_of, label_of
 from minpy.symbol.symbol import Symbol
 
 if TYPE_CHECKING:
@@ -28,24 +29,8 @@ __getattr__ = missing("minpy.visualization", "name", __all__)
 
 Shapes = Mapping[str, Sequence[int]]
 
-_WEIGHTS = (
-    *("_weight", "_bias", "_gamma", "_beta", "_alpha", "_parameters"),
-    *("_moving_mean", "_moving_var", "_running_mean", "_running_var"),
-)
 # What operators call the inputs that are given with every batch.
 _FED = ("label", "state", "state_cell", "sequence_length", "data_lengths", "label_lengths")
-
-_VARIABLE_COLOR = "#e4e7eb"
-_OTHER_COLOR = "#f7f7f7"
-# By the category of operators.
-_COLORS = {
-    "product": "#f4a582",
-    "normalization": "#b8e0b0",
-    "activation": "#fbe7a1",
-    "pooling": "#9ecae1",
-    "shape": "#d4c2e8",
-    "loss": "#f2a7b5",
-}
 
 
 def print_summary(
@@ -188,13 +173,10 @@ def plot_network(
     given = dict(node_attrs or {})
     dot = graphviz.Digraph(name=title, format=save_format)
     for node in nodes:
-        if node.operator is None:
-            look = {"shape": "oval", "fillcolor": _VARIABLE_COLOR}
-        else:
-            look = {"fillcolor": _COLORS.get(node.operator.category, _OTHER_COLOR)}
         # As in MXNet, variables stay oval whatever the shape of the others.
+        look = {"fillcolor": color_of(node), **({"shape": "oval"} if node.operator is None else {})}
         attributes = {**common, **given, **look}
-        dot.node(keys[node], label=graphviz.escape(_label(node)), **attributes)
+        dot.node(keys[node], label=graphviz.escape(label_of(node)), **attributes)
     for node in nodes:
         for value in node.inputs:
             if value.node in keys:
@@ -326,7 +308,7 @@ def _check_all_known(symbol: Symbol, unknown: Sequence[Value], what: str, method
 
 def _weights(order: Sequence[Node]) -> set[Node]:
     """Return the variables that are named as the parameters and states of layers."""
-    return {node for node in order if node.operator is None and node.name.endswith(_WEIGHTS)}
+    return {node for node in order if node.operator is None and node.name.endswith(PARAMETER_ENDINGS)}
 
 
 def _parameters(order: Sequence[Node], shape: Shapes | None) -> tuple[dict[Node, Node], set[Node]]:
@@ -367,12 +349,6 @@ def _keys(nodes: Sequence[Node]) -> dict[Node, str]:
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
-
-
-def _label(node: Node) -> str:
-    """Return what stands in the box of a node: its name, or for common layers what they are."""
-    caption = None if node.operator is None else node.operator.caption
-    return node.name if caption is None else f"{node.kind}\n{caption(node.attributes)}"
 
 
 def _per_example(shapes: Sequence[Any]) -> str:

@@ -575,10 +575,11 @@ def test_further_inputs_are_asked_for(tmp_path: Path, capsys) -> None:
 def test_the_picture_without_the_program(model: Path, capsys, monkeypatch) -> None:
     pytest.importorskip("graphviz")
     monkeypatch.setenv("PATH", "")
-    status, _, err = printed(capsys, model, "--picture", model.parent / "net.svg")
+    status, _, err = printed(capsys, model, "--picture", model.parent / "net.pdf")
     assert status == 0
     assert "the program `dot` is not installed" in " ".join(err.split())
-    assert not (model.parent / "net.svg").exists()
+    assert not (model.parent / "net.pdf").exists()
+    assert "net.svg, which is drawn without it" in " ".join(err.split())
     drawn = (model.parent / "net.gv").read_text()
     assert "Convolution" in drawn
     assert "fixedsize=true" not in drawn  # so that long names are not cut off
@@ -588,7 +589,7 @@ def test_the_picture_without_the_program(model: Path, capsys, monkeypatch) -> No
 
 def test_the_picture_without_the_package(model: Path, capsys, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "graphviz", None)
-    status, _, err = printed(capsys, model, "--picture", model.parent / "net.svg")
+    status, _, err = printed(capsys, model, "--picture", model.parent / "net.png")
     assert status == 1
     assert "pip install graphviz" in " ".join(err.split())
 

@@ -126,7 +126,8 @@ def merged(heads: Sequence[Value]) -> list[Value]:
 
     What else lowering does to a graph that is run, only its program knows.
     """
-    builder, became = Builder(), {}
+    builder = Builder()
+    became: dict[Value, Value] = {}
     for node in topological(heads):
         if node.operator is None:
             made = node

@@ -113,7 +113,7 @@ class Answer:
                     cells = [[number, value] for number, _, value in scores]
                     lines += ["", f"the five largest{of}:", *table(("class", "value"), cells, (1,))]
         times = ", ".join(f"{name} {_time(self.seconds[name])}" for name in ("load", "bind", "first", "warm-up"))
-        lines += ["", f"time: {times}, next {_time(self.seconds['next'])} (the median of {self.runs})"]
+        lines += ["", *wrapped(f"{times}, next {_time(self.seconds['next'])} (the median of {self.runs})", "time: ")]
         return "\n".join([*lines, *(line for note in self.notes for line in wrapped(note, "note: "))])
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
-from minpy.core.errors import ArgumentError
+from minpy.core.errors import ArgumentError, MissingDependencyError
 from minpy.files import access_error, write_whole
 from minpy.inspection.artifacts import Artifact
+from minpy.symbol.picture import svg_of
 from minpy.symbol.saving import load_json
 from minpy.visualization import plot_network
 
@@ -21,14 +23,15 @@ _BOXES = {"fixedsize": "false"}
 def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -> tuple[str, str]:
     """Write a picture of a network; return the file that was written, and what there is to say.
 
-    Without the program `dot` the file is a description for it, with the ending .gv.
+    Graphviz draws it, where it is there. Without it an SVG is drawn all the same; for other formats the file is a
+    description for the program `dot`, with the ending .gv.
 
     Raises
     ------
     ArgumentError
         For an ending that is not known.
     MissingDependencyError
-        If the Python package graphviz is not installed.
+        If the Python package graphviz is not installed, for another format than SVG.
     FileAccessError
         If the file cannot be written.
     """
@@ -41,22 +44,39 @@ def draw(artifact: Artifact, path: str, shapes: Mapping[str, tuple[int, ...]]) -
         )
     symbol = load_json(artifact.symbol.decode("utf-8-sig"))
     title = os.path.basename(artifact.symbol_name.rpartition(":")[2]).removesuffix(".json").removesuffix("-symbol")
-    dot = plot_network(symbol, title=title, save_format=kind, shape=dict(shapes) or None, node_attrs=_BOXES)
     said = ""
-    content = dot.source.encode()
-    if kind not in ("gv", "dot"):
-        import graphviz
-
-        try:
-            content = dot.pipe(format=kind)
-        except graphviz.backend.ExecutableNotFound:
-            path = f"{stem}.gv"
-            said = (
-                f"the program `dot` is not installed (Debian, Ubuntu: apt install graphviz; conda install graphviz), "
-                f"so this is its input: later, dot -T{kind} {path} -o {stem}{ending}"
-            )
+    try:
+        dot = plot_network(symbol, title=title, save_format=kind, shape=dict(shapes) or None, node_attrs=_BOXES)
+        content = dot.source.encode()
+        if kind not in ("gv", "dot"):
+            content, missing = _piped(dot, kind)
+            if missing and kind != "svg":
+                path = f"{stem}.gv"
+                said = (
+                    "the program `dot` is not installed (Debian, Ubuntu: apt install graphviz), so "
+                    f"this is its input: later, dot -T{kind} {path} -o {stem}{ending}; or ask for {stem}.svg, which "
+                    "is drawn without it"
+                )
+    except MissingDependencyError:
+        if kind != "svg":
+            raise
+        missing = True
+    if kind == "svg" and missing:
+        known = symbol._infer_shape("--picture", (), dict(shapes)).known if shapes else None
+        content = svg_of(symbol, known, title=title).encode()
     try:
         write_whole(path, iter([content]))
     except OSError as error:
         raise access_error("python -m minpy model", "write", path, error) from error
     return path, said
+
+
+def _piped(dot: Any, kind: str) -> tuple[bytes, bool]:
+    """Return what `dot` draws, and whether it is missing: then, its input."""
+    import graphviz
+
+    try:
+        drawn: bytes = dot.pipe(format=kind)
+    except graphviz.backend.ExecutableNotFound:
+        return dot.source.encode(), True
+    return drawn, False

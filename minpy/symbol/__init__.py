@@ -20,6 +20,7 @@ from minpy.symbol import (  # noqa: F401  # they give `Symbol` methods
     op,
     optimizing,
     pickling,
+    picture,
     random,
     semantics,
     sparse,
