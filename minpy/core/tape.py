@@ -266,10 +266,10 @@ def _walk_direct(node: Node, operator: Any, gradient: Any, pending: dict[Any, An
 def _rule_error(node: Any, operator: Any, index: int, function: Any, gradient: Any, error: Exception) -> Exception:
     """Return the error to raise for one in a rule, or in the `function` that the rule has returned."""
     if type(error) is Unstaged:
-        return operator.unstaged(index, error.args[0])  # type: ignore[no-any-return]
+        return operator.unstaged(index, error.args[0])
     if function is not None and not callable(function):
-        return operator.unstaged(index, function)  # type: ignore[no-any-return]
-    return operator.rule_error(error, index, _told(node), function, gradient)  # type: ignore[no-any-return]
+        return operator.unstaged(index, function)
+    return operator.rule_error(error, index, _told(node), function, gradient)
 
 
 def _walk_general(

@@ -255,8 +255,8 @@ def window_sizes(
 
 def _has_channels_last(shape: Ints, layout: str | None) -> bool:
     ndim = len(shape)
-    if layout in _LAYOUTS and len(layout) != ndim:  # type: ignore[arg-type]
-        raise wrong_axes("Pooling: ", shape, axes_of_layout(layout))  # type: ignore[arg-type]
+    if layout in _LAYOUTS and len(layout) != ndim:
+        raise wrong_axes("Pooling: ", shape, axes_of_layout(layout))
     if not 3 <= ndim <= 5:
         raise ShapeError(
             f"Pooling: data has shape {shape}; expected (batch, channels, width), (batch, channels, height, "
