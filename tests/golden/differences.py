@@ -825,6 +825,18 @@ GLUON = [
 
 LOSSES = [
     Difference(
+        "A label that is no class is clipped by `SoftmaxCrossEntropyLoss`, and read from other memory by "
+        "`softmax_cross_entropy`.",
+        "An error, when it is computed, hybridized and compiled as well. With `sample_weight` it is clipped as in MXNet: "
+        "labels such as -1 are left out by a weight of 0. So is it by `pick`, which refuses it with `mode='raise'`. "
+        "As in MXNet, `Embedding`, `take` and `batch_take` clip, `one_hot` gives a row of zeros, and `SoftmaxOutput` "
+        "takes it for none of the classes.",
+        "A wrong label gave a plausible loss, of another class.",
+        "loss_softmax_ce_label_too_large loss_softmax_ce_label_too_large_float64 "
+        "loss_softmax_ce_label_too_large_hybridized loss_softmax_ce_label_too_large_np "
+        "loss_softmax_ce_label_too_large_np_hybridized",
+    ),
+    Difference(
         "`PoissonNLLLoss(compute_full=True)` neither records nor hybridizes, and is NaN where a count is 0.",
         "It does, and is finite.",
         "Counts are often 0, and a loss is there to be differentiated.",
