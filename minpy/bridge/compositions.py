@@ -351,7 +351,7 @@ def _nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims
 
 @_composes(numpy.nanstd)
 def _nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    return anp.sqrt(_nanvar(a, axis, dtype, ddof, keepdims))
+    return _root(_nanvar(a, axis, dtype, ddof, keepdims))
 
 
 @_composes(numpy.nanmax)
@@ -385,7 +385,97 @@ def _squares(a: Any) -> Any:
 
 @_composes(numpy.std)
 def _std(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, *, keepdims: bool = False) -> Any:
-    return anp.sqrt(_var(a, axis, dtype, ddof, keepdims=keepdims))
+    return _root(_var(a, axis, dtype, ddof, keepdims=keepdims))
+
+
+def _root(squares: Any) -> Any:
+    """Return the root of a sum of squares; its gradient at 0, where it has a kink, is 0, its smallest subgradient."""
+    is_zero = numpy.equal(_value(squares), 0)
+    if not numpy.any(is_zero):
+        return anp.sqrt(squares)
+    one = numpy.asarray(is_zero, anp.result_type(squares))
+    return anp.sqrt(squares + one) * (1 - one)
+
+
+# -- sums of products --------------------------------------------------------------------------------------------------
+
+
+@_composes(numpy.einsum)
+def _einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
+    """Bring operands into a form for which autograd's rule holds: each label once, of one length, and read elsewhere."""
+    terms, output, arrays = _parsed(subscripts, operands)
+    lengths = {
+        label: max(length, 1)
+        for term, array in zip(terms, arrays, strict=True)
+        for label, length in zip(term, anp.shape(array), strict=False)
+    }
+    for term, array in zip(terms, arrays, strict=True):
+        for label, length in zip(term, anp.shape(array), strict=True):
+            lengths[label] = length if lengths[label] == 1 else lengths[label]
+    plain_terms, plain = [], []
+    for place, (term, array) in enumerate(zip(terms, arrays, strict=True)):
+        elsewhere = {*output, *(label for one, other in enumerate(terms) if one != place for label in other)}
+        for label in dict.fromkeys(term):
+            if term.count(label) > 1:
+                array, term = _diagonal_of(array, term, label)
+            if label not in elsewhere:
+                array, term = anp.sum(array, axis=term.index(label)), [one for one in term if one != label]
+            elif anp.shape(array)[term.index(label)] == 1 != lengths[label]:
+                array, term = array[_at(term, label, 0)], [one for one in term if one != label]
+        plain_terms.append(term)
+        plain.append(array)
+    names = {label: letter for label, letter in zip(lengths, _LETTERS, strict=False)}
+    text = ",".join("".join(names[label] for label in term) for term in plain_terms)
+    return anp.einsum(f"{text}->{''.join(names[label] for label in output)}", *plain, **options)
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def _parsed(subscripts: Any, operands: Any) -> tuple[list[list[Any]], list[Any], list[Any]]:
+    """Return the labels of each operand and of the answer, and the operands; an ellipsis becomes labels, too."""
+    if isinstance(subscripts, str):
+        left, arrow, right = subscripts.replace(" ", "").partition("->")
+        given = [list(term.replace("...", ".")) for term in left.split(",")]
+        answer = list(right.replace("...", ".")) if arrow else None
+        arrays = list(operands)
+    else:
+        parts = [subscripts, *operands]
+        answer = None
+        if len(parts) % 2:
+            answer = ["." if label is Ellipsis else label for label in parts.pop()]
+        arrays = parts[::2]
+        given = [["." if label is Ellipsis else label for label in term] for term in parts[1::2]]
+    terms, widest = [], 0
+    for term, array in zip(given, arrays, strict=True):
+        count = anp.ndim(array) - len(term) + 1
+        widest = max(widest, count if "." in term else 0)
+        terms.append(_spelt_out(term, count))
+    if answer is None:
+        every = [label for term in given for label in term if label != "."]
+        answer = ["."] * bool(widest) + sorted(label for label in set(every) if every.count(label) == 1)
+    return terms, _spelt_out(answer, widest), arrays
+
+
+def _spelt_out(term: list[Any], count: int) -> list[Any]:
+    """Return labels with those of so many axes, counted from the last one, in the place of an ellipsis."""
+    if "." not in term:
+        return term
+    place = term.index(".")
+    return [*term[:place], *((".", axis) for axis in range(count - 1, -1, -1)), *term[place + 1 :]]
+
+
+def _at(term: list[Any], label: Any, key: Any) -> tuple[Any, ...]:
+    return tuple(key if one == label else slice(None) for one in term)
+
+
+def _diagonal_of(array: Any, term: list[Any], label: Any) -> tuple[Any, list[Any]]:
+    """Return an array with the axes of one label drawn together into its first one."""
+    axes = [axis for axis, one in enumerate(term) if one == label]
+    others = [axis for axis, one in enumerate(term) if one != label]
+    array = anp.transpose(array, (*axes, *others))
+    numbers = [numpy.arange(anp.shape(array)[0])] * len(axes)
+    return array[tuple(numbers)], [label, *(term[axis] for axis in others)]
 
 
 # -- elementwise and matrices ------------------------------------------------------------------------------------------
@@ -434,7 +524,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
         axes = axes[0]
     of_matrices = isinstance(axes, tuple) or (axes is None and ord is not None and anp.ndim(x) == 2)
     if ord is None or (not of_matrices and ord == 2) or (of_matrices and ord == "fro"):
-        return anp.sqrt(anp.sum(anp.abs(x) ** 2, axis=axes, keepdims=keepdims))
+        return _root(anp.sum(_squares(x), axis=axes, keepdims=keepdims))
     if not of_matrices:
         return _norm_of_vectors(x, ord, axes, keepdims)
     rows, columns = (axis % anp.ndim(x) for axis in ((-2, -1) if axes is None else axes))
@@ -462,4 +552,9 @@ def _norm_of_vectors(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         return anp.sum(sizes, axis=axis, keepdims=keepdims)
     if ord == 0:
         raise NotImplementedError("the number of elements that are not 0 has no gradient")
-    return anp.sum(sizes**ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
+    total = anp.sum(sizes**ord, axis=axis, keepdims=keepdims)
+    is_zero = numpy.equal(_value(total), 0)
+    if ord < 1 or not numpy.any(is_zero):
+        return total ** (1.0 / ord)
+    one = numpy.asarray(is_zero, anp.result_type(total))
+    return (total + one) ** (1.0 / ord) * (1 - one)

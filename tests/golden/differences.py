@@ -595,6 +595,12 @@ MODULES = [
 
 UPDATES = [
     Difference(
+        "At a learning rate of 0, `FTML` and `Ftrl` make weights NaN, and `SGLD` is an error.",
+        "The weights stay as they are.",
+        "A warm-up may begin there.",
+        "",
+    ),
+    Difference(
         "`mp_lamb_update_phase2` does not change `weight32`: every step starts at the first weights.",
         "The update is made in `weight32`, and rounded to the weight.",
         "Nothing is learned.",
@@ -674,6 +680,13 @@ CORNERS = [
 ]
 
 NUMPY = [
+    Difference(
+        "The gradient of `linalg.norm` is NaN where all elements are 0; that of `std` is 0 where all are equal.",
+        "Both are 0, as is that of `nd.norm`. (`hypot` and `arctan2` at the origin, and `sqrt` of a sum that is 0, "
+        "have NaN, as in MXNet.)",
+        "The smallest subgradient; one row of zeros should not spoil a whole training.",
+        "",
+    ),
     Difference(
         "`mx.np`: sums of int32 are int32, and wrap around; means, quotients and other functions of integers are "
         "float32, or cut to integers (`np.sqrt` of integers).",
@@ -827,8 +840,9 @@ LOSSES = [
     Difference(
         "A label that is no class is clipped by `SoftmaxCrossEntropyLoss`, and read from other memory by "
         "`softmax_cross_entropy`.",
-        "An error, when it is computed, hybridized and compiled as well. With `sample_weight` it is clipped as in MXNet: "
-        "labels such as -1 are left out by a weight of 0. So is it by `pick`, which refuses it with `mode='raise'`. "
+        "An error, when it is computed, hybridized and compiled as well. With `sample_weight` it is clipped as in "
+        "MXNet: labels such as -1 are left out by a weight of 0. So is it by `pick`, which refuses it with "
+        "`mode='raise'`. "
         "As in MXNet, `Embedding`, `take` and `batch_take` clip, `one_hot` gives a row of zeros, and `SoftmaxOutput` "
         "takes it for none of the classes.",
         "A wrong label gave a plausible loss, of another class.",
