@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minpy.core.errors import ArgumentValueError
 from minpy.ndarray import NDArray
 from minpy.ops.optimizer.adam import adam_update
 from minpy.ops.optimizer.adamax import adamax_update, nadam_update

@@ -628,6 +628,13 @@ UPDATES = [
 
 NETWORKS = [
     Difference(
+        "The gradient of `CTCLoss` with a blank among the labels is not that of its loss.",
+        "The loss is MXNet's, and the gradient that of the loss. A label that is not in the alphabet is an error; "
+        "MXNet reads other memory.",
+        "Silently wrong gradients.",
+        "",
+    ),
+    Difference(
         "`RNN` on a CPU does not look at `use_sequence_length`, nor at `lstm_state_clip_min` and `_max`.",
         "They do what they do on a GPU: outputs after the end of a sequence are 0, cells are clipped.",
         "Silently wrong outputs.",
