@@ -1,8 +1,8 @@
 """A training that goes on from a checkpoint computes as the one that was not stopped: by the same code from the start.
 
 The first run of a program finds out where its answers may be computed, the second computes there, and the third is
-native code: each may round otherwise. A module that goes on has those runs behind it, and what they find out is found out
-by a run of copies, which changes nothing.
+native code: each may round otherwise. A module that goes on has those runs behind it, and what they find out is found
+out by a run of copies, which changes nothing.
 """
 
 from __future__ import annotations

@@ -628,6 +628,13 @@ UPDATES = [
 
 NETWORKS = [
     Difference(
+        "`relu` as a layer gives 0 for NaN, and pooling for the largest leaves NaN out.",
+        "NaN goes through both, as through `numpy.maximum`, eagerly, hybridized and compiled; no gradient goes through "
+        "`relu` there.",
+        "What went wrong before should be seen in the loss.",
+        "",
+    ),
+    Difference(
         "The gradient of `CTCLoss` with a blank among the labels is not that of its loss.",
         "The loss is MXNet's, and the gradient that of the loss. A label that is not in the alphabet is an error; "
         "MXNet reads other memory.",
