@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import minpy as mx
 from minpy import autograd, nd
 from minpy.gluon import nn
 

@@ -1189,8 +1189,8 @@ DATA = [
 IMAGES_AUGMENTED = [
     Difference(
         "Bicubic resizing of bytes rounds as OpenCV 3 does.",
-        "`image.imresize`, and what augments pictures, use the OpenCV that is installed: newer ones differ by one unit in "
-        "up to 5 % of the bytes. `nd.image.resize`, and all of it without OpenCV, computes it as OpenCV 3.",
+        "`image.imresize`, and what augments pictures, use the OpenCV that is installed: newer ones differ by one unit "
+        "in up to 5 % of the bytes. `nd.image.resize`, and all of it without OpenCV, computes it as OpenCV 3.",
         "OpenCV is several times as fast, and 1 of 255 is not to be seen.",
         "",
     ),

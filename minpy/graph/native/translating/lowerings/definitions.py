@@ -34,6 +34,7 @@ def _in_range(positions: Any, length: int, mode: str) -> Any:
 
 @defines("pick")
 def defined_pick(data: Any, index: Any, *, axis: int, keepdims: bool, mode: str) -> Any:
+    """Return what `pick` does, of positions that are clipped or wrapped around."""
     axis %= data.ndim
     expected = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
     positions = _in_range(index.astype(numpy.intp), data.shape[axis], mode)
