@@ -392,10 +392,7 @@ def _std(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, *, keepdi
 
 def _root(squares: Any) -> Any:
     """Return the root of a sum of squares; its gradient at 0, where it has a kink, is 0, its smallest subgradient."""
-    is_zero = numpy.equal(_value(squares), 0)
-    if not numpy.any(is_zero):
-        return anp.sqrt(squares)
-    one = numpy.asarray(is_zero, anp.result_type(squares))
+    one = numpy.equal(_value(squares), 0).astype(anp.result_type(squares))
     return anp.sqrt(squares + one) * (1 - one)
 
 
@@ -445,7 +442,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
         axes = axes[0]
     of_matrices = isinstance(axes, tuple) or (axes is None and ord is not None and anp.ndim(x) == 2)
     if ord is None or (not of_matrices and ord == 2) or (of_matrices and ord == "fro"):
-        return _root(anp.sum(_squares(x), axis=axes, keepdims=keepdims))
+        return _root(anp.sum(anp.abs(x) ** 2, axis=axes, keepdims=keepdims))
     if not of_matrices:
         return _norm_of_vectors(x, ord, axes, keepdims)
     rows, columns = (axis % anp.ndim(x) for axis in ((-2, -1) if axes is None else axes))
@@ -474,8 +471,7 @@ def _norm_of_vectors(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
     if ord == 0:
         raise NotImplementedError("the number of elements that are not 0 has no gradient")
     total = anp.sum(sizes**ord, axis=axis, keepdims=keepdims)
-    is_zero = numpy.equal(_value(total), 0)
-    if ord < 1 or not numpy.any(is_zero):
+    if ord < 1:
         return total ** (1.0 / ord)
-    one = numpy.asarray(is_zero, anp.result_type(total))
+    one = numpy.equal(_value(total), 0).astype(anp.result_type(total))
     return (total + one) ** (1.0 / ord) * (1 - one)

@@ -88,8 +88,8 @@ def npi_std(a: Any, *, axis: AXES = None, dtype: str | None = None, ddof: int = 
 
 def root_of_squares(squares: Any) -> Any:
     """Return the root of sums of squares; its gradient at 0, where it has a kink, is 0, its smallest subgradient."""
-    one = (squares == 0).astype(np.result_type(squares))
-    return np.sqrt(squares + one) * (1 - one)
+    kind = np.result_type(squares).type
+    return np.where(squares == 0, kind(0), np.sqrt(np.where(squares == 0, kind(1), squares)))
 
 
 @named("_np_all", dtype="bool", shape=reduced, zero=True)
