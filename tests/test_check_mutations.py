@@ -409,3 +409,28 @@ def test_wrong_inference_of_shapes_is_rejected(name: str) -> None:
 
     with with_attribute(operator, "shape_inference", wrong):
         assert "bound symbol" in rejection(row)
+
+
+# -- where the function is not a number at some elements ---------------------------------------------------------------
+
+
+SPOILED = {
+    "an input is NaN": lambda x: np.where(np.arange(x.size) == x.size // 3, np.nan, x),
+    "an answer is NaN": lambda x: np.where(np.arange(x.size) == x.size // 3, -1.0, x),
+    "a step leaves the domain": lambda x: np.where(np.arange(x.size) == x.size // 3, 1e-12, x),
+    "a segment is NaN": lambda x: np.where(np.arange(x.size) < x.size // 2, -1.0, x),
+    "every third answer is NaN": lambda x: np.where(np.arange(x.size) % 3 == 0, -1.0, x),
+}
+
+
+@pytest.mark.parametrize("size", [9, 1300])
+@pytest.mark.parametrize("spoiled", SPOILED)
+@pytest.mark.parametrize("name", ["sqrt", "log"])
+def test_wrong_rules_are_rejected_where_some_answers_are_nan(name: str, spoiled: str, size: int) -> None:
+    operator = OPERATORS[name]
+    x = SPOILED[spoiled](np.random.default_rng(5).uniform(1, 2, size))
+    with np.errstate(all="ignore"):
+        check_operator(operator, [x], {}, directions=1)
+        for mutation in ("factor", "sign", "upstream ignored"):
+            with changed(operator, 0, MUTATIONS[mutation](0)), pytest.raises(CheckError, match="is wrong at"):
+                check_operator(operator, [x], {}, directions=1)

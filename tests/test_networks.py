@@ -10,6 +10,7 @@ import pytest
 import minpy as mx
 from minpy import autograd, nd, sym
 from minpy.ops.nn.rnn import rnn
+from minpy.ops.registry import OPERATORS
 
 GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
 
@@ -289,3 +290,35 @@ def test_ties_of_the_first_form_of_pooling_share_the_gradient_whole() -> None:
             y = pool(x, kernel=(2, 2))
         y.backward()
         np.testing.assert_array_equal(x.grad.asnumpy()[0, 0], expected)
+
+
+@pytest.mark.parametrize("spoiled", [np.nan, np.inf, -np.inf, 1e30])
+def test_what_ctc_is_given_after_the_end_of_an_example_does_not_matter(spoiled: float) -> None:
+    draw = np.random.default_rng(2).normal(size=(6, 2, 4)).astype("float32")
+    wasted = draw.copy()
+    wasted[4:, 0], wasted[3:, 1] = spoiled, spoiled
+    label, lengths = nd.array([[1, 2], [3, 0]]), nd.array([4, 3])
+    loss = mx.gluon.loss.CTCLoss(layout="TNC")
+    for hybridized in (False, True):
+        if hybridized:
+            loss.hybridize()
+        for _ in range(3):
+            found = []
+            for values in (draw, wasted):
+                x = nd.array(values)
+                x.attach_grad()
+                with autograd.record():
+                    answer = loss(x, label, lengths)
+                answer.backward()
+                found.append((answer.asnumpy(), x.grad.asnumpy()))
+            np.testing.assert_array_equal(found[0][0], found[1][0])
+            np.testing.assert_array_equal(found[0][1], found[1][1])
+            assert not found[1][1][4:, 0].any()
+
+
+def test_the_gradient_of_ctc_with_a_blank_among_the_labels_is_that_of_the_loss() -> None:
+    """MXNet's loss is this one; its gradient is another function's."""
+    x = np.random.default_rng(4).normal(size=(5, 2, 4))
+    label, lengths = np.array([[1.0, 0, 2], [0, 3, 3]]), np.array([3.0, 2.0])
+    OPERATORS["CTCLoss"].check(x, label, np.array([5.0, 5.0]), lengths, use_data_lengths=True, use_label_lengths=True)
+    OPERATORS["CTCLoss"].check(x, np.array([[1.0, 3, 2], [3, 0, -1]]), blank_label="last")

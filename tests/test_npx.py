@@ -182,3 +182,22 @@ def test_in_place_orders_of_copies():
         y = x.copy("F") * 2
     y.backward()
     assert (x.grad.asnumpy() == 2).all()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "int64"])
+@pytest.mark.parametrize("name", ["erf", "erfinv", "gamma", "gammaln", "sigmoid", "relu"])
+def test_functions_of_integers_answer_in_their_dtype_in_every_mode(name: str, dtype: str) -> None:
+    """As in MXNet; hybridized and compiled they did so, but eagerly not."""
+    function = getattr(mx.npx, name)
+    with numpy.errstate(all="ignore"):
+        x = mx.np.array([0, 1, 2], dtype=dtype)
+        eager = function(x)
+        assert type(eager) is np.ndarray
+        assert eager.dtype == dtype
+        classic = getattr(mx.nd, name)(mx.nd.array([0, 1, 2], dtype=dtype))
+        numpy.testing.assert_array_equal(eager.asnumpy(), classic.asnumpy())
+        compiled = mx.compile(lambda x: function(x))
+        for _ in range(4):
+            answer = compiled(x)
+            assert answer.dtype == dtype
+            numpy.testing.assert_array_equal(answer.asnumpy(), eager.asnumpy())

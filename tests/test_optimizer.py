@@ -743,14 +743,6 @@ BAD: list[tuple[Callable[[], Any], type[Exception], str]] = [
         "GroupAdaGrad: weight has shape (3,); expected rows: two axes.",
     ),
     (
-        lambda: get_updater(mx.optimizer.FTML(learning_rate=0))(3, nd.ones(2), nd.ones(2)),
-        ArgumentValueError,
-        (
-            "FTML: the learning rate of parameter 3 is 0, and FTML divides by it. To leave a parameter as it is, set "
-            "its grad_req to 'null'; let a warm-up begin above 0."
-        ),
-    ),
-    (
         lambda: get_updater(SGD()).set_states("states"),
         ArgumentError,
         (
@@ -799,3 +791,38 @@ def test_bad_input(call, kind, text):
 def test_what_cannot_be_pickled_says_so():
     with pytest.raises(PicklingError, match=r"^optimizer states: they cannot be pickled: .* at the top of a module\.$"):
         dump_states((None, _local()()))
+
+
+# -- a learning rate of 0 ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gradient", [[0.5, -2.0], [0.0, 0.0]])
+@pytest.mark.parametrize("options", [{}, {"wd": 0.1, "clip_gradient": 1.0}, {"multi_precision": True}], ids=str)
+@pytest.mark.parametrize("name", sorted(set(Optimizer.opt_registry) - {"adadelta", "ccsgd", "test"}))
+def test_a_learning_rate_of_zero_changes_no_weight(name: str, options: dict[str, Any], gradient: list[float]) -> None:
+    """A warm-up may begin there; of these AdaDelta alone has no learning rate."""
+    if name == "groupadagrad":
+        options = {key: value for key, value in options.items() if key != "wd"}
+    optimizer = mx.optimizer.create(name, learning_rate=0.0, **options)
+    dtype = "float16" if "multi_precision" in options else "float32"
+    weight = nd.array([[1.0], [-2.0]], dtype=dtype)
+    update = get_updater(optimizer)
+    for _ in range(3):
+        update(0, nd.array(gradient, dtype=dtype).reshape((2, 1)), weight)
+    np.testing.assert_array_equal(weight.asnumpy(), [[1], [-2]])
+    optimizer.set_learning_rate(0.01)
+    for _ in range(3):
+        update(0, nd.array(gradient, dtype=dtype).reshape((2, 1)), weight)
+    assert np.isfinite(weight.asnumpy()).all()
+
+
+def test_ftml_averages_squares_at_a_learning_rate_of_zero() -> None:
+    """Otherwise the first steps after a warm-up would be too long: the average is corrected by the count of updates."""
+    optimizer = mx.optimizer.FTML(learning_rate=0.0)
+    update, weight, gradient = get_updater(optimizer), nd.array([1.0, -2.0]), nd.array([0.5, -2.0])
+    for _ in range(5):
+        update(0, gradient, weight)
+    d, v, z = (state.asnumpy() for state in update.states[0])
+    np.testing.assert_allclose(v, (1 - 0.999**5) * gradient.asnumpy() ** 2, rtol=1e-4)
+    assert not d.any()
+    assert not z.any()

@@ -13,9 +13,11 @@ import numpy
 from autograd.extend import defvjp, primitive
 from autograd.tracer import getval, isbox
 
+from minpy.bridge.einsum import composed_einsum
+
 __all__ = ["COMPOSITIONS"]
 
-COMPOSITIONS: dict[Any, Callable[..., Any]] = {}
+COMPOSITIONS: dict[Any, Callable[..., Any]] = {numpy.einsum: composed_einsum}
 
 
 def _composes(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -343,7 +345,7 @@ def _nanvar(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims
 
 @_composes(numpy.nanstd)
 def _nanstd(a: Any, axis: Any = None, dtype: Any = None, ddof: int = 0, keepdims: bool = False) -> Any:
-    return anp.sqrt(_nanvar(a, axis, dtype, ddof, keepdims))
+    return _root(_nanvar(a, axis, dtype, ddof, keepdims))
 
 
 @_composes(numpy.nanmax)
@@ -377,7 +379,13 @@ def _squares(a: Any) -> Any:
 
 @_composes(numpy.std)
 def _std(a: Any, axis: Any = None, dtype: Any = None, ddof: float = 0, *, keepdims: bool = False) -> Any:
-    return anp.sqrt(_var(a, axis, dtype, ddof, keepdims=keepdims))
+    return _root(_var(a, axis, dtype, ddof, keepdims=keepdims))
+
+
+def _root(squares: Any) -> Any:
+    """Return the root of a sum of squares; its gradient at 0, where it has a kink, is 0, its smallest subgradient."""
+    one = numpy.equal(_value(squares), 0).astype(anp.result_type(squares))
+    return anp.sqrt(squares + one) * (1 - one)
 
 
 # -- elementwise and matrices ------------------------------------------------------------------------------------------
@@ -426,7 +434,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
         axes = axes[0]
     of_matrices = isinstance(axes, tuple) or (axes is None and ord is not None and anp.ndim(x) == 2)
     if ord is None or (not of_matrices and ord == 2) or (of_matrices and ord == "fro"):
-        return anp.sqrt(anp.sum(anp.abs(x) ** 2, axis=axes, keepdims=keepdims))
+        return _root(anp.sum(anp.abs(x) ** 2, axis=axes, keepdims=keepdims))
     if not of_matrices:
         return _norm_of_vectors(x, ord, axes, keepdims)
     rows, columns = (axis % anp.ndim(x) for axis in ((-2, -1) if axes is None else axes))
@@ -454,4 +462,8 @@ def _norm_of_vectors(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:
         return anp.sum(sizes, axis=axis, keepdims=keepdims)
     if ord == 0:
         raise NotImplementedError("the number of elements that are not 0 has no gradient")
-    return anp.sum(sizes**ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
+    total = anp.sum(sizes**ord, axis=axis, keepdims=keepdims)
+    if ord < 1:
+        return total ** (1.0 / ord)
+    one = numpy.equal(_value(total), 0).astype(anp.result_type(total))
+    return (total + one) ** (1.0 / ord) * (1 - one)

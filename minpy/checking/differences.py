@@ -173,22 +173,28 @@ def compare(
     Where a direction disagrees, single elements decide: which one is worst, or that the point is at a kink.
     """
     weights = flat(upstream)
+    used = weights != 0
     centre = flat(function(*variables))
-    terms = weights * centre
+    terms = weights[used] * centre[used]
     magnitude = float(numpy.abs(terms).sum())
+    is_finite = bool(numpy.isfinite(centre).all())
     worst = 0.0
     for direction in directions:
         slope, smooth = slopes(function, variables, position, direction, tolerance, centre)
         parts = gradient * direction
-        got, expected = float(parts.sum()), float(weights @ slope)
+        got, expected = float(parts.sum()), float(weights[used] @ slope[used])
         error = abs(got - expected)
         # One wrong element among many hides behind the others: what is suspicious is less than what is wrong.
         typical = float(numpy.linalg.norm(parts)) / max(parts.size, 1) ** 0.5
         suspicious = tolerance.bound(typical, 0.01 * float(numpy.linalg.norm(terms)))
-        if not (error <= suspicious and smooth[weights != 0].all()):
+        if not (error <= suspicious and smooth[used].all()):
             wrong = tolerance.bound(max(abs(got), abs(expected), float(numpy.linalg.norm(parts))), magnitude)
             indices = _suspects(function, variables, position, weights, gradient, tolerance, direction, centre)
-            found = _worst_element(function, variables, position, weights, gradient, tolerance, indices)
+            found = _worst_element(function, variables, position, weights, gradient, tolerance, indices, is_finite)
+            if found.result == SKIPPED and indices.size < direction.size:
+                others = numpy.setdiff1d(numpy.arange(direction.size), indices)
+                some = others[:: -(-others.size // MOST_ELEMENTS)]
+                found = _worst_element(function, variables, position, weights, gradient, tolerance, some, is_finite)
             if found.result != OK or found.note or error <= wrong:
                 return found
             return Comparison(FAILED, error, "along a random direction", None, got, expected)
@@ -206,18 +212,33 @@ def _suspects(
     direction: numpy.ndarray,
     centre: numpy.ndarray,
 ) -> numpy.ndarray:
-    """Return the (flat) elements to look at: all, or those of a block found by halving where a direction disagrees."""
+    """Return the (flat) elements to look at: all, or those of a block found by halving where a direction disagrees.
 
-    def disagreement(indices: numpy.ndarray) -> float:
+    A block along which the function has a kink, or is NaN, says nothing: another one is looked at first.
+    """
+    used = weights != 0
+
+    def disagreement(indices: numpy.ndarray) -> tuple[bool, float]:
         part = numpy.zeros(direction.size)
         part[indices] = direction.ravel()[indices]
-        slope, _ = slopes(function, variables, position, part.reshape(direction.shape), tolerance, centre)
-        error = abs(float(gradient.ravel() @ part) - float(weights @ slope))
-        return error if numpy.isfinite(error) else numpy.inf
+        got = float(gradient.ravel()[indices] @ part[indices])
+        if not numpy.isfinite(got):
+            return True, numpy.inf
+        slope, smooth = slopes(function, variables, position, part.reshape(direction.shape), tolerance, centre)
+        error = abs(got - float(weights[used] @ slope[used]))
+        is_known = bool(smooth[used].all())
+        clear = is_known and error > tolerance.bound(float(numpy.linalg.norm(gradient.ravel()[indices])))
+        return clear, error if is_known else -1.0
 
     indices = numpy.arange(direction.size)
     while indices.size > MOST_ELEMENTS:
-        indices = max(numpy.array_split(indices, 2), key=disagreement)
+        halves = numpy.array_split(indices, 2)
+        found = [disagreement(half) for half in halves]
+        if not any(clear for clear, _ in found) and any(error < 0 for _, error in found):
+            # What is wrong is in a half that says nothing, if it is anywhere.
+            indices = halves[min(range(2), key=lambda place: found[place][1])]
+        else:
+            indices = halves[max(range(2), key=lambda place: found[place])]
     return indices
 
 
@@ -233,7 +254,7 @@ def elementwise(
     variable = variables[position]
     used = weights != 0
     centre = flat(function(*variables))
-    terms = numpy.abs(weights * centre)
+    terms = numpy.where(used, numpy.abs(weights * numpy.where(used, centre, 0)), 0)
     for place in indices:
         index = tuple(map(int, numpy.unravel_index(place, variable.shape)))
         if not numpy.isfinite(variable[index]):
@@ -254,15 +275,17 @@ def _worst_element(
     gradient: numpy.ndarray,
     tolerance: Tolerance,
     indices: numpy.ndarray,
+    is_finite: bool,
 ) -> Comparison:
+    """Return how the worst of some elements compares; where outputs are NaN, a gradient that is NaN says nothing."""
     kinks = 0
     worst: Comparison | None = None
     largest = 0.0
     for index, expected, noise, smooth in elementwise(function, variables, position, weights, tolerance, indices):
-        if not smooth:
+        got = float(gradient[index])
+        if not smooth or not (is_finite or numpy.isfinite(got)):
             kinks += 1
             continue
-        got = float(gradient[index])
         error = abs(got - expected) if numpy.isfinite(got) else numpy.inf
         if error <= tolerance.bound(max(abs(got), abs(expected)), noise):
             largest = max(largest, error)

@@ -153,7 +153,7 @@ def check_at_zeros(point: Point) -> Row:
                 where = f"where elements of {case.title(slot)} are zero"
                 return failure(what, f"{row.what}: {row.note}", f"{where}: {row.detail}", row.error)
             worst = max(worst, row.error or 0.0)
-        if all(row.result == SKIPPED for row in rows):
+        if all(row.result == SKIPPED for row in rows) or not numpy.isfinite(flat(there.outputs)).all():
             rough.append(f"{case.name(slot)} (not smooth)")
     note = f"not with zeros in {', '.join(rough)}" if rough else ""
     return skip(what, note) if len(rough) == len(case.slots) else Row(what, OK, worst, note)

@@ -33,7 +33,8 @@ class Point:
     ----------
     case : Case
     outputs, upstream : list of numpy.ndarray
-        The upstream gradients of outputs that are not floating point are zeros.
+        The upstream gradients of outputs that are not floating point are zeros, and those of elements that are NaN or
+        infinite: what other elements depend on is compared all the same.
     states : list of numpy.ndarray
         The auxiliary states after the call.
     tolerance : Tolerance
@@ -45,7 +46,10 @@ class Point:
         self.random = numpy.random.default_rng(options.seed)
         answer, self.states = case.run()
         self.outputs = as_outputs(answer)
-        self.upstream = [self.normal(y.shape) if y.dtype.kind == "f" else numpy.zeros(y.shape) for y in self.outputs]
+        self.upstream = [
+            numpy.where(numpy.isfinite(y), self.normal(y.shape), 0.0) if y.dtype.kind == "f" else numpy.zeros(y.shape)
+            for y in self.outputs
+        ]
         self.tolerance = self.tolerance_of(self.outputs)
 
     @property
@@ -56,7 +60,7 @@ class Point:
         values = self.evaluate(*self.case.variables)
         if [y.shape for y in values] == [g.shape for g in self.upstream]:
             return self.upstream
-        return [numpy.ones(y.shape) for y in values]
+        return [numpy.where(numpy.isfinite(y), 1.0, 0.0) for y in values]
 
     def tolerance_of(self, outputs: Arrays) -> Tolerance:
         """Return the tolerance for derivatives of these outputs."""

@@ -56,7 +56,7 @@ def _class_log_probability(call: Call) -> Call | None:
     inner = call._replace(operator=node.operator, attributes=node.attributes)
     if (
         not {call.attribute("axis"), inner.attribute("axis")} <= {-1, last}
-        or call.attribute("mode") != "clip"
+        or call.attribute("mode") not in ("clip", "raise")
         or inner.attribute("temperature") not in (None, 1)
         or inner.attribute("dtype") is not None
         or inner.attribute("use_length")
@@ -65,7 +65,7 @@ def _class_log_probability(call: Call) -> Call | None:
     return call._replace(
         operator=class_log_probability,
         inputs=[node.inputs[0], call.inputs[1]],
-        attributes={"keepdims": call.attribute("keepdims")},
+        attributes={"keepdims": call.attribute("keepdims"), "mode": call.attribute("mode")},
     )
 
 

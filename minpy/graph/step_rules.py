@@ -279,6 +279,7 @@ def _spread(g: Any, a: Any, axis: Any, keepdims: bool) -> Any:
 @_rule(np.linalg.norm)
 def _norm(answer: Any, g: Any, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     is_vector = isinstance(axis, (int, np.integer)) or (axis is None and np.ndim(x) == 1)
+    answer = np.where(answer == 0, g.dtype.type(1), answer)  # where all is 0, the gradient is 0
     if ord is None or (ord == "fro" and not is_vector) or (ord == 2 and is_vector):
         return [_spread(g / answer, x, axis, keepdims) * (np.conj(x) if np.result_type(x).kind == "c" else x)]
     if not is_vector or isinstance(ord, str) or not np.isfinite(ord) or ord == 0 or np.result_type(x).kind == "c":

@@ -17,6 +17,7 @@ from minpy.executor_manager import _split_input_slice
 from minpy.graph.ir import Value, variables
 from minpy.io import DataDesc
 from minpy.module.batches import batch_axis, load_inputs, merged, part_of
+from minpy.module.resuming import go_on_after
 from minpy.namespaces import listing, missing
 from minpy.symbol import Symbol
 from minpy.symbol.binding import infer_known
@@ -108,6 +109,7 @@ class DataParallelExecutorGroup:
         self._bound: OrderedDict[Any, list[Any]] = OrderedDict()
         self._monitors: list[Any] = []
         self._lacks_labels = False
+        self.rounds_before = 0  # how often what this group goes on with has been trained
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
     def _requests(self, grad_req: Any) -> dict[str, str]:
@@ -401,6 +403,10 @@ class DataParallelExecutorGroup:
             self._lacks_labels = not load_inputs(
                 "label", data_batch, self.label_arrays, self.label_layouts, self.label_names
             )
+        if self.rounds_before and is_train:
+            rounds, self.rounds_before = self.rounds_before, 0
+            for executor in self.execs:
+                go_on_after(executor, rounds)
         for executor in self.execs:
             executor.forward(is_train)
 

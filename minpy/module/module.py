@@ -716,6 +716,7 @@ class Module(BaseModule):
         self._require("load_optimizer_states", optimizer=True)
         if self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
+            self._exec_group.rounds_before = self._kvstore._updater.optimizer.num_update
             return
         path = checked_path("load_optimizer_states", fname)
         try:
@@ -724,6 +725,7 @@ class Module(BaseModule):
         except OSError as error:
             raise access_error("load_optimizer_states", "read", path, error) from error
         self._updater.set_states(content)
+        self._exec_group.rounds_before = self._updater.optimizer.num_update
 
 
 def _names(what: str, given: Any) -> list[str]:

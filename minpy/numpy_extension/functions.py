@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy
 
-from minpy.core.array import raw_of
+from minpy.core.array import Array, raw_of
 from minpy.core.errors import ArgumentError, ArgumentValueError
+from minpy.numpy.ndarray import ndarray
 from minpy.numpy.wrapping import wrap_result
 from minpy.ops.inference.numpy_reshaping import resolve_numpy_shape
 from minpy.ops.registry import OPERATORS
@@ -21,6 +22,8 @@ def function_of(name: str, kind: str, module: str = "minpy.numpy_extension") -> 
     operator = OPERATORS[kind]
 
     def function(*arguments: Any, **keywords: Any) -> Any:
+        if arguments and type(arguments[0]) is ndarray and arguments[0]._data.dtype.kind in "iub":
+            arguments = _as_integers(arguments)
         answer = wrap_result(operator(*arguments, **keywords))
         return list(answer) if type(answer) is tuple else answer
 
@@ -29,6 +32,14 @@ def function_of(name: str, kind: str, module: str = "minpy.numpy_extension") -> 
     function.__doc__ = operator.__doc__
     vars(function)["__signature__"] = operator.signature.text
     return function
+
+
+def _as_integers(arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return arguments for which operators of MXNet answer in the dtype of integers, as they do in graphs."""
+    arrays = [one for one in arguments if isinstance(one, Array)]
+    if any(type(one) is not ndarray or one._data.dtype.kind not in "iub" for one in arrays):
+        return arguments
+    return tuple(one.as_nd_ndarray() if type(one) is ndarray else one for one in arguments)
 
 
 def nonzero(x: Any) -> Any:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from minpy.core.errors import ArgumentValueError
 from minpy.ndarray import NDArray
 from minpy.ops.optimizer.adam import adam_update
 from minpy.ops.optimizer.adamax import adamax_update, nadam_update
@@ -108,11 +107,6 @@ class FTML(Optimizer):
     **kwargs
         What `Optimizer` takes.
 
-    Raises
-    ------
-    ArgumentValueError
-        By updates, if the learning rate is 0, by which it divides.
-
     Examples
     --------
     >>> import minpy as mx
@@ -136,11 +130,10 @@ class FTML(Optimizer):
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
         given: dict[str, Any] = self._count_and_rates(index)
-        if not given["lr"]:
-            raise ArgumentValueError(
-                f"FTML: the learning rate of parameter {index!r} is 0, and FTML divides by it. To leave a parameter as "
-                "it is, set its grad_req to 'null'; let a warm-up begin above 0."
-            )
+        if not given["lr"]:  # by which d and z are divided: only the average of squares, v, goes on
+            given["lr"] = 1.0
+            d, v, z = state
+            weight, state = weight.copy(), (d.copy(), v, z.copy())
         given["clip_grad"] = given.pop("clip_gradient")
         given.update(beta1=float(self.beta1), beta2=float(self.beta2), epsilon=float(self.epsilon))
         ftml_update.change((weight, grad, *state), {"t": self._index_update_count[index], **given})

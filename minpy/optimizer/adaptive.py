@@ -210,5 +210,7 @@ class Ftrl(Optimizer):
     def update(self, index: Any, weight: NDArray, grad: NDArray, state: Any) -> None:
         """Change a weight in place."""
         given = self._count_and_rates(index)
+        if not given["lr"]:  # by which z is divided
+            return
         given.update(lamda1=float(self.lamda1), beta=float(self.beta))
         ftrl_update.change((weight, grad, *state), given)

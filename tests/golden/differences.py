@@ -624,6 +624,12 @@ MODULES = [
 
 UPDATES = [
     Difference(
+        "At a learning rate of 0, `FTML` and `Ftrl` make weights NaN, and `SGLD` is an error.",
+        "The weights stay as they are.",
+        "A warm-up may begin there.",
+        "",
+    ),
+    Difference(
         "`mp_lamb_update_phase2` does not change `weight32`: every step starts at the first weights.",
         "The update is made in `weight32`, and rounded to the weight.",
         "Nothing is learned.",
@@ -650,6 +656,20 @@ UPDATES = [
 ]
 
 NETWORKS = [
+    Difference(
+        "`relu` as a layer gives 0 for NaN, and pooling for the largest leaves NaN out.",
+        "NaN goes through both, as through `numpy.maximum`, eagerly, hybridized and compiled; no gradient goes through "
+        "`relu` there.",
+        "What went wrong before should be seen in the loss.",
+        "",
+    ),
+    Difference(
+        "The gradient of `CTCLoss` with a blank among the labels is not that of its loss.",
+        "The loss is MXNet's, and the gradient that of the loss. A label that is not in the alphabet is an error; "
+        "MXNet reads other memory.",
+        "Silently wrong gradients.",
+        "",
+    ),
     Difference(
         "`RNN` on a CPU does not look at `use_sequence_length`, nor at `lstm_state_clip_min` and `_max`.",
         "They do what they do on a GPU: outputs after the end of a sequence are 0, cells are clipped.",
@@ -703,6 +723,13 @@ CORNERS = [
 ]
 
 NUMPY = [
+    Difference(
+        "The gradient of `linalg.norm` is NaN where all elements are 0; that of `std` is 0 where all are equal.",
+        "Both are 0, as is that of `nd.norm`. (`hypot` and `arctan2` at the origin, and `sqrt` of a sum that is 0, "
+        "have NaN, as in MXNet.)",
+        "The smallest subgradient; one row of zeros should not spoil a whole training.",
+        "",
+    ),
     Difference(
         "`mx.np`: sums of int32 are int32, and wrap around; means, quotients and other functions of integers are "
         "float32, or cut to integers (`np.sqrt` of integers).",
@@ -853,6 +880,19 @@ GLUON = [
 ]
 
 LOSSES = [
+    Difference(
+        "A label that is no class is clipped by `SoftmaxCrossEntropyLoss`, and read from other memory by "
+        "`softmax_cross_entropy`.",
+        "An error, when it is computed, hybridized and compiled as well. With `sample_weight` it is clipped as in "
+        "MXNet: labels such as -1 are left out by a weight of 0. So is it by `pick`, which refuses it with "
+        "`mode='raise'`. "
+        "As in MXNet, `Embedding`, `take` and `batch_take` clip, `one_hot` gives a row of zeros, and `SoftmaxOutput` "
+        "takes it for none of the classes.",
+        "A wrong label gave a plausible loss, of another class.",
+        "loss_softmax_ce_label_too_large loss_softmax_ce_label_too_large_float64 "
+        "loss_softmax_ce_label_too_large_hybridized loss_softmax_ce_label_too_large_np "
+        "loss_softmax_ce_label_too_large_np_hybridized",
+    ),
     Difference(
         "`PoissonNLLLoss(compute_full=True)` neither records nor hybridizes, and is NaN where a count is 0.",
         "It does, and is finite.",
@@ -1176,6 +1216,13 @@ DATA = [
 ]
 
 IMAGES_AUGMENTED = [
+    Difference(
+        "Bicubic resizing of bytes rounds as OpenCV 3 does.",
+        "`image.imresize`, and what augments pictures, use the OpenCV that is installed: newer ones differ by one unit "
+        "in up to 5 % of the bytes. `nd.image.resize`, and all of it without OpenCV, computes it as OpenCV 3.",
+        "OpenCV is several times as fast, and 1 of 255 is not to be seen.",
+        "",
+    ),
     Difference(
         "`image.BrightnessJitterAug` of integers multiplies by 0, or 1: pictures become black.",
         "An error, which asks for `CastAug` before.",

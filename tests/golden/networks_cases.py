@@ -97,6 +97,16 @@ CTC_CASES = [
         "ctc_both_lengths",
         _ctc("[[1, 2], [3, 1]]", ", n, m, use_data_lengths=True, use_label_lengths=True", n="[5, 3]", m="[2, 1]"),
     ),
+    # Their gradients in MXNet are not those of these numbers.
+    ("ctc_blank_among_labels", _ctc("[[1, 0], [3, 1]]", ", n, use_label_lengths=True", n="[2, 2]") + "[0]"),
+    ("ctc_blank_first_of_labels", _ctc("[[0, 2], [0, 0]]", ", n, use_label_lengths=True", n="[2, 2]") + "[0]"),
+    ("ctc_last_blank_among_labels", _ctc("[[0, 3], [3, 1]]", ", blank_label='last'") + "[0]"),
+    (
+        "ctc_padding_of_nan",
+        _ctc("[[1, 2], [3, 0]]", ", n, use_data_lengths=True", n="[5, 3]").replace(
+            "with autograd.record", "x[3:, 1] = np.nan\nx.attach_grad()\nwith autograd.record", 1
+        ),
+    ),
     ("ctc_no_steps_of_one", _ctc("[[1, 2], [3, 0]]", ", n, use_data_lengths=True", n="[5, 0]")),
     ("ctc_integer_labels", _ctc("[[1, 2], [3, 0]]").replace("0]], dtype='float32'", "0]], dtype='int32'")),
     ("ctc_impossible", _ctc("[[1, 1], [3, 0]]", steps=2) + "[0]"),  # its gradient is what was in memory

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from minpy.core.errors import ArgumentValueError, ShapeError
 from minpy.gluon.loss.base import Loss, _apply_weighting, _as_np, _mean, _reshape_like
@@ -150,19 +150,26 @@ class SoftmaxCrossEntropyLoss(Loss):
         pred : NDArray or Symbol
             A score for each class along `axis`; other axes are those of samples, and of what a sample consists of.
         label : NDArray or Symbol
-            Numbers of classes, in the shape of `pred` without `axis`; or probabilities; see `sparse_label`. A number
-            that is too large means the last class.
+            Numbers of classes, in the shape of `pred` without `axis`; or probabilities; see `sparse_label`.
         sample_weight : NDArray or Symbol, optional
             What can be broadcast to `pred` with one element along `axis`: (batch, 1) for two axes.
+
+        Raises
+        ------
+        OutOfRangeError
+            If a number is no class. Where samples have weights it stands for the nearest class instead, as in MXNet:
+            labels such as -1 are left out by a weight of 0.
         """
+        # Labels such as -1 are left out by a weight of 0: where samples have weights, nothing is refused.
+        mode: Literal["clip", "raise"] = "raise" if sample_weight is None else "clip"
         if self._is_of_one_class(pred):
             self._require_labels(pred, label)
-            loss = -class_log_probability(pred, label, keepdims=True)
+            loss = -class_log_probability(pred, label, keepdims=True, mode=mode)
             return _mean(F, _apply_weighting(F, loss, self._weight, sample_weight), self._batch_axis)
         if not self._from_logits:
             pred = _as_np(F.log_softmax(pred, axis=self._axis))
         if self._sparse_label:
-            loss = -_as_np(F.pick(pred, label, axis=self._axis, keepdims=True))
+            loss = -_as_np(F.pick(pred, label, axis=self._axis, keepdims=True, mode=mode))
         else:
             products = F.broadcast_mul(pred, _reshape_like(F, label, pred))
             loss = -_as_np(F.sum(products, axis=self._axis, keepdims=True))

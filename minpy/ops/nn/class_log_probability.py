@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from minpy.ops.inference.rules import replace_length, without_axis
 from minpy.ops.kernels.rows import maximum_along, sum_along
 from minpy.ops.nn.softmax import log_softmax, raw_softmax, softmax
 from minpy.ops.registry import operator
-from minpy.ops.tensor.indexing import pick, put_along, truncated
+from minpy.ops.tensor.indexing import checked_positions, pick, put_along, truncated
 
 __all__ = ["class_log_probability"]
 
@@ -25,8 +25,10 @@ def _starts(rows: int, classes: int) -> np.ndarray:
     return found
 
 
-def _places(label: np.ndarray, rows: int, classes: int) -> np.ndarray:
-    """Return where the classes stand in a flat array; numbers out of range are clipped."""
+def _places(label: np.ndarray, rows: int, classes: int, mode: str = "clip") -> np.ndarray:
+    """Return where the classes stand in a flat array; numbers out of range are clipped, or refused."""
+    if mode == "raise":
+        return (_checked(label, classes).reshape(rows) + _starts(rows, classes)).astype(np.intp, copy=False)
     columns = label.astype(np.intp) if label.dtype.kind != "f" else truncated(label)
     if label.dtype.kind != "f" or columns is label:
         columns = columns.copy()
@@ -46,22 +48,31 @@ def _require_labels(data: Any, label: Any) -> None:
         )
 
 
+_EXPECTED = "the number of a class, 0 <= label < {}. A label that stands for nothing needs a sample_weight of 0."
+
+
+def _checked(label: np.ndarray, classes: int) -> np.ndarray:
+    return checked_positions(label, classes, "label", _EXPECTED)
+
+
 @operator(name="_class_log_probability", public=False)
-def class_log_probability(data: np.ndarray, label: np.ndarray, *, keepdims: bool = False) -> np.ndarray:
+def class_log_probability(
+    data: np.ndarray, label: np.ndarray, *, keepdims: bool = False, mode: Literal["clip", "raise"] = "clip"
+) -> np.ndarray:
     """Return log(softmax(data)) at the classes `label`, along the last axis."""
     _require_labels(data, label)
-    return pick(log_softmax(data), label, keepdims=keepdims)
+    return pick(log_softmax(data), label, keepdims=keepdims, mode=mode)
 
 
 @class_log_probability.def_kernel
-def _raw(data: np.ndarray, label: np.ndarray, *, keepdims: bool) -> np.ndarray:
+def _raw(data: np.ndarray, label: np.ndarray, *, keepdims: bool, mode: str) -> np.ndarray:
     if data.dtype.kind != "f":
-        return pick(log_softmax(data), label, keepdims=keepdims)
+        return pick(log_softmax(data), label, keepdims=keepdims, mode=mode)
     _require_labels(data, label)
     shape = data.shape
     classes = shape[-1]
     rest = data - maximum_along(data, -1)
-    places = _places(label, rest.size // classes, classes)
+    places = _places(label, rest.size // classes, classes, mode)
     found = rest.reshape(-1)[places]
     np.exp(rest, out=rest)
     total = sum_along(rest, -1).reshape(-1)

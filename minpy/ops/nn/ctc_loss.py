@@ -50,9 +50,10 @@ def ctc_loss(
     label : NDArray
         Whole numbers, of shape (batch, labels): each row a sequence, and what follows its end is padding. With
         `blank_label='first'` labels are 1 to alphabet - 1, and 0 (or less) is padding; with 'last' labels are 0 to
-        alphabet - 2, and -1 (or less) is padding.
+        alphabet - 2, and -1 (or less) is padding. A blank among the labels is one more blank on the way, as in MXNet.
     data_lengths : NDArray, optional
-        How many steps of each example are valid, of shape (batch,), with `use_data_lengths`.
+        How many steps of each example are valid, of shape (batch,), with `use_data_lengths`. What stands after them is
+        not looked at, and has the gradient 0.
     label_lengths : NDArray, optional
         How many labels each sequence has, of shape (batch,), with `use_label_lengths`; else up to the padding.
     use_data_lengths, use_label_lengths : bool
@@ -88,7 +89,7 @@ def ctc_loss(
     array([3.], dtype=float32)
     """
     paths = _paths(data, label, data_lengths, label_lengths, use_data_lengths, use_label_lengths, blank_label)
-    scores = _log_softmax(data)
+    scores = _log_softmax(_without_padding(data, paths))
     last = _forward(scores, paths)[-1]
     loss = np.where(paths.possible, -_total(last, paths), 0.0)
     return loss.astype(data.dtype, copy=False)
@@ -142,7 +143,7 @@ def _paths(
     if use_data_lengths:
         ends = _lengths("data_lengths", data_lengths, (batch, steps))
     used = np.arange(labels.shape[1]) < counts[:, None]
-    wrong = labels[used & ((labels < least) | (labels >= alphabet) | (labels == blank))]
+    wrong = labels[used & ((labels < 0) | (labels >= alphabet))]
     if wrong.size:
         raise ArgumentError(
             f"CTCLoss: label holds {wrong[0]}; expected {least} to {alphabet - 2 + least}, as the alphabet has "
@@ -180,6 +181,11 @@ def _lengths(name: str, lengths: Any, bounds: tuple[int, ...]) -> Any:
         wrong = found.max() if found.max() > bounds[1] else found.min()
         raise ArgumentError(f"CTCLoss: {name} holds {wrong}; expected lengths from 0 to {bounds[1]}.")
     return found
+
+
+def _without_padding(data: Any, paths: _Paths) -> Any:
+    """Return the data with zeros after the end of each example: what stands there, NaN maybe, is not looked at."""
+    return data if paths.valid.all() else np.where(paths.valid, data, data.dtype.type(0))
 
 
 def _log_softmax(data: Any) -> Any:
@@ -294,7 +300,7 @@ def _gradient(data: Any, paths: _Paths, g: Any, less: Callable[[Any, Any], Any])
     shape = np.shape(data)
     if not shape[0] or not shape[1]:
         return np.zeros(shape, data.dtype)
-    scores = _log_softmax(data)
+    scores = _log_softmax(_without_padding(data, paths))
     came = _forward(scores, paths)
     total = np.expand_dims(_total(came[-1], paths), 1)
     visits = np.stack([there + left - total for there, left in zip(came[1:], _backward(scores, paths), strict=True)])

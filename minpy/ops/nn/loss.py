@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from minpy.core.errors import ArgumentError, ShapeError
+from minpy.core.errors import ShapeError
 from minpy.ops.dtypes import require_floats
 from minpy.ops.inference.partial_shapes import UNKNOWN, merge_shapes
 from minpy.ops.inference.rules import with_axes, with_followers
 from minpy.ops.kernels.rows import maximum_along, sum_along
 from minpy.ops.nn.softmax import raw_softmax, softmax, softmax_along
 from minpy.ops.registry import operator
+from minpy.ops.tensor.indexing import checked_positions
 
 __all__ = ["checked_labels", "softmax_cross_entropy"]
 
@@ -23,13 +24,7 @@ def checked_labels(data: np.ndarray, label: np.ndarray) -> np.ndarray:
         raise ShapeError(
             f"softmax_cross_entropy: data {data.shape} and label {label.shape}; expected (batch, classes) and (batch,)."
         )
-    columns = label.astype(np.intp, copy=False)
-    if columns.size and columns.view(np.uintp).max() >= data.shape[1]:  # as unsigned, negative ones are large
-        row = int(np.argmax((columns < 0) | (columns >= data.shape[1])))
-        raise ArgumentError(
-            f"softmax_cross_entropy: label[{row}] is {label[row]}; expected a class, 0 <= label < {data.shape[1]}."
-        )
-    return columns
+    return checked_positions(label, data.shape[1], "softmax_cross_entropy: label", "a class, 0 <= label < {}.")
 
 
 @operator(name="softmax_cross_entropy")
@@ -52,7 +47,7 @@ def softmax_cross_entropy(data: np.ndarray, label: np.ndarray) -> np.ndarray:
     ------
     ShapeError
         If the shapes do not fit.
-    ArgumentError
+    OutOfRangeError
         If a label is no class.
     DTypeError
         If `data` is not floating point.

@@ -11,6 +11,7 @@ from minpy.core.errors import ArgumentValueError
 from minpy.ops.inference.contractions import dot_shapes, matmul_shapes, tensordot_axes_shapes, tensordot_shapes
 from minpy.ops.inference.partial_shapes import same_shape
 from minpy.ops.numpy.named import named
+from minpy.ops.numpy.named_reductions import root_of_squares
 
 __all__ = ["NORM_FLAGS"]
 
@@ -178,5 +179,5 @@ def npi_norm(
     order = NORM_FLAGS.get(flag, ord)
     axes: Any = axis if axis is None or len(axis) > 1 else axis[0]
     if order is None or (order == 2 and isinstance(axes, int)):  # of vectors, or Frobenius's
-        return np.sqrt(np.sum(np.square(data), axis=axes, keepdims=keepdims))
+        return root_of_squares(np.sum(np.square(data), axis=axes, keepdims=keepdims))
     return np.linalg.norm(data, order, axes, keepdims)

@@ -10,7 +10,7 @@ from minpy.core.base import Shapes
 from minpy.ops.dtypes import dtype_or
 from minpy.ops.numpy.named import named, reduced
 
-__all__ = ["AXES"]
+__all__ = ["AXES", "root_of_squares"]
 
 AXES = int | tuple[int, ...] | None
 
@@ -83,7 +83,13 @@ def npi_var(a: Any, *, axis: AXES = None, dtype: str | None = None, ddof: int = 
 @named("_npi_std", dtype=_default, shape=reduced)
 def npi_std(a: Any, *, axis: AXES = None, dtype: str | None = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """Return the standard deviation over axes, of all elements by default."""
-    return np.sqrt(_deviations(a, axis, dtype, ddof, keepdims))
+    return root_of_squares(_deviations(a, axis, dtype, ddof, keepdims))
+
+
+def root_of_squares(squares: Any) -> Any:
+    """Return the root of sums of squares; its gradient at 0, where it has a kink, is 0, its smallest subgradient."""
+    kind = np.result_type(squares).type
+    return np.where(squares == 0, kind(0), np.sqrt(np.where(squares == 0, kind(1), squares)))
 
 
 @named("_np_all", dtype="bool", shape=reduced, zero=True)

@@ -30,6 +30,7 @@ from minpy.ops.registry import operator
 __all__ = [
     "assign",
     "batch_take",
+    "checked_positions",
     "coordinates",
     "gather_nd",
     "in_range",
@@ -161,6 +162,24 @@ def in_range(name: str, indices: np.ndarray, length: int, mode: str) -> np.ndarr
     return np.mod(indices, length)
 
 
+_OF_PICK = (
+    "pick: index",
+    "0 <= index < {}, with mode='raise'; in a cross-entropy these are labels, numbers of classes.",
+)
+
+
+def checked_positions(
+    index: np.ndarray, length: int, what: str = _OF_PICK[0], expected: str = _OF_PICK[1]
+) -> np.ndarray:
+    """Return indices of any dtype as integers, fractions cut off; a negative one, too, is an error."""
+    positions = truncated(index)
+    if positions.size and positions.view(np.uintp).max() >= length:  # as unsigned, negative ones are large
+        place = np.unravel_index(int(np.argmax((positions < 0) | (positions >= length))), positions.shape)
+        where = f"[{', '.join(map(str, place))}]" if place else ""
+        raise OutOfRangeError(f"{what}{where} is {index[place]}; expected {expected.format(length)}")
+    return positions
+
+
 @operator(name="take")
 def take(
     a: np.ndarray, indices: np.ndarray, *, axis: int = 0, mode: Literal["clip", "raise", "wrap"] = "clip"
@@ -280,8 +299,9 @@ def pick(
     axis : int
     keepdims : bool
         Whether the result keeps the axis, with length 1.
-    mode : {'clip', 'wrap'}
-        What becomes of numbers out of range.
+    mode : {'clip', 'wrap', 'raise'}
+        What becomes of numbers out of range: the nearest in range, the remainder, or an error. (Files of graphs say
+        'clip' for 'raise', which MXNet does not have.)
 
     Returns
     -------
@@ -292,6 +312,8 @@ def pick(
     ------
     ShapeError
         If the shapes do not fit, or there is no such axis.
+    OutOfRangeError
+        For a number out of range, also a negative one, with 'raise'.
 
     Examples
     --------
@@ -312,6 +334,8 @@ def _positions(shape: tuple[int, ...], index: np.ndarray, axis: int, mode: str) 
             f"pick: index has shape {index.shape}; expected {shape[:axis] + shape[axis + 1 :]}, the shape of data "
             f"{shape} without axis {axis}."
         )
+    if mode == "raise":
+        return checked_positions(index, shape[axis]).reshape(expected)
     return in_range("pick", truncated(index), shape[axis], mode).reshape(expected)
 
 
@@ -319,11 +343,12 @@ def _positions(shape: tuple[int, ...], index: np.ndarray, axis: int, mode: str) 
 def _pick_gradient(ans: Any, data: Any, index: Any, *, axis: int, mode: str) -> Any:
     shape = np.shape(data)
     axis %= len(shape)
-    positions = _positions(shape, raw_of(index), axis, mode)
+    positions = _positions(shape, raw_of(index), axis, "clip" if mode == "raise" else mode)  # forward has looked
     return lambda g: put_along(np.reshape(g, positions.shape), positions, axis=axis, length=shape[axis])
 
 
 pick.def_grad_zero(1)
+pick.saved_attributes = lambda given: given | {"mode": "clip"} if given.get("mode") == "raise" else given
 
 
 @pick.def_infer_shape

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy
@@ -379,9 +380,18 @@ def vdot(a: Any, b: Any) -> Any:
     return tensordot(_flat(a), _flat(b), 1)
 
 
-def einsum(subscripts: str, *operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
-    """Return the symbol of the sum of products that subscripts name."""
+def einsum(subscripts: Any, *operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+    """Return the symbol of the sum of products that subscripts name, or lists of numbers behind each operand."""
+    if not isinstance(subscripts, str):
+        *parts, answer = (subscripts, *operands) if len(operands) % 2 == 0 else (subscripts, *operands, None)
+        operands = tuple(parts[::2])
+        subscripts = ",".join(map(_lettered, parts[1::2])) + ("" if answer is None else "->" + _lettered(answer))
     return call("_npi_einsum", operands, "einsum", subscripts=subscripts, optimize=int(bool(optimize)))
+
+
+def _lettered(labels: Any) -> str:
+    """Return labels of an axis each, which are numbers, as letters in the same order."""
+    return "".join("..." if label is Ellipsis else (ascii_uppercase + ascii_lowercase)[label] for label in labels)
 
 
 def polyval(p: Any, x: Any) -> Any:

@@ -10,7 +10,7 @@ from minpy.graph.native.translating.lowerings.tables import defines
 from minpy.graph.native.translating.refusals import NotLowered
 from minpy.ops.tensor.tiling import margins_of
 
-__all__ = ["LONG_ROW", "one_of_each_row"]
+__all__ = ["LONG_ROW", "defined_pick", "one_of_each_row"]
 
 # To take one element of a row, all of them are compared with its number: of longer rows that is not the shortest way.
 LONG_ROW = 2048
@@ -33,7 +33,8 @@ def _in_range(positions: Any, length: int, mode: str) -> Any:
 
 
 @defines("pick")
-def _pick(data: Any, index: Any, *, axis: int, keepdims: bool, mode: str) -> Any:
+def defined_pick(data: Any, index: Any, *, axis: int, keepdims: bool, mode: str) -> Any:
+    """Return what `pick` does, of positions that are clipped or wrapped around."""
     axis %= data.ndim
     expected = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
     positions = _in_range(index.astype(numpy.intp), data.shape[axis], mode)

@@ -17,11 +17,11 @@ from minpy.graph.native.gathering.calls import WHY, Gather, Scatter
 from minpy.graph.native.language import Array, constant
 from minpy.graph.native.translating.dtypes import require_supported
 from minpy.graph.native.translating.emitter import Emitter
-from minpy.graph.native.translating.lowerings.definitions import LONG_ROW
+from minpy.graph.native.translating.lowerings.definitions import LONG_ROW, defined_pick
 from minpy.graph.native.translating.lowerings.tables import gradient_of, lowers, lowers_operator
 from minpy.graph.native.translating.refusals import NotLowered
 from minpy.ops.nn.sequence import checked_lengths
-from minpy.ops.tensor.indexing import coordinates, in_range
+from minpy.ops.tensor.indexing import checked_positions, coordinates, in_range
 
 __all__ = ["checked_by_call", "gathered", "looked_at", "scattered", "taken_by", "within"]
 
@@ -103,6 +103,18 @@ class _Refusing:
     def __call__(self, indices: Any) -> Any:
         with numpy.errstate(invalid="ignore"):
             return in_range(self.name, indices.astype(numpy.intp), self.length, "raise")
+
+
+@dataclass(frozen=True)
+class _Checking:
+    """Makes positions of what `pick` is given, or raises what it does."""
+
+    length: int
+
+    __name__ = "positions"
+
+    def __call__(self, index: Any) -> Any:
+        return checked_positions(index, self.length)
 
 
 def _shifted(emitter: Emitter, positions: Array, stride: int) -> Array:
@@ -203,9 +215,12 @@ def _pick(operators: Any, data: Array, index: Array, *, axis: int, keepdims: boo
     expected = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
     if index.shape not in (expected, data.shape[:axis] + data.shape[axis + 1 :]):
         raise NotLowered("the shapes do not fit")
-    if data.shape[axis] <= LONG_ROW and mode != "raise":
-        return NotImplemented
     emitter: Emitter = operators.emitter
+    if mode == "raise":
+        (index,) = emitter.check(_Checking(data.shape[axis]), (index,), [(index.shape, _INTP)], _CHECKED)
+        mode = "clip"
+    if data.shape[axis] <= LONG_ROW:
+        return operators.defined(defined_pick, data, index, axis=axis, keepdims=keepdims, mode=mode)
     positions = emitter.reshape(within(emitter, index, data.shape[axis], mode, "pick"), expected)
     picked = taken_by(emitter, data, positions, axis)
     rest = [length for one, length in enumerate(expected) if one != axis or keepdims or len(expected) == 1]

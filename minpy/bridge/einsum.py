@@ -1,0 +1,95 @@
+"""`numpy.einsum` in all its forms, written with functions for which autograd has rules."""
+
+from __future__ import annotations
+
+from string import ascii_letters
+from typing import Any
+
+import autograd.numpy as anp
+import numpy
+
+__all__ = ["composed_einsum"]
+
+
+def composed_einsum(subscripts: Any, *operands: Any, **options: Any) -> Any:
+    """Return `numpy.einsum` of operands brought into a form for which autograd's rule holds.
+
+    There each label of an operand stands once, has one length, and is read elsewhere.
+
+    Parameters
+    ----------
+    subscripts, *operands
+        As `numpy.einsum` takes them: a text and operands, or operands with lists of labels behind them.
+    **options
+        What `numpy.einsum` takes besides.
+    """
+    terms, output, arrays = _parsed(subscripts, operands)
+    lengths = {
+        label: max(length, 1)
+        for term, array in zip(terms, arrays, strict=True)
+        for label, length in zip(term, anp.shape(array), strict=False)
+    }
+    for term, array in zip(terms, arrays, strict=True):
+        for label, length in zip(term, anp.shape(array), strict=True):
+            lengths[label] = length if lengths[label] == 1 else lengths[label]
+    plain_terms, plain = [], []
+    for place, (term, array) in enumerate(zip(terms, arrays, strict=True)):
+        elsewhere = {*output, *(label for one, other in enumerate(terms) if one != place for label in other)}
+        for label in dict.fromkeys(term):
+            if term.count(label) > 1:
+                array, term = _diagonal_of(array, term, label)
+            if label not in elsewhere:
+                array, term = anp.sum(array, axis=term.index(label)), [one for one in term if one != label]
+            elif anp.shape(array)[term.index(label)] == 1 != lengths[label]:
+                array, term = array[_at(term, label, 0)], [one for one in term if one != label]
+        plain_terms.append(term)
+        plain.append(array)
+    names = dict(zip(lengths, ascii_letters, strict=False))
+    text = ",".join("".join(names[label] for label in term) for term in plain_terms)
+    return anp.einsum(f"{text}->{''.join(names[label] for label in output)}", *plain, **options)
+
+
+def _parsed(subscripts: Any, operands: Any) -> tuple[list[list[Any]], list[Any], list[Any]]:
+    """Return the labels of each operand and of the answer, and the operands; an ellipsis becomes labels, too."""
+    if isinstance(subscripts, str):
+        left, arrow, right = subscripts.replace(" ", "").partition("->")
+        given = [list(term.replace("...", ".")) for term in left.split(",")]
+        answer = list(right.replace("...", ".")) if arrow else None
+        arrays = list(operands)
+    else:
+        parts = [subscripts, *operands]
+        answer = None
+        if len(parts) % 2:
+            answer = ["." if label is Ellipsis else label for label in parts.pop()]
+        arrays = parts[::2]
+        given = [["." if label is Ellipsis else label for label in term] for term in parts[1::2]]
+    terms, widest = [], 0
+    for term, array in zip(given, arrays, strict=True):
+        count = anp.ndim(array) - len(term) + 1
+        widest = max(widest, count if "." in term else 0)
+        terms.append(_spelt_out(term, count))
+    if answer is None:
+        every = [label for term in given for label in term if label != "."]
+        answer = ["."] * bool(widest) + sorted(label for label in set(every) if every.count(label) == 1)
+    return terms, _spelt_out(answer, widest), arrays
+
+
+def _spelt_out(term: list[Any], count: int) -> list[Any]:
+    """Return labels with those of so many axes, counted from the last one, in the place of an ellipsis."""
+    if "." not in term:
+        return term
+    place = term.index(".")
+    return [*term[:place], *((".", axis) for axis in range(count - 1, -1, -1)), *term[place + 1 :]]
+
+
+def _at(term: list[Any], label: Any, key: Any) -> tuple[Any, ...]:
+    return tuple(key if one == label else slice(None) for one in term)
+
+
+def _diagonal_of(array: Any, term: list[Any], label: Any) -> tuple[Any, list[Any]]:
+    """Return an array with the axes of one label drawn together into its first one."""
+    axes = [axis for axis, one in enumerate(term) if one == label]
+    others = [axis for axis, one in enumerate(term) if one != label]
+    array = anp.transpose(array, (*axes, *others))
+    numbers = [numpy.arange(anp.shape(array)[0])] * len(axes)
+    return array[tuple(numbers)], [label, *(term[axis] for axis in others)]
