@@ -54,8 +54,8 @@ def test_a_norm_where_elements_are_zero() -> None:
 
 
 def test_no_gradient_is_an_error_as_without_compiling() -> None:
-    function = lambda a: np.sum(np.quantile(a, 0.3)) + np.sum(np.percentile(a, 20.0))
+    function = lambda a: np.sum(np.cov(a)) + np.sum(np.i0(a))
     np.testing.assert_allclose(mx.compile(function)(A), function(A))
     for candidate in (function, mx.compile(function)):
-        with pytest.raises(MXNetError, match=r"quantile|percentile"):
+        with pytest.raises(MXNetError, match=r"numpy\.(cov|i0) has no gradient"):
             mx.grad(candidate)(A)

@@ -404,7 +404,6 @@ BAD = {
     "missing index": ({"path_imgidx": "none.idx"}, FileMissingError, "cannot read 'none.idx'"),
     "missing list": ({"path_imglist": "none.lst"}, FileMissingError, "cannot read 'none.lst'"),
     "no name": ({"path_imgrec": ""}, ArgumentError, "path_imgrec is empty; expected the name of a RecordIO file"),
-    "unknown": ({"rand_mirrored": True}, ArgumentError, "no argument 'rand_mirrored'. Did you mean 'rand_mirror'"),
     "shape": ({"data_shape": (8, 8)}, ShapeError, "data_shape is (8, 8); expected (channels, height, width)"),
     "channels": ({"data_shape": (2, 8, 8)}, ShapeError, "of 1, 3 or 4 channels"),
     "four channels": (
@@ -438,6 +437,11 @@ def test_bad_arguments(nine, options, kind, text):
     with pytest.raises(kind) as caught:
         records(nine, **options)
     assert text in str(caught.value).replace(nine, "nine.rec")
+
+
+def test_unknown_arguments_are_ignored_with_a_warning(nine):
+    with pytest.warns(UserWarning, match=r"ignores rand_mirrored=.*Did you mean 'rand_mirror'"):
+        records(nine, rand_mirrored=True)
 
 
 class TestDamage:

@@ -402,11 +402,13 @@ def spoil(arrays: dict[str, Any]) -> None:
 
 
 FULL_TABLE = """\
-In all: 3 missing, 1 superfluous; nothing was changed.
+In all: 3 missing, 1 superfluous, 2 of another shape, dtype or device; nothing was changed.
   parameter     file            block
   conv0_weight  missing         None float32
   bn1_beta      missing         None float32
   fc1_weight    missing         None float32  perhaps 'fc1_weigth'?
+  bn1_gamma     (7,) float32    (6,) float32
+  fc1_bias      (2, 3) float32  (5,) float32
   fc1_weigth    (5, 6) float32  not there"""
 
 

@@ -45,8 +45,8 @@ INTENDED = {
     # In MXNet a scope keeps for good what it took over from the one around it.
     "attribute_the_same_scope_in_another": ["x.a=1", "x.b=2", "y.a=1"],
     # A ValueError in MXNet.
-    "attribute_not_a_string": "ArgumentError",
-    "attribute_not_a_string_in_attr": "ArgumentError",
+    "attribute_not_a_string": "ArgumentValueError",
+    "attribute_not_a_string_in_attr": "ArgumentValueError",
     "attribute_option_without_underscores": "ArgumentError",
 }
 

@@ -145,7 +145,7 @@ MADE: list[tuple[str, type[Exception], str]] = [
      "output_padding is (2, 2) for strides (2, 2); it must be less than the stride of each axis."),
     ("nn.MaxPool2D((2,))", ArgumentValueError,
      "MaxPool2D: pool_size is (2,); expected a whole number or 2 of them, >= 1."),
-    ("nn.AvgPool1D(2, (1, 1))", ArgumentValueError, "AvgPool1D: strides is (1, 1); expected one whole number, >= 1."),
+    ("nn.AvgPool1D(2, 'a')", ArgumentValueError, "AvgPool1D: strides is 'a'; expected "),
     ("nn.AvgPool3D(layout='NCHW')", ArgumentValueError,
      "AvgPool3D: layout is 'NCHW'; expected 'NCDHW' or 'NDHWC' for data of 5 axes."),
     ("nn.GlobalAvgPool2D('NCW')", ArgumentValueError,

@@ -66,7 +66,9 @@ def with_arrays(
             return type(value)([as_array(f"np.{name}", one) if _is_nest(one) else one for one in value])
         return as_array(f"np.{name}", value)
 
-    return [*map(converted, arguments)], {key: converted(value) for key, value in keywords.items()}
+    return [*map(converted, arguments)], {
+        key: value if key == "out" else converted(value) for key, value in keywords.items()
+    }
 
 
 def _is_nest(value: Any) -> bool:

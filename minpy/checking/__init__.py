@@ -106,7 +106,10 @@ def check_operator(
     Traceback (most recent call last):
     minpy.core.errors.CheckError: scaled.check: the gradient of argument 1 (factor) is wrong: the rule gives ...
 
-    >>> scaled.def_grad(lambda ans, x, factor: lambda g: np.sum(g * x), argnum=1)
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter('ignore')  # that a rule is replaced
+    ...     scaled.def_grad(lambda ans, x, factor: lambda g: np.sum(g * x), argnum=1)
     <Operator scaled(x, factor), gradients: x, factor>
     >>> scaled.check(np.array([1.0, 2.0]), 3.0)
     scaled(x float64 (2,), factor float64 ())

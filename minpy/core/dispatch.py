@@ -153,6 +153,8 @@ def taken(operator: Any, index: int, value: Any) -> Any:
         If NumPy makes no array of numbers of it, or arrays that need gradients are in a list.
     """
     kind = kind_of(type(value))
+    if operator.auxiliary and operator.argument_name(index) in operator.auxiliary:
+        return value  # the call changes it, so a copy will not do
     if kind == NESTED:
         leaves = [*leaves_in(value)]
         if not operator.builtin and any(is_ours(leaf) for leaf in leaves):
