@@ -33,6 +33,7 @@ DRAWN_OUT: dict[str, int] = json.loads(_TABLE.read_text())
 
 # What a run of all takes its time for: see above.
 PROMISED = (
+    "test_dropped_gradients.py::",
     "test_operator_table.py::",
     "test_gluon_operators.py::",
     "test_definitions.py::",

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import minpy as mx
 from minpy.graph.straight import Straight
+from minpy.profiler.control import _profiler
 
 COMPILES = True
 
@@ -247,7 +248,8 @@ def test_errors_of_calls_inside_are_those_of_the_function():
         compiled(np.arange(3.0))
 
 
-def test_profilers_see_the_calls(tmp_path):
+def test_profilers_see_the_calls(tmp_path, monkeypatch):
+    monkeypatch.setattr(_profiler, "config", _profiler.config.copy())
     compiled = mx.compile(lambda x: np.tanh(x) + 1)
     for _ in range(4):
         compiled(np.arange(3.0))

@@ -440,8 +440,8 @@ def test_bad_arguments(nine, options, kind, text):
 
 
 def test_unknown_arguments_are_ignored_with_a_warning(nine):
-    with pytest.warns(UserWarning, match=r"ignores rand_mirrored=.*Did you mean 'rand_mirror'"):
-        records(nine, rand_mirrored=True)
+    with pytest.warns(UserWarning, match=r"ignores rand_mirored=.*Did you mean 'rand_mirror'"):
+        records(nine, rand_mirored=True)
 
 
 class TestDamage:
